@@ -1,4 +1,4 @@
-# Objective values: the suite's one definition of P, D and the error count.
+# Objective values: svmbench's one definition of P, D and the error count.
 #
 #   P(w, b)  = lam/2 ||w||^2 + 1/m sum_i loss(y_i (w.x_i + b))     b = 0 where there is no bias
 #   w(alpha) = 1/(lam m) sum_i alpha_i y_i x_i

@@ -26,7 +26,7 @@ def test_all_of_it_in_small():
     )
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert lines[0] == "planted: 5 %; pages of 2 repeats and 3 cells"
+    assert lines[0] == "planted: 5 %; pages of 2 repeats and 3 cases"
     said = [line.split() for line in lines if line.startswith("hog") and " of " in line]
     # Two repeats decide nothing, whatever they are.
     assert [line[:5] for line in said] == [

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[1]
 #: Each pattern, with a sentence that has the fault and one that does not.
 FAULTS = {
     "a singular with an s": (
-        r"(?<![\d.,-])\b1 (?:runs|claims|cells|papers|solvers|repeats|rows|files)\b(?! of)",
+        r"(?<![\d.,-])\b1 (?:runs|claims|cases|cells|papers|solvers|repeats|rows|files)\b(?! of)",
         "There are 1 runs.",
         "There are 11 runs, and 1 run.",
     ),

@@ -1,7 +1,7 @@
 """Shrinking in dual coordinate descent: when wrongly shrunk rows return.
 
 LIBLINEAR restores shrunk rows once the remaining rows are within its tolerance; with a tight
-tolerance this takes long. The suite's dcd restores them after at most 20 epochs of work.
+tolerance this takes long. svmbench's dcd restores them after at most 20 epochs of work.
 """
 
 from __future__ import annotations

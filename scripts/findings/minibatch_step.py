@@ -1,7 +1,7 @@
 """The mini-batch step of a laboratory sheet: the whole regulariser with some of the losses.
 
 The sheet's size: 200 points of the plane, 100 per class. Its lambda weighs a sum of losses, so
-that it is m times the suite's.
+that it is m times svmbench's.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def trained(
     epochs: int,
     grows: str = "per-step",
 ) -> Solver:
-    """The sheet's method with mu0 = 100; without an increment, the suite's steps."""
+    """The sheet's method with mu0 = 100; without an increment, svmbench's steps."""
     mu0 = None if increment is None else 100.0
     given = {"mu0": mu0, "increment": increment, "batch": batch, "form": form, "mu_grows": grows}
     solver = MinibatchBias(MinibatchParameters.model_validate(given))

@@ -78,7 +78,7 @@ def unit_rows() -> Problem:
 
 
 def squared_hinge() -> list[tuple[str, ...]]:
-    """P after one pass of the suite's own svmsgd2 on tiny-dense, by t0 over max n/(2 lam)."""
+    """P after one pass of svmbench's own svmsgd2 on tiny-dense, by t0 over max n/(2 lam)."""
     rows: list[tuple[str, ...]] = []
     problem = catalogued("tiny-dense", 1e-4, Loss("squared-hinge"))
     bound = float(problem.data.rows.norms2().max()) / (2.0 * problem.lam)

@@ -6,14 +6,14 @@ The script prints a table of the families of solvers, and each violation with th
 problem. Violations are:
 
 - an exception, a hang (the process ends and reports where), weights with nan but a finite P;
-- P(w), as evaluated by the suite, below the known P*, or different from extended precision;
+- P(w), as evaluated by svmbench, below the known P*, or different from extended precision;
 - a lower bound above P* (with the slack that the harness allows for the precision);
 - an own stopping rule that promises an accuracy, and holds before it is reached;
 - a reference whose interval does not contain P*.
 
 The table also counts solvers that are not within a hundredth of P* after their steps. This is no
 violation, because some of these problems need more steps. It also counts refusals with a reason (an
-error of the suite).
+error of svmbench).
 """
 
 from __future__ import annotations

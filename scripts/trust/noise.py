@@ -208,10 +208,10 @@ def said(condition: Condition, metric: str, margin: float) -> tuple[str, ...]:
     """One row: the numbers of pages with verdicts, and the range of the ratios."""
     same = condition.pages(metric, margin, planted=False)
     slow = condition.pages(metric, margin, planted=True)
-    faster = sum(any(c.conclusion == "faster" for c in page.cells) for page in same)
-    either = sum(any(c.conclusion in ("slower", "faster") for c in page.cells) for page in same)
+    faster = sum(any(c.conclusion == "faster" for c in page.cases) for page in same)
+    either = sum(any(c.conclusion in ("slower", "faster") for c in page.cases) for page in same)
     found = sum(bool(page.regressions) for page in slow)
-    ratios = [cell.answer.estimate for page in slow for cell in page.cells]
+    ratios = [case.answer.estimate for page in slow for case in page.cases]
     return (
         condition.name,
         metric,
@@ -286,7 +286,7 @@ def pairs_to_find(scatter: float, factor: float, count: int = 200, most: int = 1
         Standard deviation of the log-ratio of two equal runs of a pair.
     factor : float
     count : int
-        Simulated cells, each on its own page.
+        Simulated cases, each on its own page.
     most : int
         Most pairs per cell.
     """
@@ -314,7 +314,7 @@ def false_pages(count: int, common: bool, rng: np.random.Generator) -> tuple[flo
     count : int
         Pages.
     common : bool
-        Whether all cells share a day's level; otherwise each has its own.
+        Whether all cases share a day's level; otherwise each has its own.
     rng : Generator
 
     Returns
@@ -327,9 +327,9 @@ def false_pages(count: int, common: bool, rng: np.random.Generator) -> tuple[flo
     for page in range(count):
         levels = rng.normal(0.0, DAY_SCATTER, (2, 1 if common else CELLS))
         runs = np.exp(rng.normal(0.0, SCATTER, (2, CELLS, SITTING)) + levels[:, :, None])
-        cells = list(zip(*runs.tolist(), strict=True))
-        pairs = [Question(log_ratios(a, b), *region(BEYOND)) for a, b in cells]
-        days = [unpaired(a, b, ASSUMED_SHIFT, *region(BEYOND)) for a, b in cells]
+        cases = list(zip(*runs.tolist(), strict=True))
+        pairs = [Question(log_ratios(a, b), *region(BEYOND)) for a, b in cases]
+        days = [unpaired(a, b, ASSUMED_SHIFT, *region(BEYOND)) for a, b in cases]
         said[page] = ["does not hold" in verdicts(asked) for asked in (pairs, days)]
     as_pairs, as_days = said.mean(axis=0)
     return float(as_pairs), float(as_days)
@@ -407,7 +407,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     cases = list(itertools.product(found, METRICS, MARGINS))
     print(
         f"planted: {100 * options.extra:g} %; pages of {options.repeats} repeats and "
-        f"{len(ACCURACIES)} cells\n"
+        f"{len(ACCURACIES)} cases\n"
     )
     print(align(SAID, [said(*case) for case in cases]))
     count = 10 if options.smoke else DRAWN

@@ -1,4 +1,4 @@
-"""Judges the bounds: each is a claim in the cells in which it was measured.
+"""Judges the bounds: each is a claim in the cases in which it was measured.
 
 `svmbench.claims.judge` answers all of them together. A missed bound is a result like any other,
 not an error.
@@ -17,10 +17,10 @@ from svmbench.bench.rows import last_cache
 from svmbench.bench.targets import Target, is_one_of
 from svmbench.bench.versus import Versus, by_problem, comparisons, most_pairs
 from svmbench.claims import remedy
-from svmbench.claims.judge import KnownParts, judge_cells
+from svmbench.claims.judge import KnownParts, judge_cases
 from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.model import Claim
-from svmbench.claims.parts import CellResult, ClaimCell, ClaimVerdict, PartResult
+from svmbench.claims.parts import CaseResult, ClaimCase, ClaimVerdict, PartResult
 from svmbench.evidence import LEVEL
 from svmbench.records.groups import heading, short
 from svmbench.records.measures import Asked
@@ -42,7 +42,7 @@ class BoundResult:
         Set, λ, accuracy.
     set : str
         Label of the set, or name of the rows.
-    result : CellResult, optional
+    result : CaseResult, optional
         None if nothing was measured.
     unit : float
         What the ratio of the claim's answer is taken to.
@@ -58,7 +58,7 @@ class BoundResult:
     target: Target
     place: str
     set: str = ""
-    result: CellResult | None = None
+    result: CaseResult | None = None
     unit: float = 1.0
     value: float = math.nan
     note: str = ""
@@ -141,7 +141,7 @@ class JudgedBounds:
 
 
 #: A bound at a place, and what it claims there.
-_BoundDraft = tuple[BoundResult, Claim, ClaimCell]
+_BoundDraft = tuple[BoundResult, Claim, ClaimCase]
 
 
 def judge_bounds(
@@ -160,11 +160,11 @@ def judge_bounds(
         Of the judgements before, if the bounds are judged again.
     """
     drafts = [list(_PLACES[target.kind](found, target)) for target in targets]
-    claims = [(claim, [cell]) for places in drafts for _, claim, cell in places]
-    answered = iter(judge_cells(claims, known))
+    claims = [(claim, [case]) for places in drafts for _, claim, case in places]
+    answered = iter(judge_cases(claims, known))
     results = []
     for target, places in zip(targets, drafts, strict=True):
-        results += [replace(one, result=next(answered).cells[0]) for one, _, _ in places]
+        results += [replace(one, result=next(answered).cases[0]) for one, _, _ in places]
         missing = [label for label in target.sets if all(one.set != label for one, _, _ in places)]
         if missing or not places:
             results.append(BoundResult(target, ", ".join(missing)))
@@ -194,7 +194,7 @@ def _faster(found: Found, target: Target) -> Iterator[_BoundDraft]:
             result = BoundResult(
                 target, place, one.set, note=_note(one), held_out=one.held_out, lam=one.lam
             )
-            yield result, claim, one.cell
+            yield result, claim, one.case
 
 
 def _note(one: Versus) -> str:
@@ -225,7 +225,7 @@ def _reaches(found: Found, target: Target) -> Iterator[_BoundDraft]:
             result = BoundResult(
                 target, place, part.set, unit=target.at_most, value=fact, held_out=part.held_out
             )
-            yield result, claim, _cell(place, [row])
+            yield result, claim, _case(place, [row])
 
 
 def _alike(found: Found, target: Target) -> Iterator[_BoundDraft]:
@@ -240,7 +240,7 @@ def _alike(found: Found, target: Target) -> Iterator[_BoundDraft]:
                 labels = tuple(row.group.label for row in rows)
                 claim = _claim(target, Asked(target.measure), solvers=labels, within=target.within)
                 result = BoundResult(target, place, part.set, held_out=part.held_out)
-                yield result, claim, _cell(place, rows)
+                yield result, claim, _case(place, rows)
 
 
 _PLACES: dict[str, Callable[[Found, Target], Iterator[_BoundDraft]]] = {
@@ -264,7 +264,7 @@ def _is_large(row: MeasuredRow) -> bool:
     return float(row.axis("array_bytes")) >= BEYOND * last_cache()
 
 
-def _cell(place: str, rows: Iterable[MeasuredRow]) -> ClaimCell:
+def _case(place: str, rows: Iterable[MeasuredRow]) -> ClaimCase:
     by_label = {row.group.label: row for row in rows}
     group = next(iter(by_label.values())).group
-    return ClaimCell(place, group.dataset, group.stand_in, by_label)
+    return ClaimCase(place, group.dataset, group.stand_in, by_label)

@@ -1,4 +1,4 @@
-"""One measurement of a benchmark in a process of its own, under the suite's one clock.
+"""One measurement of a benchmark in a process of its own, under svmbench's one clock.
 
 The parent starts ``python -m svmbench.bench.measure`` and writes the job as JSON to its
 standard input; the child writes its result to the file that the job names.

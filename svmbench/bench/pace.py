@@ -1,4 +1,4 @@
-"""Seconds of epochs: of the suite's own solvers, and of programs from outside."""
+"""Seconds of epochs: of svmbench's own solvers, and of programs from outside."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def growth(job: dict[str, Any]) -> dict[str, Any]:
 
 
 class OwnPace:
-    """Times epochs of a solver of the suite, except the first."""
+    """Times epochs of a solver of svmbench, except the first."""
 
     def __init__(self, solver: Solver, problem: Problem) -> None:
         self._solver, self._problem = solver, problem

@@ -11,7 +11,7 @@ from typing import Literal
 from svmbench.bench.champion import champion
 from svmbench.bench.found import Found, Measured, grouped
 from svmbench.claims.measured import MeasuredRow
-from svmbench.claims.parts import ClaimCell
+from svmbench.claims.parts import ClaimCase
 from svmbench.claims.rivals import best_of
 from svmbench.evidence import Question, RatioEvidence, paired
 from svmbench.evidence.processes import evidence_of
@@ -88,10 +88,10 @@ class Versus:
         return ", ".join(words)
 
     @property
-    def cell(self) -> ClaimCell:
-        """The problem as a claim's cell."""
+    def case(self) -> ClaimCase:
+        """The problem as a claim's case."""
         rows = {row.group.label: row for row in (self.row, self.best)}
-        return ClaimCell(self.place, self.set, self.stand_in, rows)
+        return ClaimCase(self.place, self.set, self.stand_in, rows)
 
     @property
     def among(self) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Which open parts of a claim to decide first: those that decide its verdict in the least time.
 
-A claim about all cells is refuted by one of them, and holds only if all do. If an open cell looks
-contrary, it alone is decided first; otherwise all open cells are needed. A claim about most cells
+A claim about all cases is refuted by one of them, and holds only if all do. If an open case looks
+contrary, it alone is decided first; otherwise all open cases are needed. A claim about most cases
 needs as many of the cheapest as make a majority. Which side a part will be decided for is guessed
 from its estimate. The guess decides nothing but the order of the runs.
 """
@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from svmbench.claims.parts import CellResult, ClaimResult, PartResult
+from svmbench.claims.parts import CaseResult, ClaimResult, PartResult
 from svmbench.harness.doubts import worth
 
 
@@ -52,21 +52,21 @@ def cheapest(result: ClaimResult) -> tuple[PartResult, ...]:
     lacking = [part for part in result.open_parts if part.part.lacks]
     if lacking or result.across is not None:
         return tuple(lacking)
-    undecided = [cell for cell in result.cells if cell.verdict == "open"]
-    contrary = [way for cell in undecided if (way := _against(cell)) is not None]
-    agreeing = [_for(cell) for cell in undecided if _against(cell) is None]
+    undecided = [case for case in result.cases if case.verdict == "open"]
+    contrary = [way for case in undecided if (way := _against(case)) is not None]
+    agreeing = [_for(case) for case in undecided if _against(case) is None]
     way = _ways(result, sorted(agreeing, key=_seconds), sorted(contrary, key=_seconds))
     return way.parts if math.isfinite(way.seconds) else ()
 
 
 def _ways(result: ClaimResult, agreeing: Sequence[_Way], contrary: Sequence[_Way]) -> _Way:
-    """The cheapest way to a verdict, from the ways of the open cells, each list ascending."""
+    """The cheapest way to a verdict, from the ways of the open cases, each list ascending."""
     everything = _Way.of([*agreeing, *contrary])
-    if result.claim.cells == "all":
+    if result.claim.cases == "all":
         return contrary[0] if contrary else everything
-    if result.claim.cells == "any":
+    if result.claim.cases == "any":
         return agreeing[0] if agreeing else everything
-    tested = [cell.verdict for cell in result.cells if cell.verdict != "not testable"]
+    tested = [case.verdict for case in result.cases if case.verdict != "not testable"]
     wanted = len(tested) // 2 + 1 - tested.count("holds")
     unwanted = (len(tested) + 1) // 2 - tested.count("does not hold")
     ways = [
@@ -77,19 +77,19 @@ def _ways(result: ClaimResult, agreeing: Sequence[_Way], contrary: Sequence[_Way
     return min(ways, key=_seconds, default=everything)
 
 
-def _for(cell: CellResult) -> _Way:
-    return _Way.of(map(_way, _open(cell)))
+def _for(case: CaseResult) -> _Way:
+    return _Way.of(map(_way, _open(case)))
 
 
-def _against(cell: CellResult) -> _Way | None:
+def _against(case: CaseResult) -> _Way | None:
     """The cheapest part that looks contrary; None if no part does."""
     return min(
-        (_way(part) for part in _open(cell) if _looks_contrary(part)), key=_seconds, default=None
+        (_way(part) for part in _open(case) if _looks_contrary(part)), key=_seconds, default=None
     )
 
 
-def _open(cell: CellResult) -> list[PartResult]:
-    return [part for part in cell.parts if part.verdict == "open"]
+def _open(case: CaseResult) -> list[PartResult]:
+    return [part for part in case.parts if part.verdict == "open"]
 
 
 def _looks_contrary(part: PartResult) -> bool:

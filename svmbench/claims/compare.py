@@ -10,7 +10,7 @@ from itertools import pairwise
 from svmbench.claims.limits import says_nothing, unreached
 from svmbench.claims.measured import MeasuredRow, SweepCell
 from svmbench.claims.model import Claim
-from svmbench.claims.parts import PAIRS_A_SET, ClaimCell, ClaimPart
+from svmbench.claims.parts import PAIRS_A_SET, ClaimCase, ClaimPart
 from svmbench.evidence import Question, paired
 from svmbench.records.groups import short
 from svmbench.records.measures import Asked
@@ -18,44 +18,44 @@ from svmbench.records.samples import Pairs, skipped_make_pairs, states
 from svmbench.report.pairing import pairs_in_time
 
 
-def faster(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
+def faster(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
     """One part: over / solver is at least `by`."""
     assert claim.solver is not None
     assert claim.over is not None
-    yield factor(claim, cell, claim.solver, claim.over, (claim.by, math.inf))
+    yield factor(claim, case, claim.solver, claim.over, (claim.by, math.inf))
 
 
-def order(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
+def order(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
     """One part for each two neighbours in the list, up to the factor of a tie."""
     for first, second in pairwise(claim.solvers):
-        yield factor(claim, cell, first, second, (1.0 / claim.tie, math.inf))
+        yield factor(claim, case, first, second, (1.0 / claim.tie, math.inf))
 
 
-def largest(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
+def largest(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
     """One part for each solver after the first: the first has at least as much as it."""
     for other in claim.solvers[1:]:
-        yield factor(claim, cell, other, claim.solvers[0], (1.0, math.inf))
+        yield factor(claim, case, other, claim.solvers[0], (1.0, math.inf))
 
 
-def ratio(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
+def ratio(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
     """One part: solver / over lies within a factor of the published ratio."""
     assert claim.solver is not None
     assert claim.over is not None
     assert claim.published is not None
     region = (claim.published / claim.within, claim.published * claim.within)
     note = f"published {short(claim.published, 3)}"
-    yield factor(claim, cell, claim.over, claim.solver, region, note)
+    yield factor(claim, case, claim.over, claim.solver, region, note)
 
 
-def alike(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
+def alike(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
     """One part for each solver after the first: it and the first are within a factor."""
     region = (1.0 / claim.within, claim.within)
     for other in claim.solvers[1:]:
         note = f"alike within a factor of {short(claim.within, 3)}"
-        yield factor(claim, cell, claim.solvers[0], other, region, note)
+        yield factor(claim, case, claim.solvers[0], other, region, note)
 
 
-def differ(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
+def differ(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
     """One part: solver and over are apart by more than a factor, whichever is larger.
 
     Its question is whether they are within the factor, and its verdict the opposite of the answer.
@@ -64,12 +64,12 @@ def differ(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
     assert claim.over is not None
     note = f"to be apart by more than a factor of {short(claim.by, 3)}"
     region = (1.0 / claim.by, claim.by)
-    yield replace(factor(claim, cell, claim.solver, claim.over, region, note), denied=True)
+    yield replace(factor(claim, case, claim.solver, claim.over, region, note), denied=True)
 
 
 def factor(
     claim: Claim,
-    cell: ClaimCell,
+    case: ClaimCase,
     below: str,
     above: str,
     region: tuple[float, float],
@@ -80,7 +80,7 @@ def factor(
     Parameters
     ----------
     claim : Claim
-    cell : ClaimCell
+    case : ClaimCase
     below, above : str
         Labels.
     region : (float, float)
@@ -88,12 +88,12 @@ def factor(
         What is said of the factor besides.
     """
     what = f"{above} / {below}"
-    missing = [label for label in (below, above) if label not in cell.rows]
+    missing = [label for label in (below, above) if label not in case.rows]
     if missing:
         none = paired((), (), *region)
         note = f"no runs of {', '.join(missing)}"
         return ClaimPart(what, (), none, observed="open", note=note, lacks=_lacks(claim, none, ()))
-    first, second = cell.rows[below], cell.rows[above]
+    first, second = case.rows[below], case.rows[above]
     asked = claim.asked
     rests_on = (*first.cells, *second.cells)
     if reason := says_nothing((first, second), asked):
@@ -132,7 +132,7 @@ def skipped_cells(first: MeasuredRow, second: MeasuredRow, asked: Asked) -> tupl
 
 
 def _lacks(claim: Claim, question: Question, rows: Sequence[MeasuredRow]) -> int:
-    """Pairs that a cell lacks for its part in the value of its data set.
+    """Pairs that a case lacks for its part in the value of its data set.
 
     It has as many as can be had if the repeats of a solver are skipped.
     """

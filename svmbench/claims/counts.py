@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from svmbench.claims.compare import deciding_limit, skipped_cells
 from svmbench.claims.limits import says_nothing, unreached
 from svmbench.claims.model import Claim
-from svmbench.claims.parts import SEEDS, ClaimCell, ClaimPart, ClaimVerdict
+from svmbench.claims.parts import SEEDS, ClaimCase, ClaimPart, ClaimVerdict
 from svmbench.records.groups import short
 from svmbench.records.samples import Pairs, pairs
 
 
-def counts(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
+def counts(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
     """One part: over / solver is at least `by` with most of the seeds that were run.
 
     A count, such as the epochs to an accuracy, is the same whenever a seed is run again. The
@@ -23,11 +23,11 @@ def counts(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
     assert claim.solver is not None
     assert claim.over is not None
     what = f"{claim.over} / {claim.solver}"
-    missing = [label for label in claim.labels if label not in cell.rows]
+    missing = [label for label in claim.labels if label not in case.rows]
     if missing:
         yield ClaimPart(what, observed="open", note=f"no runs of {', '.join(missing)}")
         return
-    below, above = cell.rows[claim.solver], cell.rows[claim.over]
+    below, above = case.rows[claim.solver], case.rows[claim.over]
     rests_on = (*below.cells, *above.cells)
     if reason := says_nothing((below, above), claim.asked):
         yield ClaimPart(what, rests_on, reason=reason)

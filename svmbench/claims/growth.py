@@ -11,7 +11,7 @@ from svmbench.claims.curves import curve, height
 from svmbench.claims.limits import says_nothing
 from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.model import Claim
-from svmbench.claims.parts import ClaimCell, ClaimPart
+from svmbench.claims.parts import ClaimCase, ClaimPart
 from svmbench.evidence import Question, growing
 from svmbench.records.moments import in_order
 from svmbench.records.samples import samples
@@ -20,18 +20,18 @@ from svmbench.records.samples import samples
 FEWEST = 3
 
 
-def grows(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
+def grows(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
     """One part: the exponent lies within its bounds.
 
     Each repeat gives one exponent, the slope of the logarithm of the measure over that of λ or m.
     """
     assert claim.solver is not None
     if claim.along_curve:
-        yield _along_curve(claim, cell)
+        yield _along_curve(claim, case)
         return
     along = "λ" if claim.along == "lambda" else "m"
     what = f"exponent of {claim.asked.words} over {along}, {claim.solver}"
-    rows = cell.series.get(claim.solver, ())
+    rows = case.series.get(claim.solver, ())
     rests_on = tuple(cell for row in rows for cell in row.cells)
     assert claim.along is not None
     places = [float(row.axis(claim.along)) for row in rows]
@@ -58,7 +58,7 @@ def grows(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
     yield ClaimPart(what, rests_on, question, note=_bounds(claim), exponent=True)
 
 
-def _along_curve(claim: Claim, cell: ClaimCell) -> ClaimPart:
+def _along_curve(claim: Claim, case: ClaimCase) -> ClaimPart:
     """Each repeat gives one exponent, the slope of its curve on logarithmic axes."""
     assert claim.solver is not None
     assert claim.between is not None
@@ -68,9 +68,9 @@ def _along_curve(claim: Claim, cell: ClaimCell) -> ClaimPart:
     low = -math.inf if claim.at_least is None else claim.at_least
     high = math.inf if claim.at_most is None else claim.at_most
     none = Question((), math.exp(low), math.exp(high))
-    if claim.solver not in cell.rows:
+    if claim.solver not in case.rows:
         return ClaimPart(what, (), none, observed="open", note="no runs yet")
-    row = cell.rows[claim.solver]
+    row = case.rows[claim.solver]
     places = [float(at) for at in np.geomspace(*claim.between, claim.points)]
     repeats = []
     curves = curve(row, claim.along, claim.asked.name)

@@ -1,14 +1,14 @@
-"""Judges the claims of a page together: their questions, then parts, cells and claims.
+"""Judges the claims of a page together: their questions, then parts, cases and claims.
 
 All questions of all claims go to `svmbench.evidence.judge` at once, so that its level holds for
 the page as a whole, however often it is judged and whenever repeats are added. Those of statistical
 claims are judged apart, because they only describe a claim that signed ranks decide.
 
-A cell **holds** if all its parts that can be tested do, and **does not hold** if one contradicts
-it; `quantifiers` has the verdict of a claim from those of its cells. A claim is open when there are
-no runs of it. Cells that cannot be tested are listed separately. Signed ranks decide a statistical
-claim, once each of its cells has the pairs that its value rests on; with too few data sets for them
-it cannot be tested, whatever its cells say.
+A case **holds** if all its parts that can be tested do, and **does not hold** if one contradicts
+it; `quantifiers` has the verdict of a claim from those of its cases. A claim is open when there are
+no runs of it. Cases that cannot be tested are listed separately. Signed ranks decide a statistical
+claim, once each of its cases has the pairs that its value rests on; with too few data sets for them
+it cannot be tested, whatever its cases say.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from svmbench.claims import remedy
-from svmbench.claims.cells import brought_together, cells_not_run, cells_of
+from svmbench.claims.cases import brought_together, cases_not_run, cases_of
 from svmbench.claims.compare import alike, differ, faster, largest, order, ratio
 from svmbench.claims.counts import counts
 from svmbench.claims.growth import grows
@@ -28,8 +28,8 @@ from svmbench.claims.measured import MeasuredRow, SweepCell
 from svmbench.claims.model import Claim
 from svmbench.claims.parts import (
     PAIRS_A_SET,
-    CellResult,
-    ClaimCell,
+    CaseResult,
+    ClaimCase,
     ClaimPart,
     ClaimResult,
     ClaimVerdict,
@@ -48,8 +48,8 @@ from svmbench.evidence import MIN_DATA_SETS, Across, Answer, Question, across, j
 from svmbench.evidence import exponent as exponent_of
 from svmbench.report.numbers import format_value
 
-#: The parts of a cell, by kind.
-KINDS: Mapping[str, Callable[[Claim, ClaimCell], Iterator[ClaimPart]]] = {
+#: The parts of a case, by kind.
+KINDS: Mapping[str, Callable[[Claim, ClaimCase], Iterator[ClaimPart]]] = {
     "faster": faster,
     "order": order,
     "largest": largest,
@@ -66,16 +66,16 @@ KINDS: Mapping[str, Callable[[Claim, ClaimCell], Iterator[ClaimPart]]] = {
     "widens": widens,
 }
 
-#: Largest number of cells in a summary.
+#: Largest number of cases in a summary.
 _SUMMARISED = 3
 
 
 @dataclass(frozen=True)
 class _Draft:
-    """A claim with the parts of its cells, not yet judged."""
+    """A claim with the parts of its cases, not yet judged."""
 
     claim: Claim
-    cells: tuple[tuple[ClaimCell, tuple[ClaimPart, ...]], ...]
+    cases: tuple[tuple[ClaimCase, tuple[ClaimPart, ...]], ...]
 
     @property
     def by_ranks(self) -> bool:
@@ -84,16 +84,16 @@ class _Draft:
 
     @property
     def questions(self) -> Iterator[Question]:
-        for _, parts in self.cells:
+        for _, parts in self.cases:
             for part in parts:
                 if part.question is not None:
                     yield part.question
 
 
 class KnownParts:
-    """The parts of cells that were judged before, for pages that are judged again and again.
+    """The parts of cases that were judged before, for pages that are judged again and again.
 
-    A cell whose rows are the same objects has the same parts. Those that one judgement of the page
+    A case whose rows are the same objects has the same parts. Those that one judgement of the page
     does not use are forgotten at the next one.
     """
 
@@ -105,8 +105,8 @@ class KnownParts:
         """Begin a judgement of the whole page."""
         self._before, self._now = self._now, {}
 
-    def of(self, claim: Claim, asked: Claim, cell: ClaimCell) -> tuple[ClaimPart, ...]:
-        """The parts of a cell.
+    def of(self, claim: Claim, asked: Claim, case: ClaimCase) -> tuple[ClaimPart, ...]:
+        """The parts of a case.
 
         Parameters
         ----------
@@ -114,15 +114,15 @@ class KnownParts:
             As the paper's file has it.
         asked : Claim
             The same, or the claim that its rows are brought together for.
-        cell : ClaimCell
+        case : ClaimCase
         """
-        rows = cell.all_rows
-        key = (id(claim), cell.place, cell.absent, tuple(cell.rows), tuple(map(id, rows)))
+        rows = case.all_rows
+        key = (id(claim), case.place, case.absent, tuple(case.rows), tuple(map(id, rows)))
         if key in self._before:
             self._now[key] = self._before[key]
         if key not in self._now:
             # The rows are kept as well: another object must not get the identity of one of them.
-            self._now[key] = ((claim, rows), tuple(KINDS[claim.kind](asked, cell)))
+            self._now[key] = ((claim, rows), tuple(KINDS[claim.kind](asked, case)))
         return self._now[key][1]
 
 
@@ -153,34 +153,34 @@ def judge_claims(
     known.begin()
     return _judged(
         [
-            [_draft(claim, rows, cells, known) for claim in claims]
-            for (claims, rows), cells in zip(items, planned, strict=True)
+            [_draft(claim, rows, cases, known) for claim in claims]
+            for (claims, rows), cases in zip(items, planned, strict=True)
         ]
     )
 
 
-def judge_cells(
-    claims: Sequence[tuple[Claim, Sequence[ClaimCell]]], known: KnownParts | None = None
+def judge_cases(
+    claims: Sequence[tuple[Claim, Sequence[ClaimCase]]], known: KnownParts | None = None
 ) -> list[ClaimResult]:
-    """The results of claims, judged together, in cells that the caller chose.
+    """The results of claims, judged together, in cases that the caller chose.
 
     Parameters
     ----------
-    claims : sequence of (claim, cells)
+    claims : sequence of (claim, cases)
     known : KnownParts, optional
         Of the judgements before, if the same claims are judged again.
     """
     known = known or KnownParts()
     known.begin()
     drafts = [
-        _Draft(claim, tuple((cell, _parts(claim, claim, cell, known)) for cell in cells))
-        for claim, cells in claims
+        _Draft(claim, tuple((case, _parts(claim, claim, case, known)) for case in cases))
+        for claim, cases in claims
     ]
     return _judged([drafts])[0]
 
 
 def _judged(drafts: Sequence[Sequence[_Draft]]) -> list[list[ClaimResult]]:
-    # Signed ranks decide a statistical claim. What is asked in its cells only describes it, so
+    # Signed ranks decide a statistical claim. What is asked in its cases only describes it, so
     # that these questions do not raise the evidence which the others of the page need.
     answers = {
         ranked: iter(
@@ -208,20 +208,20 @@ def _draft(
     asked, chosen = claim, list(rows)
     if claim.over_dataset is not None:
         asked, chosen = brought_together(claim, rows)
-    cells = cells_of(asked, chosen, several)
+    cases = cases_of(asked, chosen, several)
     if claim.over_dataset is None:
-        cells += cells_not_run(claim, rows, slots, several)
-    return _Draft(claim, tuple((cell, _parts(claim, asked, cell, known)) for cell in cells))
+        cases += cases_not_run(claim, rows, slots, several)
+    return _Draft(claim, tuple((case, _parts(claim, asked, case, known)) for case in cases))
 
 
-def _parts(claim: Claim, asked: Claim, cell: ClaimCell, known: KnownParts) -> tuple[ClaimPart, ...]:
-    """The parts of a cell; one that only says so where it has too few rows to be tested."""
-    least = claim.least_rows.get(cell.dataset)
+def _parts(claim: Claim, asked: Claim, case: ClaimCase, known: KnownParts) -> tuple[ClaimPart, ...]:
+    """The parts of a case; one that only says so where it has too few rows to be tested."""
+    least = claim.least_rows.get(case.dataset)
     if least is None:
-        return known.of(claim, asked, cell)
-    m = max((int(row.group.runs["m"].iloc[0]) for row in cell.all_rows), default=least)
+        return known.of(claim, asked, case)
+    m = max((int(row.group.runs["m"].iloc[0]) for row in case.all_rows), default=least)
     if m >= least:
-        return known.of(claim, asked, cell)
+        return known.of(claim, asked, case)
     return (ClaimPart("rows", reason=f"{m:,}, and the paper makes the claim on {least:,}"),)
 
 
@@ -229,32 +229,32 @@ def _result(draft: _Draft, answers: Iterator[Answer]) -> ClaimResult:
     claim = draft.claim
     if claim.kind == "untestable":
         return ClaimResult(claim, "not testable", claim.why or "")
-    if not draft.cells:
+    if not draft.cases:
         return ClaimResult(claim, "open", "there are no runs of it", remedy=remedy.missing())
-    cells = tuple(_cell(cell, parts, answers) for cell, parts in draft.cells)
-    verdict = decide(claim.cells, [cell.verdict for cell in cells])
-    changes = may_change(claim.cells, [cell.verdict for cell in cells])
+    cases = tuple(_case(case, parts, answers) for case, parts in draft.cases)
+    verdict = decide(claim.cases, [case.verdict for case in cases])
+    changes = may_change(claim.cases, [case.verdict for case in cases])
     summary, ranks = "", None
     if claim.across is not None:
-        values = over_data_sets(claim, cells)
+        values = over_data_sets(claim, cases)
         ranks = across([value for value in values.values() if not math.isnan(value)])
         published = _published(claim, values)
         if verdict != "not testable":
-            verdict = _by_ranks(ranks, cells, any(map(math.isnan, values.values())), published)
+            verdict = _by_ranks(ranks, cases, any(map(math.isnan, values.values())), published)
         summary = f"{_statistically(ranks, published)}; "
     return ClaimResult(
         claim,
         verdict,
-        summary + _summary(verdict, cells),
-        cells,
-        remedy.of(cells, ranks) if verdict == "open" else "",
+        summary + _summary(verdict, cases),
+        cases,
+        remedy.of(cases, ranks) if verdict == "open" else "",
         ranks,
         changes,
     )
 
 
 def _by_ranks(
-    ranks: Across, cells: Sequence[CellResult], hidden: bool, published: Across | None
+    ranks: Across, cases: Sequence[CaseResult], hidden: bool, published: Across | None
 ) -> ClaimVerdict:
     """The verdict of a statistical claim: what the test says, once every data set has its value.
 
@@ -265,15 +265,15 @@ def _by_ranks(
     Parameters
     ----------
     ranks : Across
-    cells : sequence of CellResult
+    cases : sequence of CaseResult
     hidden : bool
         Whether limits hide the sign of a data set's value.
     published : Across, optional
         The same test of the published ratios of the same data sets, if all of them are known.
     """
-    if data_sets(cells) < MIN_DATA_SETS:
+    if data_sets(cases) < MIN_DATA_SETS:
         return "not testable"
-    if hidden or any(part.part.lacks for cell in cells for part in cell.parts):
+    if hidden or any(part.part.lacks for case in cases for part in case.parts):
         return "open"
     if ranks.data_sets < MIN_DATA_SETS:
         return "not testable"
@@ -289,20 +289,20 @@ def _published(claim: Claim, values: Mapping[str, float]) -> Across | None:
     return across(known) if known and len(known) == len(ratios) else None
 
 
-def over_data_sets(claim: Claim, cells: Sequence[CellResult]) -> dict[str, float]:
-    """The value of each data set for signed ranks: the median over its cells of their log-ratios.
+def over_data_sets(claim: Claim, cases: Sequence[CaseResult]) -> dict[str, float]:
+    """The value of each data set for signed ranks: the median over its cases of their log-ratios.
 
-    The log-ratio of a cell is the median of its first pairs, `PAIRS_A_SET` of them, and is taken
+    The log-ratio of a case is the median of its first pairs, `PAIRS_A_SET` of them, and is taken
     relative to `by`. Later pairs do not count: other claims may have asked for them because of
     what the first ones showed, and a p-value does not allow for that. The value is nan if limits
     hide its sign.
     """
     values: dict[str, list[float]] = {}
-    for cell in cells:
-        for part in cell.parts:
+    for case in cases:
+        for part in case.parts:
             if part.answer is not None and part.part.question is not None and part.pairs:
                 log = _first(part.part.question, math.log(claim.by))
-                values.setdefault(cell.dataset, []).append(log)
+                values.setdefault(case.dataset, []).append(log)
     return {name: _middle(logs) for name, logs in values.items()}
 
 
@@ -339,11 +339,11 @@ def _statistically(ranks: Across, published: Across | None) -> str:
     )
 
 
-def _cell(cell: ClaimCell, parts: Sequence[ClaimPart], answers: Iterator[Answer]) -> CellResult:
-    seconds = {key: each for row in cell.all_rows for key, each in row.seconds.items()}
+def _case(case: ClaimCase, parts: Sequence[ClaimPart], answers: Iterator[Answer]) -> CaseResult:
+    seconds = {key: each for row in case.all_rows for key, each in row.seconds.items()}
     found = tuple(_part(part, answers, seconds) for part in parts)
     verdict = combine([part.verdict for part in found])
-    return CellResult(cell.place, cell.dataset, cell.stand_in, verdict, found)
+    return CaseResult(case.place, case.dataset, case.stand_in, verdict, found)
 
 
 def _part(
@@ -392,11 +392,11 @@ def estimate(answer: Answer, *, exponent: bool = False) -> str:
 # ---------------------------------------------------------------- words
 
 
-def _summary(verdict: ClaimVerdict, cells: Sequence[CellResult]) -> str:
-    """In how many cells, and the numbers of the cells that the verdict rests on."""
+def _summary(verdict: ClaimVerdict, cases: Sequence[CaseResult]) -> str:
+    """In how many cases, and the numbers of the cases that the verdict rests on."""
     rests_on = verdict if verdict != "holds in k of n" else "does not hold"
-    telling = [cell for cell in cells if cell.verdict == rests_on]
-    counted = Counter[str](cell.verdict for cell in cells)
+    telling = [case for case in cases if case.verdict == rests_on]
+    counted = Counter[str](case.verdict for case in cases)
     said = ", ".join(
         f"{counted[what]} {words}"
         for what, words in (
@@ -407,19 +407,19 @@ def _summary(verdict: ClaimVerdict, cells: Sequence[CellResult]) -> str:
         )
         if counted[what]
     )
-    many = f"{said} of {len(cells)}: " if len(cells) > 1 else ""
+    many = f"{said} of {len(cases)}: " if len(cases) > 1 else ""
     numbers = "; ".join(
-        cell.text if len(cells) == 1 else f"{cell.place}: {cell.text}"
-        for cell in telling[:_SUMMARISED]
+        case.text if len(cases) == 1 else f"{case.place}: {case.text}"
+        for case in telling[:_SUMMARISED]
     )
     more = f"; and {len(telling) - _SUMMARISED} more" if len(telling) > _SUMMARISED else ""
-    return f"{many}{numbers}{more}{_origin(cells)}"
+    return f"{many}{numbers}{more}{_origin(cases)}"
 
 
-def _origin(cells: Sequence[CellResult]) -> str:
-    stand_ins = sum(cell.stand_in for cell in cells)
+def _origin(cases: Sequence[CaseResult]) -> str:
+    stand_ins = sum(case.stand_in for case in cases)
     if not stand_ins:
         return ""
-    if stand_ins == len(cells):
+    if stand_ins == len(cases):
         return " (stand-ins only)"
-    return f" ({stand_ins} of {len(cells)} on stand-ins)"
+    return f" ({stand_ins} of {len(cases)} on stand-ins)"

@@ -1,4 +1,4 @@
-"""What a claim is held to, in words: its margins, its range, and how many cells must hold."""
+"""What a claim is held to, in words: its margins, its range, and how many cases must hold."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from svmbench.records.groups import short
 
 
 def held_to(claim: Claim) -> str:
-    """The margins of a claim, such as ``b / a at least 1.4; in all cells``.
+    """The margins of a claim, such as ``b / a at least 1.4; in all cases``.
 
     Empty for one that cannot be tested.
     """
@@ -19,7 +19,7 @@ def held_to(claim: Claim) -> str:
     if claim.across is not None:
         decided = f"decided by signed ranks over at least {MIN_DATA_SETS} data sets"
     else:
-        decided = "in at least one cell" if claim.cells == "any" else f"in {claim.cells} cells"
+        decided = "in at least one case" if claim.cases == "any" else f"in {claim.cases} cases"
     return f"{_MARGINS[claim.kind](claim)}; {decided}"
 
 

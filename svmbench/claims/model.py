@@ -1,4 +1,4 @@
-"""A claim as a paper's file writes it: its kind, what it compares, and how many cells must hold."""
+"""A claim as a paper's file writes it: its kind, what it compares, and how many cases must hold."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ ClaimKind = Literal[
 
 #: Keys that a kind requires, and optional ones; all kinds have text, source and where.
 _KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "faster": (("solver", "over", "measure"), ("over_dataset", "by", "cells", "across")),
-    "order": (("solvers", "measure"), ("tie", "cells")),
-    "largest": (("solvers", "measure"), ("cells",)),
+    "faster": (("solver", "over", "measure"), ("over_dataset", "by", "cases", "across")),
+    "order": (("solvers", "measure"), ("tie", "cases")),
+    "largest": (("solvers", "measure"), ("cases",)),
     "ratio": (
         ("solver", "over", "measure", "published"),
-        ("over_dataset", "within", "cells"),
+        ("over_dataset", "within", "cases"),
     ),
-    "alike": (("solvers", "measure", "within"), ("cells",)),
-    "differ": (("solver", "over", "measure", "by"), ("cells",)),
-    "reaches": (("solvers", "measure"), ("at_most", "at_least", "cells")),
-    "fails": (("solver", "how"), ("measure", "cells")),
+    "alike": (("solvers", "measure", "within"), ("cases",)),
+    "differ": (("solver", "over", "measure", "by"), ("cases",)),
+    "reaches": (("solvers", "measure"), ("at_most", "at_least", "cases")),
+    "fails": (("solver", "how"), ("measure", "cases")),
     "grows": (
         ("solver", "measure", "along"),
-        ("at_most", "at_least", "between", "points", "cells"),
+        ("at_most", "at_least", "between", "points", "cases"),
     ),
     "path": (
         ("solver", "over", "measure", "along"),
-        ("between", "by", "points", "ratios", "within", "cells"),
+        ("between", "by", "points", "ratios", "within", "cases"),
     ),
-    "rises": (("solvers", "measure"), ("cells",)),
-    "counts": (("solver", "over", "measure"), ("by", "cells")),
-    "spans": (("solvers", "measure"), ("cells",)),
-    "widens": (("measure", "along", "between"), ("solver", "over", "solvers", "by", "cells")),
+    "rises": (("solvers", "measure"), ("cases",)),
+    "counts": (("solver", "over", "measure"), ("by", "cases")),
+    "spans": (("solvers", "measure"), ("cases",)),
+    "widens": (("measure", "along", "between"), ("solver", "over", "solvers", "by", "cases")),
     "untestable": (("why",), ()),
 }
 #: Kinds that compare the solvers of a list.
@@ -145,9 +145,9 @@ class Claim(Strict):
         description="path, instead of 'between': [abscissa, published ratio of 'over' to "
         "'solver' there]; ours is within the factor 'within' of each.",
     )
-    cells: Literal["all", "most", "any"] = Field(
+    cases: Literal["all", "most", "any"] = Field(
         default="all",
-        description="Of how many cells (sweep, data set, λ) the paper says so: all, most (more "
+        description="Of how many cases (sweep, data set, λ) the paper says so: all, most (more "
         "than half) or any (at least one).",
     )
     across: Literal["datasets"] | None = Field(

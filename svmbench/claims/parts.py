@@ -1,7 +1,7 @@
-"""The elements of a claim's verdict: cells, and the parts that must hold in each cell.
+"""The elements of a claim's verdict: cases, and the parts that must hold in each case.
 
-A claim is about some **cells**, each one problem of the runs: a sweep, a data set and λ. In each
-cell it consists of **parts**, one comparison each; a cell holds if all its parts do. A
+A claim is about some **cases**, each one problem of the runs: a sweep, a data set and λ. In each
+case it consists of **parts**, one comparison each; a case holds if all its parts do. A
 part is decided either by a question that `svmbench.evidence` answers or, if nothing is left to
 chance, by observation.
 """
@@ -21,7 +21,7 @@ from svmbench.evidence import MIN_DATA_SETS, Across, Answer, Question
 #: Seeds with which counts are observed, unless they are the same with two.
 SEEDS = 3
 
-#: Pairs of repeats whose median log-ratio is a cell's part in the value of its data set, in a
+#: Pairs of repeats whose median log-ratio is a case's part in the value of its data set, in a
 #: statistical claim. A median of three is not moved by one disturbed run.
 PAIRS_A_SET = 3
 
@@ -29,7 +29,7 @@ ClaimVerdict = Literal["holds", "holds in k of n", "does not hold", "open", "not
 
 
 @dataclass(frozen=True)
-class ClaimCell:
+class ClaimCase:
     """One problem that a claim is about, with the rows of the solvers it names.
 
     Parameters
@@ -37,7 +37,7 @@ class ClaimCell:
     place : str
         Sweep (if there are several), data set and λ, in words.
     dataset : str
-        Name of the data set; if one cell spans several, what they have in common.
+        Name of the data set; if one case spans several, what they have in common.
     stand_in : bool
     rows : dict of str to MeasuredRow
         By label.
@@ -45,7 +45,7 @@ class ClaimCell:
         Labels that have no runs here, although they should.
     series : dict of str to tuple of MeasuredRow
         By label, the rows along λ or m, ascending; only for claims about growth.
-    ends : tuple of two ClaimCell, optional
+    ends : tuple of two ClaimCase, optional
         The problems at the two values of λ or C that a claim of kind widens is about.
     """
 
@@ -55,7 +55,7 @@ class ClaimCell:
     rows: dict[str, MeasuredRow]
     absent: tuple[str, ...] = ()
     series: dict[str, tuple[MeasuredRow, ...]] = field(default_factory=dict)
-    ends: tuple[ClaimCell, ClaimCell] | None = None
+    ends: tuple[ClaimCase, ClaimCase] | None = None
 
     @property
     def all_rows(self) -> tuple[MeasuredRow, ...]:
@@ -66,10 +66,10 @@ class ClaimCell:
 
 @dataclass(frozen=True)
 class ClaimPart:
-    """One comparison that a cell's verdict rests on.
+    """One comparison that a case's verdict rests on.
 
     Its question decides it unless `observed` or `reason` does. It is asked even then, because the
-    number of questions that a cell asks must not depend on what was measured in it.
+    number of questions that a case asks must not depend on what was measured in it.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class Need(NamedTuple):
 
     Parameters
     ----------
-    cells : tuple
+    cases : tuple
         Each further pair takes a repeat of each of them.
     more : int or None
         Further pairs; None if more are not expected to decide it.
@@ -184,8 +184,8 @@ class PartResult:
 
 
 @dataclass(frozen=True)
-class CellResult:
-    """The result in one cell.
+class CaseResult:
+    """The result in one case.
 
     Parameters
     ----------
@@ -217,20 +217,20 @@ class ClaimResult:
     claim : Claim
     verdict : str
     summary : str
-        In how many cells it holds, and what decides it, in a line.
-    cells : tuple of CellResult
+        In how many cases it holds, and what decides it, in a line.
+    cases : tuple of CaseResult
     remedy : str
         What it would take to decide it; empty for a decided claim.
     across : Across, optional
         The signed ranks over data sets, for a statistical claim.
     may_change : bool
-        Whether the cells that are open may still change the verdict.
+        Whether the cases that are open may still change the verdict.
     """
 
     claim: Claim
     verdict: ClaimVerdict
     summary: str
-    cells: tuple[CellResult, ...] = ()
+    cases: tuple[CaseResult, ...] = ()
     remedy: str = ""
     across: Across | None = None
     may_change: bool = True
@@ -248,16 +248,16 @@ class ClaimResult:
         data sets, or nothing, would decide it beyond that. A statistical claim on too few data sets
         is to have none.
         """
-        if self.across is not None and data_sets(self.cells) < MIN_DATA_SETS:
+        if self.across is not None and data_sets(self.cases) < MIN_DATA_SETS:
             return []
-        parts = [part for cell in self.cells for part in cell.parts if part.part.lacks]
+        parts = [part for case in self.cases for part in case.parts if part.part.lacks]
         return parts + (self._undecided if self.may_change else [])
 
     @property
     def spare_parts(self) -> list[PartResult]:
         """The parts that more repeats may decide without changing the verdict.
 
-        They change in how many cells the claim holds.
+        They change in how many cases the claim holds.
         """
         return [] if self.may_change else self._undecided
 
@@ -267,41 +267,41 @@ class ClaimResult:
             return []
         return [
             part
-            for cell in self.cells
-            if cell.verdict == "open"
-            for part in cell.parts
+            for case in self.cases
+            if case.verdict == "open"
+            for part in case.parts
             if part.verdict == "open" and not part.part.lacks
         ]
 
     @property
     def verdict_words(self) -> str:
         """The verdict with its numbers: ``holds in 2 of 5 (1 open)``."""
-        tested = [cell for cell in self.cells if cell.verdict != "not testable"]
-        undecided = sum(cell.verdict == "open" for cell in tested)
+        tested = [case for case in self.cases if case.verdict != "not testable"]
+        undecided = sum(case.verdict == "open" for case in tested)
         if self.verdict == "holds in k of n":
-            held = sum(cell.verdict == "holds" for cell in tested)
+            held = sum(case.verdict == "holds" for case in tested)
             still = f" ({undecided} open)" if undecided else ""
             return f"holds in {held} of {len(tested)}{still}"
         if self.verdict == "does not hold" and self.across is not None:
             return f"does not hold{' (no difference shown)' * (self.across.verdict == 'open')}"
         if self.verdict == "does not hold" and undecided:
-            against = sum(cell.verdict == "does not hold" for cell in tested)
+            against = sum(case.verdict == "does not hold" for case in tested)
             return f"does not hold in {against} of {len(tested)} ({undecided} open)"
         return self.verdict
 
     @property
     def stand_ins(self) -> int:
-        """Cells that rest on stand-ins."""
-        return sum(cell.stand_in for cell in self.cells)
+        """Cases that rest on stand-ins."""
+        return sum(case.stand_in for case in self.cases)
 
 
-def data_sets(cells: Sequence[CellResult]) -> int:
+def data_sets(cases: Sequence[CaseResult]) -> int:
     """How many data sets a claim can be tested on."""
-    return len({cell.dataset for cell in cells if cell.verdict != "not testable"})
+    return len({case.dataset for case in cases if case.verdict != "not testable"})
 
 
 def combine(verdicts: Sequence[ClaimVerdict]) -> ClaimVerdict:
-    """The verdict of a cell from those of its parts: all that can be tested must hold."""
+    """The verdict of a case from those of its parts: all that can be tested must hold."""
     for verdict in ("does not hold", "open", "holds", "not testable"):
         if verdict in verdicts:
             return verdict

@@ -12,7 +12,7 @@ import numpy as np
 from svmbench.claims.curves import RunCurve, curve, height
 from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.model import Claim
-from svmbench.claims.parts import ClaimCell, ClaimPart
+from svmbench.claims.parts import ClaimCase, ClaimPart
 from svmbench.evidence import paired
 from svmbench.records.groups import short
 from svmbench.records.moments import in_order
@@ -20,7 +20,7 @@ from svmbench.records.samples import states
 from svmbench.records.states import STATES
 
 
-def path(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
+def path(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
     """One part for each abscissa: over / solver is at least `by` there, or near a published ratio.
 
     Unless they come with published ratios, the abscissae are spaced evenly on a logarithmic axis
@@ -32,7 +32,7 @@ def path(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
     assert claim.over is not None
     assert claim.along is not None
     name = claim.asked.name
-    missing = [label for label in claim.labels if label not in cell.rows]
+    missing = [label for label in claim.labels if label not in case.rows]
     for at, ratio, region in _places(claim):
         what = f"{name} of {claim.over} / {claim.solver} at {short(at, 3)} {claim.along}"
         if claim.ratios:
@@ -41,7 +41,7 @@ def path(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
             none, note = paired((), (), *region), f"no runs of {', '.join(missing)}"
             yield ClaimPart(what, (), none, observed="open", note=note)
             continue
-        below, above = cell.rows[claim.solver], cell.rows[claim.over]
+        below, above = case.rows[claim.solver], case.rows[claim.over]
         order = in_order(states(below.group), below.group, above.group)
         found, reason = _pairs(ordinates(below, claim, at), ordinates(above, claim, at), order)
         question = paired([ratio * a for a, _ in found], [b for _, b in found], *region)

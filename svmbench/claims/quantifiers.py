@@ -1,16 +1,16 @@
-"""The verdict of a claim from those of its cells, by how many cells the claim is about.
+"""The verdict of a claim from those of its cases, by how many cases the claim is about.
 
-With ``cells: all`` a claim
+With ``cases: all`` a claim
 
-- *holds* when every cell that can be tested does;
-- *holds in k of n* when some cells hold and at least one does not: the claim about all cells is
-  then decided, and n counts the cells that can be tested;
-- *does not hold* when at least one cell does not, and none holds;
+- *holds* when every case that can be tested does;
+- *holds in k of n* when some cases hold and at least one does not: the claim about all cases is
+  then decided, and n counts the cases that can be tested;
+- *does not hold* when at least one case does not, and none holds;
 - is *open* otherwise.
 
-With ``most`` it holds when more than half of the n cells do, and does not when at least half do
+With ``most`` it holds when more than half of the n cases do, and does not when at least half do
 not; with ``any`` it holds when one does, and does not when none of the n does. A claim is *not
-testable* when no cell can be tested.
+testable* when no case can be tested.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from svmbench.claims.parts import ClaimVerdict
 
 
 def decide(quantifier: str, verdicts: Sequence[ClaimVerdict]) -> ClaimVerdict:
-    """The verdict of a claim from those of its cells.
+    """The verdict of a claim from those of its cases.
 
     Parameters
     ----------
     quantifier : {'all', 'most', 'any'}
-        How many cells the claim is about.
+        How many cases the claim is about.
     verdicts : sequence of str
-        Those of its cells.
+        Those of its cases.
     """
     counted = Counter[str](verdicts)
     holding, against, undecided = (
@@ -52,13 +52,13 @@ def decide(quantifier: str, verdicts: Sequence[ClaimVerdict]) -> ClaimVerdict:
 
 
 def may_change(quantifier: str, verdicts: Sequence[ClaimVerdict]) -> bool:
-    """Whether the verdict of a claim may change when its open cells are decided.
+    """Whether the verdict of a claim may change when its open cases are decided.
 
     Parameters
     ----------
     quantifier : {'all', 'most', 'any'}
     verdicts : sequence of str
-        Those of its cells.
+        Those of its cases.
     """
     now = decide(quantifier, verdicts)
     ends: tuple[ClaimVerdict, ...] = ("holds", "does not hold")

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from svmbench.claims.limits import limits, rounded, says_nothing, seconds_needed
 from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.model import Claim
-from svmbench.claims.parts import ClaimCell, ClaimPart, ClaimVerdict
+from svmbench.claims.parts import ClaimCase, ClaimPart, ClaimVerdict
 from svmbench.evidence import paired, reaching
 from svmbench.records.groups import short
 from svmbench.records.measures import Asked
@@ -20,16 +20,16 @@ from svmbench.records.statistics import median
 _ABOVE, _BELOW = (1.0, math.inf), (0.0, 1.0)
 
 
-def reaches(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
+def reaches(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
     """Parts for each solver: it reaches the accuracy in most runs, or a value within bounds."""
     for label in claim.solvers:
-        if label in cell.rows:
-            row = cell.rows[label]
+        if label in case.rows:
+            row = case.rows[label]
             if claim.asked.at is None or (claim.at_most, claim.at_least) != (None, None):
                 yield from _bounded(label, row, claim)
             else:
                 yield _reached(label, row, claim.asked)
-        elif label in cell.absent:
+        elif label in case.absent:
             yield from _not_run(label, claim)
 
 
@@ -47,13 +47,13 @@ def _not_run(label: str, claim: Claim) -> Iterator[ClaimPart]:
         yield ClaimPart(label, (), question, observed="open", note="no runs yet")
 
 
-def fails(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
+def fails(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
     """One part: in most runs the weights are not finite, or the accuracy is not reached."""
     assert claim.solver is not None
-    if claim.solver not in cell.rows:
+    if claim.solver not in case.rows:
         yield from _not_run(claim.solver, claim)
         return
-    row = cell.rows[claim.solver]
+    row = case.rows[claim.solver]
     if claim.how == "not-finite":
         found = {
             repeat: state == "diverged"

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from svmbench.claims.measured import SweepCell
-from svmbench.claims.parts import CellResult, PartResult
+from svmbench.claims.parts import CaseResult, PartResult
 from svmbench.evidence import Across
 from svmbench.harness.crew import START
 
@@ -16,25 +16,25 @@ def missing() -> str:
     return "It would take runs that are still missing."
 
 
-def of(cells: Sequence[CellResult], ranks: Across | None) -> str:
+def of(cases: Sequence[CaseResult], ranks: Across | None) -> str:
     """What an open claim would take.
 
     Parameters
     ----------
-    cells : sequence of CellResult
+    cases : sequence of CaseResult
     ranks : Across, optional
         For a statistical claim.
     """
     if ranks is not None:
-        return _across(cells)
-    undecided = [cell for cell in cells if cell.verdict == "open"]
-    parts = [part for cell in undecided for part in cell.parts if part.verdict == "open"]
+        return _across(cases)
+    undecided = [case for case in cases if case.verdict == "open"]
+    parts = [part for case in undecided for part in case.parts if part.verdict == "open"]
     said = [_repeats(parts)] if any(part.more for part in parts) else []
     if any(part.answer is None and not part.part.lacks for part in parts):
         said.append("runs that are still missing")
     stuck = [part for part in parts if part.answer is not None and part.more is None]
     said += dict.fromkeys(part.part.limit for part in stuck if part.part.limit)
-    where = f" in {len(undecided)} of {len(cells)} cells" if len(cells) > 1 else ""
+    where = f" in {len(undecided)} of {len(cases)} cases" if len(cases) > 1 else ""
     close = [part for part in stuck if not part.part.limit]
     takes = f"It would take {', and '.join(said)}{where}." if said else ""
     if not close:
@@ -44,14 +44,14 @@ def of(cells: Sequence[CellResult], ranks: Across | None) -> str:
     return f"{takes} Elsewhere, {unlikely}" if takes else unlikely[0].upper() + unlikely[1:]
 
 
-def _across(cells: Sequence[CellResult]) -> str:
-    lacking = [part for cell in cells for part in cell.parts if part.part.lacks]
+def _across(cases: Sequence[CaseResult]) -> str:
+    lacking = [part for case in cases for part in case.parts if part.part.lacks]
     said = [_repeats(lacking)] if any(part.answer is not None for part in lacking) else []
     if any(part.answer is None for part in lacking):
         said.append("runs that are still missing")
     if said:
         return f"It would take {', and '.join(said)}."
-    limits = dict.fromkeys(part.part.limit for cell in cells for part in cell.parts)
+    limits = dict.fromkeys(part.part.limit for case in cases for part in case.parts)
     return f"It would take {', and '.join(filter(None, limits)) or 'longer time limits'}."
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from svmbench.claims.curves import FloatArray, curve
 from svmbench.claims.model import Claim
-from svmbench.claims.parts import SEEDS, ClaimCell, ClaimPart, ClaimVerdict
+from svmbench.claims.parts import SEEDS, ClaimCase, ClaimPart, ClaimVerdict
 from svmbench.records.moments import in_order
 from svmbench.records.samples import states
 from svmbench.records.states import STATES
@@ -18,7 +18,7 @@ from svmbench.records.statistics import median
 _ROUNDING = 1e-9
 
 
-def rises(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
+def rises(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
     """One part for each solver: in most runs its curve rises between two neighbouring points.
 
     Where a curve rises from one point to the next, some step between them raised it. A run's seed
@@ -26,11 +26,11 @@ def rises(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
     out, because its last values prove nothing.
     """
     for label in claim.solvers:
-        if label not in cell.rows:
-            if label in cell.absent:
+        if label not in case.rows:
+            if label in case.absent:
                 yield ClaimPart(label, observed="open", note="no runs yet")
             continue
-        row = cell.rows[label]
+        row = case.rows[label]
         ends = states(row.group)
         curves = {
             repeat: heights

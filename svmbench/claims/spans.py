@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from svmbench.claims.limits import says_nothing
 from svmbench.claims.model import LEAST_REPEATS, Claim
-from svmbench.claims.parts import ClaimCell, ClaimPart, ClaimVerdict
+from svmbench.claims.parts import ClaimCase, ClaimPart, ClaimVerdict
 from svmbench.records.groups import short
 from svmbench.records.samples import measured
 
@@ -14,21 +14,21 @@ from svmbench.records.samples import measured
 _SAME = 1e-5
 
 
-def spans(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
+def spans(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
     """A part for each solver: its published value lies within the range of our repeats.
 
     The published value is that of one run whose seed is not ours. No question is asked, because
     the claim is not about a mean: the verdict is about the repeats that were run.
     """
     for label in claim.solvers:
-        if label in cell.rows:
-            yield _part(claim, cell, label)
-        elif label in cell.absent:
+        if label in case.rows:
+            yield _part(claim, case, label)
+        elif label in case.absent:
             yield ClaimPart(label, observed="open", note="no runs yet")
 
 
-def _part(claim: Claim, cell: ClaimCell, label: str) -> ClaimPart:
-    row, asked = cell.rows[label], claim.asked
+def _part(claim: Claim, case: ClaimCase, label: str) -> ClaimPart:
+    row, asked = case.rows[label], claim.asked
     published = claim.quoted[label]
     if reason := says_nothing((row,), asked):
         return ClaimPart(label, row.cells, reason=reason)

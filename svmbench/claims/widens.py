@@ -9,7 +9,7 @@ from svmbench.claims.compare import factor, skipped_cells
 from svmbench.claims.limits import limits, says_nothing
 from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.model import Claim
-from svmbench.claims.parts import ClaimCell, ClaimPart
+from svmbench.claims.parts import ClaimCase, ClaimPart
 from svmbench.evidence import Question, changing, paired
 from svmbench.evidence.processes import evidence_of
 from svmbench.records.groups import short
@@ -22,14 +22,14 @@ from svmbench.report.pairing import pairs_in_time
 _REGION = (1.0, math.inf)
 
 
-def widens(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
+def widens(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
     """One part: the factor at the second value is at least `by` times that at the first.
 
     The factor at each value comes from the pairs of its own problem.
     """
     assert claim.between is not None
     first, last = (f"{claim.sign_along} = {short(end, 3)}" for end in claim.between)
-    ends = cell.ends or (cell, cell)
+    ends = case.ends or (case, case)
     before, after = (_at_end(claim, end) for end in ends)
     assert before.question is not None
     assert after.question is not None
@@ -55,23 +55,23 @@ def widens(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
     )
 
 
-def _at_end(claim: Claim, cell: ClaimCell) -> ClaimPart:
+def _at_end(claim: Claim, case: ClaimCase) -> ClaimPart:
     """The pairs at one value, with what keeps them from being compared."""
     if claim.solvers:
-        return _slowest_over_fastest(claim, cell)
+        return _slowest_over_fastest(claim, case)
     assert claim.solver is not None
     assert claim.over is not None
-    return factor(claim, cell, claim.solver, claim.over, _REGION)
+    return factor(claim, case, claim.solver, claim.over, _REGION)
 
 
-def _slowest_over_fastest(claim: Claim, cell: ClaimCell) -> ClaimPart:
+def _slowest_over_fastest(claim: Claim, case: ClaimCase) -> ClaimPart:
     """In each repeat, what the slowest solver took against what the fastest took."""
     what, none = "largest / smallest", paired((), (), *_REGION)
-    missing = [label for label in claim.solvers if label not in cell.rows]
+    missing = [label for label in claim.solvers if label not in case.rows]
     if missing:
         note = f"no runs of {', '.join(missing)}"
         return ClaimPart(what, (), none, observed="open", note=note)
-    rows, asked = [cell.rows[label] for label in claim.solvers], claim.asked
+    rows, asked = [case.rows[label] for label in claim.solvers], claim.asked
     rests_on = tuple(place for row in rows for place in row.cells)
     if reason := says_nothing(rows, asked):
         return ClaimPart(what, rests_on, none, reason=reason)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 REGRESSION = 4
 
-#: Fewest blocks before a cell that more repeats are not expected to decide is given up.
+#: Fewest blocks before a case that more repeats are not expected to decide is given up.
 _LEAST_BLOCKS = 5
 
 
@@ -58,7 +58,7 @@ _LEAST_BLOCKS = 5
     "--run",
     "make",
     is_flag=True,
-    help="Run FIRST and SECOND alternately until every cell is decided: two environments with "
+    help="Run FIRST and SECOND alternately until every case is decided: two environments with "
     "svmbench, or two labels of --config.",
 )
 @click.option("--config", type=click.Path(path_type=Path), help="With --run: what to run.")
@@ -93,22 +93,22 @@ def compare_command(
     """Compare two results folders, or two labels of one.
 
     Two folders contain one configuration that was run twice: by two versions, builds or machines.
-    SECOND is compared with FIRST. Cells match by data set, label, lambda and accuracy, and their
+    SECOND is compared with FIRST. Cases match by data set, label, lambda and accuracy, and their
     repeats are paired by number. Folders from different times share the seeds but not the state of
     the machine, so their intervals are wider. FIRST alone needs --labels: two solvers of one sweep,
     whose runs were interleaved, are compared.
 
     With --run, FIRST and SECOND are not folders of results. They are two environments (a python,
     a virtual environment, or a checkout with a .venv), each with its version of svmbench, or two
-    labels of the configuration. Both run it alternately, a repeat at a time, until every cell is
+    labels of the configuration. Both run it alternately, a repeat at a time, until every case is
     decided. Ctrl-C keeps what was measured; the same command resumes.
 
     Processor seconds scatter less than seconds on a machine that also does other work. Passes are
     seconds in units of one streaming read of the data on the same machine: compare these if
     the folders come from two machines.
 
-    Exits with code 4 if SECOND (or label B) is slower than FIRST (or label A) in some cell by more
-    than the threshold, or reaches the accuracy less often. All cells are judged together.
+    Exits with code 4 if SECOND (or label B) is slower than FIRST (or label A) in some case by more
+    than the threshold, or reaches the accuracy less often. All cases are judged together.
     """
     from svmbench.durable import write_text
     from svmbench.report.comparison import to_json, to_markdown
@@ -252,17 +252,17 @@ class _Alternation:
         from svmbench.harness.alternate import OpenCell
 
         comparison = self.compared()
-        undecided = [cell for cell in comparison.cells if cell.conclusion == "open"]
+        undecided = [case for case in comparison.cases if case.conclusion == "open"]
         click.echo(
-            f"{blocks} repeats: {len(comparison.cells) - len(undecided)} of "
-            f"{len(comparison.cells)} cells decided",
+            f"{blocks} repeats: {len(comparison.cases) - len(undecided)} of "
+            f"{len(comparison.cases)} cases decided",
             err=True,
         )
         hopeful = [
-            cell for cell in undecided if cell.answer.more is not None or blocks < _LEAST_BLOCKS
+            case for case in undecided if case.answer.more is not None or blocks < _LEAST_BLOCKS
         ]
         found = [
-            OpenCell(cell.dataset, cell.lam, self._labels or (cell.label,)) for cell in hopeful
+            OpenCell(case.dataset, case.lam, self._labels or (case.label,)) for case in hopeful
         ]
         return list(dict.fromkeys(found))
 

@@ -1,4 +1,4 @@
-"""The suite's only clock, and stopwatches for what is not training.
+"""The only clock, and stopwatches for what is not training.
 
 The functions that tell the time are bound here by name. The harness imports this module before any
 solver, so a solver that replaces functions of `time` changes nothing.

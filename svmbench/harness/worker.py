@@ -1,4 +1,4 @@
-"""The worker process: runs of one solver on one problem, timed by the suite's only clock.
+"""The worker process: runs of one solver on one problem, timed by svmbench's only clock.
 
 The parent starts ``python -m svmbench.harness.worker`` with the numerical libraries limited to
 their threads, and writes jobs to its standard input, one per line, as JSON. The worker answers

@@ -118,7 +118,7 @@ class Published(Strict):
 
     source: str = Field(description="Publication and place in it.")
     mark: Literal["seed", "read"] = Field(
-        description="seed: in the text of the paper the suite is built from; read: in the named "
+        description="seed: in the text of the paper that svmbench is built from; read: in the named "
         "publication or its released code."
     )
     values: tuple[PublishedValue, ...] = Field(

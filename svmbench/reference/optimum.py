@@ -39,7 +39,7 @@ SCHEMA_VERSION = 2
 #: Features up to which normal equations are formed.
 FEW_FEATURES = 2000
 
-#: Share of the time limit for the suite's fastest solver, on the problems it can solve.
+#: Share of the time limit for our fastest solver, on the problems it can solve.
 CHAMPION_SHARE = 0.6
 
 #: Bytes that an archive's arrays may take in addition to their entries.
@@ -107,7 +107,7 @@ def certified_optimum(
 
     Notes
     -----
-    For the hinge without bias and ball, the champion (the suite's fastest solver) comes first,
+    For the hinge without bias and ball, the champion (our fastest solver) comes first,
     then the interior-point method if the features are few, then dual coordinate descent.
     For the logistic loss it is Newton's method on w.
     Otherwise shrinking dual coordinate descent comes first: it is faster if it converges at

@@ -72,7 +72,7 @@ def descent(
 
 
 def champion(problem: Problem) -> Iterator[PrimalAndDual]:
-    """The suite's fastest solver, for the hinge without bias and ball, until rounding ends it."""
+    """Our fastest solver, for the hinge without bias and ball, until rounding ends it."""
     solver = Auto()
     solver.start(problem, seed=0)
     steps, next_evaluation = 0, CHAMPION_STEPS

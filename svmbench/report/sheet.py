@@ -77,7 +77,7 @@ class CurveName:
 
 @contextmanager
 def uniform_style() -> Iterator[None]:
-    """Draw with the suite's settings, whatever the user's own are."""
+    """Draw with svmbench's settings, whatever the user's own are."""
     import matplotlib
 
     from svmbench.report.style import RC

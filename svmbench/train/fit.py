@@ -455,7 +455,7 @@ def _moved(pairs: Iterator[PrimalAndDual]) -> Iterator[PrimalAndDual]:
 def _champion(
     problem: Problem, tolerance: float, seed: int, due: Callable[[], bool]
 ) -> Iterator[PrimalAndDual]:
-    """The suite's fastest solver: once its own gap holds, and now and then before."""
+    """Our fastest solver: once its own gap holds, and now and then before."""
     solver = Auto(AutoParameters(tolerance=tolerance))
     solver.halts = True
     solver.start(problem, seed)

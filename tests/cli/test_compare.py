@@ -104,8 +104,8 @@ def verdicts(*args):
     """Exit code and, by label and λ, the verdict and why."""
     done = compare(*args, "--json")
     assert done.exit_code in (0, 4), done.output
-    cells = json.loads(done.stdout)["cells"]
-    return done.exit_code, {(c["label"], c["lambda"]): (c["verdict"], c["why"]) for c in cells}
+    cases = json.loads(done.stdout)["cases"]
+    return done.exit_code, {(c["label"], c["lambda"]): (c["verdict"], c["why"]) for c in cases}
 
 
 @pytest.mark.parametrize(
@@ -131,9 +131,9 @@ def test_what_is_open_says_how_many_repeats_it_takes(write):
     verdict, why = found["dcd", 1e-4]
     assert (code, verdict) == (0, "open")
     assert re.fullmatch(r"about \d+ more repeats", why)
-    (cell,) = json.loads(compare(a, b, "--json").stdout)["cells"]
-    assert cell["more_repeats"] == int(why.split()[1])
-    assert max(cell["e_alike"], cell["e_different"]) < cell["e_needed"]
+    (case,) = json.loads(compare(a, b, "--json").stdout)["cases"]
+    assert case["more_repeats"] == int(why.split()[1])
+    assert max(case["e_alike"], case["e_different"]) < case["e_needed"]
 
 
 @pytest.mark.parametrize("factor", [1.0, 1.03, 1.05, 1.1, 2.0])
@@ -141,11 +141,11 @@ def test_what_is_open_says_how_many_repeats_it_takes(write):
 def test_verdict_and_interval_never_contradict(write, factor, day):
     a = write("a", rows("dcd", times(n=25)))
     b = write("b", rows("dcd", times(factor, n=25, seed=1), day=day))
-    (cell,) = json.loads(compare(a, b, "--json").stdout)["cells"]
-    low, high = cell["ratio_low"], cell["ratio_high"]
-    assert cell["paired"] == (day == 0)
+    (case,) = json.loads(compare(a, b, "--json").stdout)["cases"]
+    low, high = case["ratio_low"], case["ratio_high"]
+    assert case["paired"] == (day == 0)
     inside, beyond = low >= 1 / 1.05 and high <= 1.05, low >= 1.05
-    assert cell["verdict"] == ("alike" if inside else "slower" if beyond else "open")
+    assert case["verdict"] == ("alike" if inside else "slower" if beyond else "open")
 
 
 def test_two_labels_of_one_folder(write):
@@ -263,8 +263,8 @@ def test_a_repeat_takes_the_best_of_its_horizons(write):
     ]
     code, found = verdicts(a, write("b", horizons))
     assert (code, found) == (0, {("svmperf", 1e-4): ("alike", "")})
-    cells = json.loads(compare(a, str(a).removesuffix("a") + "b", "--json").stdout)["cells"]
-    assert cells[0]["ratio"] == pytest.approx(1.0)
+    cases = json.loads(compare(a, str(a).removesuffix("a") + "b", "--json").stdout)["cases"]
+    assert cases[0]["ratio"] == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("metric", ["seconds", "cpu_seconds", "epochs"])
@@ -285,10 +285,10 @@ def test_what_is_printed(write):
     assert done.stderr == ""
     lines = done.stdout.splitlines()
     assert lines[0] == f"seconds to relative accuracy ε: A = {a}, B = {b}"
-    (cell,) = (line for line in lines if line.startswith("adult"))
-    assert cell.endswith("slower")
-    assert "1.5" in cell
-    assert "B against A in 1 cells: 1 slower." in lines
+    (case,) = (line for line in lines if line.startswith("adult"))
+    assert case.endswith("slower")
+    assert "1.5" in case
+    assert "B against A in 1 case: 1 slower." in lines
     assert "The two runs of each pair were executed one after the other" in done.stdout
     assert "warning" not in done.stdout
 
@@ -297,12 +297,12 @@ def test_json_holds_samples_and_no_infinity(write):
     a, b = write("a", rows("dcd", times())), write("b", rows("dcd", [math.inf] * REPEATS))
     done = compare(a, b, "--json")
     page = json.loads(done.stdout, parse_constant=pytest.fail)
-    (cell,) = page["cells"]
-    assert (page["schema_version"], page["regressions"]) == (2, 1)
-    assert cell["a"] == pytest.approx(times())
-    assert cell["b"] == [None] * REPEATS
-    assert (cell["ratio"], cell["ratio_high"]) == (None, None)
-    assert cell["e_different"] >= cell["e_needed"] == 40
+    (case,) = page["cases"]
+    assert (page["schema_version"], page["regressions"]) == (3, 1)
+    assert case["a"] == pytest.approx(times())
+    assert case["b"] == [None] * REPEATS
+    assert (case["ratio"], case["ratio_high"]) == (None, None)
+    assert case["e_different"] >= case["e_needed"] == 40
 
 
 def test_out_writes_markdown(write, tmp_path):
@@ -336,8 +336,8 @@ def test_other_machines_and_builds_are_told(write, change, says, marked):
     done = compare(a, b)
     assert done.exit_code == 0
     assert says in done.stdout
-    (cell,) = (line for line in done.stdout.splitlines() if line.startswith("adult"))
-    assert ("‡" in cell) == bool(marked)
+    (case,) = (line for line in done.stdout.splitlines() if line.startswith("adult"))
+    assert ("‡" in case) == bool(marked)
     assert "‡" not in compare(a, b, "--metric", "epochs").stdout
 
 
@@ -351,7 +351,7 @@ def test_what_makes_runs_less_comparable_is_told(write):
     assert "the same runs" in compare(a, a).stdout
 
 
-def test_cells_of_one_side_alone_are_named(write):
+def test_cases_of_one_side_alone_are_named(write):
     a = write("a", rows("dcd", times()) + rows("sgd-s", times()))
     b = write("b", rows("dcd", times()) + rows("dcd", times(), lam=1e-5))
     code, found = verdicts(a, b)
@@ -425,8 +425,8 @@ def test_passes_travel_between_machines(write):
         0,
         {("dcd", 1e-4): ("alike", "")},
     )
-    (cell,) = json.loads(compare(a, b, "--metric", "passes", "--json").stdout)["cells"]
-    assert cell["a_median"] == pytest.approx(np.median(times()) / 0.01)
+    (case,) = json.loads(compare(a, b, "--metric", "passes", "--json").stdout)["cases"]
+    assert case["a_median"] == pytest.approx(np.median(times()) / 0.01)
     assert "‡" not in compare(a, b, "--metric", "passes").stdout
     old = write("old", rows("dcd", times()))
     refused = compare(a, old, "--metric", "passes")
@@ -500,9 +500,9 @@ def pages(write, days, factor=1.0, **changes):
 
 def test_folders_of_different_days_have_no_pairs(write):
     page, printed = pages(write, days=1, factor=1.12)
-    (cell,) = page["cells"]
-    assert (cell["paired"], cell["verdict"], page["regressions"]) == (False, "open", 0)
-    assert cell["why"] == "measured at different times: more repeats do not help"
+    (case,) = page["cases"]
+    assert (case["paired"], case["verdict"], page["regressions"]) == (False, "open", 0)
+    assert case["why"] == "measured at different times: more repeats do not help"
     assert "A and B were measured at different times" in printed
     assert "scatters by 5.7 % (assumed)" in printed
     assert "svmbench compare --run" in printed
@@ -515,7 +515,7 @@ def test_single_runs_of_different_days_are_no_pair(write, days, paired):
     one = write("one", rows("dcd", [1.0]))
     other = write("other", rows("dcd", [1.1], day=days))
     page = json.loads(compare(one, other, "--json").stdout)
-    assert [cell["paired"] for cell in page["cells"]] == [paired]
+    assert [case["paired"] for case in page["cases"]] == [paired]
 
 
 def test_a_large_difference_shows_in_spite_of_the_days(write):
@@ -537,8 +537,8 @@ def test_a_slower_pass_over_the_data_widens_the_shift(write):
 
 def test_epochs_do_not_depend_on_the_day(write):
     a, b = write("a", rows("dcd", times())), write("b", rows("dcd", times(seed=1), day=1))
-    (cell,) = json.loads(compare(a, b, "--metric", "epochs", "--json").stdout)["cells"]
-    assert (cell["paired"], cell["verdict"]) == (True, "alike")
+    (case,) = json.loads(compare(a, b, "--metric", "epochs", "--json").stdout)["cases"]
+    assert (case["paired"], case["verdict"]) == (True, "alike")
 
 
 def test_unchanged_labels_tell_the_shift(write):
@@ -559,8 +559,8 @@ def test_unchanged_labels_tell_the_shift(write):
         ]
         name = f"{factor:.2f}"
         one, other = write(f"a{name}", a + old), write(f"b{name}", b + new)
-        cells = json.loads(compare(one, other, "--json").stdout)["cells"]
-        found = {cell["label"]: cell for cell in cells}
+        cases = json.loads(compare(one, other, "--json").stdout)["cases"]
+        found = {case["label"]: case for case in cases}
         assert found["dcd"]["verdict"] == verdict
         assert found["dcd"]["ratio"] == pytest.approx(factor / 1.3, rel=0.02)
     assert "same on both sides (8) differ by a factor of 1.3," in compare(one, other).stdout
@@ -570,9 +570,9 @@ def test_repeats_made_later_are_left_out_where_most_are_pairs(write):
     a = write("a", rows("dcd", times(n=20)))
     late = rows("dcd", times(3.0, n=20, seed=1), day=1)
     b = write("b", rows("dcd", times(n=20, seed=1))[:14] + late[14:])
-    (cell,) = json.loads(compare(a, b, "--json").stdout)["cells"]
-    assert (cell["paired"], len(cell["a"])) == (True, 14)
-    assert cell["ratio"] == pytest.approx(1.0, rel=0.05)
+    (case,) = json.loads(compare(a, b, "--json").stdout)["cases"]
+    assert (case["paired"], len(case["a"])) == (True, 14)
+    assert case["ratio"] == pytest.approx(1.0, rel=0.05)
 
 
 # ---------------------------------------------------------------- --run
@@ -595,11 +595,11 @@ def test_two_labels_are_run_alternately(tmp_path):
     asked = ("--run", "dcd", "sgd-s", "--config", str(config), "--results", str(root))
     done = compare(*asked, "--most", "2", "--json")
     assert done.exit_code in (0, 4), done.output
-    (cell,) = json.loads(done.stdout)["cells"]
-    assert (cell["label"], cell["paired"], len(cell["a"])) == ("dcd -> sgd-s", True, 2)
-    assert "1 repeats: 0 of 1 cells decided" in done.stderr
+    (case,) = json.loads(done.stdout)["cases"]
+    assert (case["label"], case["paired"], len(case["a"])) == ("dcd -> sgd-s", True, 2)
+    assert "1 repeats: 0 of 1 cases decided" in done.stderr
     again = compare(str(root / "both"), "--labels", "dcd", "sgd-s", "--json")
-    assert json.loads(again.stdout)["cells"][0]["a"] == cell["a"]
+    assert json.loads(again.stdout)["cases"][0]["a"] == case["a"]
 
 
 def test_two_environments_are_run_alternately(tmp_path):
@@ -609,8 +609,8 @@ def test_two_environments_are_run_alternately(tmp_path):
     asked = ("--run", sys.executable, sys.executable, "--labels", "dcd", "dcd")
     done = compare(*asked, "--config", str(config), "--results", str(root), "--most", "1", "--json")
     assert done.exit_code == 0, done.output
-    (cell,) = json.loads(done.stdout)["cells"]
-    assert (cell["label"], cell["verdict"]) == ("dcd", "open")
+    (case,) = json.loads(done.stdout)["cases"]
+    assert (case["label"], case["verdict"]) == ("dcd", "open")
     made = [pd.read_csv(root / name / "runs.csv") for name in "ab"]
     assert [list(runs["label"]) for runs in made] == [["dcd"], ["dcd"]]
 

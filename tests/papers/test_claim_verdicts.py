@@ -97,11 +97,11 @@ def test_copies_of_one_limited_run_are_no_evidence():
     limited = row("a", [INF] * MANY, state=["time_limit", *["skipped"] * (MANY - 1)])
     result = found(claim("reaches", solvers=["a"]), limited)
     assert result.verdict == "does not hold"
-    (part,) = result.cells[0].parts
+    (part,) = result.cases[0].parts
     assert len(part.part.question.logs) == 1
 
 
-# --- cells -------------------------------------------------------------------------
+# --- cases -------------------------------------------------------------------------
 
 
 def test_a_run_killed_before_its_first_checkpoint_had_spent_its_limit():
@@ -110,7 +110,7 @@ def test_a_run_killed_before_its_first_checkpoint_had_spent_its_limit():
     assert found(claim(by=40.0), row("a", noisy(1.0)), killed).verdict == "open"
 
 
-def test_the_verdict_names_the_cells_that_are_open():
+def test_the_verdict_names_the_cases_that_are_open():
     undecided = [each for k in range(3) for each in both(1.0, f"open {k}", sigma=0.3)]
     mixed = found(claim(), *both(3.0, "one"), *both(0.2, "two"), *undecided)
     assert mixed.verdict_words == "holds in 1 of 5 (3 open)"
@@ -119,7 +119,7 @@ def test_the_verdict_names_the_cells_that_are_open():
 
 
 def test_a_claim_without_runs_is_open():
-    for wanted in (claim(), claim(across="datasets", cells="most")):
+    for wanted in (claim(), claim(across="datasets", cases="most")):
         result = found(wanted)
         assert result.verdict == "open"
         assert result.remedy == "It would take runs that are still missing."
@@ -131,7 +131,7 @@ def test_a_claim_without_runs_is_open():
 )
 def test_few_data_sets_decide_no_statistical_claim(factors):
     rows = [each for at, factor in enumerate(factors) for each in both(factor, f"set {at}")]
-    result = found(claim(across="datasets", cells="most"), *rows)
+    result = found(claim(across="datasets", cases="most"), *rows)
     assert (result.verdict, result.open_parts) == ("not testable", [])
     assert "4 data sets, too few for a statement over data sets (at least 6)" in result.summary
 
@@ -139,7 +139,7 @@ def test_few_data_sets_decide_no_statistical_claim(factors):
 def test_no_repeats_are_bought_for_what_only_data_sets_decide():
     for count, verdict in ((4, "not testable"), (8, "does not hold")):
         rows = [each for k in range(count) for each in both(1.0, f"set {k}", sigma=0.3, seed=k)]
-        result = found(claim(across="datasets", cells="most"), *rows)
+        result = found(claim(across="datasets", cases="most"), *rows)
         assert result.verdict == verdict
         assert result.open_parts == result.spare_parts == []
 
@@ -199,18 +199,18 @@ def test_a_claim_on_many_rows_is_not_tested_on_fewer():
     m = int(rows[0].group.runs["m"].iloc[0])
     least = claim(least_rows={"adult": m, "news20": m + 1})
     result = found(least, *rows)
-    assert (result.verdict, [cell.verdict for cell in result.cells]) == (
+    assert (result.verdict, [case.verdict for case in result.cases]) == (
         "holds", ["holds", "not testable"],
     )  # fmt: skip
-    assert f"rows: {m:,}, and the paper makes the claim on {m + 1:,}" in result.cells[1].text
+    assert f"rows: {m:,}, and the paper makes the claim on {m + 1:,}" in result.cases[1].text
     assert result.open_parts == result.spare_parts == []
     assert found(claim(), *rows).verdict == "holds in k of n"
 
 
-def test_signed_ranks_need_no_cell_to_be_decided_and_none_is_said_to_be_missing():
+def test_signed_ranks_need_no_case_to_be_decided_and_none_is_said_to_be_missing():
     rows = [each for k in range(8) for each in both(0.5, f"set {k}", n=3, seed=k)]
-    result = found(claim(across="datasets", cells="most"), *rows)
-    assert {cell.verdict for cell in result.cells} == {"open"}
+    result = found(claim(across="datasets", cases="most"), *rows)
+    assert {case.verdict for case in result.cases} == {"open"}
     assert result.verdict_words == "does not hold"
 
 
@@ -256,7 +256,7 @@ def test_a_data_set_whose_repeats_are_skipped_has_no_more_pairs_to_wait_for():
     assert (result.verdict, result.across.data_sets) == ("holds", 7)
 
 
-# --- which cells are worth repeats ---------------------------------------------------
+# --- which cases are worth repeats ---------------------------------------------------
 
 
 def test_a_data_set_whose_bounds_do_not_tell_the_sign_keeps_a_statistical_claim_open():
@@ -279,7 +279,7 @@ def test_runs_of_different_days_make_no_pairs_where_the_machine_matters(measure,
         for label, factor, day in zip("ab", (1, 3), days, strict=True)
     ]
     result = found(claim(measure={measure: 0.01}), *rows)
-    assert result.cells[0].parts[0].pairs == pairs
+    assert result.cases[0].parts[0].pairs == pairs
     assert result.verdict == ("holds" if pairs else "open")
 
 
@@ -294,14 +294,14 @@ def test_an_unknown_median_is_no_number():
 def test_a_statistical_claim_does_not_raise_the_evidence_that_others_need():
     rows = [row("a", noisy(1.0)), row("b", noisy(2.0, seed=1))]
     alone, beside = (
-        judge_claims([([claim(), *more], rows)])[0][0].cells[0].parts[0].answer.threshold
+        judge_claims([([claim(), *more], rows)])[0][0].cases[0].parts[0].answer.threshold
         for more in ([], [claim(across="datasets", text=str(n)) for n in range(9)])
     )
     assert alone == beside == 2 / 0.05
 
 
 @pytest.mark.parametrize(
-    ("cells", "factors", "verdict", "open_parts", "spare_parts"),
+    ("cases", "factors", "verdict", "open_parts", "spare_parts"),
     [
         ("all", (3.0, 0.2), "holds in k of n", 0, 2),
         ("all", (0.2,), "does not hold", 2, 0),  # it may still hold in 2 of 3
@@ -310,12 +310,12 @@ def test_a_statistical_claim_does_not_raise_the_evidence_that_others_need():
         ("most", (3.0, 0.2), "open", 2, 0),
     ],
 )
-def test_cells_that_may_change_the_verdict_come_before_those_that_are_only_counted(
-    cells, factors, verdict, open_parts, spare_parts
+def test_cases_that_may_change_the_verdict_come_before_those_that_are_only_counted(
+    cases, factors, verdict, open_parts, spare_parts
 ):
     decided = [each for at, f in enumerate(factors) for each in both(f, f"set {at}")]
     undecided = [each for k in range(2) for each in both(1.0, f"open {k}", sigma=0.3)]
-    result = found(claim(cells=cells), *decided, *undecided)
+    result = found(claim(cases=cases), *decided, *undecided)
     assert result.verdict == verdict
     assert (len(result.open_parts), len(result.spare_parts)) == (open_parts, spare_parts)
 
@@ -424,8 +424,8 @@ def flat(epoch, repeat):
     ],
 )
 def test_every_question_is_asked_with_and_without_pairs(wanted, rows, questions):
-    (cell,) = found(wanted, *rows).cells
-    assert sum(part.part.question is not None for part in cell.parts) == questions
+    (case,) = found(wanted, *rows).cases
+    assert sum(part.part.question is not None for part in case.parts) == questions
 
 
 # --- empty claims ------------------------------------------------------------------
@@ -500,8 +500,8 @@ def test_a_sweep_that_runs_until_a_tighter_accuracy_is_refused(at):
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [
-        (claim(by=1.4), "b / a at least 1.4; in all cells"),
-        (claim(by=2, cells="most"), "b / a at least 2; in most cells"),
+        (claim(by=1.4), "b / a at least 1.4; in all cases"),
+        (claim(by=2, cases="most"), "b / a at least 2; in most cases"),
         (claim("order", solvers=["a", "b"], tie=1.05), "ties up to a factor of 1.05"),
         (claim("ratio", published=180, within=2), "a / b from 90 to 360"),
         (claim("alike", solvers=["a", "b"], within=1.03), "within a factor of 1.03 of a"),
@@ -515,8 +515,8 @@ def test_a_sweep_that_runs_until_a_tighter_accuracy_is_refused(at):
         ),
         (claim("differ", solver="a", over="b", by=2), "b and a apart by more than 2"),
         (
-            claim("widens", by=2, cells="most"),
-            "b / a at C = 10 at least 2 times as much as at C = 1; in most cells",
+            claim("widens", by=2, cases="most"),
+            "b / a at C = 10 at least 2 times as much as at C = 1; in most cases",
         ),
         (
             claim("widens", solver=None, over=None, solvers=["a", "b", "c"], along="lambda"),
@@ -539,7 +539,7 @@ def test_claims_of_one_page_without_runs_ask_nothing():
     assert [result.verdict for result in results] == ["open", "not testable"]
 
 
-# --- cells that were not run -------------------------------------------------------
+# --- cases that were not run -------------------------------------------------------
 
 
 def planned(datasets, labels="ab", sweep="base", **axis):
@@ -561,18 +561,18 @@ def test_a_data_set_that_was_not_run_is_open():
     assert judged(claim(), rows, planned(["adult"])).verdict == "holds"
     result = judged(claim(), rows, planned(["adult", "w8a"]))
     assert result.verdict == "open"
-    assert [cell.place for cell in result.cells] == ["adult, λ = 1e-3", "w8a, λ = 1e-3"]
-    assert "no runs of a, b" in result.cells[1].text
-    assert result.remedy == "It would take runs that are still missing in 1 of 2 cells."
+    assert [case.place for case in result.cases] == ["adult, λ = 1e-3", "w8a, λ = 1e-3"]
+    assert "no runs of a, b" in result.cases[1].text
+    assert result.remedy == "It would take runs that are still missing in 1 of 2 cases."
     assert result.open_parts[0].answer is None or not result.open_parts[0].pairs
     # Outside the place of the claim nothing is missing.
     here = claim(where={"dataset": "adult"})
     assert judged(here, rows, planned(["adult", "w8a"])).verdict == "holds"
 
 
-def test_some_runs_of_a_cell_make_it_no_second_one():
+def test_some_runs_of_a_case_make_it_no_second_one():
     result = judged(claim(), [row("a", noisy())], planned(["adult"]))
-    assert [cell.verdict for cell in result.cells] == ["open"]
+    assert [case.verdict for case in result.cases] == ["open"]
 
 
 def test_a_sweep_without_one_of_the_solvers_is_not_missing_beside_one_with_both():
@@ -582,10 +582,10 @@ def test_a_sweep_without_one_of_the_solvers_is_not_missing_beside_one_with_both(
     assert judged(reaches, both(3.0), slots).verdict == "open"
 
 
-def test_cells_planned_by_c_are_found_by_it():
+def test_cases_planned_by_c_are_found_by_it():
     assert judged(claim(), both(3.0), planned(["adult"], C=1.0)).verdict == "holds"
     apart = judged(claim(), both(3.0), planned(["adult"], C=0.1))
-    assert [cell.place for cell in apart.cells][1] == "adult, C = 0.1"
+    assert [case.place for case in apart.cases][1] == "adult, C = 0.1"
 
 
 @pytest.mark.parametrize(
@@ -600,9 +600,9 @@ def test_cells_planned_by_c_are_found_by_it():
         (claim("grows", at_most=1.0), both(3.0)),
     ],
 )
-def test_a_cell_asks_as_many_questions_before_its_runs_as_after(wanted, rows):
+def test_a_case_asks_as_many_questions_before_its_runs_as_after(wanted, rows):
     def questions(result):
-        return sum(part.part.question is not None for cell in result.cells for part in cell.parts)
+        return sum(part.part.question is not None for case in result.cases for part in case.parts)
 
     slots = planned(["adult"])
     before, after = judged(wanted, [], slots), judged(wanted, rows, slots)

@@ -37,11 +37,11 @@ def test_faster_by_a_factor(factor, by, verdict):
     a, b = row("a", noisy(2.0)), row("b", noisy(2.0 * factor, seed=1))
     result = found(claim(by=by), a, b)
     assert result.verdict == verdict
-    (cell,) = result.cells
-    assert cell.verdict == verdict
-    assert cell.place == "adult, λ = 1e-3"
-    assert cell.text.startswith("b / a = ")
-    answer = cell.parts[0].answer
+    (case,) = result.cases
+    assert case.verdict == verdict
+    assert case.place == "adult, λ = 1e-3"
+    assert case.text.startswith("b / a = ")
+    answer = case.parts[0].answer
     assert answer.low <= factor * 1.03
     assert answer.high >= factor / 1.03
 
@@ -103,7 +103,7 @@ def test_repeats_are_paired_by_their_number():
 def test_a_repeat_of_which_nothing_is_known_makes_no_pair(state):
     result = found(claim(), row("a", noisy()), row("b", [INF] * MANY, state=state))
     assert result.verdict == "open"
-    assert state in result.summary or state in result.cells[0].text
+    assert state in result.summary or state in result.cases[0].text
     assert "runs that are still missing" in result.remedy
 
 
@@ -120,7 +120,7 @@ def test_a_run_that_failed_never_wins(state, measure):
 def test_an_accuracy_that_was_not_asked_for_is_unknown():
     result = found(claim(measure={"seconds": 0.5}), row("a", noisy()), row("b", noisy()))
     assert result.verdict == "open"
-    assert "no pair of repeats has seconds to 0.5" in result.cells[0].text
+    assert "no pair of repeats has seconds to 0.5" in result.cases[0].text
 
 
 # --- order, largest, ratio and alike --------------------------------------------------------
@@ -174,8 +174,8 @@ def test_ratio_with_the_published_one(measured, published, within, verdict):
     wanted = claim("ratio", published=published, within=within)
     result = found(wanted, row("a", noisy(measured)), row("b", noisy(seed=4)))
     assert result.verdict == verdict
-    assert f"published {published:g}" in result.cells[0].text
-    assert result.cells[0].text.startswith("a / b = ")
+    assert f"published {published:g}" in result.cases[0].text
+    assert result.cases[0].text.startswith("a / b = ")
 
 
 def test_ratio_between_two_data_sets():
@@ -192,12 +192,12 @@ def test_ratio_between_two_data_sets():
     assert result.verdict == "holds"
     assert result.claim == wanted
     assert result.summary.startswith("a / a on dense = 1.")
-    assert [cell.place for cell in result.cells] == ["sparse, λ = 1e-3"]
-    (part,) = result.cells[0].parts
+    assert [case.place for case in result.cases] == ["sparse, λ = 1e-3"]
+    (part,) = result.cases[0].parts
     assert {cell[1] for cell in part.part.rests_on} == {"dense", "sparse"}
     alike = [row("a", noisy(), dataset="dense"), row("a", noisy(), dataset="sparse")]
     assert found(wanted, *alike).verdict == "does not hold"
-    assert "no runs of a on dense" in found(wanted, rows[1]).cells[0].text
+    assert "no runs of a on dense" in found(wanted, rows[1]).cases[0].text
     assert found(wanted, rows[0]).verdict == "open"
 
 
@@ -222,8 +222,8 @@ def test_reaches_an_accuracy(reached, verdict):
     samples = [1.0] * reached + [INF] * (MANY - reached)
     result = found(claim("reaches", solvers=["a"]), row("a", samples))
     assert result.verdict == verdict
-    assert f"a: {reached} of {MANY} reach 0.01" in result.cells[0].text
-    assert ("30 s" in result.cells[0].text) == (reached < MANY)
+    assert f"a: {reached} of {MANY} reach 0.01" in result.cases[0].text
+    assert ("30 s" in result.cases[0].text) == (reached < MANY)
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ def test_a_fact_of_the_data_is_observed_once_and_asks_nothing(bounds, verdict):
     assert result.verdict == verdict
     assert "300, to be" in result.summary
     assert not result.open_parts
-    assert all(part.answer is None for cell in result.cells for part in cell.parts)
+    assert all(part.answer is None for case in result.cases for part in case.parts)
 
 
 @pytest.mark.parametrize(
@@ -295,7 +295,7 @@ def test_the_two_ways_to_fail(how, samples, state, verdict, said):
     measure = {"measure": {"seconds": 0.01}} if how == "limit" else {}
     result = found(claim("fails", how=how, **measure), row("a", samples, state=state))
     assert result.verdict == verdict
-    assert said in result.cells[0].text
+    assert said in result.cases[0].text
 
 
 @pytest.mark.parametrize(
@@ -372,7 +372,7 @@ def test_every_published_value_must_lie_among_the_repeats():
     rows = [row(label, [1.0] * 20, **errors(20)) for label in "ab"]
     result = found(claim_, *rows)
     assert result.verdict == "does not hold"
-    assert [part.verdict for part in result.cells[0].parts] == ["holds", "does not hold"]
+    assert [part.verdict for part in result.cases[0].parts] == ["holds", "does not hold"]
 
 
 def test_failed_repeats_do_not_widen_the_range():
@@ -411,12 +411,12 @@ def growing(exponent, n=MANY, lambdas=(1e-2, 1e-3, 1e-4)):
 def test_an_exponent_over_lambda_with_its_interval(bounds, verdict):
     result = found(claim("grows", **bounds), *growing(-0.5))
     assert result.verdict == verdict
-    (cell,) = result.cells
-    assert cell.place == "adult"
-    assert cell.text.startswith("exponent of P(w) − D_ref over λ, a = -0.")
-    low, high = map(float, cell.text.split("[")[1].split("]")[0].split(","))
+    (case,) = result.cases
+    assert case.place == "adult"
+    assert case.text.startswith("exponent of P(w) − D_ref over λ, a = -0.")
+    low, high = map(float, case.text.split("[")[1].split("]")[0].split(","))
     assert low < -0.5 < high
-    assert len(cell.parts[0].part.rests_on) == 3
+    assert len(case.parts[0].part.rests_on) == 3
 
 
 def test_an_exponent_over_the_rows():
@@ -424,7 +424,7 @@ def test_an_exponent_over_the_rows():
     wanted = claim("grows", along="m", measure="train_seconds", at_least=0.9, at_most=1.1)
     result = found(wanted, *rows)
     assert result.verdict == "holds"
-    assert result.cells[0].place == "m from 1000 to 100000, λ = 1e-3"
+    assert result.cases[0].place == "m from 1000 to 100000, λ = 1e-3"
 
 
 def test_an_exponent_needs_three_places():
@@ -445,7 +445,7 @@ def test_a_curve_lies_below_another_at_all_abscissae():
     wanted = claim("path", between=[0.5, 10], points=4)
     result = found(wanted, *apart)
     assert result.verdict == "holds"
-    assert len(result.cells[0].parts) == 4
+    assert len(result.cases[0].parts) == 4
     crossing = curves(lambda epoch: 0.1, lambda epoch: 0.4 / (1 + epoch))
     assert found(wanted, *crossing).verdict == "does not hold"
     assert found(claim("path", between=[0.5, 1]), *crossing).verdict == "holds"
@@ -459,7 +459,7 @@ def test_a_path_is_held_to_published_ratios_at_given_abscissae():
     near = claim("path", ratios=[[1, 2.1], [5, 0.65]], within=1.25)
     result = found(near, *apart)
     assert result.verdict == "holds"
-    texts = [part.text for part in result.cells[0].parts]
+    texts = [part.text for part in result.cases[0].parts]
     assert "at 1 epochs, over the published 2.1 = 0.9" in texts[0]
     assert "at 5 epochs, over the published 0.65 = 1.0" in texts[1]
     assert found(claim("path", ratios=[[1, 3], [5, 0.65]], within=1.25), *apart).verdict != "holds"
@@ -529,10 +529,10 @@ def test_counts_are_compared_as_observed(a, b, by, verdict, said):
     result = found(claim("counts", by=by), row("a", a), row("b", b))
     assert result.verdict == verdict
     assert said in result.summary
-    assert result.cells[0].parts[0].answer is None
+    assert result.cases[0].parts[0].answer is None
 
 
-# --- cells and quantifiers ---------------------------------------------------------
+# --- cases and quantifiers ---------------------------------------------------------
 
 
 def pair(factor, lam, **keys):
@@ -573,7 +573,7 @@ def test_a_claim_of_all_that_fails_somewhere_holds_in_k_of_n():
     result = found(claim(), *rows)
     assert result.verdict == "holds in k of n"
     assert result.verdict_words == "holds in 1 of 4 (1 open)"
-    assert [cell.verdict for cell in result.cells] == [
+    assert [case.verdict for case in result.cases] == [
         "holds",
         "does not hold",
         "does not hold",
@@ -585,11 +585,11 @@ def test_a_claim_of_all_that_fails_somewhere_holds_in_k_of_n():
     assert result.open_parts == []  # it is decided: no repeats are bought for it
 
 
-def test_one_contrary_cell_does_not_sink_most():
+def test_one_contrary_case_does_not_sink_most():
     rows = [*pair(3.0, 1e-3), *pair(3.0, 1e-4), *pair(0.2, 1e-5)]
-    assert found(claim(cells="most"), *rows).verdict == "holds"
+    assert found(claim(cases="most"), *rows).verdict == "holds"
     assert found(claim(), *rows).verdict == "holds in k of n"
-    assert found(claim(cells="any"), *rows[2:]).verdict == "holds"
+    assert found(claim(cases="any"), *rows[2:]).verdict == "holds"
 
 
 def over_sets(factors, **keys):
@@ -601,7 +601,7 @@ def over_sets(factors, **keys):
             row("b", noisy(factor, seed=number), dataset=f"set {number}"),
         )
     ]
-    return found(claim(across="datasets", cells="most", **keys), *rows)
+    return found(claim(across="datasets", cases="most", **keys), *rows)
 
 
 def test_statistically_means_signed_ranks_over_data_sets():
@@ -610,7 +610,7 @@ def test_statistically_means_signed_ranks_over_data_sets():
     assert spread.verdict == "does not hold"
     assert "over 8 data sets p = " in spread.summary
     assert "(signed ranks): no difference is shown; " in spread.summary
-    assert "4 hold, 4 do not hold of 8" in spread.summary  # the count of cells stands beside it
+    assert "4 hold, 4 do not hold of 8" in spread.summary  # the count of cases stands beside it
     assert over_sets([1.5, 2.0, 1.2, 3.0, 1.1, 1.3, 2.2], by=4.0).verdict == "does not hold"
 
 
@@ -627,14 +627,14 @@ def test_a_claim_is_about_its_place_alone():
     assert found(claim(where={"lambda": [1e-4, 1e-3]}), *rows).verdict == "holds in k of n"
     nowhere = found(claim(where={"dataset": "rcv1"}), *rows)
     assert nowhere.verdict == "open"
-    assert nowhere.cells == ()
+    assert nowhere.cases == ()
     assert "runs that are still missing" in nowhere.remedy
 
 
 def test_a_missing_solver_leaves_it_open():
     result = found(claim(), row("a", noisy()))
     assert result.verdict == "open"
-    assert "no runs of b" in result.cells[0].text
+    assert "no runs of b" in result.cases[0].text
     assert "runs that are still missing" in result.remedy
 
 
@@ -642,13 +642,13 @@ def test_a_sweep_that_runs_some_of_the_solvers_does_not_count_beside_one_that_ru
     both, alone = pair(3.0, 1e-3, sweep="one"), row("a", noisy(), sweep="two")
     result = found(claim(), *both, alone)
     assert result.verdict == "holds"
-    assert [cell.place for cell in result.cells] == ["one, adult, λ = 1e-3"]
+    assert [case.place for case in result.cases] == ["one, adult, λ = 1e-3"]
     # Where it does run the other, only not yet on this problem, that is left open.
     later = pair(3.0, 1e-4, sweep="two")
     assert found(claim(), *both, alone, *later).verdict == "open"
     apart = found(claim(), row("a", noisy(), sweep="one"), row("b", noisy(), sweep="two"))
     assert apart.verdict == "open"
-    assert "no runs of b" in apart.cells[0].text
+    assert "no runs of b" in apart.cases[0].text
 
 
 def test_what_is_claimed_of_each_alone_may_lie_in_several_sweeps():
@@ -671,7 +671,7 @@ def test_stand_ins_are_counted():
 
 def test_sweeps_are_named_where_there_are_several():
     rows = [*pair(3.0, 1e-3, sweep="one"), *pair(3.0, 1e-3, sweep="two")]
-    assert [cell.place for cell in found(claim(), *rows).cells] == [
+    assert [case.place for case in found(claim(), *rows).cases] == [
         "one, adult, λ = 1e-3",
         "two, adult, λ = 1e-3",
     ]
@@ -692,7 +692,7 @@ def test_one_level_holds_for_all_that_are_judged_together():
     assert alone.verdict == "holds"
     (crowded,), *others = judge_claims([weak, *[none] * 400])
     assert crowded.verdict == "open"
-    assert crowded.cells[0].parts[0].answer.threshold > alone.cells[0].parts[0].answer.threshold
+    assert crowded.cases[0].parts[0].answer.threshold > alone.cases[0].parts[0].answer.threshold
     assert len(others) == 400
 
 
@@ -701,7 +701,7 @@ def test_how_many_questions_a_page_has_does_not_depend_on_what_was_measured():
         pages = [([claim()], [row("a", noisy()), row("b", noisy(3.0))])]
         pages += [([claim()], [row("a", a), row("b", b)]) for a, b in others]
         (first,), *_ = judge_claims(pages)
-        return first.cells[0].parts[0].answer.threshold
+        return first.cases[0].parts[0].answer.threshold
 
     null = noisy(sigma=0.3), noisy(sigma=0.3, seed=5)
     assert threshold(null) == threshold(([INF] * 3, [INF] * 3))
@@ -771,7 +771,7 @@ def test_a_target_that_w_0_already_meets_says_nothing(kind):
         ("largest", {"solvers": ["a"]}, "two solvers or more"),
         ("alike", {"solvers": ["a", "b"]}, "needs 'within'"),
         ("order", {"solvers": ["a", "b"], "by": 2}, "has no 'by'"),
-        ("untestable", {"cells": "most"}, "has no 'cells'"),
+        ("untestable", {"cases": "most"}, "has no 'cases'"),
     ],
 )  # fmt: skip
 def test_claims_that_say_nothing_are_refused(kind, keys, message):

@@ -32,15 +32,15 @@ def test_an_exponent_along_a_curve(bounds, verdict):
     wanted = claim("grows", along="epochs", between=[0.1, 10.0], points=3, **bounds)
     result = found(wanted, falling(-1.0))
     assert result.verdict == verdict
-    (cell,) = result.cells
-    assert cell.place == "adult, λ = 1e-3"
-    assert cell.text.startswith("exponent of P(w) − D_ref from 0.1 to 10 epochs, a = -1.0")
+    (case,) = result.cases
+    assert case.place == "adult, λ = 1e-3"
+    assert case.text.startswith("exponent of P(w) − D_ref from 0.1 to 10 epochs, a = -1.0")
 
 
-def test_each_problem_is_a_cell_of_growth_along_a_curve():
+def test_each_problem_is_a_case_of_growth_along_a_curve():
     rows = [falling(-1.0), replace_lambda(falling(-1.0))]
     wanted = claim("grows", along="epochs", between=[0.1, 10.0], points=3, at_most=-0.5)
-    assert [cell.place for cell in found(wanted, *rows).cells] == [
+    assert [case.place for case in found(wanted, *rows).cases] == [
         "adult, λ = 1e-3",
         "adult, λ = 1e-2",
     ]
@@ -170,4 +170,4 @@ def test_two_measures_differ_either_way(factor, verdict):
     wanted = claim("differ", solver="a", over="b", by=2.0)
     result = found(wanted, row("a", noisy()), row("b", noisy(factor, seed=9)))
     assert result.verdict == verdict
-    assert "apart by more than a factor of 2" in result.cells[0].text
+    assert "apart by more than a factor of 2" in result.cases[0].text

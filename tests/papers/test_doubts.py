@@ -68,9 +68,9 @@ def test_only_cells_with_new_runs_are_looked_at_again(asked, monkeypatch):
     root, _, doubts = asked
     looked = []
 
-    def faster(claim, cell):
-        looked.append(cell.place)
-        return judge.faster(claim, cell)
+    def faster(claim, case):
+        looked.append(case.place)
+        return judge.faster(claim, case)
 
     monkeypatch.setattr(judge, "KINDS", {**judge.KINDS, "faster": faster})
     first = doubts()

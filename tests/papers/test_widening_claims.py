@@ -51,11 +51,11 @@ def test_a_factor_between_two_solvers_grows_from_one_sweep_to_another(last, by, 
     """b / a is 2 at C = 1; the time of a itself grows, which says nothing."""
     result = found(claim("widens", by=by), *at(1, a=1, b=2), *at(10, a=5, b=5 * last))
     assert result.verdict == verdict
-    (cell,) = result.cells
-    assert cell.place == "adult"
-    assert cell.text.startswith("b / a at C = 10 over that at C = 1 = ")
-    assert cell.text.endswith(" at C = 10")
-    assert {place[0] for place in cell.parts[0].part.rests_on} == {"c-1", "c-10"}
+    (case,) = result.cases
+    assert case.place == "adult"
+    assert case.text.startswith("b / a at C = 10 over that at C = 1 = ")
+    assert case.text.endswith(" at C = 10")
+    assert {place[0] for place in case.parts[0].part.rests_on} == {"c-1", "c-10"}
 
 
 def test_the_reverse_of_a_factor_may_widen_too():
@@ -97,10 +97,10 @@ def test_it_is_judged_on_each_data_set():
         *at(1, "w8a", a=1, b=2), *at(10, "w8a", a=1, b=6),
         *at(1, "rcv1", a=1, b=6), *at(10, "rcv1", a=1, b=2),
     ]  # fmt: skip
-    every, most = (found(claim("widens", cells=cells), *rows) for cells in ("all", "most"))
+    every, most = (found(claim("widens", cases=cases), *rows) for cases in ("all", "most"))
     assert every.verdict_words == "holds in 2 of 3"
     assert most.verdict == "holds"
-    assert [cell.place for cell in most.cells] == ["adult", "w8a", "rcv1"]
+    assert [case.place for case in most.cases] == ["adult", "w8a", "rcv1"]
 
 
 def test_both_values_may_lie_in_one_sweep():
@@ -177,9 +177,9 @@ def test_what_was_not_run_is_open_and_asks_its_question_all_the_same(wanted, row
     ((result,),) = judge_claims([([wanted], rows)], [slots])
     assert result.verdict == ("open" if said else "holds")
     assert said in result.summary
-    (cell,) = result.cells
-    assert cell.place == "adult"
-    assert sum(part.part.question is not None for part in cell.parts) == 1
+    (case,) = result.cases
+    assert case.place == "adult"
+    assert sum(part.part.question is not None for part in case.parts) == 1
 
 
 def test_a_smaller_stand_in_does_not_test_what_depends_on_its_rows():

@@ -51,7 +51,7 @@ def test_the_evidence_of_a_claim_bets_on_pairs_as_they_were_measured():
     minutes = {repeat: minute for minute, repeat in enumerate(order)}
     started = at(*(minutes[repeat] for repeat in range(10)))
     result = found(claim(), row("a", [1.0] * 10, started=started), row("b", slow, started=started))
-    (part,) = result.cells[0].parts
+    (part,) = result.cases[0].parts
     as_measured = [slow[repeat] for repeat in order]
     (expected,) = judge([paired([1.0] * 10, as_measured, low=1.0)])
     (by_number,) = judge([paired([1.0] * 10, slow, low=1.0)])
@@ -72,7 +72,7 @@ def test_curves_and_exponents_come_in_that_order_too(kind):
             row("b", [1.0, 2.0, 3.0], started=started, traces=lambda e, r: 1.0 + r),
         ]
         result = found(claim("path", between=(1.0, 2.0), points=2), *rows)
-        logs = result.cells[0].parts[0].part.question.logs
+        logs = result.cases[0].parts[0].part.question.logs
         expected = [math.log((1.0 + r) / (0.1 * (r + 1) ** 2 / 2.0)) for r in (1, 2, 0)]
     else:
         rows = [
@@ -80,6 +80,6 @@ def test_curves_and_exponents_come_in_that_order_too(kind):
             for lam in (0.1, 0.01, 0.001)
         ]
         result = found(claim("grows", measure="primal", at_most=3.0), *rows)
-        logs = result.cells[0].parts[0].part.question.logs
+        logs = result.cases[0].parts[0].part.question.logs
         expected = [1.0, 2.0, 0.0]
     assert logs == pytest.approx(expected)

@@ -112,7 +112,7 @@ def fastest(found: Found) -> list[Versus]:
 
 
 def ahead_table(found: Found, threshold: float) -> Table:
-    """The champion against the fastest peer in every cell, and in how many it is behind."""
+    """The champion against the fastest peer in every case, and in how many it is behind."""
     compared = fastest(found)
     programs: dict[tuple[str, float], dict[str, None]] = {}
     for one in compared:
@@ -143,12 +143,12 @@ def ahead_table(found: Found, threshold: float) -> Table:
 
 
 def standings(compared: Sequence[Versus], threshold: float) -> str:
-    """Who is ahead in how many cells, in words."""
+    """Who is ahead in how many cases, in words."""
     if not compared:
         return ""
     counts = Counter(one.standing(threshold) for one in compared)
     said = [
-        f"Of {len(compared)} cells (set, λ, ε) a peer is ahead in {counts['peer ahead']}",
+        f"Of {len(compared)} cases (set, λ, ε) a peer is ahead in {counts['peer ahead']}",
         f"the champion is ahead in {counts['champion ahead']}",
     ]
     for name in ("no peer reached it", "nobody reached it"):

@@ -109,11 +109,11 @@ def verdict_rows(results: Sequence[ClaimResult]) -> list[VerdictRow]:
 
 def _compared(result: ClaimResult) -> Iterator[tuple[PartResult, bool]]:
     """The comparisons of a claim with a factor, and whether each rests on a stand-in."""
-    for cell in result.cells:
-        for part in cell.parts:
+    for case in result.cases:
+        for part in case.parts:
             drawn = part.part.by_factor and not part.part.exponent and part.verdict in _MARKS
             if drawn and part.answer is not None and part.answer.pairs:
-                yield part, cell.stand_in
+                yield part, case.stand_in
 
 
 def write_verdicts(results: Sequence[ClaimResult], title: str, path: Path) -> list[Path]:

@@ -1,16 +1,16 @@
-"""Compares results cell by cell: two folders, or two labels of one folder.
+"""Compares results case by case: two folders, or two labels of one folder.
 
-A cell is a data set, a λ, an accuracy and a label. Its repeats are paired by their number, which
-identifies their seed, and all cells are judged together.
+A case is a data set, a λ, an accuracy and a label. Its repeats are paired by their number, which
+identifies their seed, and all cases are judged together.
 """
 
 from svmbench.report.comparison.compare import compare
-from svmbench.report.comparison.model import ComparedCell, Comparison, Side
+from svmbench.report.comparison.model import ComparedCase, Comparison, Side
 from svmbench.report.comparison.text import HEADER, rows, summary, title, to_json, to_markdown
 
 __all__ = [
     "HEADER",
-    "ComparedCell",
+    "ComparedCase",
     "Comparison",
     "Side",
     "compare",

@@ -106,11 +106,11 @@ def notes(
 ) -> Iterator[str]:
     """How to read the page."""
     yield (
-        f"B/A: the ratio with its interval, which holds for all cells of the page together and "
+        f"B/A: the ratio with its interval, which holds for all cases of the page together and "
         f"however often one looks. slower, faster: the interval lies beyond a factor of "
         f"{margin:g}. alike: it lies within. open: neither yet."
         if margin > 1
-        else "B/A: the ratio with its interval, which holds for all cells of the page together and "
+        else "B/A: the ratio with its interval, which holds for all cases of the page together and "
         "however often one looks. slower, faster: the interval leaves 1 out. open: not yet."
     )
     yield from _scatter_note(page, metric)
@@ -140,10 +140,10 @@ def _timing_notes(
         yield f"{counts} depend on the seed alone: it does not matter when they were counted."
     elif any(samples.paired for samples in page):
         yield "The two runs of each pair were executed one after the other, on the same machine."
-    unpaired = [entry for entry in judged if not entry.cell.paired]
+    unpaired = [entry for entry in judged if not entry.case.paired]
     if unpaired:
         yield (
-            f"{len(unpaired)} of {len(judged)} cells: A and B were measured at different times and "
+            f"{len(unpaired)} of {len(judged)} cases: A and B were measured at different times and "
             f"share the seeds, not the state of the machine. {_allowance(unpaired)} To find "
             "smaller differences, run both alternately: svmbench compare --run."
         )
@@ -187,7 +187,7 @@ def _scatter_note(page: Sequence[Samples], metric: str) -> Iterator[str]:
 def _in_cpu_seconds(
     page: Sequence[Samples],
 ) -> Iterator[tuple[tuple[float, ...], tuple[float, ...]]]:
-    """The cells' pairs in processor seconds, where both sides have them."""
+    """The cases' pairs in processor seconds, where both sides have them."""
     for samples in page:
         asked = Asked("cpu_seconds", samples.threshold)
         one, other = samples.match.one, samples.match.other
@@ -196,10 +196,10 @@ def _in_cpu_seconds(
             yield found.a, found.b
 
 
-def _scatter(cells: Sequence[tuple[Sequence[float], Sequence[float]]]) -> float:
-    """Median over the cells of the standard deviation of their log-ratios; nan without any."""
+def _scatter(cases: Sequence[tuple[Sequence[float], Sequence[float]]]) -> float:
+    """Median over the cases of the standard deviation of their log-ratios; nan without any."""
     found = []
-    for a, b in cells:
+    for a, b in cases:
         logs = [
             math.log(y / x)
             for x, y in zip(a, b, strict=True)

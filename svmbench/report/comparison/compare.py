@@ -1,4 +1,4 @@
-"""Compares two sides cell by cell."""
+"""Compares two sides case by case."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from svmbench.report.comparison.model import Comparison, Side
 
 
 def compare(a: Side, b: Side, metric: str = "seconds", margin: float = 1.05) -> Comparison:
-    """Compare B with A in every cell they share.
+    """Compare B with A in every case they share.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ def compare(a: Side, b: Side, metric: str = "seconds", margin: float = 1.05) -> 
     Raises
     ------
     ConfigError
-        If they share no cell, a label is unknown, or the problems differ.
+        If they share no case, a label is unknown, or the problems differ.
     DataError
         If the runs do not record the metric.
     """
@@ -41,7 +41,7 @@ def compare(a: Side, b: Side, metric: str = "seconds", margin: float = 1.05) -> 
         names=_names(a, b),
         metric=metric,
         margin=margin,
-        cells=tuple(entry.cell for entry in judged),
+        cases=tuple(entry.case for entry in judged),
         warnings=(*software, *warnings(found, metric)),
         notes=tuple(notes(page, judged, (a, b), metric, margin, alone)),
         machines_differ=machines_differ,

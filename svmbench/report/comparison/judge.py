@@ -1,4 +1,4 @@
-"""Judges what the pairs of each cell show, over the whole page."""
+"""Judges what the pairs of each case show, over the whole page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from svmbench.evidence import Answer, Question, judge, log_ratios
 from svmbench.records.measures import MEASURES
 from svmbench.report.comparison.match import CellKey, Match, Samples
-from svmbench.report.comparison.model import ComparedCell, Conclusion
+from svmbench.report.comparison.model import ComparedCase, Conclusion
 from svmbench.report.comparison.shift import NO_SHIFT, Control, Shift, same_code, shift_of
 
 #: A region needs a width: the least is beyond what a clock can resolve.
@@ -18,22 +18,22 @@ _LEAST_MARGIN = 1 + 1e-9
 
 @dataclass(frozen=True)
 class Judged:
-    """A cell with the shift between the two times that its interval allows for.
+    """A case with the shift between the two times that its interval allows for.
 
     Parameters
     ----------
-    cell : ComparedCell
+    case : ComparedCase
     shift : Shift
     """
 
-    cell: ComparedCell
+    case: ComparedCase
     shift: Shift
 
 
 def judge_page(
     page: Sequence[Samples], metric: str, margin: float, machines_differ: bool
 ) -> list[Judged]:
-    """Judge all cells of a comparison together.
+    """Judge all cases of a comparison together.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def region(margin: float) -> tuple[float, float]:
 
 
 def _shifts(page: Sequence[Samples], metric: str, machines_differ: bool) -> Iterator[Shift]:
-    """For each cell, how much the two times may differ in themselves."""
+    """For each case, how much the two times may differ in themselves."""
     controls = _controls(page)
     for samples in page:
         if samples.paired:
@@ -98,11 +98,11 @@ def _pass_ratio(match: Match) -> float:
     return units[1] / units[0] if all(unit > 0 for unit in units) else 1.0  # False with nan
 
 
-def _concluded(samples: Samples, answer: Answer) -> ComparedCell:
+def _concluded(samples: Samples, answer: Answer) -> ComparedCase:
     conclusion = _conclusion(answer)
     is_open = conclusion == "open"
     group = samples.match.one
-    return ComparedCell(
+    return ComparedCase(
         dataset=group.dataset,
         stand_in=bool(group.stand_in),  # JSON does not know numpy's
         lam=float(group.lam),

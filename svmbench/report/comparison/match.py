@@ -1,4 +1,4 @@
-"""The cells that two sides have in common, and the samples of each."""
+"""The cases that two sides have in common, and the samples of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The data model of a comparison: its two sides, its cells and the conclusions."""
+"""The data model of a comparison: its two sides, its cases and the conclusions."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Side:
 
 
 @dataclass(frozen=True)
-class ComparedCell:
-    """One cell on both sides: a data set, a λ, an accuracy and a label.
+class ComparedCase:
+    """One case on both sides: a data set, a λ, an accuracy and a label.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class ComparedCell:
     conclusion : {'faster', 'slower', 'alike', 'open'}
         About B.
     why : str
-        Why an open cell is open.
+        Why an open case is open.
     """
 
     dataset: str
@@ -65,7 +65,7 @@ class ComparedCell:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All cells that two sides have in common, judged together.
+    """All cases that two sides have in common, judged together.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class Comparison:
         Name of the measure that was compared.
     margin : float
         Largest factor that counts as no difference.
-    cells : tuple of ComparedCell
+    cases : tuple of ComparedCase
     warnings, notes : tuple of str
     machines_differ : bool
         Whether times come from different machines, or from unknown ones.
@@ -84,12 +84,12 @@ class Comparison:
     names: tuple[str, str]
     metric: str
     margin: float
-    cells: tuple[ComparedCell, ...]
+    cases: tuple[ComparedCase, ...]
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
     machines_differ: bool
 
     @property
-    def regressions(self) -> tuple[ComparedCell, ...]:
-        """The cells in which B is slower beyond the margin, or reaches the accuracy less often."""
-        return tuple(cell for cell in self.cells if cell.conclusion == "slower")
+    def regressions(self) -> tuple[ComparedCase, ...]:
+        """The cases in which B is slower beyond the margin, or reaches the accuracy less often."""
+        return tuple(case for case in self.cases if case.conclusion == "slower")

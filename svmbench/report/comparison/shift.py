@@ -103,7 +103,7 @@ def shift_of(
         Seconds of a streaming pass over the data in B, over those in A. Without controls the
         shift is assumed to be at least that large; 1 if it is unknown.
     questions : int
-        Number of cells of the page.
+        Number of cases of the page.
     """
     others = [control for other, control in controls.items() if other != key]
     count = len(others)

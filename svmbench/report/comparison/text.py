@@ -10,28 +10,28 @@ from typing import Any
 from svmbench.records.groups import heading, regularisation, short
 from svmbench.records.measures import MEASURES
 from svmbench.records.statistics import median, reached
-from svmbench.report.comparison.model import ComparedCell, Comparison
+from svmbench.report.comparison.model import ComparedCase, Comparison
 from svmbench.report.numbers import format_value
 
 HEADER = ("data", "λ", "ε", "label", "A", "B", "B/A [interval]", "verdict on B")
 
 
 def rows(comparison: Comparison) -> list[tuple[str, ...]]:
-    """The fields of the printed table, one row per cell, below `HEADER`."""
-    return [_row(cell, comparison.machines_differ) for cell in comparison.cells]
+    """The fields of the printed table, one row per case, below `HEADER`."""
+    return [_row(case, comparison.machines_differ) for case in comparison.cases]
 
 
-def _row(cell: ComparedCell, other_machine: bool) -> tuple[str, ...]:
-    verdict = cell.conclusion if not cell.why else f"{cell.conclusion} ({cell.why})"
-    mark = ("" if cell.paired else "†") + ("‡" if other_machine else "")
+def _row(case: ComparedCase, other_machine: bool) -> tuple[str, ...]:
+    verdict = case.conclusion if not case.why else f"{case.conclusion} ({case.why})"
+    mark = ("" if case.paired else "†") + ("‡" if other_machine else "")
     return (
-        heading(cell.dataset, cell.stand_in),
-        regularisation(cell.lam, cell.C),
-        short(cell.threshold),
-        cell.label,
-        _sample_text(cell.a),
-        _sample_text(cell.b),
-        _ratio_text(cell) + mark,
+        heading(case.dataset, case.stand_in),
+        regularisation(case.lam, case.C),
+        short(case.threshold),
+        case.label,
+        _sample_text(case.a),
+        _sample_text(case.b),
+        _ratio_text(case) + mark,
         verdict,
     )
 
@@ -43,23 +43,23 @@ def _sample_text(samples: Sequence[float]) -> str:
     return text if all(map(math.isfinite, samples)) else f"{text} ({reached(samples)})"
 
 
-def _ratio_text(cell: ComparedCell) -> str:
-    low, high = cell.answer.low, cell.answer.high
-    if math.isnan(cell.answer.estimate):
+def _ratio_text(case: ComparedCase) -> str:
+    low, high = case.answer.low, case.answer.high
+    if math.isnan(case.answer.estimate):
         return "–"
-    text = format_value(cell.answer.estimate, low, high)
+    text = format_value(case.answer.estimate, low, high)
     if low == high or (low == 0 and high == math.inf):
         return text
     return f"{text} [{format_value(low, low, high)}, {format_value(high, low, high)}]"
 
 
 def summary(comparison: Comparison) -> str:
-    """How many cells have each verdict, in a line."""
-    verdicts = [cell.conclusion for cell in comparison.cells]
+    """How many cases have each verdict, in a line."""
+    verdicts = [case.conclusion for case in comparison.cases]
     counts = [
         f"{verdicts.count(v)} {v}" for v in ("slower", "faster", "alike", "open") if v in verdicts
     ]
-    return f"B against A in {len(verdicts)} cells: {', '.join(counts)}."
+    return f"B against A in {len(verdicts)} case{'' if len(verdicts) == 1 else 's'}: {', '.join(counts)}."
 
 
 def title(comparison: Comparison) -> str:
@@ -82,14 +82,14 @@ def to_json(comparison: Comparison) -> str:
     """The comparison as JSON, described in docs/measuring.md; non-finite values are null."""
     return json.dumps(
         {
-            "schema_version": 2,
+            "schema_version": 3,
             "a": comparison.names[0],
             "b": comparison.names[1],
             "metric": comparison.metric,
             "margin": comparison.margin,
             "machines_differ": comparison.machines_differ,
             "regressions": len(comparison.regressions),
-            "cells": [_record(cell) for cell in comparison.cells],
+            "cases": [_record(case) for case in comparison.cases],
             "warnings": list(comparison.warnings),
             "notes": list(comparison.notes),
         },
@@ -98,28 +98,28 @@ def to_json(comparison: Comparison) -> str:
     )
 
 
-def _record(cell: ComparedCell) -> dict[str, Any]:
+def _record(case: ComparedCase) -> dict[str, Any]:
     return {
-        "dataset": cell.dataset,
-        "stand_in": cell.stand_in,
-        "lambda": cell.lam,
-        "C": cell.C,
-        "accuracy": cell.threshold,
-        "label": cell.label,
-        "a": [_finite(sample) for sample in cell.a],
-        "b": [_finite(sample) for sample in cell.b],
-        "a_median": _finite(median(cell.a)) if cell.a else None,
-        "b_median": _finite(median(cell.b)) if cell.b else None,
-        "ratio": _finite(cell.answer.estimate),
-        "ratio_low": _finite(cell.answer.low),
-        "ratio_high": _finite(cell.answer.high),
-        "paired": cell.paired,
-        "e_alike": _finite(cell.answer.e_inside),
-        "e_different": _finite(cell.answer.e_outside),
-        "e_needed": cell.answer.threshold,
-        "verdict": cell.conclusion,
-        "more_repeats": cell.answer.more,
-        "why": cell.why,
+        "dataset": case.dataset,
+        "stand_in": case.stand_in,
+        "lambda": case.lam,
+        "C": case.C,
+        "accuracy": case.threshold,
+        "label": case.label,
+        "a": [_finite(sample) for sample in case.a],
+        "b": [_finite(sample) for sample in case.b],
+        "a_median": _finite(median(case.a)) if case.a else None,
+        "b_median": _finite(median(case.b)) if case.b else None,
+        "ratio": _finite(case.answer.estimate),
+        "ratio_low": _finite(case.answer.low),
+        "ratio_high": _finite(case.answer.high),
+        "paired": case.paired,
+        "e_alike": _finite(case.answer.e_inside),
+        "e_different": _finite(case.answer.e_outside),
+        "e_needed": case.answer.threshold,
+        "verdict": case.conclusion,
+        "more_repeats": case.answer.more,
+        "why": case.why,
     }
 
 

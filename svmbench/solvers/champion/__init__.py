@@ -1,1 +1,1 @@
-"""The suite's fastest method: `auto`, which chooses how to train, and its phases."""
+"""Our fastest method: `auto`, which chooses how to train, and its phases."""

@@ -104,7 +104,7 @@ class Auto(Solver):
     """Newton steps of the method of multipliers if there are few features, else dual descent."""
 
     name = "auto"
-    summary = "The suite's fastest: Newton steps on multipliers, or dual descent in blocks"
+    summary = "Our fastest: Newton steps on multipliers, or dual descent in blocks"
     source = "ours, after Yan and Li (2020) and Hsieh et al. (2008); see docs/champion.md"
     step = "iteration"
     kernels = (

@@ -418,7 +418,7 @@ def test_page_says_how_many_repeats_there_are_and_what_open_claims_take(page):
     assert "Open: 1 of 2 claims." in verdicts
     (remedy,) = re.findall(r"<li>DCD beats Pegasos. (It would take [^<]*)</li>", verdicts)
     assert re.fullmatch(
-        r"It would take about \d+ more repeats \(about \d+ min\) in \d of 4 cells.", remedy
+        r"It would take about \d+ more repeats \(about \d+ min\) in \d of 4 cases.", remedy
     )
 
 
@@ -428,7 +428,7 @@ def test_numbers_of_a_verdict_are_behind_a_click(page):
     assert row.index("<details") < row.index("pegasos / dcd = ") < row.index("</details>")
     assert "Claimed in: Table 1." in row
     assert "Held to: " in row
-    assert "pegasos / dcd at least 1; in all cells." in row
+    assert "pegasos / dcd at least 1; in all cases." in row
 
 
 def test_numbers_of_a_verdict_are_written_once_and_an_item_links_to_them(page):

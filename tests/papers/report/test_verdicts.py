@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from svmbench.claims.model import Claim
-from svmbench.claims.parts import CellResult, ClaimPart, ClaimResult, PartResult
+from svmbench.claims.parts import CaseResult, ClaimPart, ClaimResult, PartResult
 from svmbench.evidence import judge, paired
 from svmbench.papers.report.strips import strips
 from svmbench.papers.report.verdicts import verdict_rows, write_verdicts
@@ -29,11 +29,11 @@ def claim(text="A is twice as fast as B.", by=2.0):
 
 
 def result(factors, stand_in=False, **options):
-    """A claim with one comparison a cell, each of twenty pairs with that factor."""
+    """A claim with one comparison a case, each of twenty pairs with that factor."""
     questions = [paired([1.0] * 20, [factor] * 20, low=2.0) for factor in factors]
-    cells = tuple(
-        CellResult(
-            f"cell {at}",
+    cases = tuple(
+        CaseResult(
+            f"case {at}",
             f"set {at}",
             stand_in,
             answer.verdict,
@@ -45,7 +45,7 @@ def result(factors, stand_in=False, **options):
         )
         for at, (question, answer) in enumerate(zip(questions, judge(questions), strict=True))
     )
-    return ClaimResult(claim(), "open", "", cells)
+    return ClaimResult(claim(), "open", "", cases)
 
 
 def test_a_row_has_a_dot_for_each_comparison_and_the_claimed_region():

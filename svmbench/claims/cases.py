@@ -1,4 +1,4 @@
-"""The cells that a claim is about, among the measured rows of an item's sweeps."""
+"""The cases that a claim is about, among the measured rows of an item's sweeps."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from svmbench.claims.measured import MeasuredRow, fills
 from svmbench.claims.model import Claim
-from svmbench.claims.parts import ClaimCell
+from svmbench.claims.parts import ClaimCase
 from svmbench.claims.places import Place, Slot, same
 from svmbench.records.groups import heading, short
 
@@ -16,8 +16,8 @@ from svmbench.records.groups import heading, short
 _ALONE = ("reaches", "fails", "grows", "rises", "spans")
 
 
-def cells_of(claim: Claim, rows: Sequence[MeasuredRow], several: bool) -> list[ClaimCell]:
-    """The cells of a claim, in the order of the rows.
+def cases_of(claim: Claim, rows: Sequence[MeasuredRow], several: bool) -> list[ClaimCase]:
+    """The cases of a claim, in the order of the rows.
 
     Parameters
     ----------
@@ -34,10 +34,10 @@ def cells_of(claim: Claim, rows: Sequence[MeasuredRow], several: bool) -> list[C
     return list(_problems(claim, rows, several))
 
 
-def cells_not_run(
+def cases_not_run(
     claim: Claim, rows: Sequence[MeasuredRow], slots: Sequence[Slot], several: bool
-) -> list[ClaimCell]:
-    """The cells of a claim of which no solver has any run.
+) -> list[ClaimCase]:
+    """The cases of a claim of which no solver has any run.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def cells_not_run(
             missing.setdefault(_problem(claim, slot, several), []).append(slot)
     measured = [row for row in rows if row.group.label in labels and row.lies_in(claim.where)]
     return [
-        ClaimCell(
+        ClaimCase(
             ", ".join(key),
             str(members[0]["dataset"]),
             False,
@@ -73,7 +73,7 @@ def cells_not_run(
 
 
 def _spans(claim: Claim) -> bool:
-    """Whether a cell consists of several problems."""
+    """Whether a case consists of several problems."""
     return claim.kind == "grows" and not claim.along_curve
 
 
@@ -105,7 +105,7 @@ def _same_problem(row: MeasuredRow, slot: Slot) -> bool:
     return fills(row, {name: value for name, value in slot.items() if name != "solver"})
 
 
-def _problems(claim: Claim, rows: Sequence[MeasuredRow], several: bool) -> Iterator[ClaimCell]:
+def _problems(claim: Claim, rows: Sequence[MeasuredRow], several: bool) -> Iterator[ClaimCase]:
     labels = set(claim.labels)
     problems: dict[tuple[str, str, bool, float], dict[str, MeasuredRow]] = {}
     for row in rows:
@@ -120,7 +120,7 @@ def _problems(claim: Claim, rows: Sequence[MeasuredRow], several: bool) -> Itera
         wanted = _wanted(claim, labels, run[sweep], list(run.values()))
         if wanted is not None:
             first = next(iter(found.values()))
-            yield ClaimCell(
+            yield ClaimCase(
                 _place(first, several),
                 first.group.dataset,
                 first.group.stand_in,
@@ -142,8 +142,8 @@ def _wanted(
     return labels if run == labels or labels not in runs else None
 
 
-def _series(claim: Claim, rows: Sequence[MeasuredRow], several: bool) -> Iterator[ClaimCell]:
-    """Cells of a claim about growth: all λ of a data set, or all data sets of a λ."""
+def _series(claim: Claim, rows: Sequence[MeasuredRow], several: bool) -> Iterator[ClaimCase]:
+    """Cases of a claim about growth: all λ of a data set, or all data sets of a λ."""
     assert claim.along is not None
     along = claim.along
 
@@ -160,25 +160,25 @@ def _series(claim: Claim, rows: Sequence[MeasuredRow], several: bool) -> Iterato
             span = f"m from {_rows(ordered[0])} to {_rows(ordered[-1])}"
             words = f"{span}, λ = {group.written_lambda}"
         place = ", ".join([*([ordered[0].sweep] if several else []), words])
-        yield ClaimCell(
+        yield ClaimCase(
             place, group.dataset, group.stand_in, {}, series={group.label: tuple(ordered)}
         )
 
 
-def _changes(claim: Claim, rows: Sequence[MeasuredRow], several: bool) -> Iterator[ClaimCell]:
-    """Cells of a claim about a change: the problems of a data set at two values of λ or C."""
+def _changes(claim: Claim, rows: Sequence[MeasuredRow], several: bool) -> Iterator[ClaimCase]:
+    """Cases of a claim about a change: the problems of a data set at two values of λ or C."""
     assert claim.along is not None
     assert claim.between is not None
-    found: dict[tuple[str, bool], dict[float, ClaimCell]] = {}
+    found: dict[tuple[str, bool], dict[float, ClaimCase]] = {}
     for end in claim.between:
         there = [row for row in rows if same(row.axis(claim.along), end)]
         for problem in _problems(claim, there, several):
             found.setdefault((problem.dataset, problem.stand_in), {})[end] = problem
     for (dataset, stand_in), problems in found.items():
         place = heading(dataset, stand_in)
-        none = ClaimCell(place, dataset, stand_in, {})
+        none = ClaimCase(place, dataset, stand_in, {})
         first, last = (problems.get(end, none) for end in claim.between)
-        yield ClaimCell(place, dataset, stand_in, {}, ends=(first, last))
+        yield ClaimCase(place, dataset, stand_in, {}, ends=(first, last))
 
 
 def _rows(row: MeasuredRow) -> str:
