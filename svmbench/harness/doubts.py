@@ -133,7 +133,7 @@ class Batch:
         """The repeats by number, in their order."""
         return sorted(set().union(*self.repeats_of.values()))
 
-    def cases_of(self, number: int) -> list[Cell]:
+    def cells_of(self, number: int) -> list[Cell]:
         """The cells that are to have this repeat."""
         return [cell for cell, numbers in self.repeats_of.items() if number in numbers]
 
@@ -227,7 +227,7 @@ def first_repeats(
     """
     kept, spent = set[int](), 0.0
     for number in batch.numbers:
-        price = sum(map(seconds_of, batch.cases_of(number)))
+        price = sum(map(seconds_of, batch.cells_of(number)))
         if kept and spent + price > seconds:
             break
         kept.add(number)

@@ -469,7 +469,7 @@ def _by_turns(chosen: Sequence[Batch]) -> Iterator[tuple[Batch, Options]]:
     for turn in zip_longest(*(batch.numbers for batch in chosen)):
         for batch, number in zip(chosen, turn, strict=True):
             if number is not None:
-                cells = {cell: [number] for cell in batch.cases_of(number)}
+                cells = {cell: [number] for cell in batch.cells_of(number)}
                 yield batch, Options(repeats_of=cells)
 
 
