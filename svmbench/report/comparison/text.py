@@ -59,7 +59,8 @@ def summary(comparison: Comparison) -> str:
     counts = [
         f"{verdicts.count(v)} {v}" for v in ("slower", "faster", "alike", "open") if v in verdicts
     ]
-    return f"B against A in {len(verdicts)} case{'' if len(verdicts) == 1 else 's'}: {', '.join(counts)}."
+    cases = f"{len(verdicts)} case{'' if len(verdicts) == 1 else 's'}"
+    return f"B against A in {cases}: {', '.join(counts)}."
 
 
 def title(comparison: Comparison) -> str:
