@@ -163,7 +163,8 @@ def describe(sweep: Sweep) -> str:
 
     least, most = sweep.at_least, sweep.at_most
     lines.append(
-        f"{len(lines)} cells, {least} repeats: {runs_a_repeat * least} runs, "
+        f"{counted(len(lines), 'cell')}, {counted(least, 'repeat')}: "
+        f"{counted(runs_a_repeat * least, 'run')}, "
         f"and {len(problems)} reference {'optimum' if len(problems) == 1 else 'optima'}"
     )
     lines.append(f"training takes at most {bound(least)} (every limit hit; usually far less)")

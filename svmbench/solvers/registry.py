@@ -58,6 +58,8 @@ def find_solver(name: str) -> type[Solver]:
     known = solvers()
     if name in known:
         return known[name]
+    if name.endswith(".py"):
+        raise ConfigError(f"{name}: a file, not a solver; add --plugin {name}, and name its solver")
     raise ConfigError(f"unknown solver {name!r}; {nearest(name, known)}")
 
 

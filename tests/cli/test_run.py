@@ -75,6 +75,11 @@ def test_a_number_of_repeats_is_made_and_nothing_asked(run, tmp_path, monkeypatc
     assert counts(tmp_path / "out") == {"dcd": 2, "sgd-s": 2, "ocas": 2}
 
 
+def test_a_dry_run_counts_one_as_one(run):
+    done = run("--dry-run", repeats=1, solvers=["dcd"])
+    assert "1 cell, 1 repeat: 1 run, and 1 reference optimum" in done.stdout.splitlines()
+
+
 def test_a_dry_run_gives_both_bounds(run, tmp_path):
     done = run("--dry-run")
     assert done.exit_code == 0

@@ -117,6 +117,7 @@ def test_nothing_that_applies_is_said():
     ("args", "hint"),
     [
         (["pegasus"], "unknown solver 'pegasus'; did you mean 'pegasos'?"),
+        (["mine.py", "--check"], "mine.py: a file, not a solver; add --plugin mine.py"),
         (["dcd", "--loss", "hinge"], "NAME and a filter exclude each other"),
     ],
 )

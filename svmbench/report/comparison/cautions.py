@@ -211,7 +211,7 @@ def _scatter(cases: Sequence[tuple[Sequence[float], Sequence[float]]]) -> float:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.2g} %"
+    return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.2g} %"
 
 
 def _listed(keys: Sequence[CellKey], most: int = 5) -> str:
