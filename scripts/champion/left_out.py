@@ -73,6 +73,7 @@ CONSTANTS = (
     Constant(accelerator, "LINGERING", (0.15, 0.6)),
     Constant(accelerator, "PASSES_A_STEP", (1.5, 6.0)),
     Constant(subspace, "SHARE", (0.125, 0.5)),
+    Constant(subspace, "SAME_ROWS_SHARE", (0.5, 2.0)),
 )
 
 #: Values of constants by name; those that are not named have their present value.

@@ -252,7 +252,7 @@ class _Factored:
     """
 
     def __init__(self, data: Dataset, lam: float, free: bool) -> None:
-        self._equations, self._lam, self._free = NormalEquations(data), lam, free
+        self._equations, self._lam, self._free = NormalEquations(data.rows), lam, free
         self._factor: tuple[FloatArray, bool] | None = None
         self._d = data.n_features
         #: Work to solve a system once it is factored, in stored entries.

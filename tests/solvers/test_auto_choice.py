@@ -58,12 +58,14 @@ def test_dual_descent_alone_where_features_are_many(monkeypatch):
     monkeypatch.setattr(choice, "MOST_FEATURES", 6)
     assert choose(made()).method != "dual"
     monkeypatch.setattr(choice, "MOST_FEATURES", 5)
-    assert choose(made()) == ("dual", math.inf, "6 features are more than 5")
+    chosen = choose(made())
+    assert (chosen.method, chosen.budget) == ("dual", math.inf)
+    assert chosen.reason == "6 features are more than 5"
 
 
 def test_dual_descent_where_no_row_has_an_entry():
     empty = Problem(dataset(np.zeros((4, 3)), [1, -1, 1, 1]), 1.0)
-    assert choose(empty) == ("dual", math.inf, "no row has an entry")
+    assert choose(empty) == ("dual", math.inf, math.inf, "no row has an entry")
 
 
 def test_without_samples_descent_comes_first_and_takes_a_quarter_of_the_cost():
@@ -162,3 +164,47 @@ def test_auto_accelerates_by_itself_and_needs_less_work():
             spent.append(run.counters.nonzeros / problem.data.nnz)
         work[len(switches)] = np.median(spent)
     assert work[0] < 0.8 * work[1]
+
+
+def test_descent_ends_what_it_has_begun_where_newton_steps_would_cost_more():
+    work = {}
+    problem = made(m=3000, d=120, lam=1.0)
+    for tolerance in (1e-3, 1e-6):
+        run = Auto(AutoParameters(tolerance=tolerance))
+        run.halts = True
+        run.start(problem, 1)
+        run.advance(500)
+        assert run.stopped
+        assert "Newton steps since" not in run.remark
+        work[tolerance] = run.counters.nonzeros / problem.data.nnz
+    left = choice.newton_passes(problem.data.rows)  # of a fall from 1e-3 to 1e-6
+    assert work[1e-6] - work[1e-3] <= choice.FIRST_SHARE * left + 3.0
+
+
+class Expecting:
+    """A dual phase that has made so many passes, with what it expects."""
+
+    def __init__(self, passes, gap, passes_a_tenth):
+        self.passes, self.expected_gap, self.each = passes, gap, passes_a_tenth
+
+    def expected_passes(self, wanted):
+        return self.each * math.log10(self.expected_gap / wanted)
+
+
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-6])
+def test_newton_steps_begin_once_descent_is_expected_to_cost_a_quarter_of_them(tolerance):
+    run = Auto(AutoParameters(method="dual-newton", tolerance=tolerance))
+    run.start(made(), 1)
+    budget = run._choice.budget
+    quarter = run._choice.newton * choice.FIRST_SHARE / 3.0  # for a tenth of the gap
+    # Not before the budget is spent, unless the gap is small.
+    assert not run._falls_behind(Expecting(0.99 * budget, 2e-3, 1e9))
+    for gap in (0.99e-3, 1e-5):
+        assert run._falls_behind(Expecting(0.5 * budget, gap, 1.01 * quarter))
+        assert not run._falls_behind(Expecting(0.5 * budget, gap, 0.99 * quarter))
+    # Afterwards it goes on where little remains, but never beyond twice the budget.
+    for gap in (0.5, 1e-2, 1e-5):
+        assert run._falls_behind(Expecting(1.01 * budget, gap, 1.01 * quarter))
+        assert not run._falls_behind(Expecting(1.99 * budget, gap, 0.99 * quarter))
+        assert run._falls_behind(Expecting(2.01 * budget, gap, 0.0))
+    assert not run._falls_behind(Expecting(budget, 0.0, 1.0))  # all active rows are at rest

@@ -211,8 +211,8 @@ def test_rows_are_taken_in_the_order_asked_for(storage):
 def test_both_ways_to_the_system_agree(loss, monkeypatch):
     problem = with_loss(PROBLEMS["overlapping"], loss)
     ends = []
-    for advantage in (1e-300, np.inf):
-        monkeypatch.setattr(normal_equations, "BLAS_ADVANTAGE", advantage)
+    for cost in (0.0, np.inf):
+        monkeypatch.setattr(normal_equations, "BLAS_COST", cost)
         monkeypatch.setattr(normal_equations, "BLOCK_BYTES", 7 * 8 * problem.data.n_features)
         run = Ipm()
         run.start(problem, 0)

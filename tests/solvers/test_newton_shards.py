@@ -176,7 +176,7 @@ def test_the_curvature_is_kept_in_step():
     problem = drawn()
     shards = ranges(problem.data, 3)
     parts = [
-        MultipliersShard(problem_of(problem, shard), NormalEquations(shard.data))
+        MultipliersShard(problem_of(problem, shard), NormalEquations(shard.data.rows))
         for shard in shards
     ]
     state, plain = ShardedMultipliers(problem, InProcess(parts)), twin_of(problem)

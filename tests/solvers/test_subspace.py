@@ -12,6 +12,7 @@ from svmbench.problem import Problem
 from svmbench.solvers.champion.auto import Auto, AutoParameters
 from svmbench.solvers.dual import subspace
 from svmbench.solvers.dual.subspace import Subspace, maximum
+from svmbench.solvers.second_order import normal_equations
 from twins.subspace import Subspace as Twin
 
 
@@ -83,23 +84,81 @@ def test_no_step_lowers_the_dual_or_moves_rows_at_a_bound(name):
         np.testing.assert_allclose(w, problem.weights(moved), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("dense_cost", [0.0, 1e9])
+@pytest.mark.parametrize("dense_cost", [0.0, np.inf])
 @pytest.mark.parametrize("storage", STORAGES)
 def test_products_are_those_of_the_rows(monkeypatch, storage, dense_cost):
-    monkeypatch.setattr(subspace, "DENSE_PRODUCT_COST", dense_cost)
+    monkeypatch.setattr(normal_equations, "BLAS_COST", dense_cost)
+    monkeypatch.setattr(normal_equations, "BLOCK_BYTES", 7 * 8 * 30)
     data = many_features(storage=storage).data
     Z = labels(data)[:, None] * dense(data)
     found = subspace.products_of(data.rows, 0.25)
-    np.testing.assert_allclose(found, 0.25 * (Z @ Z.T), rtol=1e-12, atol=1e-12)
-    assert np.array_equal(found, found.T)
+    np.testing.assert_allclose(np.triu(found), np.triu(0.25 * (Z @ Z.T)), rtol=1e-12, atol=1e-12)
+
+
+def test_only_the_upper_triangle_is_read():
+    rng = np.random.default_rng(5)
+    Z = rng.normal(size=(12, 9))
+    gram, alpha, vector = Z @ Z.T, rng.random(12), rng.normal(size=12)
+    upper = np.triu(gram) + np.tril(np.full_like(gram, np.nan), -1)
+    np.testing.assert_allclose(subspace.product(upper, vector), gram @ vector, rtol=1e-12)
+    whole = maximum(gram, alpha, gram @ alpha - 1.0, np.inf)
+    half = maximum(upper, alpha, gram @ alpha - 1.0, np.inf)
+    assert np.array_equal(whole[0], half[0])
+    assert whole[1:] == half[1:]
 
 
 def test_products_of_rows_that_share_no_column_cost_little():
     apart = dataset(np.eye(40), np.ones(40), "int32+ones")
     assert np.array_equal(subspace.products_of(apart.rows, 1.0), np.eye(40))
-    assert subspace.product_cost(apart.rows) == 40 * subspace.SPARSE_PRODUCT_COST / 2
+    assert subspace.product_cost(apart.rows) == 40 * normal_equations.SCATTER_COST / 2
     full = dataset(np.ones((40, 40)), np.ones(40), "int32+ones")
-    assert subspace.product_cost(full.rows) == 40**3 * subspace.DENSE_PRODUCT_COST
+    assert subspace.product_cost(full.rows) == 40**3 * normal_equations.BLAS_COST
+    assert subspace.product_cost(dataset(np.ones((40, 40)), np.ones(40), "dense float32").rows) == (
+        subspace.product_cost(full.rows)
+    )
+
+
+def looked(steps, problem, alpha, work):
+    """Whether a step is taken when passes have touched so many entries in all."""
+    steps._work = 0.0
+    assert steps.may_step(int(work)) or steps._next > work
+    active, w = np.arange(len(alpha), dtype=np.int32), problem.weights(alpha)
+    return steps.step(active, alpha.copy(), w, Counters()) is not None
+
+
+def test_more_may_be_spent_where_the_same_rows_are_free_as_before():
+    problem = many_features()
+    cost = subspace.factor_cost(30) + subspace.product_cost(problem.data.rows)
+    same, other = np.full(30, 0.5), np.full(30, 0.5)
+    other[3] = 0.0
+    new = lambda: Subspace(problem.data.rows, problem.lam)  # noqa: E731
+    assert not looked(new(), problem, same, 0.99 * cost / subspace.SHARE)
+    assert looked(new(), problem, same, 1.01 * cost / subspace.SHARE)
+    for changed in (0.4, 0.6):  # of the work at which the step is due
+        steps = new()
+        assert not looked(steps, problem, other, 0.1 * cost)
+        assert not looked(steps, problem, same, 1.1 * changed * cost)
+        assert not looked(steps, problem, same, 0.99 * cost)
+        assert looked(steps, problem, same, 1.1 * cost) == (changed <= 0.5)
+    # A row that changes in between starts the count anew.
+    assert not looked(steps, problem, other, 1.15 * cost)
+    assert not looked(steps, problem, same, 1.2 * cost)
+    assert not looked(steps, problem, same, 2.3 * cost)
+    assert looked(steps, problem, same, 2.5 * cost)
+
+
+def test_each_step_that_solves_nothing_halves_what_the_next_may_cost(monkeypatch):
+    problem = many_features()
+    cost = subspace.factor_cost(30) + subspace.product_cost(problem.data.rows)
+    unsolved = lambda gram, alpha, gradient, most: (alpha, 0.0, False)  # noqa: E731
+    monkeypatch.setattr(subspace, "maximum", unsolved)
+    monkeypatch.setattr(subspace, "SHARE", 0.0)
+    steps, alpha = Subspace(problem.data.rows, problem.lam), np.full(30, 0.5)
+    assert not looked(steps, problem, alpha, 0.4 * cost)
+    for failures in range(3):
+        steps._paid = 0.0
+        assert not looked(steps, problem, alpha, 0.99 * cost * 2.0**failures)
+        assert looked(steps, problem, alpha, 1.01 * cost * 2.0**failures)
 
 
 def test_steps_cost_a_share_of_the_passes():
@@ -110,7 +169,7 @@ def test_steps_cost_a_share_of_the_passes():
     for k in range(200):
         if steps.may_step(problem.data.nnz // 2):
             taken += steps.step(active, np.full(30, 0.5), w.copy(), Counters()) is not None
-        assert steps._paid <= subspace.SHARE * steps._work + subspace.factor_cost(30)
+        assert steps._paid <= steps._work + subspace.factor_cost(30)
         assert taken == 0 or k > 0
     assert taken > 1
     assert np.all(alpha == 0.5)

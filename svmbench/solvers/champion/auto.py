@@ -13,14 +13,13 @@ from svmbench.kernels.descent import Descent
 from svmbench.kernels.rng import Generator
 from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.base import Parameters, Solver, parameter
-from svmbench.solvers.champion.choice import chosen, factorisation_passes
+from svmbench.solvers.champion.choice import FIRST_SHARE, NEWTON_GAP, chosen
 from svmbench.solvers.champion.dual_phase import DualPhase
 from svmbench.solvers.champion.interior_phase import InteriorPhase
 from svmbench.solvers.champion.newton_phase import NewtonPhase
 
-#: Relative gap at which Newton steps replace dual descent, unless a factorisation costs more than
-#: so many passes.
-HANDOVER_GAP, WORTH_PASSES = 1e-3, 8.0
+#: Relative gap below which Newton steps may replace dual descent, however few passes it has had.
+HANDOVER_GAP = 1e-3
 
 #: Penalty at the handover, times the relative gap: at the optimum for sigma the gap is about this
 #: value over sigma.
@@ -124,7 +123,8 @@ class Auto(Solver):
     choice   dual descent if d > 5000; Newton steps if dual descent, tried on a few rows at
              the same λm, takes more passes than they are expected to cost; dual descent
              otherwise, and Newton steps from its α at a gap of 1e-3, or when it has taken
-             a quarter of their cost, or twice the passes of the trial
+             a quarter of their cost, or twice the passes of the trial, unless it seems to
+             need less than a quarter of their cost still
     newton   w minimises λ/2 ‖w‖² + 1/m Σ ψ(sᵢ), -ψ' = αᵢ = clip(cᵢ + σ(1 - sᵢ), 0, 1), by
                  (λI + σ/m Σ_J xᵢ xᵢᵀ) dw = 1/m Σ αᵢ yᵢ xᵢ - λw,   J = {i: 0 < αᵢ < 1}
              and an exact line search; then c ← α and σ grows. Samples of the rows come
@@ -164,8 +164,6 @@ class Auto(Solver):
             gap,
             looking,
         )
-        hands_over = self._choice.method == "dual-newton"
-        self._cheap = hands_over and factorisation_passes(rows) <= WORTH_PASSES
         self._phase: NewtonPhase | DualPhase | InteriorPhase
         if self._choice.method == "newton":
             self._phase = self._newton(parameters.penalty, None)
@@ -176,7 +174,7 @@ class Auto(Solver):
                 self._rng,
                 parameters.block_rows,
                 parameters.shrinking,
-                gap if self._cheap else parameters.tolerance,
+                parameters.tolerance,
                 acceleration=parameters.acceleration,
                 # Where Newton steps on the features follow, those on free rows would be in vain.
                 subspace=parameters.subspace and self._choice.method == "dual",
@@ -224,11 +222,28 @@ class Auto(Solver):
         if isinstance(self._phase, DualPhase):
             self._phase.sharpen()
 
+    def _falls_behind(self, dual: DualPhase) -> bool:
+        """Whether Newton steps are expected to close the rest of the gap with less work.
+
+        Their gap falls by a factor of ten each time the penalty triples, whatever its size, so that
+        each factor of ten costs the same.
+        """
+        gap, wanted = dual.expected_gap, self.parameters.tolerance
+        over = dual.passes - self._choice.budget
+        if over <= 0.0 and gap > HANDOVER_GAP:
+            return False
+        # The price of a wrong expectation stays bounded.
+        if over > self._choice.budget:
+            return True
+        if gap == 0.0:
+            return False
+        wanted = min(wanted, 0.1 * gap)
+        newton = self._choice.newton * math.log(gap / wanted) / math.log(1.0 / NEWTON_GAP)
+        return dual.expected_passes(wanted) > FIRST_SHARE * newton
+
     def _hand_over(self, dual: DualPhase) -> None:
-        """Switch to Newton steps if dual descent has reached its gap or its limit of passes."""
-        gap = dual.gap / (dual.gap + dual.bound()) if dual.gap < math.inf else 1.0
-        reached = self._cheap and gap <= HANDOVER_GAP
-        if reached or dual.passes > self._choice.budget:
+        """Switch to Newton steps once these are expected to cost less than further passes."""
+        if self._falls_behind(dual):
             self._passes, self._seen = dual.passes, dual.remark
             # The first penalty follows from the gap: with too small a one nearly all rows have
             # curvature, and a Newton step costs many times the survey.

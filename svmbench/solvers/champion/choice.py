@@ -21,9 +21,10 @@ from svmbench.solvers.champion.newton_phase import sample_sizes
 #: Largest number of features for which the d x d system is formed.
 MOST_FEATURES = 5000
 
-#: Newton steps to a gap of 1e-3 cost about this many passes over the rows, as many factorisations,
+#: Newton steps to this gap cost about this many passes over the rows, as many factorisations,
 #: and the outer products of this share of the rows with themselves.
 NEWTON_PASSES, FACTORISATIONS, OUTER_PRODUCTS = 15.0, 25.0, 0.5
+NEWTON_GAP = 1e-3
 
 #: A multiply-add relative to the time per nonzero of a pass: of a factorisation, and of the outer
 #: product of a sparse row, which is scattered, and of a dense one.
@@ -40,10 +41,21 @@ Method = Literal["newton", "dual", "dual-newton"]
 
 
 class Choice(NamedTuple):
-    """A method, the passes that dual descent may take before Newton steps, and the reason."""
+    """A method and the reason; for dual descent before Newton steps, what both may cost.
+
+    Parameters
+    ----------
+    method : {'newton', 'dual', 'dual-newton'}
+    budget : float
+        Passes of dual descent before it is first compared with Newton steps.
+    newton : float
+        Passes that Newton steps are expected to cost from a gap of 1 to 1e-3.
+    reason : str
+    """
 
     method: Method
     budget: float
+    newton: float
     reason: str
 
 
@@ -134,23 +146,25 @@ def chosen(
         The work of the trial is added to these.
     """
     if not entries(rows):
-        return Choice("dual", math.inf, "no row has an entry")
+        return Choice("dual", math.inf, math.inf, "no row has an entry")
     newton = newton_passes(rows)
     first = FIRST_SHARE * newton
     if wanted != "choose":
-        return Choice(wanted, first, "as configured")
+        return Choice(wanted, first, newton, "as configured")
     if rows.d > MOST_FEATURES:
-        return Choice("dual", math.inf, f"{rows.d} features are more than {MOST_FEATURES}")
+        reason = f"{rows.d} features are more than {MOST_FEATURES}"
+        return Choice("dual", math.inf, newton, reason)
     facts = f"Newton steps are expected to cost {newton:.0f} passes"
     if not (sampling and sample_sizes(rows.m, rows.d)):
-        return Choice("dual-newton", first, f"{facts}, and follow after {first:.0f} of descent")
+        facts += f", and may follow after {first:.0f} of descent"
+        return Choice("dual-newton", first, newton, facts)
     trial = tried(rows, lam, rng, gap, newton, counters)
     if trial.passes > newton:
         facts += f"; descent on {trial.rows} rows took more"
         # A sample saves passes over all rows, but costs as many factorisations again.
         if FACTORISATIONS * factorisation_passes(rows) > NEWTON_PASSES:
-            return Choice("dual-newton", first, f"{facts}, and samples would cost too much")
-        return Choice("newton", 0.0, facts)
+            return Choice("dual-newton", first, newton, f"{facts}, and samples would cost too much")
+        return Choice("newton", 0.0, newton, facts)
     budget = max(first, TRIAL_MARGIN * trial.passes)
     facts += f"; descent on {trial.rows} rows took {trial.passes:.0f}"
-    return Choice("dual-newton", budget, facts)
+    return Choice("dual-newton", budget, newton, facts)

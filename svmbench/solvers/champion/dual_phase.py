@@ -12,6 +12,7 @@ from svmbench.kernels.rng import Generator
 from svmbench.kernels.rows import CompactRows
 from svmbench.problem import relative_gap
 from svmbench.solvers.dual.accelerator import Accelerator
+from svmbench.solvers.dual.progress import Progress
 from svmbench.solvers.dual.scale import best_scale, share_saved, stride_of
 from svmbench.solvers.dual.subspace import Subspace
 
@@ -98,6 +99,7 @@ class DualPhase:
         self._scale_saved = True
         self._scale_next = self._scale_interval()
         self._solved = False
+        self._progress = Progress()
 
     def iterate(self) -> None:
         """Make a pass over the active rows; then, where due, survey or reactivate all rows."""
@@ -108,7 +110,9 @@ class DualPhase:
         self._before[:] = state.w[: self._d]
         self._descend()
         expected, solved = state.slack_sum / self._m, self._solved
-        self._solve_free_rows(state.nonzeros - before)
+        touched, bound = state.nonzeros - before, self.bound()
+        self._progress.add(self._visited + touched, relative_gap(bound + expected, bound))
+        self._solve_free_rows(touched)
         self._visited += state.nonzeros - before
         if self._scaling and self._visited >= self._scale_next:
             self._find_scale(expected)
@@ -248,6 +252,15 @@ class DualPhase:
     def passes(self) -> float:
         """Work so far, in passes over all nonzeros."""
         return float(self._visited / max(1, self._nnz))
+
+    @property
+    def expected_gap(self) -> float:
+        """Relative gap, as the rows were met in the passes so far; 1 at the start."""
+        return self._progress.gap
+
+    def expected_passes(self, gap: float) -> float:
+        """Passes until the relative gap is so small, by what the last passes have gained."""
+        return self._progress.remaining(gap) / max(1, self._nnz)
 
     @property
     def w(self) -> FloatArray:

@@ -106,7 +106,7 @@ class NewtonShards(ShardedSolver):
             )
         shards: list[Shard] = ranges(problem.data, self.parameters.shards)
         parts = [
-            MultipliersShard(problem_of(problem, shard), NormalEquations(shard.data))
+            MultipliersShard(problem_of(problem, shard), NormalEquations(shard.data.rows))
             for shard in shards
         ]
         self._divide(problem, shards, parts)

@@ -13,25 +13,26 @@ import math
 
 import numpy as np
 import scipy.sparse  # type: ignore[import-untyped]
+from scipy.linalg.blas import dsymv  # type: ignore[import-untyped]
 from scipy.linalg.lapack import dpotrf, dpotrs  # type: ignore[import-untyped]
 
 from svmbench.data.dataset import Array, FloatArray
 from svmbench.kernels.counters import Counters
-from svmbench.kernels.normal import weighted_gram
 from svmbench.kernels.objective import combination
 from svmbench.kernels.rows import CompactRows
 from svmbench.kernels.subset import take_rows
+from svmbench.solvers.second_order.normal_equations import NormalEquations, costs
 
 #: Most free rows for which their Gram matrix is formed.
 MOST_ROWS = 5000
 
-#: A multiply-add, relative to the time per entry of a pass: in a factorisation, in the products of
-#: dense rows, and in those of sparse ones, which is scattered: the last is rounded from rows of
-#: spam_corpus, reuters21578 and imdb.tfidf.
-FACTOR_COST, DENSE_PRODUCT_COST, SPARSE_PRODUCT_COST = 0.025, 0.05, 2.0
+#: A multiply-add of a factorisation, relative to the time per entry of a pass.
+FACTOR_COST = 0.025
 
-#: Share of the work of all passes that these steps may cost.
-SHARE = 0.25
+#: Share of the work of all passes that these steps may cost; and where the same rows have been free
+#: for half of this work, so that a step is likely to be the last. It then costs no more than not to
+#: have taken it has cost already. Each step in turn that missed the maximum halves this share.
+SHARE, SAME_ROWS_SHARE = 0.25, 1.0
 
 #: The free rows are counted again after passes that touched so many entries per row, and so large a
 #: share of all entries touched so far. To count them takes the time of some 20 entries per row.
@@ -67,6 +68,8 @@ class Subspace:
     def __init__(self, rows: CompactRows, lam: float) -> None:
         self._rows, self._lam_m = rows, lam * rows.m
         self._work, self._next, self._paid = 0.0, 0.0, 0.0
+        self._free: Array = np.empty(0, dtype=np.int32)
+        self._since, self._failures = 0.0, 0
         self.solved = False
 
     def may_step(self, touched: int) -> bool:
@@ -93,7 +96,12 @@ class Subspace:
         self._next = self._work + max(ENTRIES_A_ROW * rows.m, LOOK_SHARE * self._work)
         some = alpha[active]
         free = active[(some > 0.0) & (some < 1.0)]
-        allowed = SHARE * self._work - self._paid
+        if not np.array_equal(free, self._free):
+            self._free, self._since = free, self._work
+        share = SHARE
+        if self._since <= 0.5 * self._work:
+            share = max(SHARE, math.ldexp(SAME_ROWS_SHARE, -self._failures))
+        allowed = share * self._work - self._paid
         if not 0 < len(free) <= MOST_ROWS or factor_cost(len(free)) > allowed:
             return None
         part = take_rows(rows, free)
@@ -108,6 +116,7 @@ class Subspace:
         gradient = part.labels * part.dot(w[: rows.d]) - 1.0
         after, factors, solved = maximum(gram, before, gradient, allowed - products)
         self._paid += factors
+        self._failures = 0 if solved else self._failures + 1
         change = after - before
         moved = combination(part, change) / self._lam_m
         # D rises by the sum of the changes, less what the norm of w grows by.
@@ -122,51 +131,37 @@ class Subspace:
 
 
 def products_of(rows: CompactRows, scale: float) -> FloatArray:
-    """The matrix scale y_i y_j x_i.x_j of these rows, shape (m, m).
+    """The matrix scale y_i y_j x_i.x_j of these rows, shape (m, m); at least its upper triangle.
 
-    Of sparse rows it is the sum over the columns of their outer products, unless BLAS takes less
-    time for all of it: a product that no column contributes to costs nothing.
+    It is the sum of the outer products of their columns; those that are empty cost nothing.
     """
+    columns = signed_columns(rows)
+    return NormalEquations(columns).gram(np.full(columns.m, scale))
+
+
+def signed_columns(rows: CompactRows) -> CompactRows:
+    """The columns that are not empty, as rows; their entries are y_i x_ij."""
     labels = np.asarray(rows.labels, dtype=np.float64)
     if rows.indptr is None:
-        return _through_blas(labels[:, None] * rows.values, scale)
+        turned = np.ascontiguousarray((labels[:, None] * rows.values).T)
+        return CompactRows(rows.m, None, None, turned, np.ones(rows.d, dtype=np.int8))
     signs = np.repeat(labels, np.diff(rows.indptr))
     values = signs if rows.values is None else signs * rows.values
     shape = (rows.m, rows.d)
     matrix = scipy.sparse.csr_matrix((values, rows.indices.astype(np.int32), rows.indptr), shape)
-    if _dense_cost(rows) < _scattered_cost(rows):
-        return _through_blas(matrix.toarray(), scale)
-    turned = matrix.tocsc()  # its columns have ascending rows
-    kept = np.flatnonzero(np.diff(turned.indptr))
-    starts = np.append(turned.indptr[kept], turned.indptr[-1]).astype(np.int64)
+    by_column = matrix.tocsc()  # its columns have ascending rows
+    kept = np.flatnonzero(np.diff(by_column.indptr))
+    starts = np.append(by_column.indptr[kept], by_column.indptr[-1]).astype(np.int64)
     ones = np.ones(len(kept), dtype=np.int8)
-    columns = CompactRows(rows.m, starts, turned.indices.astype(np.int32), turned.data, ones)
-    gram = np.zeros((rows.m, rows.m))
-    weighted_gram(columns, np.full(len(kept), scale), gram)
-    gram += np.triu(gram, 1).T
-    return gram
+    return CompactRows(rows.m, starts, by_column.indices.astype(np.int32), by_column.data, ones)
 
 
 def product_cost(rows: CompactRows) -> float:
     """Cost of `products_of`, in entries of a pass."""
-    return min(_dense_cost(rows), _scattered_cost(rows))
-
-
-def _through_blas(dense: FloatArray, scale: float) -> FloatArray:
-    gram: FloatArray = dense @ dense.T
-    gram *= scale
-    return gram
-
-
-def _dense_cost(rows: CompactRows) -> float:
-    return DENSE_PRODUCT_COST * float(rows.m * rows.m * rows.d)
-
-
-def _scattered_cost(rows: CompactRows) -> float:
     if rows.indptr is None:
-        return math.inf
-    columns: FloatArray = np.bincount(rows.indices).astype(np.float64)
-    return SPARSE_PRODUCT_COST * 0.5 * float(columns @ columns)
+        return costs(None, rows.d, rows.m).least
+    lengths = np.bincount(rows.indices)
+    return costs(lengths, int(np.count_nonzero(lengths)), rows.m).least
 
 
 def _entries(rows: CompactRows) -> int:
@@ -186,7 +181,7 @@ def maximum(
     Parameters
     ----------
     gram : ndarray of float64, shape (n, n)
-        Minus the Hessian of m D.
+        Minus the Hessian of m D; only its upper triangle is read.
     alpha : ndarray of float64, shape (n,)
         Within [0, 1].
     gradient : ndarray of float64, shape (n,)
@@ -215,7 +210,7 @@ def maximum(
         new = np.clip(alpha + length * direction, 0.0, 1.0)
         if length == 0.0 or np.array_equal(new, alpha):
             break
-        gradient = gradient + gram @ (new - alpha)
+        gradient = gradient + product(gram, new - alpha)
         whole = length == 1.0 and np.array_equal(new, alpha + direction)
         alpha = new
         if whole:
@@ -234,11 +229,18 @@ def cut_length(
         length = math.ldexp(1.0, -halvings)
         change = np.clip(alpha + length * direction, 0.0, 1.0) - alpha
         slope = -float(gradient @ change)
-        if slope - 0.5 * float(change @ (gram @ change)) >= LEAST_RISE * slope > 0.0:
+        if slope - 0.5 * float(change @ product(gram, change)) >= LEAST_RISE * slope > 0.0:
             return length
     moving = np.flatnonzero(direction)
     room = np.where(direction > 0.0, 1.0 - alpha, alpha)[moving]
     return float(np.min(room / np.abs(direction[moving]), initial=0.0 if not len(moving) else 1.0))
+
+
+def product(gram: FloatArray, vector: FloatArray) -> FloatArray:
+    """The symmetric matrix with this upper triangle, times a vector."""
+    # In Fortran's order the upper triangle is the lower one.
+    found: FloatArray = dsymv(1.0, gram.T, vector, lower=1)
+    return found
 
 
 def solution(system: FloatArray, right: FloatArray) -> FloatArray:
@@ -246,7 +248,6 @@ def solution(system: FloatArray, right: FloatArray) -> FloatArray:
     diagonal = np.array(np.diagonal(system))
     for ridge in RIDGES:
         np.fill_diagonal(system, diagonal * (1.0 + ridge))
-        # In Fortran's order the upper triangle is the lower one.
         factor, failed = dpotrf(system.T, lower=1, clean=0)
         if not failed:
             found, _ = dpotrs(factor, right, lower=1)

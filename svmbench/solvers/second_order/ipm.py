@@ -194,7 +194,7 @@ class Ipm(Solver):
             pull = self._weighted_sum(self._alpha)[:d]
             self._x, self._s = starting_point(pull, problem.l1_radius, problem.lam)
         self._primal = 1.0
-        self._equations = NormalEquations(data)
+        self._equations = NormalEquations(data.rows)
         largest = float(data.rows.norms2().max())
         self._droppable = DROPPED * problem.lam / (m * largest) if largest > 0.0 else 0.0
         self._stalled = False

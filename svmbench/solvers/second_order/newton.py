@@ -109,7 +109,7 @@ class Newton(Solver):
             if data.indptr is None
             else np.diff(data.indptr)
         )
-        self._equations = NormalEquations(data)
+        self._equations = NormalEquations(data.rows)
         self._stopped = False
         self.counters = type(self.counters)()
 

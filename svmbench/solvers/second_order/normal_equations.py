@@ -3,46 +3,74 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from svmbench.data.dataset import Dataset, FloatArray
+from svmbench.data.dataset import Array, FloatArray
 from svmbench.kernels.normal import dense_rows, weighted_gram
+from svmbench.kernels.rows import CompactRows
 
-#: Multiply-adds that BLAS does in the time of one scattered into the triangle.
-BLAS_ADVANTAGE = 8.0
+#: Bytes of a matrix up to which it stays in the cache next to the core.
+CACHED_BYTES = 1 << 20
+
+#: Time of a multiply-add that is scattered into a matrix in the cache and into a larger one, and
+#: time of BLAS per row over d^2, relative to the time per entry of a pass over sparse rows.
+SCATTER_COST, FAR_SCATTER_COST, BLAS_COST = 1.0, 2.0, 0.04
 
 #: Bytes of a block of rows in dense form for BLAS.
 BLOCK_BYTES = 1 << 24
 
 
+class Costs(NamedTuple):
+    """What a sum costs by each of the two methods, in entries of a pass over sparse rows."""
+
+    scattered: float
+    through_blas: float
+
+    @property
+    def least(self) -> float:
+        """The smaller of the two."""
+        return min(self)
+
+
+def costs(lengths: Array | None, m: int, d: int) -> Costs:
+    """What the sum over these rows costs.
+
+    Parameters
+    ----------
+    lengths : ndarray, shape (m,), or None
+        Entries of each row; None for dense rows, which are never scattered.
+    m, d : int
+    """
+    scattered = math.inf
+    if lengths is not None:
+        entries: FloatArray = lengths.astype(np.float64)
+        each = SCATTER_COST if 8 * d * d <= CACHED_BYTES else FAR_SCATTER_COST
+        scattered = each * 0.5 * float(entries @ entries)
+    return Costs(scattered, BLAS_COST * m * float(d) ** 2)
+
+
 class NormalEquations:
-    """Computes sum_i c_i x_i x_i^T over a data set's rows.
+    """Computes sum_i c_i x_i x_i^T over rows.
 
     Sparse rows are scattered into the triangle, with n_i^2/2 multiply-adds per row. BLAS on dense
     blocks takes m d^2/2, and is used where rows are full enough to make it faster.
 
     Parameters
     ----------
-    data : Dataset
+    rows : CompactRows
     """
 
-    def __init__(self, data: Dataset) -> None:
-        self._data = data
-        through_blas = data.n_samples * float(data.n_features) ** 2 / BLAS_ADVANTAGE
-        scattered = math.inf
-        if data.indptr is not None:
-            scattered = float(np.square(np.diff(data.indptr).astype(np.float64)).sum()) / 2.0
-        self._through_blas = scattered > through_blas
-        self._work = min(scattered, through_blas)
+    def __init__(self, rows: CompactRows) -> None:
+        self._rows = rows
+        lengths = None if rows.indptr is None else np.diff(rows.indptr)
+        self._costs = costs(lengths, rows.m, rows.d)
 
     @property
     def work(self) -> float:
-        """Work of a sum, in multiply-adds of sparse rows.
-
-        One scattered into the triangle takes about the time of one in a product with a vector.
-        """
-        return self._work
+        """Cost of a sum over all rows, in entries of a pass over sparse rows."""
+        return self._costs.least
 
     def gram(self, weights: FloatArray) -> FloatArray:
         """The sum for these weights, shape (d, d); at least its upper triangle is set.
@@ -52,9 +80,9 @@ class NormalEquations:
         weights : ndarray of float64, shape (m,)
             Non-negative; rows of weight zero cost nothing.
         """
-        rows, d = self._data.rows, self._data.n_features
+        rows, d = self._rows, self._rows.d
         system = np.zeros((d, d))
-        if not self._through_blas:
+        if self._costs.scattered <= self._costs.through_blas:
             weighted_gram(rows, weights, system)
             return system
         kept = np.flatnonzero(weights)

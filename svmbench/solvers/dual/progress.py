@@ -1,0 +1,48 @@
+"""How much work passes still need, by what those so far have gained per entry."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+
+
+class Progress:
+    """The gap after each pass, and where it leads.
+
+    The gap is the rows' shares of P - D as each was met. It rises where rows become active again,
+    so that the least so far counts.
+    """
+
+    def __init__(self) -> None:
+        self._work: list[float] = [0.0]
+        self._gap: list[float] = [1.0]
+
+    def add(self, work: float, gap: float) -> None:
+        """Note the relative gap after passes that touched so many entries in all."""
+        self._work.append(work)
+        self._gap.append(min(gap, self._gap[-1]))
+
+    @property
+    def gap(self) -> float:
+        """The least relative gap so far; 1 at the start."""
+        return self._gap[-1]
+
+    def remaining(self, wanted: float) -> float:
+        """Entries until the gap is as small as wanted, if it keeps falling as in the last half.
+
+        Parameters
+        ----------
+        wanted : float
+            Relative gap.
+
+        Returns
+        -------
+        float
+            0 where it is as small; inf where it has not fallen.
+        """
+        gap, work = self._gap[-1], self._work[-1]
+        if gap <= wanted:
+            return 0.0
+        then = max(0, min(bisect_left(self._work, 0.5 * work), len(self._work) - 2))
+        fall, spent = math.log(self._gap[then] / gap), work - self._work[then]
+        return spent * math.log(gap / wanted) / fall if fall > 0.0 else math.inf
