@@ -199,12 +199,21 @@ def test_newton_steps_begin_once_descent_is_expected_to_cost_a_quarter_of_them(t
     quarter = run._choice.newton * choice.FIRST_SHARE / 3.0  # for a tenth of the gap
     # Not before the budget is spent, unless the gap is small.
     assert not run._falls_behind(Expecting(0.99 * budget, 2e-3, 1e9))
-    for gap in (0.99e-3, 1e-5):
+    assert not run._falls_behind(Expecting(0.5 * budget, 0.51e-3, 1e9))
+    if tolerance < 1e-3:
+        assert run._falls_behind(Expecting(0.5 * budget, 0.49e-3, 1.01 * quarter))
+        assert not run._falls_behind(Expecting(0.5 * budget, 0.49e-3, 0.99 * quarter))
+    # Where a survey may certify the tolerance, nothing changes before it.
+    assert not run._falls_behind(Expecting(0.5 * budget, 0.49 * tolerance, 1e9))
+    run._stopped = True
+    for gap in (0.49 * tolerance, 1e-7):
         assert run._falls_behind(Expecting(0.5 * budget, gap, 1.01 * quarter))
         assert not run._falls_behind(Expecting(0.5 * budget, gap, 0.99 * quarter))
     # Afterwards it goes on where little remains, but never beyond twice the budget.
-    for gap in (0.5, 1e-2, 1e-5):
+    run._stopped = False
+    for gap in (0.5, 1e-2, 1.1e-3):
         assert run._falls_behind(Expecting(1.01 * budget, gap, 1.01 * quarter))
         assert not run._falls_behind(Expecting(1.99 * budget, gap, 0.99 * quarter))
         assert run._falls_behind(Expecting(2.01 * budget, gap, 0.0))
+    run._stopped = True
     assert not run._falls_behind(Expecting(budget, 0.0, 1.0))  # all active rows are at rest

@@ -228,16 +228,18 @@ class Auto(Solver):
         Their gap falls by a factor of ten each time the penalty triples, whatever its size, so that
         each factor of ten costs the same.
         """
-        gap, wanted = dual.expected_gap, self.parameters.tolerance
+        # A survey follows where half of the tolerance is expected.
+        gap, wanted = dual.expected_gap, 0.5 * self.parameters.tolerance
         over = dual.passes - self._choice.budget
-        if over <= 0.0 and gap > HANDOVER_GAP:
+        if over <= 0.0 and gap > 0.5 * HANDOVER_GAP:
             return False
         # The price of a wrong expectation stays bounded.
         if over > self._choice.budget:
             return True
-        if gap == 0.0:
+        if self._stopped:
+            wanted = min(wanted, 0.1 * gap)
+        if gap <= wanted:
             return False
-        wanted = min(wanted, 0.1 * gap)
         newton = self._choice.newton * math.log(gap / wanted) / math.log(1.0 / NEWTON_GAP)
         return dual.expected_passes(wanted) > FIRST_SHARE * newton
 
