@@ -4,11 +4,11 @@ import math
 
 import pytest
 
-from svmbench.solvers.dual.progress import Progress
+from svmbench.solvers.dual.progress import PastGaps
 
 
 def falling(factor, passes, each=10.0):
-    progress = Progress()
+    progress = PastGaps()
     for k in range(1, passes + 1):
         progress.add(each * k, factor**k)
     return progress
@@ -28,12 +28,12 @@ def test_nothing_remains_once_the_gap_is_small_enough():
 
 
 def test_what_has_not_fallen_is_not_expected_to():
-    assert Progress().remaining(1e-3) == math.inf
+    assert PastGaps().remaining(1e-3) == math.inf
     still = falling(0.5, 3)
     for k in range(4, 20):
         still.add(10.0 * k, 0.5**3)
     assert still.remaining(1e-3) == math.inf
-    nothing = Progress()
+    nothing = PastGaps()
     nothing.add(10.0, math.inf)
     assert nothing.remaining(1e-3) == math.inf
 

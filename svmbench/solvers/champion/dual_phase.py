@@ -12,7 +12,7 @@ from svmbench.kernels.rng import Generator
 from svmbench.kernels.rows import CompactRows
 from svmbench.problem import relative_gap
 from svmbench.solvers.dual.accelerator import Accelerator
-from svmbench.solvers.dual.progress import Progress
+from svmbench.solvers.dual.progress import PastGaps
 from svmbench.solvers.dual.scale import best_scale, share_saved, stride_of
 from svmbench.solvers.dual.subspace import Subspace
 
@@ -99,7 +99,7 @@ class DualPhase:
         self._scale_saved = True
         self._scale_next = self._scale_interval()
         self._solved = False
-        self._progress = Progress()
+        self._progress = PastGaps()
 
     def iterate(self) -> None:
         """Make a pass over the active rows; then, where due, survey or reactivate all rows."""

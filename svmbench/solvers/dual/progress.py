@@ -6,7 +6,7 @@ import math
 from bisect import bisect_left
 
 
-class Progress:
+class PastGaps:
     """The gap after each pass, and where it leads.
 
     The gap is the rows' shares of P - D as each was met. It rises where rows become active again,
