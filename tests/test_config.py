@@ -435,11 +435,6 @@ REFUSALS = {
         "14:1: no end but a time limit; give accuracy, gap, own, max_epochs, max_updates or "
         "max_steps",
     ),
-    "accuracy at ends of passes": (
-        ("  max_epochs: 100\n", "  max_epochs: 100\n  checkpoints: passes\n"),
-        "17:3: times to an accuracy need checkpoints within the first pass; leave one of "
-        "checkpoints and accuracy out",
-    ),
     "missing key of logspace": (
         ("[1e-3, 1e-4]", "{logspace: {from: 1, to: 2}}"),
         "8:10: missing key 'num'; add it",

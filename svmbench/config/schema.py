@@ -98,7 +98,7 @@ def _named_or_own(names: list[str]) -> list[Schema]:
 
 
 def _ends() -> Schema:
-    """An end beside the time limit; what a relative limit needs and coarse checkpoints exclude."""
+    """An end beside the time limit, and what a relative limit needs."""
     given = {"anyOf": [{"type": "number"}, {"type": "array", "minItems": 1}]}
     accuracy = {"required": ["accuracy"], "properties": {"accuracy": given}}
     others: list[Schema] = [
@@ -111,10 +111,6 @@ def _ends() -> Schema:
         "anyOf": [accuracy, *others, own],
         "if": {"required": ["relative_limit"], "properties": {"relative_limit": {"not": _NULL}}},
         "then": accuracy,
-        "not": {
-            "required": ["accuracy", "checkpoints"],
-            "properties": {"accuracy": given, "checkpoints": {"const": "passes"}},
-        },
     }
 
 

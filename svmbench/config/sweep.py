@@ -386,7 +386,8 @@ class Stop(Strict):
     checkpoints: Literal["tenths", "passes"] = Field(
         default="tenths",
         description="When a run is evaluated: in steps of at most a tenth from a hundredth of a "
-        "pass on, or at the ends of passes only.",
+        "pass on, or at the ends of passes only: times to an accuracy are then those of whole "
+        "passes.",
     )
 
     @model_validator(mode="after")
@@ -394,12 +395,6 @@ class Stop(Strict):
         *others, last = (*TARGETS, *LIMITS)
         if not any(getattr(self, end) for end in (*others, last)):
             refuse(f"no end but a time limit; give {', '.join(others)} or {last}")
-        if self.checkpoints == "passes" and self.accuracy:
-            refuse(
-                "times to an accuracy need checkpoints within the first pass; leave one of "
-                "checkpoints and accuracy out",
-                "checkpoints",
-            )
         if self.relative_limit is not None and not self.accuracy:
             refuse("a relative limit needs an accuracy; give that too", "relative_limit")
         return self

@@ -94,6 +94,15 @@ def test_with_checkpoints_at_passes_nothing_is_evaluated_within_the_first_one(me
     assert [point["presentations"] for point in points] == [0, m // 2]
 
 
+def test_with_checkpoints_at_passes_an_accuracy_is_reached_after_whole_passes(measure, problem):
+    m = problem.data.n_samples
+    state, points, _ = measure(Dcd(), accuracy=[1e-3], checkpoints="passes")
+    assert state == "converged"
+    assert [point["presentations"] for point in points] == [m * at for at in range(len(points))]
+    assert all(point["accuracy"] > 1e-3 for point in points[:-1])
+    assert points[-1]["accuracy"] <= 1e-3
+
+
 def test_a_limit_that_overflows_is_none(measure):
     state, _, _ = measure(plugins.Idle(), accuracy=[1e-3], max_epochs=1e308, time_limit=1e-9)
     assert state == "time_limit"
