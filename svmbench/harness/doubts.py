@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -242,6 +241,10 @@ def first_repeats(
 def goal_prices(questions: Sequence[Open], sittings: Mapping[int, Sitting]) -> dict[str, float]:
     """Seconds that each goal is expected to take, where goals share the cost of common cells.
 
+    A goal shares a cell only with goals whose other cells take no longer than the goal itself does.
+    The repeats of a cheap goal do not serve one that needs an expensive cell as well: they have no
+    run of that cell, so that the expensive goal would need other repeats.
+
     Parameters
     ----------
     questions : sequence of Open
@@ -249,21 +252,28 @@ def goal_prices(questions: Sequence[Open], sittings: Mapping[int, Sitting]) -> d
     sittings : mapping of int to Sitting
         The open sweeps by index.
     """
-    repeats: dict[str, dict[tuple[int, Cell], int]] = {}
+    costs: dict[str, dict[tuple[int, Cell], float]] = {}
+    wanting: dict[tuple[int, Cell], set[str]] = {}
     for question in questions:
         doubt = question.doubt
         for goal in doubt.goals:
-            wanted = repeats.setdefault(goal, {})
+            of_goal = costs.setdefault(goal, {})
             for cell in doubt.cells:
-                wanted[doubt.job, cell] = max(wanted.get((doubt.job, cell), 0), _pairs(doubt))
-    sharing = Counter(cell for wanted in repeats.values() for cell in wanted)
-    return {
-        goal: sum(
-            count * sittings[job].seconds(cell) / sharing[job, cell]
-            for (job, cell), count in wanted.items()
-        )
-        for goal, wanted in repeats.items()
-    }
+                at = doubt.job, cell
+                cost = _pairs(doubt) * sittings[doubt.job].seconds(cell)
+                of_goal[at] = max(of_goal.get(at, 0.0), cost)
+                wanting.setdefault(at, set()).add(goal)
+    prices = {}
+    for goal, cells in costs.items():
+        alone = sum(cells.values())
+        others = set().union(*(wanting[at] for at in cells))
+        served = {
+            other
+            for other in others
+            if sum(cost for at, cost in costs[other].items() if at not in cells) <= alone
+        }
+        prices[goal] = sum(cost / len(served & wanting[at]) for at, cost in cells.items())
+    return prices
 
 
 def _price_of_goal(question: Open, prices: Mapping[str, float]) -> float:

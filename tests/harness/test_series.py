@@ -192,6 +192,28 @@ def test_repeats_that_reach_several_goals_come_before_cheaper_ones(simulation, t
     assert set(labels[6:]) == {"dcd", "ocas"}
 
 
+def test_a_cheap_goal_is_no_cheaper_for_what_dear_ones_share_with_it(simulation, tmp_path):
+    simulation.seconds = {"pegasos": 20.0, "dcd": 4.0, "ocas": 1.5, "sgd-s": 1.5}
+    sweep = sweep_of("dcd", "sgd-s", "pegasos", "ocas", repeats=RULE)
+    job = job_of(sweep, tmp_path / "one")
+    asked = Asked(
+        (0, job, ("dcd",), 5), (0, job, ("dcd", "pegasos"), 5), (0, job, ("ocas", "sgd-s"), 5)
+    )
+    dear = frozenset({"one", "two", "three"})
+
+    def doubts():
+        return [
+            replace(each, goals=dear if "pegasos" in each.text else frozenset({each.text}))
+            for each in asked()
+        ]
+
+    run_series([job], Reporter(), doubts=doubts)
+    # Repeats of dcd alone, 4 s each, do not serve the pairs with pegasos, so that they cost more
+    # than the 3 s of a pair of ocas and sgd-s.
+    labels = [label for label, _ in beyond(simulation)]
+    assert set(labels[:6]) == {"ocas", "sgd-s"}
+
+
 def test_questions_that_the_cheapest_way_does_without_come_later(simulation, tmp_path):
     simulation.seconds = {"pegasos": 5.0, "ocas": 5.0}
     sweep = sweep_of("dcd", "sgd-s", "pegasos", "ocas", repeats=RULE)
