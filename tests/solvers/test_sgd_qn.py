@@ -26,7 +26,7 @@ from svmbench.kernels.sgd_qn import SgdQn as Kernel
 from svmbench.kernels.sgd_qn import Svmsgd2 as Svmsgd2Kernel
 from svmbench.problem import Loss, Problem
 from svmbench.solvers.stochastic.scheduled import SkipParameters
-from svmbench.solvers.stochastic.sgd_qn import SgdQn
+from svmbench.solvers.stochastic.sgd_qn import SgdQn, SgdQnParameters
 from svmbench.solvers.stochastic.svmsgd2 import Svmsgd2
 from twins.sgd_qn import SgdQn as Twin
 
@@ -215,8 +215,8 @@ def test_with_its_scaling_kept_at_one_over_lambda_it_is_svmsgd2_bit_for_bit(
 @every_precision
 def test_until_its_scaling_moves_it_is_svmsgd2(precision, loss):
     problem = with_loss(PROBLEMS["overlapping"], loss)
-    options = SkipParameters(skip=20, t0=100.0, precision=precision)
-    ours, theirs = SgdQn(options), Svmsgd2(options)
+    options = {"skip": 20, "t0": 100.0, "precision": precision}
+    ours, theirs = SgdQn(SgdQnParameters(**options)), Svmsgd2(SkipParameters(**options))
     for run in (ours, theirs):
         run.start(problem, 8)
         run.advance(21)  # the row after the first shrinking still steps by the old scaling
