@@ -29,14 +29,13 @@ def unequal(estimator):
     """The checks that fail, as they do for scikit-learn's own LinearSVC.
 
     It lists the former two as failing for its own (PER_ESTIMATOR_XFAIL_CHECKS). They are not
-    strict: with an intercept they pass or fail by how far below tol the two fits happen to end.
-    In tests/train/test_weights.py certificates show that the problems have the same optimum.
+    strict: they pass or fail by how far below tol the two fits happen to end. In
+    tests/train/test_weights.py certificates show that the problems have the same optimum.
     """
-    failing = {}
-    if isinstance(estimator, LinearSVC):
-        for kind in ("dense", "sparse"):
-            why = "fits end at a certified gap of tol, which leaves w apart by more than 1e-7"
-            failing[f"check_sample_weight_equivalence_on_{kind}_data"] = why
+    why = "fits end at a certified gap of tol, which leaves w apart by more than 1e-7"
+    failing = {
+        f"check_sample_weight_equivalence_on_{kind}_data": why for kind in ("dense", "sparse")
+    }
     if not estimator.fit_intercept:
         why = "planes through the origin leave no class most of the rows"
         failing["check_class_weight_classifiers"] = why
@@ -54,6 +53,16 @@ def test_fits_to_a_small_tol_pass_the_check_of_weights():
     exact = LinearSVC(tol=1e-12)
     check_sample_weight_equivalence_on_dense_data("LinearSVC", exact)
     check_sample_weight_equivalence_on_sparse_data("LinearSVC", exact)
+
+
+def test_the_logistic_loss_counts_a_weight_like_repeated_rows():
+    X, y = rows()
+    weights = np.arange(len(y)) % 3
+    weighted = LogisticRegression(tol=1e-12).fit(X, y, weights)
+    repeated = LogisticRegression(tol=1e-12).fit(np.repeat(X, weights, 0), np.repeat(y, weights))
+    # P is smooth: a gap of 1e-12 leaves w apart by about its square root.
+    found, wanted = weighted.predict_proba(X), repeated.predict_proba(X)
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-5)
 
 
 def rows(m=60, d=5, seed=0):

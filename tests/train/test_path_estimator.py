@@ -4,15 +4,34 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import (
+    check_sample_weight_equivalence_on_dense_data,
+    check_sample_weight_equivalence_on_sparse_data,
+    parametrize_with_checks,
+)
 
 from svmbench import LinearSVC, LinearSVCPath
 
 
+#: As for LinearSVC (tests/train/test_estimator.py), whose fits these are.
+UNEQUAL = {
+    f"check_sample_weight_equivalence_on_{kind}_data": "fits end at a certified gap of tol, which "
+    "leaves w apart by more than 1e-7"
+    for kind in ("dense", "sparse")
+}
+
+
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks([LinearSVCPath([0.01, 1.0])])
+@parametrize_with_checks([LinearSVCPath([0.01, 1.0])], expected_failed_checks=lambda _: UNEQUAL)
 def test_scikit_learn_s_checks(estimator, check):
     check(estimator)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_paths_to_a_small_tol_pass_the_check_of_weights():
+    exact = LinearSVCPath([0.01, 1.0], tol=1e-12)
+    check_sample_weight_equivalence_on_dense_data("LinearSVCPath", exact)
+    check_sample_weight_equivalence_on_sparse_data("LinearSVCPath", exact)
 
 
 def rows(m=90, d=4, classes=2, seed=0):
