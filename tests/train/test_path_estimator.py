@@ -12,7 +12,6 @@ from sklearn.utils.estimator_checks import (
 
 from svmbench import LinearSVC, LinearSVCPath
 
-
 #: As for LinearSVC (tests/train/test_estimator.py), whose fits these are.
 UNEQUAL = {
     f"check_sample_weight_equivalence_on_{kind}_data": "fits end at a certified gap of tol, which "
