@@ -6,7 +6,6 @@ with its code; ``--debug`` adds a traceback.
 
 from __future__ import annotations
 
-import difflib
 import errno
 from collections.abc import Collection
 
@@ -84,6 +83,8 @@ def nearest(name: str, known: Collection[str], listed_by: str = "") -> str:
     listed_by : str, optional
         The command that lists them, named if they are many.
     """
+    import difflib  # slow to load, and most commands know their names
+
     near = difflib.get_close_matches(name, known, n=1)
     if near:
         return f"did you mean {near[0]!r}?"

@@ -15,6 +15,7 @@ import numpy as np
 from measure import made, markdown, matrix, wants_real
 
 from svmbench.data.dataset import FloatArray
+from svmbench.data.derived import take_rows
 from svmbench.data.load import load
 from svmbench.problem import Problem
 from svmbench.reference.regret import Follower, regret
@@ -22,7 +23,6 @@ from svmbench.solvers.bounds import logarithmic_bound
 from svmbench.solvers.online.gd import Gd
 from svmbench.solvers.online.presented import PresentedParameters
 from svmbench.solvers.registry import find_solver
-from svmbench.solvers.second_order.ipm import take_rows
 from svmbench.solvers.stochastic.pegasos import Pegasos, PegasosParameters
 
 LAM, RADIUS, ROWS = 1.0 / 3.0, 10.0, 10_000

@@ -169,6 +169,21 @@ def out_file(name: str, text: str) -> Callable[[Any], Any]:
     return click.option("-o", "--out", name, type=kind, help=text)
 
 
+class _RowsFile(click.Path):
+    """A file of rows; nothing that stands for the standard input, which is read only once."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value in ("", "-"):
+            what = "- is not the standard input here" if value else "is empty"
+            self.fail(f"{what}; name a file", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+def text_file(name: str) -> Callable[[Any], Any]:
+    """The argument ``name``, a file of LIBSVM text to read."""
+    return click.argument(name, type=_RowsFile(path_type=Path))
+
+
 def target(path: Path) -> Path:
     """The file to write: what a symbolic link points to, so that the link stays one."""
     return path.resolve() if path.is_symlink() else path

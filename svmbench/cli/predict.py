@@ -11,7 +11,7 @@ from svmbench.cli import options
 
 @click.command(name="predict")
 @click.argument("model", type=click.Path(path_type=Path))
-@click.argument("data", type=click.Path(path_type=Path))
+@options.text_file("data")
 @options.out_file("out", "Write the predicted labels to this file, one line per row.")
 @click.option(
     "--values",

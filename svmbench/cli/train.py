@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 from contextlib import contextmanager
 from dataclasses import replace
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @click.command(name="train")
-@click.argument("data", type=click.Path(path_type=Path))
+@options.text_file("data")
 @options.out_file("model", "The model's file.  [default: DATA's name with .model, in this folder]")
 @click.option(
     "--loss",
@@ -92,7 +93,7 @@ if TYPE_CHECKING:
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="Number of classes to train at the same time.",
+    help="Number of classes to train at the same time; with --cv, of folds.",
 )
 @click.option(
     "--seed",
@@ -139,7 +140,7 @@ def command(
     from svmbench.train.path import grid, path, point
     from svmbench.train.path_files import PathFiles, document, records, save_path
     from svmbench.train.plot import path_plot, plot_path, validation_plot
-    from svmbench.train.validation import cross_validate
+    from svmbench.train.validation import SELECTION, cross_validate
 
     if cost is not None and lam is not None:
         raise click.UsageError("-C and --lambda; keep one of them")
@@ -170,7 +171,7 @@ def command(
     if folds is not None:
         with _shown(hidden, "fold {} of " + f"{folds}: C = {{:g}}") as show:
             validation = cross_validate(
-                examples, objective, folds, values, tolerance,
+                examples, objective, folds, values, max(tolerance, SELECTION),
                 **how, progress=lambda fold, C: show(fold + 1, C),
             )  # fmt: skip
         objective = replace(objective, C=validation.best)
@@ -240,10 +241,10 @@ def _shortcomings(
 ) -> int:
     """Say what falls short of what was asked for; the exit status."""
     notes, failures = [], []
-    if validation is not None and validation.gap > tolerance:
+    if validation is not None and validation.gap > validation.tolerance:
         notes.append(
             f"cross-validation: a fold's values of C end where a fit was not certified to "
-            f"{tolerance:g}; larger values repeat its errors"
+            f"{validation.tolerance:g}; larger values repeat its errors"
         )
     if validation is not None and validation.extreme is not None:
         chosen = f"the chosen C = {validation.best:g} is the {validation.extreme} tried"
@@ -296,11 +297,12 @@ def _objective(
 @contextmanager
 def _shown(quiet: bool, text: str) -> Iterator[Callable[[float, float], None]]:
     """Show how far the training is, on a terminal only; ``text`` has room for both numbers."""
-    from rich.console import Console
-
-    console = Console(stderr=True, quiet=quiet)
-    if quiet or not console.is_terminal:
+    if quiet or sys.stderr is None or not sys.stderr.isatty():
         yield lambda which, value: None
         return
-    with console.status("training") as status:
-        yield lambda which, value: status.update(text.format(which, value))
+    # Each line replaces the one before.
+    clear = "\r\x1b[K"
+    try:
+        yield lambda which, value: click.echo(clear + text.format(which, value), nl=False, err=True)
+    finally:
+        click.echo(clear, nl=False, err=True)

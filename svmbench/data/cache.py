@@ -27,7 +27,6 @@ from tokenize import TokenError
 from typing import IO, Any
 
 import numpy as np
-import platformdirs
 
 from svmbench.data.dataset import Array, Dataset, Provenance
 from svmbench.data.stamp import Stamp, stamp
@@ -60,6 +59,8 @@ _log = logging.getLogger(__name__)
 def cache_dir() -> Path:
     """Folder of everything that can be rebuilt: SVMBENCH_CACHE, or the system's cache folder."""
     chosen = os.environ.get("SVMBENCH_CACHE")
+    import platformdirs  # slow to load, and training needs no cache
+
     return Path(chosen) if chosen else platformdirs.user_cache_path("svmbench")
 
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from svmbench.data.csr import csr
 from svmbench.data.dataset import Array, Dataset, FloatArray
 from svmbench.durable import replacing
 from svmbench.errors import DataError
+from svmbench.kernels.scores import decision_values
 
 #: Its kinds of classification, whose prediction is the sign or the largest decision value.
 CLASSIFIERS = (
@@ -67,11 +67,9 @@ class LiblinearModel:
         Entries are added in the order of their columns and the bias last, as LIBLINEAR does, so
         that its predictions from the same numbers are the same.
         """
-        matrix = csr(rows, np.float64)
-        if rows.n_features > self.n_features:
-            matrix = matrix[:, : self.n_features]
-        known = self.weights[:, : matrix.shape[1]]
-        return np.asarray(matrix @ known.T) + self.biases
+        weights = np.ascontiguousarray(self.weights.T)
+        found: FloatArray = decision_values(rows.rows, weights) + self.biases
+        return found
 
     def classes_of(self, values: FloatArray) -> Array:
         """The labels that belong to decision values, shape (m,).

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
 import hashlib
 import io
@@ -354,9 +355,11 @@ def _pieces(path: Path, digest: hashlib._Hash) -> Iterator[list[memoryview] | Ex
     """
     piece: list[memoryview] = []
     begun = 0  # bytes of the line that is not complete yet
+    mark = codecs.BOM_UTF8  # some editors begin a text with it
     try:
         with _reading(path) as stream:
             while chunk := stream.read(_PIECE):
+                start, mark = len(mark) if chunk.startswith(mark) else 0, b""
                 first = chunk.find(b"\n")
                 begun += len(chunk) if first < 0 else first
                 if begun > LONGEST_LINE:
@@ -364,9 +367,9 @@ def _pieces(path: Path, digest: hashlib._Hash) -> Iterator[list[memoryview] | Ex
                     what = f"the line is {size}; is this LIBSVM text, one row per line?"
                     yield ParseError(1, LONGEST_LINE + 1, what)
                     return
-                cut = chunk.rfind(b"\n") + 1
-                if cut:
-                    yield [*piece, memoryview(chunk)[:cut]]
+                cut = max(start, chunk.rfind(b"\n") + 1)
+                if cut > start:
+                    yield [*piece, memoryview(chunk)[start:cut]]
                     piece, begun = [], len(chunk) - cut
                 piece.append(memoryview(chunk)[cut:])
                 digest.update(chunk)

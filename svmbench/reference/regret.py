@@ -23,11 +23,11 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from svmbench.data.dataset import Array, FloatArray, Provenance
+from svmbench.data.derived import take_rows
 from svmbench.kernels.online import presentation_cost
 from svmbench.problem import Problem
 from svmbench.reference.optimum import certified_optimum
 from svmbench.solvers.base import Solver
-from svmbench.solvers.second_order.ipm import take_rows
 
 #: Fewest steps for which regret is reported: the bounds on it are stated from there on.
 LEAST_STEPS = 3

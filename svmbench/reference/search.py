@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
-import scipy.sparse  # type: ignore[import-untyped]
 
 from svmbench.data.dataset import Array, Dataset, FloatArray
-from svmbench.data.transforms import Bias
+from svmbench.data.derived import with_constant
 from svmbench.kernels.objective import combination
 from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.champion.auto import Auto
@@ -112,9 +111,9 @@ def balanced_descent(
     with np.errstate(over="ignore"):
         single = float(np.float32(size))  # so that rows in single precision may stay so
     rho = single if 0.0 < single < math.inf else size
-    with_constant, _ = Bias(rho=rho).apply(data, None)
     solver = _Started()
-    weighted = Problem(with_constant, problem.lam, problem.loss, row_weights=problem.row_weights)
+    rows = with_constant(data, rho)
+    weighted = Problem(rows, problem.lam, problem.loss, row_weights=problem.row_weights)
     solver.start(weighted, seed=0)
     if start is not None:
         solver.resume(start[2], weighted.weights(start[2]))
@@ -229,6 +228,9 @@ def columns(data: Dataset, chosen: Array) -> Dataset:
         assert data.values is not None
         values = np.ascontiguousarray(data.values[:, chosen])
         return replace(data, n_features=len(chosen), values=values)
+    # Only a binding ball needs it, and loading it takes longer than many fits.
+    import scipy.sparse  # type: ignore[import-untyped]
+
     entries = np.ones(data.nnz, dtype=np.float32) if data.values is None else data.values
     shape = (data.n_samples, data.n_features)
     part = scipy.sparse.csr_matrix((entries, data.indices.astype(np.int32), data.indptr), shape)

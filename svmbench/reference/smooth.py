@@ -14,17 +14,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve  # type: ignore[import-untyped]
-from scipy.special import expit  # type: ignore[import-untyped]
 
 from svmbench.data.dataset import Dataset, FloatArray
+from svmbench.data.derived import take_rows
+from svmbench.kernels import cholesky
 from svmbench.kernels.newton import weighted_product
 from svmbench.kernels.objective import combination
 from svmbench.kernels.terms import losses
 from svmbench.problem import Problem, relative_gap
 from svmbench.reference.search import PrimalAndDual, never
 from svmbench.solvers.champion.newton_phase import sample_accuracy, sample_sizes
-from svmbench.solvers.second_order.ipm import take_rows
+from svmbench.solvers.cholesky import factor_of
 from svmbench.solvers.second_order.normal_equations import NormalEquations
 
 #: Losses that Newton steps minimise.
@@ -175,19 +175,20 @@ def newton(
         rows = np.count_nonzero(bends)
         step = _step(bent, system, downhill, factored, rows / m, done, due, blind)
         last, decrement = decrement, _inner(downhill, step)
-        if blind and not 0.0 < decrement <= 0.5 * last:
-            return
+        # The step before may have moved w only, which a tiny C keeps near 0: then b may follow.
+        stuck = blind and not 0.0 < decrement <= 0.5 * last
+        hidden = _ROUNDING * (1.0 + least)
         moved = scores_of(step)
         length = 1.0
-        for _ in range(_HALVINGS):
+        for _ in range(1 if stuck else _HALVINGS):
             ahead = primal_at(point + length * step, labels * (scores + length * moved))
-            if ahead < least:
+            if ahead < least - (hidden if stuck else 0.0):
                 break
             length /= 2.0
         else:
             # Rounding hides what is left to gain in P, but the gradient may still become smaller.
             ahead = primal_at(point + step, labels * (scores + moved))
-            if not (decrement > 0.0 and ahead <= least + _ROUNDING * (1.0 + least)):
+            if stuck or not (decrement > 0.0 and ahead <= least + hidden):
                 if not shown:
                     yield pair(slopes)
                 return
@@ -228,7 +229,8 @@ def _from_sample(
 def _derivatives(problem: Problem, margins: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Minus the slopes of the losses, and their curvatures."""
     if problem.loss.name == "logistic":
-        slopes: FloatArray = expit(-margins)
+        with np.errstate(over="ignore"):  # beyond it the slope is 0
+            slopes: FloatArray = 1.0 / (1.0 + np.exp(margins))
         return slopes, slopes * (1.0 - slopes)
     return np.maximum(0.0, 1.0 - margins), (margins < 1.0).astype(np.float64)
 
@@ -253,7 +255,7 @@ class _Factored:
 
     def __init__(self, data: Dataset, lam: float, free: bool) -> None:
         self._equations, self._lam, self._free = NormalEquations(data.rows), lam, free
-        self._factor: tuple[FloatArray, bool] | None = None
+        self._factor: FloatArray | None = None
         self._d = data.n_features
         #: Work to solve a system once it is factored, in stored entries.
         self.solving = 2.0 * _DENSE_WORK * self._d**2
@@ -279,18 +281,15 @@ class _Factored:
         np.einsum("ii->i", system)[:d] += self._lam
         if self._free:
             system[:, d] = border
-        try:
-            self._factor = cho_factor(system, lower=False, check_finite=False)
-        except LinAlgError:
-            self._factor = None
+        self._factor = factor_of(system)
         return self._factor is not None
 
     def solved(self, right: FloatArray) -> FloatArray:
         """The solution of the last system for a right-hand side; that side if there is none."""
         if self._factor is None:
             return right
-        n, found = len(self._factor[0]), np.zeros_like(right)
-        found[:n] = cho_solve(self._factor, right[:n], check_finite=False)
+        n, found = len(self._factor), np.zeros_like(right)
+        found[:n] = cholesky.solution(self._factor, right[:n])
         return found
 
 

@@ -13,7 +13,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cache, wraps
 from importlib import import_module
-from importlib.metadata import version
 from inspect import get_annotations
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -395,6 +394,8 @@ class Solver(ABC):
     @cache
     def build(cls) -> dict[str, Any]:
         """The solver's build: a hash of its sources, the flags, the compiler and the libraries."""
+        from importlib.metadata import version  # slow to load, and training needs no build
+
         records = [import_module(f"svmbench.kernels.{kernel}").__build__ for kernel in cls.kernels]
         digest = hashlib.sha256()
         for path in cls._source_files():

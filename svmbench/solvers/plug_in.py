@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 
@@ -50,6 +49,8 @@ def source_of(path: Path) -> bytes:
 
 
 def _of_distribution(top: str) -> Iterator[Path]:
+    from importlib.metadata import entry_points  # slow to load, and most runs have no plug-in
+
     for point in entry_points(group=GROUP):
         if point.module.partition(".")[0] != top or point.dist is None:
             continue

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from svmbench.data.dataset import Dataset, FloatArray
+from svmbench.data.derived import with_constant
 from svmbench.data.liblinear_model import LiblinearModel
-from svmbench.data.transforms import Bias
 from svmbench.errors import ConfigError, DataError
 from svmbench.memory import available_memory, require_memory
 from svmbench.problem import Problem
@@ -21,6 +22,8 @@ from svmbench.train.chunks import ROW_BYTES, chunks_of, exceeds_memory
 from svmbench.train.examples import Examples, scaled
 from svmbench.train.fit import Fit, fit
 from svmbench.train.objective import SOLVER_TYPES, Objective
+
+T = TypeVar("T")
 
 #: Vectors of weights that a fit holds at most, and those that are kept of each.
 _VECTORS, _KEPT = 8, 3
@@ -56,6 +59,7 @@ def train(
     time_limit: float = math.inf,
     threads: int = 1,
     progress: Callable[[int, float], None] = lambda label, gap: None,
+    given_up: Callable[[], bool] = lambda: False,
     start: Trained | None = None,
 ) -> Trained:
     """Train a model until each of its fits is certified to the tolerance.
@@ -74,6 +78,8 @@ def train(
         Fits at the same time.
     progress : callable
         Called with a class and its gap.
+    given_up : callable
+        Whether the model is no longer wanted; asked after each pass or iteration.
     start : Trained, optional
         A model of the same rows, with any C, loss and weights, to begin from. It is ignored where
         the numbers of rows, columns or classes differ.
@@ -85,45 +91,85 @@ def train(
     DataError
         When all rows have the same label, a value is too large to be squared, or the columns are
         more than the free memory holds weights for.
+    InterruptedError
+        When it was given up.
     """
-    classes = examples.classes
-    if len(classes) < 2:
-        raise DataError(
-            f"{examples.rows.name}: all rows have the label {classes[0]}; two classes are needed"
-        )
-    examples = examples.counting()
-    lam = objective.regularisation(examples.rows.n_samples)
-    wanted = classes[:1] if len(classes) == 2 else classes
-    threads = max(1, min(threads, len(wanted)))
-    chunks = _require_room(examples, objective, threads, len(wanted))
-    _require_squares(examples.rows, lam)
-    if objective.bias == "regularised":
-        examples = replace(examples, rows=with_constant(examples.rows))
+    return Training(examples, objective, threads).at(
+        objective, tolerance,
+        seed=seed, time_limit=time_limit, progress=progress, given_up=given_up, start=start,
+    )  # fmt: skip
 
-    starts = _starts(start, examples.rows, classes, wanted)
-    given_up = threading.Event()
 
-    bias = "free" if objective.bias == "free" else "none"
+class Training:
+    """Rows to train on at any C, checked and prepared once.
 
-    def of_class(label: int) -> Fit:
-        return fit(
-            _problem(examples, label, objective, bias),
-            tolerance,
-            seed=seed,
-            time_limit=time_limit,
-            progress=lambda gap: progress(label, gap),
-            given_up=given_up.is_set,
-            start=starts.get(label),
-            chunks=chunks,
-        )
+    Parameters
+    ----------
+    examples : Examples
+        Of at least two classes.
+    objective : Objective
+        Its C does not matter.
+    threads : int
+        Fits at the same time.
 
-    # Threads of BLAS gain nothing on vectors, and take the processors from one another.
-    with threadpool_limits(1):
-        if threads == 1:
-            fits = tuple(of_class(label) for label in wanted)
-        else:
-            fits = _in_threads(of_class, wanted, threads, given_up)
-    return Trained(_model(classes, objective, fits), fits)
+    Raises
+    ------
+    DataError
+        When all rows have the same label, or there is no memory to train on them.
+    """
+
+    def __init__(self, examples: Examples, objective: Objective, threads: int = 1) -> None:
+        self._classes = examples.classes
+        if len(self._classes) < 2:
+            raise DataError(
+                f"{examples.rows.name}: all rows have the label {self._classes[0]}; two classes "
+                "are needed"
+            )
+        self._examples = examples.counting()
+        self._wanted = self._classes[:1] if len(self._classes) == 2 else self._classes
+        self._threads = max(1, min(threads, len(self._wanted)))
+        self._chunks = _require_room(self._examples, objective, self._threads, len(self._wanted))
+        self._given = self._examples.rows
+        self._blas = ThreadpoolController()
+        if objective.bias == "regularised":
+            self._examples = replace(self._examples, rows=with_constant(self._given, 1.0))
+
+    def at(
+        self,
+        objective: Objective,
+        tolerance: float,
+        *,
+        seed: int,
+        time_limit: float,
+        progress: Callable[[int, float], None],
+        given_up: Callable[[], bool],
+        start: Trained | None,
+    ) -> Trained:
+        """Train at this C; the loss and the bias are those that the rows were prepared for.
+
+        Its parameters and errors are those of `train`.
+        """
+        _require_squares(self._given, objective.regularisation(self._given.n_samples))
+        starts = _starts(start, self._examples.rows, self._classes, self._wanted)
+        failed = threading.Event()
+        bias = "free" if objective.bias == "free" else "none"
+
+        def of_class(label: int) -> Fit:
+            return fit(
+                _problem(self._examples, label, objective, bias),
+                tolerance,
+                seed=seed,
+                time_limit=time_limit,
+                progress=lambda gap: progress(label, gap),
+                given_up=lambda: failed.is_set() or given_up(),
+                start=starts.get(label),
+                chunks=self._chunks,
+            )
+
+        # Threads of BLAS gain nothing on vectors, and take the processors from one another.
+        with self._blas.limit(limits=1):
+            fits = in_threads(of_class, self._wanted, self._threads, failed)
+        return Trained(_model(self._classes, objective, fits), fits)
 
 
 def _starts(
@@ -173,18 +219,31 @@ def _normalised(
     return times_mean, None if (weights == weights[0]).all() else shares
 
 
-def _in_threads(
-    of_class: Callable[[int], Fit], wanted: tuple[int, ...], threads: int, given_up: threading.Event
-) -> tuple[Fit, ...]:
+def in_threads(
+    work: Callable[[int], T], wanted: Sequence[int], threads: int, failed: threading.Event
+) -> tuple[T, ...]:
+    """What some work gives for each number, in their order, so many at the same time.
+
+    Parameters
+    ----------
+    work : callable
+        It is to end soon once ``failed`` is set.
+    wanted : sequence of int
+    threads : int
+    failed : Event
+        Set here once a call has raised an error, or this thread is interrupted.
+    """
+    if threads == 1:
+        return tuple(work(each) for each in wanted)
     with ThreadPoolExecutor(threads) as pool:
         try:
-            fits = [pool.submit(of_class, label) for label in wanted]
-            for ended in wait(fits, return_when=FIRST_EXCEPTION).done:
+            begun = [pool.submit(work, each) for each in wanted]
+            for ended in wait(begun, return_when=FIRST_EXCEPTION).done:
                 ended.result()
-            return tuple(each.result() for each in fits)
+            return tuple(each.result() for each in begun)
         except BaseException:
             # Ctrl-C reaches only this thread; the others end after their next pass.
-            given_up.set()
+            failed.set()
             pool.shutdown(cancel_futures=True)
             raise
 
@@ -240,11 +299,6 @@ def _has_squares(rows: Dataset, lam: float) -> bool:
     with np.errstate(over="ignore"):
         squares = float(np.asarray(rows.rows.norms2()).sum())
     return math.isfinite(squares / (lam * rows.n_samples))
-
-
-def with_constant(rows: Dataset) -> Dataset:
-    """The rows with a last feature that is always one."""
-    return Bias(rho=1.0).apply(rows, None)[0]
 
 
 def _model(classes: tuple[int, ...], objective: Objective, fits: tuple[Fit, ...]) -> LiblinearModel:

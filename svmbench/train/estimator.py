@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import numbers
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -150,7 +151,7 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if len(classes) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs samples of at least 2 classes in the data, but the "
-                f"data contains only one class: {classes[0]!r}"
+                f"data contains only one class: {classes.tolist()[0]!r}"
             )
         try:
             trained = self._train(self._examples(X, y, classes, labels, sample_weight), objective)
@@ -209,6 +210,9 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"C must be positive and finite, not {self.C!r}")
         if not (_is_number(self.tol) and 0.0 < self.tol < math.inf):
             raise ValueError(f"tol must be positive and finite, not {self.tol!r}")
+        for name in ("fit_intercept", "warm_start"):
+            if not isinstance(given := getattr(self, name), bool | np.bool_ | numbers.Integral):
+                raise ValueError(f"{name} must be True or False, not {given!r}")
         seconds, jobs = self.max_seconds, self.n_jobs
         if seconds is not None and not (_is_number(seconds) and seconds >= 0.0):
             raise ValueError(f"max_seconds must be a number, at least 0, or None, not {seconds!r}")
@@ -226,6 +230,10 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return examples
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
             each = balanced(examples)
+        elif not isinstance(self.class_weight, Mapping):
+            raise ValueError(
+                f"class_weight must be a dict, 'balanced' or None, not {self.class_weight!r}"
+            )
         else:  # classes not named weigh 1
             each = compute_class_weight(self.class_weight, classes=classes, y=y)
         weights = {k: float(weight) for k, weight in enumerate(each)}

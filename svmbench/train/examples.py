@@ -11,10 +11,10 @@ import numpy as np
 
 from svmbench.data import libsvm
 from svmbench.data.dataset import Array, Dataset, FloatArray
+from svmbench.data.derived import take_rows
 from svmbench.data.storage import StoredPrecision
 from svmbench.errors import ConfigError, DataError
 from svmbench.memory import require_memory
-from svmbench.solvers.second_order.ipm import take_rows
 
 #: Largest label: LIBLINEAR's are C's ints.
 LARGEST_LABEL = 2**31 - 1
@@ -123,7 +123,7 @@ class Examples:
         weights = None if self.row_weights is None else self.row_weights[rows]
         return replace(
             self,
-            rows=replace(take_rows(self.rows, rows), provenance=self.rows.provenance),
+            rows=take_rows(self.rows, rows),
             labels=self.labels[rows],
             row_weights=weights,
         )

@@ -6,15 +6,17 @@ import hashlib
 import json
 import math
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import svmbench
 from svmbench.data.liblinear_model import write_liblinear
 from svmbench.durable import replacing
-from svmbench.train.classes import Trained
-from svmbench.train.examples import Examples
-from svmbench.train.objective import Objective
-from svmbench.train.validation import Validation
+
+if TYPE_CHECKING:
+    from svmbench.train.classes import Trained
+    from svmbench.train.examples import Examples
+    from svmbench.train.objective import Objective
+    from svmbench.train.validation import Validation
 
 SCHEMA_VERSION = 1
 
@@ -63,6 +65,7 @@ def certificate(
             "folds": len(validation.errors),
             "effective_rows": validation.effective_rows,
             "chosen_is": validation.extreme,
+            "tolerance": validation.tolerance,
             "largest_relative_gap": validation.gap if validation.gap < math.inf else None,
             "values": validation.facts(),
         }

@@ -17,7 +17,7 @@ from svmbench.train.estimator import Learnt, LinearSVC
 from svmbench.train.examples import Examples
 from svmbench.train.objective import Objective
 from svmbench.train.path import grid, path
-from svmbench.train.validation import cross_validate
+from svmbench.train.validation import SELECTION, cross_validate
 
 
 class _OfManyCs(LinearSVC):
@@ -164,10 +164,11 @@ class LinearSVCCV(_OfManyCs):
     """A linear support vector machine that chooses C by cross-validation.
 
     Each part of the rows, a fold, has its share of every class. At each C a model is trained on
-    the other folds, beginning from the last C, and its errors on the fold are counted. The final
-    model is trained on all rows at the smallest C with the fewest errors. An error counts as much
-    as in training: the weight of its row times that of its class. A warning says if the chosen C
-    is the smallest or the largest tried.
+    the other folds, beginning from the last C and certified to 1e-2, or to ``tol`` if that is
+    larger, and its errors on the fold are counted. The final model is trained on all rows at the
+    smallest C with the fewest errors. An error counts as much as in training: the weight of its
+    row times that of its class. A warning says if the chosen C is the smallest or the largest
+    tried.
 
     Parameters
     ----------
@@ -224,14 +225,14 @@ class LinearSVCCV(_OfManyCs):
         examples = examples.counting()
         values = self._values(examples, objective)
         found = cross_validate(
-            examples, objective, self.cv, values, self.tol,
+            examples, objective, self.cv, values, max(self.tol, SELECTION),
             complete=self.Cs is not None, **self._how(),
         )  # fmt: skip
         trained = super()._train(examples, replace(objective, C=found.best))
-        if found.gap > self.tol:
+        if found.gap > found.tolerance:
             end = "" if self.Cs is not None else "; a fold's larger values of C repeat its scores"
             warnings.warn(
-                f"a fit of cross-validation was not certified to tol={self.tol:g}{end}",
+                f"a fit of cross-validation was not certified to {found.tolerance:g}{end}",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -18,11 +18,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import entr  # type: ignore[import-untyped]
 
 from svmbench.data.dataset import Dataset, FloatArray
 from svmbench.kernels.objective import combination
-from svmbench.train.classes import Trained, train
+from svmbench.train.classes import Trained, Training
 from svmbench.train.examples import Examples, scaled
 from svmbench.train.fit import Fit
 from svmbench.train.objective import LOSS_AT_ZERO, Objective
@@ -113,6 +112,7 @@ def path(
     time_limit: float = math.inf,
     threads: int = 1,
     progress: Callable[[int, float], None] = lambda label, gap: None,
+    given_up: Callable[[], bool] = lambda: False,
 ) -> Iterator[Trained]:
     """Train at each C, from the smallest on, until nothing changes or a fit is not certified.
 
@@ -125,7 +125,7 @@ def path(
         Ascending values of C, each about `FACTOR` times the one before unless ``complete``.
     complete : bool
         Train at every value, whatever changes or is certified.
-    tolerance, seed, time_limit, threads, progress
+    tolerance, seed, time_limit, threads, progress, given_up
         As for `train`.
 
     Yields
@@ -133,13 +133,15 @@ def path(
     Trained
         One for each C; the last may fall short of its tolerance.
     """
+    training = Training(examples, objective, threads)
     last: Trained | None = None
     unchanged = 0
     for k, C in enumerate(values):
         before = last
-        last = train(
-            examples, replace(objective, C=C), tolerance,
-            seed=seed, time_limit=time_limit, threads=threads, progress=progress, start=last,
+        last = training.at(
+            replace(objective, C=C), tolerance,
+            seed=seed, time_limit=time_limit, progress=progress,
+            given_up=given_up, start=last,
         )  # fmt: skip
         yield last
         if complete:
@@ -176,7 +178,7 @@ def _of_zero(examples: Examples, label: int, objective: Objective) -> float:
     return {
         "hinge": 2.0 * min(p, 1.0 - p),
         "squared-hinge": 2.0 * p * (1.0 - p),
-        "logistic": float(entr(p) + entr(1.0 - p)),
+        "logistic": -math.fsum(q * math.log(q) for q in (p, 1.0 - p) if q > 0.0),
     }[objective.loss]
 
 

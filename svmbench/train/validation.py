@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from statistics import NormalDist
+from functools import cache
 
 import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from svmbench.data.dataset import Array, FloatArray
 from svmbench.errors import DataError
+from svmbench.train.classes import in_threads
 from svmbench.train.examples import Examples
 from svmbench.train.objective import Objective
 from svmbench.train.path import path
 
-#: Standard deviations around the mean within which a normal variable lies 95 % of the time.
-_DEVIATIONS = NormalDist().inv_cdf(0.975)
+#: Relative gap to which the fits that choose C are certified, unless the model's is larger.
+SELECTION = 1e-2
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +43,8 @@ class Validation:
         Sampling, 1965): all without weights, fewer the more unequal weights are.
     gap : float
         Largest relative gap of all fits.
+    tolerance : float
+        Gap that was asked for.
     """
 
     values: tuple[float, ...]
@@ -47,6 +52,7 @@ class Validation:
     fold_weights: FloatArray
     effective_rows: float
     gap: float
+    tolerance: float
 
     def facts(self) -> list[dict[str, float]]:
         """C, error and interval of each value, for a JSON."""
@@ -78,11 +84,19 @@ class Validation:
 
 def _interval(share: float, rows: float) -> tuple[float, float]:
     """Wilson's interval (Journal of the American Statistical Association 22, 1927)."""
-    spread = _DEVIATIONS**2 / rows
+    spread = _deviations() ** 2 / rows
     centre = share + spread / 2.0
-    reach = _DEVIATIONS * math.sqrt((share * (1.0 - share) + spread / 4.0) / rows)
+    reach = _deviations() * math.sqrt((share * (1.0 - share) + spread / 4.0) / rows)
     low, high = (centre - reach) / (1.0 + spread), (centre + reach) / (1.0 + spread)
     return min(share, max(0.0, low)), max(share, min(1.0, high))
+
+
+@cache
+def _deviations() -> float:
+    """Standard deviations around the mean that hold 95 % of a normal distribution."""
+    from statistics import NormalDist  # slow to load, and most fits have no intervals
+
+    return NormalDist().inv_cdf(0.975)
 
 
 def cross_validate(
@@ -111,8 +125,11 @@ def cross_validate(
         Ascending values of C.
     complete : bool
         As for `path`.
-    tolerance, seed, time_limit, threads
+    tolerance, seed, time_limit
         As for `train`.
+    threads : int
+        Folds at the same time; each has a copy of its rows. With more threads than folds, classes
+        are trained at the same time, too.
     progress : callable
         Called with the number of a fold and the C trained.
 
@@ -123,26 +140,34 @@ def cross_validate(
     """
     of_row = assign_folds(examples, folds, seed)
     costs = examples.costs()
-    errors, gap = np.zeros((folds, len(values))), 0.0
-    most = 0
-    for fold in range(folds):
+    failed = threading.Event()
+
+    def of_fold(fold: int) -> tuple[list[float], float]:
+        """The errors at each C trained, and the largest gap."""
         learning = examples.chosen(np.flatnonzero(of_row != fold))
         left_out, cost = examples.chosen(np.flatnonzero(of_row == fold)), costs[of_row == fold]
-        at = 0
-        for trained in path(
+        found, gap = [], 0.0
+        for C, trained in zip(values, path(
             learning, objective, values, tolerance,
-            complete=complete, seed=seed, time_limit=time_limit, threads=threads,
-        ):  # fmt: skip
-            progress(fold, values[at])
+            complete=complete, seed=seed, time_limit=time_limit,
+            threads=max(1, threads // folds), given_up=failed.is_set,
+        ), strict=False):  # fmt: skip
+            progress(fold, C)
             model = trained.model
             predicted = model.classes_of(model.decision_values(left_out.rows))
-            errors[fold, at:] = cost[predicted != left_out.labels].sum()
+            found.append(float(cost[predicted != left_out.labels].sum()))
             gap = max(gap, trained.gap)
-            at += 1
-        most = max(most, at)
+        return found, gap
+
+    # BLAS is limited here, because the limits of threads that overlap would undo one another.
+    with threadpool_limits(1):
+        of_folds = in_threads(of_fold, range(folds), min(threads, folds), failed)
+    most = max(len(found) for found, _ in of_folds)
+    errors = np.array([found + found[-1:] * (most - len(found)) for found, _ in of_folds])
+    gap = max(gap for _, gap in of_folds)
     fold_weights = np.bincount(of_row, weights=costs, minlength=folds).astype(np.float64)
     effective_rows = float(costs.sum() ** 2 / (costs @ costs))
-    return Validation(values[:most], errors[:, :most], fold_weights, effective_rows, gap)
+    return Validation(values[:most], errors, fold_weights, effective_rows, gap, tolerance)
 
 
 def assign_folds(examples: Examples, folds: int, seed: int) -> Array:

@@ -81,6 +81,8 @@ def test_three_classes(folder):
     ("args", "code", "message"),
     [
         (["missing.libsvm"], 3, "missing.libsvm"),
+        ([""], 2, "'DATA': is empty; name a file"),
+        (["-"], 2, "- is not the standard input here; name a file"),
         ([SPARSE, "-C", "0"], 2, "C must be positive"),
         ([SPARSE, "-C", "nan"], 2, "C must be positive"),
         ([SPARSE, "-C", "1e308"], 2, "out of range"),
@@ -105,6 +107,82 @@ def test_bad_input_is_one_line(args, code, message):
     assert result.exit_code == code
     assert message in result.stderr
     assert "Traceback" not in result.stderr
+
+
+#: Packages that each command loads, besides Python's own.
+_PYDANTIC = {"annotated_types", "pydantic", "pydantic_core", "typing_extensions"}
+_PYDANTIC |= {"typing_inspection"}
+_FOR_PREDICTING = {"click", "numpy", "svmbench"}
+_FOR_TRAINING = _FOR_PREDICTING | _PYDANTIC | {"threadpoolctl"}
+
+#: Parts of this package that training loads.
+_PARTS = {
+    "bundled",
+    "cli",
+    "data",
+    "document",
+    "durable",
+    "errors",
+    "kernels",
+    "memory",
+    "problem",
+    "records",
+    "reference",
+    "solvers",
+    "train",
+}
+
+
+def loaded(*args):
+    """Packages that a command has loaded when it ends, and parts of this one."""
+    code = (
+        "import sys\n"
+        "from svmbench.cli import main\n"
+        "try:\n"
+        "    main(sys.argv[1:])\n"
+        "finally:\n"
+        "    print(*sys.modules, file=sys.stderr)"
+    )
+    command = [sys.executable, "-P", "-c", code, *map(str, args)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    names = [name.split(".") for name in done.stderr.split()]
+    ours = {name[1] for name in names if name[0] == "svmbench" and len(name) > 1}
+    return {name[0] for name in names} - set(sys.stdlib_module_names), ours
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared-hinge", "logistic"])
+@pytest.mark.parametrize("bias", ["none", "regularised", "free"])
+@pytest.mark.parametrize("rows", ["tiny-sparse.libsvm", "tiny-dense.libsvm"])
+def test_training_loads_only_what_it_needs(loss, bias, rows):
+    # Each package here takes as long to load as training on small rows; SciPy took longer.
+    packages, ours = loaded("train", TINY / rows, "--loss", loss, "--bias", bias, "-o", "m")
+    assert {name for name in packages if not name.startswith("_")} - {"sitecustomize"} <= (
+        _FOR_TRAINING | {"cython_runtime"}
+    )
+    assert ours <= _PARTS
+
+
+def test_predicting_loads_only_what_it_needs():
+    invoke("train", SPARSE, "-o", "m")
+    packages, _ = loaded("predict", "m", SPARSE, "-o", "predictions")
+    assert {name for name in packages if not name.startswith("_")} - {"sitecustomize"} <= (
+        _FOR_PREDICTING | {"cython_runtime"}
+    )
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_label(folder):
+    text = SPARSE.read_bytes()
+    (folder / "marked.libsvm").write_bytes(b"\xef\xbb\xbf" + text)
+    (folder / "plain.libsvm").write_bytes(text)
+    models = []
+    for name in ("marked", "plain"):
+        assert invoke("train", f"{name}.libsvm", "-o", name).exit_code == 0
+        models.append((folder / name).read_bytes())
+    assert models[0] == models[1]
+    (folder / "marked.libsvm").write_bytes(b"\xef\xbb\xbf")
+    assert "no rows" in invoke("train", "marked.libsvm").stderr
+    (folder / "marked.libsvm").write_bytes(b"\xef\xbb\xbfx 1:1")
+    assert "marked.libsvm:1:1: label 'x'" in invoke("train", "marked.libsvm").stderr
 
 
 @pytest.mark.parametrize(

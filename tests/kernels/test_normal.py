@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from problems import STORAGES, dataset, dense, every_storage
-from svmbench.kernels.normal import dense_rows, row_hashes, weighted_gram
+from svmbench.kernels.normal import by_column, dense_rows, row_hashes, weighted_gram
 
 
 def made(storage, m=23, d=9, seed=0):
@@ -39,6 +39,20 @@ def test_blocks_of_dense_rows_give_the_same_matrix(storage):
     np.testing.assert_allclose(block, np.sqrt(weights[chosen])[:, None] * X[chosen], rtol=1e-15)
 
 
+@pytest.mark.parametrize("storage", STORAGES[:6])
+def test_entries_by_column_are_those_of_the_rows(storage):
+    data = made(storage)
+    weights = np.arange(23) - 7.0
+    starts, numbers, values = by_column(data.rows, weights)
+    found = np.zeros((9, 23))
+    for j in range(9):
+        of_column = slice(starts[j], starts[j + 1])
+        assert (np.diff(numbers[of_column]) > 0).all()
+        found[j, numbers[of_column]] = values[of_column]
+    assert np.array_equal(found, (weights[:, None] * dense(data)).T)
+    assert starts[-1] == len(numbers) == data.nnz
+
+
 @given(st.integers(0, 2**32 - 1))
 def test_equal_rows_have_equal_hashes_whatever_their_storage(seed):
     rng = np.random.default_rng(seed)
@@ -58,6 +72,10 @@ def test_arrays_that_do_not_belong_together_are_refused():
         weighted_gram(rows, np.ones(22), np.zeros((9, 9)))
     with pytest.raises(ValueError, match="do not belong together"):
         weighted_gram(rows, np.ones(23), np.zeros((8, 9)))
+    with pytest.raises(ValueError, match="do not belong together"):
+        by_column(rows, np.ones(23))
+    with pytest.raises(ValueError, match="do not belong together"):
+        by_column(made(STORAGES[0]).rows, np.ones(22))
     with pytest.raises(ValueError, match="do not belong together"):
         dense_rows(rows, np.ones(23), np.arange(3), np.zeros((4, 9)))
     with pytest.raises(ValueError, match="no row 23"):

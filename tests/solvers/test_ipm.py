@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from problems import PROBLEMS, STORAGES, dataset, dense, has_both_classes, with_class, with_loss
+from problems import PROBLEMS, dataset, dense, has_both_classes, with_class, with_loss
 from svmbench.problem import BIASES, CONSTRAINTS, HINGES, Problem
 from svmbench.solvers.second_order import ipm, normal_equations
-from svmbench.solvers.second_order.ipm import Ipm, IpmParameters, merged, take_rows
+from svmbench.solvers.second_order.ipm import Ipm, IpmParameters, merged
 from svmbench.solvers.second_order.l1_ball import BallTerms, centred_ball, room, starting_point
 from twins.optimum import optimum, variant
 
@@ -193,18 +193,6 @@ def test_few_equal_rows_are_not_merged():
     assert same is data
     assert group is None
     assert np.array_equal(counts, np.ones(data.n_samples))
-
-
-@pytest.mark.parametrize("storage", STORAGES)
-def test_rows_are_taken_in_the_order_asked_for(storage):
-    rng = np.random.default_rng(1)
-    X = (rng.random((9, 5)) < 0.5) * rng.integers(1, 5, size=(9, 5))
-    data = dataset(X, np.where(np.arange(9) % 2, 1, -1), storage)
-    chosen = np.array([7, 0, 7, 3])
-    taken = take_rows(data, chosen)
-    assert np.array_equal(dense(taken), dense(data)[chosen])
-    assert np.array_equal(taken.labels, data.labels[chosen])
-    assert taken.storage == data.storage
 
 
 @every_loss

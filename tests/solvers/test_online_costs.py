@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from problems import dense, labels
+from svmbench.data.derived import take_rows
 from svmbench.data.load import load
 from svmbench.problem import Problem
 from svmbench.solvers.registry import find_solver
-from svmbench.solvers.second_order.ipm import take_rows
 
 LAM, RADIUS, ROWS = 1.0 / 3.0, 10.0, 10_000
 STEP = {"eta0": 1.0}

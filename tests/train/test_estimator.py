@@ -181,6 +181,9 @@ def test_a_fit_that_rounding_ends_says_so():
         ({"tol": "1"}, "tol must be positive and finite, not '1'"),
         ({"max_seconds": "5"}, "max_seconds must be a number"),
         ({"max_seconds": np.nan}, "max_seconds must be a number"),
+        ({"class_weight": "foo"}, "class_weight must be a dict, 'balanced' or None, not 'foo'"),
+        ({"fit_intercept": "no"}, "fit_intercept must be True or False, not 'no'"),
+        ({"warm_start": None}, "warm_start must be True or False, not None"),
         ({"n_jobs": 0}, "n_jobs must be a whole number other than 0"),
         ({"n_jobs": "2"}, "n_jobs must be a whole number"),
         ({"C": 1e308}, "C = 1e.308 is out of range"),
@@ -191,6 +194,24 @@ def test_a_wrong_parameter_is_named(parameters, message):
     X, y = rows()
     with pytest.raises(ValueError, match=message):
         LinearSVC(**parameters).fit(X, y)
+
+
+@pytest.mark.parametrize("C", [1e-15, 1e-20, 1e-25])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_bias_is_certified_however_small_c_keeps_the_weights(C, weighted):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(300, 4)) * [0.02, 1.0, 30.0, 0.1]
+    y = rng.random(300) < 0.2
+    weights = rng.uniform(0.1, 3.0, size=300) if weighted else np.ones(300)
+    fitted = LogisticRegression(C=C).fit(X, y, sample_weight=weights)
+    assert fitted.certificate_.gap <= 1e-4
+    # The best w is all but 0, and the best b the logarithm of the odds.
+    p = float(weights[y].sum() / weights.sum())
+    entropy = -p * np.log(p) - (1.0 - p) * np.log(1.0 - p)
+    certified = C * weights.sum() * entropy
+    found = fitted.certificate_
+    assert certified * (1.0 + 1e-12) >= found.D
+    assert pytest.approx(certified, rel=1.01e-4) == found.P
 
 
 def test_it_works_in_a_pipeline_with_names():

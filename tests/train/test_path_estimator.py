@@ -11,6 +11,7 @@ from sklearn.utils.estimator_checks import (
 )
 
 from svmbench import LinearSVC, LinearSVCPath
+from svmbench.train.classes import Training
 
 #: As for LinearSVC (tests/train/test_estimator.py), whose fits these are.
 UNEQUAL = {
@@ -93,16 +94,14 @@ def test_what_makes_no_sense():
 
 
 def test_a_fit_before_the_last_that_is_not_certified_is_said(monkeypatch):
-    from svmbench.train import path as module
+    real = Training.at
 
-    real = module.train
-
-    def hurried(examples, objective, *args, **how):
+    def hurried(training, objective, *args, **how):
         if objective.C < 1.0:
             how["time_limit"] = 0.0
-        return real(examples, objective, *args, **how)
+        return real(training, objective, *args, **how)
 
-    monkeypatch.setattr(module, "train", hurried)
+    monkeypatch.setattr(Training, "at", hurried)
     X, y = rows()
     estimator = clone(LinearSVCPath([0.1, 1.0], tol=1e-9))
     with pytest.warns(ConvergenceWarning, match=r"not certified to tol=1e-09 at C = 0\.1$"):

@@ -9,7 +9,7 @@ from problems import dataset
 from svmbench import LinearSVC, LinearSVCCV
 from svmbench.train.examples import Examples
 from svmbench.train.objective import Objective
-from svmbench.train.validation import cross_validate
+from svmbench.train.validation import SELECTION, cross_validate
 
 #: The checks give the splits themselves as cv, as scikit-learn's own estimators allow.
 FOLDS = {
@@ -61,7 +61,7 @@ def test_all_given_values_are_tried():
     X, y = rows()
     values = np.geomspace(0.5, 2.0, 60)
     assert LinearSVCCV(values, cv=2, tol=1e-2).fit(X, y).Cs_.tolist() == values.tolist()
-    with pytest.warns(ConvergenceWarning, match="not certified to tol=1e-12$"):
+    with pytest.warns(ConvergenceWarning, match="cross-validation was not certified to 0.01$"):
         found = LinearSVCCV(values[:3], cv=2, tol=1e-12, max_seconds=0.0).fit(X, y)
     assert found.scores_.shape == (2, 3)
 
@@ -103,15 +103,24 @@ def test_scores_count_with_weights_of_rows_and_classes():
     )
     objective = Objective("squared-hinge", bias="free")
     seed = found._how()["seed"]
-    wanted = cross_validate(examples, objective, 3, (0.01, 1.0), seed=seed)
+    wanted = cross_validate(examples, objective, 3, (0.01, 1.0), SELECTION, seed=seed)
     assert found.scores_ == pytest.approx(1.0 - wanted.errors / wanted.fold_weights[:, None])
     plain = LinearSVCCV([0.01, 1.0], cv=3).fit(X, y).scores_
     assert np.abs(found.scores_ - plain).max() > 0.01
 
 
+def test_folds_in_threads_give_the_same_scores():
+    X, y = rows()
+    alone, together = (LinearSVCCV(cv=3, n_jobs=jobs).fit(X, y) for jobs in (1, 2))
+    assert np.array_equal(alone.scores_, together.scores_)
+    assert np.array_equal(alone.coef_, together.coef_)
+    with pytest.raises(ValueError, match="out of range"):
+        LinearSVCCV([1e308], cv=3, n_jobs=2).fit(X, y)
+
+
 def test_folds_that_are_not_certified_are_said():
     X, y = rows()
-    with pytest.warns(ConvergenceWarning, match="tol=1e-12; a fold's larger values"):
+    with pytest.warns(ConvergenceWarning, match="certified to 0.01; a fold's larger values"):
         LinearSVCCV(cv=2, tol=1e-12, max_seconds=0.0).fit(X, y)
 
 

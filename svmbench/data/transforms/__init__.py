@@ -30,6 +30,7 @@ place: every transform returns new data sets.
 the same rows on every machine and with every version of NumPy.
 """
 
+from svmbench.data.derived import take_rows
 from svmbench.data.transforms.chain import (
     TRANSFORMS,
     Derived,
@@ -47,7 +48,6 @@ from svmbench.data.transforms.rows import (
     Split,
     Subsample,
     Swap,
-    take_rows,
 )
 from svmbench.data.transforms.step import (
     ColumnNumber,

@@ -10,7 +10,8 @@ from pydantic import Field
 
 from svmbench.data.blocks import Block, blocks, column_moments, occurring_columns
 from svmbench.data.dataset import Array, Dataset, FloatArray
-from svmbench.data.transforms.entries import is_single, is_single_number, rebuilt, rewritten
+from svmbench.data.derived import is_single, rebuilt, with_constant
+from svmbench.data.transforms.entries import rewritten
 from svmbench.data.transforms.step import Columns, OfTrain, PositiveNumber, TrainAndTest, Transform
 from svmbench.memory import require_memory
 
@@ -110,29 +111,8 @@ class Bias(Transform):
 
     def apply(self, train: Dataset, test: Dataset | None) -> TrainAndTest:
         """Append the feature to both."""
-        return self._appended(train), None if test is None else self._appended(test)
-
-    def _appended(self, data: Dataset) -> Dataset:
-        single = is_single(data) and is_single_number(self.rho)
-        dtype = np.dtype(np.float32 if single else np.float64)
-        d = data.n_features
-        if data.indices is None:
-            assert data.values is not None
-            values = np.empty((data.n_samples, d + 1), dtype=dtype)
-            values[:, :d] = data.values
-            values[:, d] = self.rho
-            return replace(data, n_features=d + 1, values=values)
-
-        def with_last(block: Block) -> tuple[Array, Array, FloatArray]:
-            assert block.columns is not None
-            ends = np.cumsum(block.lengths)
-            return (
-                block.lengths + 1,
-                np.insert(block.columns.astype(np.int32), ends, d),
-                np.insert(block.values, ends, self.rho),
-            )
-
-        return rebuilt(data, d + 1, with_last, dtype)
+        appended = with_constant(train, self.rho)
+        return appended, None if test is None else with_constant(test, self.rho)
 
 
 def _chosen_columns(

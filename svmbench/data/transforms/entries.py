@@ -4,29 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 from svmbench.data.blocks import Block, blocks, dense_blocks, row_starts
 from svmbench.data.dataset import Array, Dataset, FloatArray
+from svmbench.data.derived import TINY32, is_single, rebuilt
 from svmbench.data.storage import FLOAT32_DIGITS, compact
 from svmbench.data.transforms.step import Transform
-
-_TINY32 = float(np.finfo(np.float32).tiny)
-
-
-def is_single(data: Dataset) -> bool:
-    """Whether rows are stored in single precision, or as implicit ones."""
-    return data.values is None or data.values.dtype == np.float32
-
-
-def is_single_number(number: float) -> bool:
-    """Whether a constant can be added to such rows without making them double."""
-    digits = Decimal(repr(number)).normalize().as_tuple().digits
-    exact = float(np.float32(number)) == number if number <= 3e38 else False
-    return exact or (len(digits) <= FLOAT32_DIGITS and _TINY32 <= number <= 3e38)
 
 
 def rewritten(
@@ -60,34 +46,11 @@ def _computed(
             rounded = exact.astype(dtype)
         if not np.isfinite(exact).all():
             transform.refuse(data, "a value becomes too large for a double; use a smaller factor")
-        good = (rounded == exact) | (np.isfinite(rounded) & (np.abs(rounded) >= _TINY32))
+        good = (rounded == exact) | (np.isfinite(rounded) & (np.abs(rounded) >= TINY32))
         if not good.all():
             return None
         out[block.entries] = rounded
     return out
-
-
-def rebuilt(
-    data: Dataset,
-    n_features: int,
-    compute: Callable[[Block], tuple[Array, Array, FloatArray]],
-    dtype: np.dtype[Any],
-) -> Dataset:
-    """Sparse rows with new entries; ``compute`` gives a block's lengths, columns and values."""
-    lengths, columns, values = [np.zeros(0, dtype=np.int64)], [], []
-    narrow = np.dtype(np.uint16 if n_features <= 1 << 16 else np.int32)
-    for block in blocks(data):
-        of_rows, of_columns, of_values = compute(block)
-        lengths.append(of_rows)
-        columns.append(of_columns.astype(narrow))
-        values.append(of_values.astype(dtype))
-    return replace(
-        data,
-        n_features=n_features,
-        indptr=row_starts(np.concatenate(lengths)),
-        indices=np.concatenate([np.zeros(0, dtype=narrow), *columns]),
-        values=np.concatenate([np.zeros(0, dtype=dtype), *values]),
-    )
 
 
 def settled(data: Dataset) -> Dataset:

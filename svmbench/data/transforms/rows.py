@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from svmbench.data.blocks import row_blocks, row_starts
-from svmbench.data.dataset import Array, Dataset
+from svmbench.data.dataset import Dataset
+from svmbench.data.derived import take_rows
 from svmbench.data.transforms.step import (
     Portion,
     RowNumber,
@@ -176,32 +176,3 @@ def _count(transform: Transform, data: Dataset, size: int | float) -> int:
     if count > m:
         transform.refuse(data, f"there are only {m} rows; take at most those")
     return count
-
-
-def take_rows(data: Dataset, order: Array) -> Dataset:
-    """Rows of a data set, in the order given, copied into new arrays.
-
-    Parameters
-    ----------
-    data : Dataset
-    order : ndarray of integers, shape (n,)
-        Row numbers; a row may occur several times.
-    """
-    labels = data.labels[order]
-    if data.indices is None:
-        assert data.values is not None
-        return replace(data, values=data.values[order], labels=labels)
-    assert data.indptr is not None
-    indptr = row_starts(np.diff(data.indptr)[order])
-    shift = data.indptr[order] - indptr[:-1]
-    indices = np.empty(indptr[-1], dtype=data.indices.dtype)
-    values = None if data.values is None else np.empty(indptr[-1], dtype=data.values.dtype)
-    for rows in row_blocks(indptr):
-        entries = slice(indptr[rows.start], indptr[rows.stop])
-        lengths = np.diff(indptr[rows.start : rows.stop + 1])
-        source = np.arange(entries.start, entries.stop) + np.repeat(shift[rows], lengths)
-        indices[entries] = data.indices[source]
-        if values is not None:
-            assert data.values is not None
-            values[entries] = data.values[source]
-    return replace(data, indptr=indptr, indices=indices, values=values, labels=labels)

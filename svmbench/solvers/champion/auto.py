@@ -17,6 +17,7 @@ from svmbench.solvers.champion.choice import FIRST_SHARE, NEWTON_GAP, chosen
 from svmbench.solvers.champion.dual_phase import DualPhase
 from svmbench.solvers.champion.interior_phase import InteriorPhase
 from svmbench.solvers.champion.newton_phase import NewtonPhase
+from svmbench.solvers.cholesky import load
 
 #: Relative gap below which Newton steps may replace dual descent, however few passes it has had.
 HANDOVER_GAP = 1e-3
@@ -109,6 +110,7 @@ class Auto(Solver):
     kernels = (
         "descent",
         "acceleration",
+        "cholesky",
         "multipliers",
         "normal",
         "objective",
@@ -148,6 +150,10 @@ class Auto(Solver):
         ("method", "dual"),
         ("method", "newton"),
     )
+
+    def load(self) -> None:
+        """Load what factors the systems (not timed)."""
+        load()
 
     def start(self, problem: Problem, seed: int) -> None:
         """Choose the method and prepare its first stage."""

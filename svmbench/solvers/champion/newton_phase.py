@@ -6,9 +6,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotrs  # type: ignore[import-untyped]
 
 from svmbench.data.dataset import FloatArray
+from svmbench.kernels import cholesky
 from svmbench.kernels.counters import Counters
 from svmbench.kernels.descent import Descent
 from svmbench.kernels.multipliers import Multipliers
@@ -16,6 +16,7 @@ from svmbench.kernels.rng import Generator
 from svmbench.kernels.rows import CompactRows
 from svmbench.kernels.sampling import draw_rows
 from svmbench.kernels.subset import take_rows
+from svmbench.solvers.cholesky import factor_of
 
 #: Least number of rows of a sample, in total and per feature; and its share of the rows of the
 #: next stage, which is a larger sample or all rows.
@@ -252,8 +253,7 @@ class NewtonPhase:
         factor = self._factor()
         if factor is None:
             return False
-        step, _ = dpotrs(factor, state.pull - self._lam * state.w, lower=1)
-        state.move(step)
+        state.move(cholesky.solution(factor, state.pull - self._lam * state.w))
         self._inner_steps += 1
         return True
 
@@ -270,10 +270,9 @@ class NewtonPhase:
         diagonal = np.maximum(diagonal, ROUNDING * self._largest) + self._lam
         for ridge in RIDGES:
             np.fill_diagonal(system, diagonal * (1.0 + ridge))
-            # In Fortran's order the upper triangle is the lower one.
-            factor, failed = dpotrf(system.T, lower=1, clean=0)
-            if not failed:
-                return factor  # type: ignore[no-any-return]
+            factor = factor_of(system)
+            if factor is not None:
+                return factor
         return None
 
     def _count(self, state: Counters, before: Counts) -> None:

@@ -12,15 +12,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import scipy.sparse  # type: ignore[import-untyped]
-from scipy.linalg.blas import dsymv  # type: ignore[import-untyped]
-from scipy.linalg.lapack import dpotrf, dpotrs  # type: ignore[import-untyped]
 
 from svmbench.data.dataset import Array, FloatArray
+from svmbench.kernels import cholesky
 from svmbench.kernels.counters import Counters
+from svmbench.kernels.normal import by_column, symmetric_product
 from svmbench.kernels.objective import combination
 from svmbench.kernels.rows import CompactRows
 from svmbench.kernels.subset import take_rows
+from svmbench.solvers.cholesky import factor_of
 from svmbench.solvers.second_order.normal_equations import NormalEquations, costs
 
 #: Most free rows for which their Gram matrix is formed.
@@ -145,15 +145,10 @@ def signed_columns(rows: CompactRows) -> CompactRows:
     if rows.indptr is None:
         turned = np.ascontiguousarray((labels[:, None] * rows.values).T)
         return CompactRows(rows.m, None, None, turned, np.ones(rows.d, dtype=np.int8))
-    signs = np.repeat(labels, np.diff(rows.indptr))
-    values = signs if rows.values is None else signs * rows.values
-    shape = (rows.m, rows.d)
-    matrix = scipy.sparse.csr_matrix((values, rows.indices.astype(np.int32), rows.indptr), shape)
-    by_column = matrix.tocsc()  # its columns have ascending rows
-    kept = np.flatnonzero(np.diff(by_column.indptr))
-    starts = np.append(by_column.indptr[kept], by_column.indptr[-1]).astype(np.int64)
-    ones = np.ones(len(kept), dtype=np.int8)
-    return CompactRows(rows.m, starts, by_column.indices.astype(np.int32), by_column.data, ones)
+    starts, numbers, values = by_column(rows, labels)
+    kept = np.flatnonzero(np.diff(starts))
+    starts = np.append(starts[kept], starts[-1])
+    return CompactRows(rows.m, starts, numbers, values, np.ones(len(kept), dtype=np.int8))
 
 
 def product_cost(rows: CompactRows) -> float:
@@ -210,7 +205,7 @@ def maximum(
         new = np.clip(alpha + length * direction, 0.0, 1.0)
         if length == 0.0 or np.array_equal(new, alpha):
             break
-        gradient = gradient + product(gram, new - alpha)
+        gradient = gradient + symmetric_product(gram, new - alpha)
         whole = length == 1.0 and np.array_equal(new, alpha + direction)
         alpha = new
         if whole:
@@ -228,19 +223,12 @@ def cut_length(
     for halvings in range(HALVINGS):
         length = math.ldexp(1.0, -halvings)
         change = np.clip(alpha + length * direction, 0.0, 1.0) - alpha
-        slope = -float(gradient @ change)
-        if slope - 0.5 * float(change @ product(gram, change)) >= LEAST_RISE * slope > 0.0:
+        slope, curvature = -float(gradient @ change), symmetric_product(gram, change) @ change
+        if slope - 0.5 * float(curvature) >= LEAST_RISE * slope > 0.0:
             return length
     moving = np.flatnonzero(direction)
     room = np.where(direction > 0.0, 1.0 - alpha, alpha)[moving]
     return float(np.min(room / np.abs(direction[moving]), initial=0.0 if not len(moving) else 1.0))
-
-
-def product(gram: FloatArray, vector: FloatArray) -> FloatArray:
-    """The symmetric matrix with this upper triangle, times a vector."""
-    # In Fortran's order the upper triangle is the lower one.
-    found: FloatArray = dsymv(1.0, gram.T, vector, lower=1)
-    return found
 
 
 def solution(system: FloatArray, right: FloatArray) -> FloatArray:
@@ -248,8 +236,8 @@ def solution(system: FloatArray, right: FloatArray) -> FloatArray:
     diagonal = np.array(np.diagonal(system))
     for ridge in RIDGES:
         np.fill_diagonal(system, diagonal * (1.0 + ridge))
-        factor, failed = dpotrf(system.T, lower=1, clean=0)
-        if not failed:
-            found, _ = dpotrs(factor, right, lower=1)
+        factor = factor_of(system)
+        if factor is not None:
+            found: FloatArray = cholesky.solution(factor, right)
             return found if np.isfinite(found).all() else np.zeros(len(right))
     return np.zeros(len(right))

@@ -33,13 +33,15 @@ import math
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve  # type: ignore[import-untyped]
 
 from svmbench.data.dataset import Array, Dataset, FloatArray
+from svmbench.data.derived import take_rows
+from svmbench.kernels import cholesky
 from svmbench.kernels.normal import row_hashes
 from svmbench.kernels.objective import combination
 from svmbench.problem import BIASES, CONSTRAINTS, HINGES, Problem
 from svmbench.solvers.base import Parameters, Solver, parameter
+from svmbench.solvers.cholesky import factor_of, load
 from svmbench.solvers.second_order.l1_ball import BallTerms, centred_ball, room, starting_point
 from svmbench.solvers.second_order.normal_equations import NormalEquations
 
@@ -88,10 +90,6 @@ class IpmParameters(Parameters):
     )
 
 
-#: Cholesky factor, and whether it is the lower one.
-Factorisation = tuple[Array, bool]
-
-
 class Products(NamedTuple):
     """Complementarity products, or their changes: alpha r, v xi and the ball's x s."""
 
@@ -117,7 +115,7 @@ class NewtonStep(NamedTuple):
 class System(NamedTuple):
     """A factor, with the rows' curvature and the ball's terms for the eliminated variables."""
 
-    factor: Factorisation
+    factor: FloatArray
     curvature: FloatArray
     ball: BallTerms | None
 
@@ -133,7 +131,7 @@ class Ipm(Solver):
     biases = BIASES
     constraints = CONSTRAINTS
     step = "iteration"
-    kernels = ("normal", "objective", "rows")
+    kernels = ("cholesky", "normal", "objective", "rows")
     colour = "#661100"
     schema = IpmParameters
     mathematics = """
@@ -155,6 +153,10 @@ class Ipm(Solver):
         "the path is ours.",
         "How much of the second-order correction to take: the weight that lengthens the step.",
     )
+
+    def load(self) -> None:
+        """Load what factors the systems (not timed)."""
+        load()
 
     def start(self, problem: Problem, seed: int) -> None:
         """Start from w = 0, alpha = 1/2, where the constraints on the margins hold."""
@@ -260,7 +262,7 @@ class Ipm(Solver):
         if factor is None:
             self._leave_path()
             return
-        dw = -cho_solve(factor, gradient, check_finite=False)
+        dw = -cholesky.solution(factor, gradient)
         change = self._products(dw)
         length = self._line_search(dw, change)
         self._w += length * dw
@@ -422,11 +424,11 @@ class Ipm(Solver):
             pull -= self._regular * self._w
         d, dx, ds = self._data.n_features, np.zeros(0), np.zeros(0)
         if system.ball is None:
-            dw = cho_solve(system.factor, pull, check_finite=False)
+            dw = cholesky.solution(system.factor, pull)
         else:
             demand = system.ball.demand(of.x, towards)
             pull[:d] += demand.right
-            dw = cho_solve(system.factor, pull, check_finite=False)
+            dw = cholesky.solution(system.factor, pull)
             dx, ds = system.ball.complete(demand, dw[:d])
         dalpha = (wanted - self._products(dw)) / system.curvature
         dr = (of.r - r * dalpha) / alpha
@@ -474,7 +476,7 @@ class Ipm(Solver):
             total = np.append(total, self._labels @ weights)
         return total / self._total
 
-    def _factor(self, weights: FloatArray, ball: BallTerms | None) -> Factorisation | None:
+    def _factor(self, weights: FloatArray, ball: BallTerms | None) -> FloatArray | None:
         """Cholesky factor of the system, its diagonal raised as little as rounding demands.
 
         Rows with small terms are dropped, so that all dropped rows together change the system
@@ -499,10 +501,9 @@ class Ipm(Solver):
         original = diagonal.copy()
         for ridge in (0.0, 1e-15, 1e-13, 1e-11):
             diagonal[:] = original * (1.0 + ridge)
-            try:
-                return cho_factor(system, lower=False, check_finite=False)  # type: ignore[no-any-return]
-            except (LinAlgError, ValueError):
-                continue
+            factor = factor_of(system)
+            if factor is not None:
+                return factor
         return None
 
 
@@ -539,20 +540,6 @@ def merged(data: Dataset) -> tuple[Dataset, FloatArray, Array | None]:
     if len(first) > (1.0 - WORTH_MERGING) * data.n_samples:
         return data, np.ones(data.n_samples), None
     return take_rows(data, first), counts.astype(np.float64), group
-
-
-def take_rows(data: Dataset, chosen: Array) -> Dataset:
-    """The chosen rows, in the given order."""
-    labels = data.labels[chosen]
-    if data.indptr is None or data.indices is None:
-        assert data.values is not None
-        return Dataset(data.name, data.n_features, None, None, data.values[chosen], labels)
-    lengths = np.diff(data.indptr)[chosen]
-    indptr = np.zeros(len(chosen) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=indptr[1:])
-    places = np.repeat(data.indptr[chosen] - indptr[:-1], lengths) + np.arange(indptr[-1])
-    values = None if data.values is None else data.values[places]
-    return Dataset(data.name, data.n_features, indptr, data.indices[places], values, labels)
 
 
 def _columns_without_entries(data: Dataset) -> Array:

@@ -13,13 +13,14 @@ import math
 from typing import Literal
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve  # type: ignore[import-untyped]
 
 from svmbench.data.dataset import Array, FloatArray
+from svmbench.kernels import cholesky
 from svmbench.kernels.newton import product
 from svmbench.kernels.objective import combination
 from svmbench.problem import Problem
 from svmbench.solvers.base import Parameters, Solver, parameter
+from svmbench.solvers.cholesky import factor_of, load
 from svmbench.solvers.second_order.normal_equations import NormalEquations
 
 #: Relative decrease of P that rounding hides.
@@ -63,7 +64,7 @@ class Newton(Solver):
     losses = ("squared-hinge",)
     biases = ("none", "free")
     step = "iteration"
-    kernels = ("newton", "normal", "objective", "rows")
+    kernels = ("cholesky", "newton", "normal", "objective", "rows")
     colour = "#B58B00"
     schema = NewtonParameters
     mathematics = """
@@ -89,6 +90,10 @@ class Newton(Solver):
         "When conjugate gradients end: at a residual of at most a tenth of the gradient (forcing).",
         "An empty support gives no equation for b: b then stays unchanged.",
     )
+
+    def load(self) -> None:
+        """Load what factors the systems (not timed)."""
+        load()
 
     def start(self, problem: Problem, seed: int) -> None:
         """Start from w = 0, where the support holds every row."""
@@ -208,7 +213,7 @@ class Newton(Solver):
             self.counters.presentations += len(support)
             self.counters.nonzeros += entries
             if factor is not None:
-                return cho_solve(factor, -gradient, check_finite=False), True
+                return cholesky.solution(factor, -gradient), True
         return self._conjugate_gradients(support, sums, gradient), False
 
     def _sums(self, support: Array) -> FloatArray:
@@ -259,7 +264,7 @@ class Newton(Solver):
         curved[-1] = (float(sums @ weights) + shift * len(support)) / m
         return curved
 
-    def _factor(self, support: Array, sums: FloatArray) -> tuple[Array, bool] | None:
+    def _factor(self, support: Array, sums: FloatArray) -> FloatArray | None:
         """Cholesky factor of the system; None where rounding has made it indefinite."""
         m, d = self._problem.data.n_samples, len(self._w)
         weights = np.zeros(m)
@@ -273,7 +278,4 @@ class Newton(Solver):
             # As lambda > 0, one row in the support makes it positive definite.
             bordered[d, d] = len(support) / m if len(support) else 1.0
             system = bordered
-        try:
-            return cho_factor(system, lower=False, check_finite=False)  # type: ignore[no-any-return]
-        except LinAlgError:
-            return None
+        return factor_of(system)

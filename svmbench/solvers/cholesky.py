@@ -1,0 +1,60 @@
+"""Cholesky factors, by the LAPACK that takes less time with its loading."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from svmbench.data.dataset import Array, FloatArray
+
+#: Sizes from which SciPy's LAPACK factors systems. It is several times as fast as NumPy's there,
+#: and about as fast below; to load it takes as long as a hundred factors of this size.
+LARGE = 200
+
+
+def load() -> None:
+    """Load SciPy's LAPACK: solvers do so before the clock starts."""
+    _lapack()
+
+
+@cache
+def _lapack() -> Any:
+    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+    before = ThreadpoolController().select(user_api="blas")
+    import scipy.linalg.lapack  # type: ignore[import-untyped]
+
+    # SciPy brings a BLAS of its own: it gets no more threads than the others have now.
+    if before.lib_controllers:
+        threads = min(each.num_threads for each in before.lib_controllers)
+        ThreadpoolController().select(user_api="blas").limit(limits=threads)
+    return scipy.linalg.lapack
+
+
+def factor_of(system: FloatArray) -> FloatArray | None:
+    """The upper triangular U with U^T U = system; None where rounding has made it indefinite.
+
+    `svmbench.kernels.cholesky.solution` solves the system with it.
+
+    Parameters
+    ----------
+    system : ndarray of float64, shape (d, d)
+        Symmetric and in C order; only its upper triangle is read.
+
+    Returns
+    -------
+    ndarray of float64, shape (d, d), or None
+        In C order. Its lower triangle means nothing.
+    """
+    factor: Array
+    if len(system) >= LARGE:
+        # In Fortran's order the upper triangle is the lower one.
+        factor, failed = _lapack().dpotrf(system.T, lower=1, clean=0)
+        return None if failed else factor.T
+    try:
+        factor = np.linalg.cholesky(system.T)
+    except np.linalg.LinAlgError:
+        return None
+    return np.ascontiguousarray(factor.T)

@@ -1,0 +1,66 @@
+"""Solutions of factored systems against NumPy's, and the factor itself."""
+
+import subprocess
+import sys
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from svmbench.kernels.cholesky import solution
+from svmbench.solvers import cholesky
+from svmbench.solvers.cholesky import factor_of
+
+
+def system(seed, d):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(d + 3, d))
+    return rows.T @ rows + np.eye(d), rng.normal(size=d)
+
+
+@pytest.mark.parametrize("large", [0, 1000], ids=["scipy", "numpy"])
+@given(seed=st.integers(0, 2**32 - 1), d=st.integers(1, 40))
+def test_it_is_the_system_s_solution(large, seed, d):
+    matrix, right = system(seed, d)
+    given_before = right.copy()
+    with mock.patch.object(cholesky, "LARGE", large):
+        found = solution(factor_of(matrix), right)
+    # Cholesky is backward stable: the error is a multiple of d units of roundoff.
+    bound = 8.0 * (d + 1) * np.finfo(float).eps * np.linalg.cond(matrix)
+    wanted = np.linalg.solve(matrix, right)
+    assert np.linalg.norm(found - wanted) <= bound * np.linalg.norm(wanted)
+    assert np.array_equal(right, given_before)
+
+
+def test_only_one_triangle_is_read():
+    matrix, right = system(0, 9)
+    factor = factor_of(np.triu(matrix))
+    assert np.array_equal(np.triu(factor), np.triu(factor_of(matrix)))
+    below = np.tril(np.full((9, 9), np.nan), -1)
+    assert np.array_equal(solution(np.triu(factor) + below, right), solution(factor, right))
+
+
+@pytest.mark.parametrize("large", [0, 1000], ids=["scipy", "numpy"])
+def test_an_indefinite_system_has_no_factor(large, monkeypatch):
+    monkeypatch.setattr(cholesky, "LARGE", large)
+    assert factor_of(np.diag([1.0, -1e-3])) is None
+    assert factor_of(np.zeros((2, 2))) is None
+
+
+@pytest.mark.parametrize("name", ["auto", "ipm", "newton"])
+def test_solvers_load_it_before_the_clock_starts(name):
+    code = (
+        "import sys; from svmbench.solvers.registry import find_solver; "
+        "find_solver(sys.argv[1])().load(); "
+        "print('scipy.linalg.lapack' in sys.modules)"
+    )
+    command = [sys.executable, "-P", "-c", code, name]
+    assert subprocess.run(command, capture_output=True, check=True).stdout == b"True\n"
+
+
+def test_what_does_not_belong_together_is_refused():
+    for factor, right in ((np.eye(3), np.ones(2)), (np.ones((3, 2)), np.ones(3))):
+        with pytest.raises(ValueError, match="do not belong together"):
+            solution(factor, right)
