@@ -20,6 +20,7 @@ from svmbench.bench.plots import write_plots
 from svmbench.bench.profile import SetSpec
 from svmbench.bench.tables import build_tables
 from svmbench.bench.tables.bounds import aimed_text, measured_text
+from svmbench.bench.tables.fastest import relative_costs
 from svmbench.bench.targets import LIBLINEAR, Target
 from svmbench.durable import write_text
 from svmbench.harness.environment import environment
@@ -121,14 +122,17 @@ def write_bench(plan: Plan, targets: Sequence[Target], *, linked: bool = False) 
     found = read_found(plan)
     judged = judge_bounds(found, targets)
     results = [results for part, results in found.sweeps if part.kind == "oracle"]
-    problems = problems_of(results)
-    contributions = shares(problems)
+    contributions = shares(relative_costs(found))
     tables = build_tables(found, judged, contributions)
     write_tables(tables, plan.root / "tables", ("md", "csv"))
     looks = _looks(results)
     pictures = list(write_plots(found, LIBLINEAR, judged.threshold, looks, plan.root / "plots"))
     pictures += write_overall(
-        problems, looks, plan.root / "plots", "Benchmark", "the oracle's sweeps of the benchmark"
+        problems_of(results),
+        looks,
+        plan.root / "plots",
+        "Benchmark",
+        "the oracle's sweeps of the benchmark",
     )
     facts = _environment(found)
     write_text(plan.root / "environment.json", json.dumps(facts, indent=2) + "\n")

@@ -233,6 +233,9 @@ def _exit_code(run: Callable[[], Any], debug: bool, interruptions: Sequence[int]
         shortage = _shortage(error)
         if shortage:
             return _fail(f"{shortage}; give the same command again", 1, debug)
+        if isinstance(error, ImportError) and (error.name or "").startswith("svmbench.kernels"):
+            remedy = "compile them again: 'pip install .', or 'make demo' in a checkout"
+            return _fail(f"the compiled kernels do not fit this version; {remedy}", 1, debug)
         what = f"{type(error).__name__}: {error}"
         return _fail(f"internal error ({what}); rerun with --debug and report it", 1, debug)
 

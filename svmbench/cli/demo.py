@@ -20,5 +20,8 @@ def command(ctx: click.Context, out: Path | None, quiet: bool) -> int:
     The same as "svmbench run demo". It prints who is fastest and writes a page with tables and
     plots.
     """
-    code: int = ctx.invoke(run, config=Path("demo"), out=out, quiet=quiet)
+    from svmbench.bundled import bundled
+
+    # Not by its name: the present folder may have a file of that name.
+    code: int = ctx.invoke(run, config=bundled("configs") / "demo.yaml", out=out, quiet=quiet)
     return code

@@ -46,8 +46,7 @@ def find_config(path: Path) -> Path:
     try:
         if path.is_file():
             return path
-        if path.exists():
-            raise ConfigError(f"{path}: not a file; name a configuration such as adult.yaml")
+        exists = path.exists()
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror}); name another") from None
     folder = bundled("configs")
@@ -57,6 +56,8 @@ def find_config(path: Path) -> Path:
     for name in (wanted, f"{wanted}.yaml"):
         if name in known:
             return known[name]
+    if exists:
+        raise ConfigError(f"{path}: not a file; name a configuration such as adult.yaml")
     # By their stems: the common suffix would make all of them alike.
     meant = {Path(name).stem: name if path.suffix else Path(name).stem for name in known}
     meant |= {Path(name).stem: name for name in _neighbours(path)}

@@ -14,7 +14,6 @@ from svmbench.records.measures import Asked
 from svmbench.records.read import Results
 from svmbench.records.summaries import summary
 from svmbench.report.profiles import (
-    LEAST_PROBLEMS,
     PROFILE_KINDS,
     ProfilePanel,
     draw,
@@ -28,6 +27,9 @@ if TYPE_CHECKING:
 
 #: How much slower than the fastest a solver may be and still count as fastest.
 WITHIN = 1.05
+
+#: Profiles of fewer problems show nothing that a table does not show better.
+_LEAST_PROBLEMS = 2
 
 
 @dataclass(frozen=True)
@@ -155,13 +157,14 @@ def write_overall(
         The files, each with the caption of its picture; empty if there are too few problems.
     """
     common = in_common(problems)
-    if len(common) < LEAST_PROBLEMS:
+    if len(common) < _LEAST_PROBLEMS:
         return []
     stood_in = sum(problem.stand_in for problem in common)
     caption = (
         f"{len(common)} problems: data set, λ and ε of {sweeps} that all solvers shown were "
-        "run on. Medians; if a solver has several settings, the best one on each problem, which "
-        "is an oracle's choice. Targets not reached count as unsolved."
+        "run on; one that several sweeps pose counts in each of them. Medians; if a solver has "
+        "several settings, the best one on each problem, which is an oracle's choice. Targets not "
+        "reached count as unsolved."
     )
     if left_out := _left_out(problems, common):
         caption += f"\nLeft out, as they share too few problems with the others: {left_out}."

@@ -25,6 +25,7 @@ from svmbench.records.read import Results
 from svmbench.records.samples import samples
 from svmbench.records.statistics import median, performance_ratios, solved_shares
 from svmbench.report.sheet import (
+    FORMATS,
     PANEL,
     CurveName,
     Sheet,
@@ -41,8 +42,9 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 
-#: Profiles of fewer labels or problems than these show nothing that a table does not show better.
-LEAST_LABELS, LEAST_PROBLEMS = 2, 2
+#: Profiles of fewer labels, or fewer pairs of data set and λ, show nothing that a table does not
+#: show better: all accuracies of one pair are read off the same runs.
+_LEAST_LABELS, _LEAST_PAIRS = 2, 2
 
 #: How far a curve continues beyond its last step, so that its end can be seen, as a factor.
 _BEYOND = 1.15
@@ -126,14 +128,17 @@ class ProfilePanel:
 def write_profiles(results: Results) -> list[Path]:
     """Write tables/profiles.csv and, if the sweep asks for plots, plots/profile-*.
 
+    Where there are none, those of an earlier report are removed.
+
     Returns
     -------
     list of Path
-        Empty for a sweep of fewer than two labels or two problems.
+        Empty for a sweep of fewer than two labels, or of one data set and λ.
     """
     problems = _problems(results)
     profiles = _profiles(results, problems)
     if not profiles:
+        _remove(results.folder)
         return []
     return [_write_table(results, profiles), *_write_plots(results, profiles, problems)]
 
@@ -144,8 +149,19 @@ def write_profile_table(results: Results) -> list[Path]:
     return [_write_table(results, profiles)] if profiles else []
 
 
+def _remove(folder: Path) -> None:
+    _table_path(folder).unlink(missing_ok=True)
+    for kind in PROFILE_KINDS:
+        for suffix in FORMATS:
+            (folder / "plots" / f"profile-{kind}.{suffix}").unlink(missing_ok=True)
+
+
+def _table_path(folder: Path) -> Path:
+    return folder / "tables" / "profiles.csv"
+
+
 def _write_table(results: Results, profiles: Sequence[ProfilePanel]) -> Path:
-    path = results.folder / "tables" / "profiles.csv"
+    path = _table_path(results.folder)
     write_text(path, _records(profiles).to_csv(index=False))
     return path
 
@@ -167,6 +183,7 @@ class _ProfileProblem:
 
     dataset: str
     stand_in: bool
+    lam: float
     threshold: float
     groups: dict[str, Group]
 
@@ -182,13 +199,14 @@ def _problems(results: Results) -> list[_ProfileProblem]:
             for threshold in results.thresholds:
                 asked = Asked("seconds", threshold)
                 members = {g.label: g for g in groups if g.lam == lam and samples(g, asked)}
-                found.append(_ProfileProblem(dataset, stand_in, threshold, members))
+                found.append(_ProfileProblem(dataset, stand_in, lam, threshold, members))
     # A label without a single run, such as a missing program, removes no problem.
     labels = {label for problem in found for label in problem.groups}
-    if len(labels) < LEAST_LABELS:
+    if len(labels) < _LEAST_LABELS:
         return []
     problems = [problem for problem in found if set(problem.groups) == labels]
-    return problems if len(problems) >= LEAST_PROBLEMS else []
+    pairs = {(problem.dataset, problem.stand_in, problem.lam) for problem in problems}
+    return problems if len(pairs) >= _LEAST_PAIRS else []
 
 
 def _profiles(results: Results, problems: Sequence[_ProfileProblem]) -> list[ProfilePanel]:

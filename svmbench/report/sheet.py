@@ -47,6 +47,9 @@ _METADATA: Mapping[str, dict[str, str | None]] = {
     "pdf": {"Creator": "svmbench", "CreationDate": None},
 }
 
+#: Suffixes of the files of a figure.
+FORMATS = tuple(_METADATA)
+
 #: Width of the narrowest sheet in inches: 600 pixels on a page.
 _NARROWEST = 6.25
 
@@ -308,7 +311,7 @@ def save_figure(figure: Figure, path: Path, titles: Mapping[str, str]) -> Iterat
     """
     from svmbench.report.style import DPI
 
-    for suffix in _METADATA:
+    for suffix in FORMATS:
         content = picture(figure, suffix, DPI)
         if suffix == "svg":
             content = with_titles(content.decode(), titles, _named_curves(figure)).encode()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -68,6 +68,7 @@ def described(solver: type[Solver]) -> None:
         "summary is not one line without a full stop",
         "shorten it",
     )
+    hold(bool(solver.__doc__), "it has no docstring", "say in one how the method works")
     hold(bool(solver.source), "source is empty", "name the paper or program that defines it")
     for name, known in (("losses", LOSSES), ("biases", BIASES), ("constraints", CONSTRAINTS)):
         given = getattr(solver, name)
@@ -136,11 +137,17 @@ def gives_weights(each: SmallTraining, name: str) -> None:
     for steps in (0, each.steps(problem, 3, 3)):
         run.advance(steps)
         w, bias = run.w, run.bias
+        wanted = f"return an array of float64 of shape ({d},)"
+        hold(isinstance(w, np.ndarray), f"w is a {type(w).__name__} and no array", wanted)
         hold(
-            isinstance(w, np.ndarray) and w.shape == (d,) and w.dtype == np.float64,
-            f"w is {type(w).__name__} of shape {getattr(w, 'shape', None)} and type "
-            f"{getattr(w, 'dtype', None)}",
-            f"return an array of float64 of shape ({d},)",
+            w.shape == (d,) and w.dtype == np.float64,
+            f"w is an array of shape {w.shape} and type {w.dtype}",
+            wanted,
+        )
+        hold(
+            bool(np.isfinite(w).all()),
+            f"w is not finite after {steps} steps",
+            "look for a division by 0, and for steps that are far too long",
         )
         hold(isinstance(bias, float), f"bias is {bias!r}", "return a float")
         hold(
@@ -184,19 +191,28 @@ def _in_ball(problem: Problem, run: Solver) -> None:
 
 def _diagnosis(each: SmallTraining, problem: Problem, run: Solver) -> str:
     """What a solver that ends elsewhere may have confused."""
-    reached, w = problem.primal(run.w, run.bias), run.w
-    for words, factor in CONFUSED.items() if w.any() else ():
+    w, bias = run.w, run.bias
+    if not (np.isfinite(w).all() and math.isfinite(bias)):
+        return "w is not finite: take shorter steps"
+    if not w.any():
+        return "w is still 0: let advance change w"
+    reached, start = problem.primal(w, bias), problem.primal(np.zeros_like(w))
+    for words, factor in CONFUSED.items():
         other = replace(problem, lam=problem.lam * factor(problem.data.n_samples))
         _, best = each.optimum(other)
-        if other.primal(w, run.bias) <= best * (1.0 + ACCURACY):
+        # Of the way from w = 0: a slow method has not come far towards any optimum.
+        if other.primal(w, bias) - best <= ACCURACY * (other.primal(np.zeros_like(w)) - best):
             return (
                 f"this is the optimum for {words} in place of λ: P(w) is λ/2 ‖w‖² plus the mean of "
                 "the losses"
             )
-    if problem.primal(-w, -run.bias) < reached:
+    if problem.primal(-w, -bias) < min(reached, start):
         return "the weights point the wrong way: s is y w·x, and labels are +1 and -1"
-    if reached >= problem.primal(np.zeros_like(w)):
-        return "w is no better than 0: check the sign of the step, and that advance changes w"
+    if reached >= start:
+        return (
+            f"this is no better than w = 0, where P = {start:.4g}: check the sign of the step, and "
+            "take shorter steps"
+        )
     return (
         "check the step length, and that P(w) is λ/2 ‖w‖² plus the mean of the losses; a slow "
         "method may be right and need more"
@@ -218,7 +234,7 @@ def bounds_hold(each: SmallTraining, name: str) -> None:
             "return D(α) of feasible dual variables, or None",
         )
         hold(
-            primal >= lower * (1.0 - 1e-12),
+            not primal < lower * (1.0 - 1e-12),  # a w that is not finite is another matter
             f"P(w) = {primal!r} is below the certified bound {lower!r}",
             "report it: svmbench's own evaluation is wrong",
         )
@@ -360,8 +376,8 @@ OF_TRAINING: dict[Callable[[SmallTraining, str], None], tuple[str, ...]] = {
     gives_weights: ("ordinary rows",),
     leaves_data: ("ordinary rows",),
     counts: ("ordinary rows",),
-    continues: ("ordinary rows",),
     repeats: ("ordinary rows",),
+    continues: ("ordinary rows",),
     survives_edges: ("rows that are zero", "duplicates with both labels", "two rows"),
     leaves_unseen: ("features without entries",),
     bounds_hold: ("ordinary rows", "duplicates with both labels"),
@@ -379,6 +395,11 @@ def checks(solver: type[Solver]) -> Iterator[tuple[str, Callable[[], None], str]
     for of_training in OF_FOREIGN if solver.foreign else OF_TRAINING:
         for each in trainings(solver):
             yield _asked(of_training), partial(_on_small_problems, of_training, each), each.kind
+
+
+def expected_checks(solver: type[Solver]) -> int:
+    """How many checks there are for a solver."""
+    return len({what for what, *_ in checks(solver)})
 
 
 def _on_small_problems(check: Callable[[SmallTraining, str], None], each: SmallTraining) -> None:
@@ -409,3 +430,17 @@ def _shown(run: Solver) -> tuple[Any, ...]:
     """All that can be read of a run."""
     alpha = np.asarray(getattr(run, "alpha", ())).tobytes()
     return run.w.tobytes(), alpha, run.bias, _counts(run), run.dual(), run.stopped
+
+
+def is_moot(what: str, broken: Collection[str]) -> bool:
+    """Whether a check would only show what is known to be wrong already.
+
+    Parameters
+    ----------
+    what : str
+        What the check asks.
+    broken : collection of str
+        What the failed ones asked.
+    """
+    needed = {_asked(continues): _asked(repeats)}.get(what)
+    return _asked(gives_weights) in broken or needed in broken

@@ -144,6 +144,36 @@ def test_an_open_bound_gets_repeats_until_it_is_decided(bench, tmp_path):
         assert "0 new runs and 0 new measurements" in again.stdout
 
 
+POSED_TWICE = """\
+version: 1
+name: twice
+title: One problem in two sweeps
+sets: [tiny-dense]
+sweeps:
+  one: {lambda: 1e-2, accuracy: 1e-1, solvers: [champion, sgd-s], repeats: 2, time_limit: 10s}
+  two: {lambda: [1e-2, 1e-3], accuracy: 1e-1, solvers: [champion, pegasos], repeats: 2,
+        time_limit: 10s}
+"""
+
+
+def test_a_problem_of_two_sweeps_counts_once(bench, tmp_path):
+    (tmp_path / "twice.yaml").write_text(POSED_TWICE)
+    result = bench("twice.yaml")
+    assert result.exit_code == 0, result.output
+    root = tmp_path / "results" / "bench" / "twice"
+    shares = pd.read_csv(root / "tables" / "virtual-best.csv").set_index("solver")
+    assert dict(shares["problems"]) == {"dcd": 2, "sgd-s": 1, "pegasos": 2}
+    cases = pd.read_csv(root / "tables" / "fastest.csv").drop_duplicates(
+        ["set", "lambda", "accuracy"]
+    )
+    assert len(cases) == shares["problems"].max()
+    # In a problem of both, whoever has the least ratio to the champion's runs of its sweep.
+    entries = pd.read_csv(root / "tables" / "fastest.csv")
+    least = entries.groupby(["lambda", "accuracy"])["ratio"].transform("min")
+    near = entries[entries["ratio"] <= 1.05 * least].groupby("solver").size()
+    assert {k: v for k, v in shares["fastest"].items() if v} == dict(near)
+
+
 def test_report_only_makes_no_runs(bench, tmp_path):
     assert bench("tiny.yaml", "--report-only", "--quiet").output == ""
     root = tmp_path / "results" / "bench" / "tiny"

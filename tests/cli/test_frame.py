@@ -432,3 +432,13 @@ def test_an_extension_that_was_interrupted_while_it_was_loaded_cannot_crash_the_
     )
     assert (done.returncode, done.stdout) == (130, "tidied up\n")
     assert done.stderr == "svmbench: interrupted\n"
+
+
+def test_kernels_of_another_version_are_no_internal_error(monkeypatch):
+    def load(file):
+        raise ImportError("cannot import name 'x'", name="svmbench.kernels.normal")
+
+    monkeypatch.setattr("svmbench.config.load_sweep", load)
+    done = CliRunner().invoke(main, ["config", "check", "smoke"])
+    assert done.exit_code == 1
+    assert "the compiled kernels do not fit this version; compile them again" in done.stderr

@@ -141,10 +141,21 @@ def test_the_answer_names_rivals_that_may_be_as_fast(run, monkeypatch):
 def test_demo_is_the_sweep_of_that_name(tmp_path, monkeypatch):
     monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path / "cache"))
     Simulation().install(monkeypatch)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "demo").mkdir()  # is not taken for the configuration
     done = CliRunner().invoke(main, ["demo", "--out", str(tmp_path / "demo")])
     assert done.exit_code == 0, done.output
     assert set(counts(tmp_path / "demo")) == {"auto", "dcd", "sgd-m", "sgd-s", "pegasos"}
     assert done.stdout.splitlines()[-1] == f"page: {tmp_path / 'demo' / 'report.html'}"
+
+
+def test_a_folder_is_not_taken_for_a_configuration(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "adult").mkdir()
+    (tmp_path / "mine").mkdir()
+    assert CliRunner().invoke(main, ["config", "check", "adult"]).exit_code == 0
+    done = CliRunner().invoke(main, ["config", "check", "mine"])
+    assert (done.exit_code, "mine: not a file; name a configuration" in done.stderr) == (2, True)
 
 
 def test_a_check_lists_all_errors_of_a_configuration(tmp_path):

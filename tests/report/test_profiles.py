@@ -120,19 +120,27 @@ def test_pictures_name_every_label_and_every_stand_in(few):
 
 @pytest.mark.parametrize(
     "changes",
-    [
-        {"labels": ("dcd",)},
-        {"lambdas": (1e-4,), "datasets": (("adult", False),), "one_accuracy": True},
-    ],
+    [{"labels": ("dcd",)}, {"lambdas": (1e-4,), "datasets": (("adult", False),)}],
+    ids=["one label", "one data set and λ"],
 )
-def test_nothing_is_drawn_of_one_label_or_one_problem(make_results, tmp_path, changes):
-    one_accuracy = changes.pop("one_accuracy", False)
+def test_nothing_is_drawn_where_runs_of_one_problem_would_be_counted(
+    make_results, tmp_path, changes
+):
     folder = make_results(tmp_path / "little", repeats=1, **{"labels": LABELS} | changes)
-    results = read_results(folder)
-    if one_accuracy:
-        results = replace(results, thresholds=(0.1,))
-    assert write_profiles(results) == []
+    assert write_profiles(read_results(folder)) == []
     assert not (folder / "plots").exists()
+
+
+def test_what_is_drawn_no_more_is_removed(make_results, tmp_path):
+    folder = make_results(tmp_path / "shrunk", repeats=1, labels=LABELS)
+    results = read_results(folder)
+    assert len(write_profiles(results)) == 10
+    other = folder / "plots" / "profile-mine.svg"
+    other.write_text("mine")
+    one = results.runs[(results.runs["lambda"] == 1e-4) & (results.runs["dataset"] == "adult")]
+    assert write_profiles(replace(results, runs=one.reset_index(drop=True))) == []
+    assert list((folder / "plots").iterdir()) == [other]
+    assert not (folder / "tables" / "profiles.csv").exists()
 
 
 def test_a_sweep_without_plots_still_gets_the_table(few):

@@ -14,8 +14,6 @@ from svmbench.cli.report import report_command
 from svmbench.errors import DataError
 from svmbench.report.write import write_report
 
-PROFILES = ("performance", "data", "target")
-
 
 def run(script: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
@@ -44,8 +42,6 @@ def test_all_files_are_written_and_named(small):
     assert names == {
         *(f"tables/{k}.{s}" for k in ("time", "epochs", "objective") for s in ("md", "csv", "tex")),
         *(f"plots/adult-log-suboptimality.{s}" for s in ("png", "svg", "pdf")),
-        "tables/profiles.csv",
-        *(f"plots/profile-{k}.{s}" for k in PROFILES for s in ("png", "svg", "pdf")),
         "report.html",
     }
     assert all(path.stat().st_size > 0 for path in written)

@@ -24,6 +24,7 @@ from svmbench.solvers.stochastic.sgd_s import SgdS
 from svmbench.solvers.dual.dcd import Dcd
 
 class Mine({base}):
+    "Like its base class."
     name = "mine"
 {body}
 """
@@ -85,6 +86,9 @@ ADVANCE = "    def advance(self, steps):\n        "
         ("    colour = 'red'", "Describes itself", r"colour is 'red'; write it as #rrggbb"),
         (f"{W}super().w.astype(np.float32)", "Returns its weights", r"type float32; return an"),
         (f"{W}super().w[:-1]", "Returns its weights", r"of shape \(11,\)"),
+        (f"{W}list(super().w)", "Returns its weights", r"w is a list and no array; return an"),
+        (f"{W}super().w / 0.0", "Returns its weights", r"w is not finite after 0 steps; look"),
+        (f"{W}1e-3 * super().w", "Reaches the certified optimum", r"check the step length"),
         (
             "    def start(self, problem, seed):\n        super().start(problem, seed)\n"
             "        self.kept = np.zeros(problem.data.n_features)\n"
@@ -92,8 +96,10 @@ ADVANCE = "    def advance(self, steps):\n        "
             "Returns its weights",
             r"changes w; return a copy",
         ),
-        (f"{W}0.0 * super().w", "Reaches the certified optimum", r"w is no better than 0: check"),
+        (f"{W}0.0 * super().w", "Reaches the certified optimum", r"w is still 0: let advance"),
         (f"{W}-super().w", "Reaches the certified optimum", r"the weights point the wrong way"),
+        (f"{W}1e3 * super().w", "Reaches the certified optimum", r"no better than w = 0.*shorter"),
+        ("    __doc__ = ''", "Describes itself", r"it has no docstring; say in one"),
         (
             "    def dual(self):\n        return 9.0",
             "Shows no lower bound above",
@@ -121,15 +127,17 @@ ADVANCE = "    def advance(self, steps):\n        "
             r"the rows, labels or λ have changed; work on copies",
         ),
         (
-            f"    calls = 0\n{ADVANCE}super().advance(steps)\n        self.calls += 1\n"
+            "    def start(self, problem, seed):\n        super().start(problem, seed)\n"
+            f"        self.calls = 0\n{ADVANCE}super().advance(steps)\n        self.calls += 1\n"
             "    @property\n    def alpha(self):\n        return np.full(3, 1.0 * self.calls)",
             "Continues where the last step ended",
             r"advance by .* and advance by their sum differ; keep the whole state",
         ),
-        (f"{ADVANCE}1 / 0", "Returns its weights", r"raises ZeroDivisionError at my_solver\.py:10"),
+        (f"{ADVANCE}1 / 0", "Returns its weights", r"raises ZeroDivisionError at my_solver\.py:11"),
         (f"{ADVANCE}os.abort()", "Returns its weights", r"crashed \(SIGABRT\)"),
         (f"{ADVANCE}os._exit(7)", "Returns its weights", r"ended the process: exit code 7"),
         (f"{ADVANCE}sys.exit('over')", "Returns its weights", r"ended the process: over; raise"),
+        (f"{ADVANCE}sys.exit(0)", "Returns its weights", r"ended the process: exit code 0; raise"),
     ],
 )
 def test_a_broken_solver_is_told_what_and_how(tmp_path, body, what, said):
@@ -160,6 +168,26 @@ def test_another_lambda_is_recognised(tmp_path, factor, said):
     wrong = {result.what: result.wrong for result in run_checks(solver) if result.wrong}
     assert list(wrong) == ["Reaches the certified optimum"]
     assert said in wrong["Reaches the certified optimum"]
+
+
+@pytest.mark.parametrize(
+    ("body", "what", "left_out"),
+    [
+        (f"{ADVANCE}self.steps_taken += 1", "Returns its weights", 8),
+        (
+            "    def start(self, problem, seed):\n"
+            "        super().start(problem, int.from_bytes(os.urandom(4), 'big'))",
+            "Gives the same result for the same seed",
+            1,
+        ),
+    ],
+)
+def test_one_mistake_is_told_once(tmp_path, body, what, left_out):
+    done = check(written(tmp_path / "my_solver.py", body, "SgdS"))
+    (wrong,) = re.findall("FAILS  (.*)", done.output)
+    assert wrong.startswith(what)
+    more = f"{left_out} more check{'s' if left_out > 1 else ''} when that is mended"
+    assert done.output.endswith(f"mine: 1 of {11 - left_out} checks failed; {more}\n")
 
 
 def test_a_solver_that_does_not_end_is_ended(tmp_path):

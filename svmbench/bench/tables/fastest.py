@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from svmbench.bench.champion import champion
@@ -16,6 +16,7 @@ from svmbench.records.groups import heading, short
 from svmbench.records.measures import Asked
 from svmbench.records.summaries import Summary, summary
 from svmbench.report.numbers import interval_text, number_text
+from svmbench.report.overall import ProblemCosts
 from svmbench.report.table import Table, TableCell
 
 _Problem = tuple[str, float, float]  # set, λ, accuracy
@@ -115,6 +116,26 @@ def _measured(found: Found) -> Iterator[FastestEntry]:
                     seconds,
                     1.0 if row is beside else math.inf if math.isnan(ratio) else ratio,
                 )
+
+
+def relative_costs(found: Found) -> list[ProblemCosts]:
+    """Each problem once, with the times of the solvers in units of the champion's.
+
+    The times are those of `entries`, so a problem that several sweeps pose counts once.
+    """
+    return [
+        ProblemCosts(those[0].stand_in, costs, {})
+        for those in grouped(entries(found), lambda one: one.problem).values()
+        if len(costs := dict(_compared_costs(those))) >= 2
+    ]
+
+
+def _compared_costs(those: Iterable[FastestEntry]) -> Iterator[tuple[str, float]]:
+    for one in those:
+        if math.isinf(one.seconds.median):
+            yield one.solver, math.inf
+        elif math.isfinite(one.ratio):  # it has pairs with the champion
+            yield one.solver, one.ratio
 
 
 def fastest_table(found: Found, threshold: float) -> Table:

@@ -158,7 +158,8 @@ _VIRTUAL_BEST: TableSpec[Share] = TableSpec(
     ),
     notes=(
         "On each problem (set, λ, ε) the virtual best solver takes the time of the fastest solver; "
-        "among the fastest: within 5 % of it.",
+        "among the fastest: within 5 % of it. Times are multiples of the champion's in the same "
+        "sweep, the medians of pairs; a problem that several sweeps pose counts once.",
     ),
 )
 
