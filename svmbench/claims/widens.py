@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from svmbench.claims.compare import factor, skipped_cells
-from svmbench.claims.limits import limits, says_nothing
+from svmbench.claims.limits import limits, rounded, says_nothing, seconds_needed
 from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.model import Claim
 from svmbench.claims.parts import ClaimCase, ClaimPart
@@ -15,7 +15,8 @@ from svmbench.evidence.processes import evidence_of
 from svmbench.records.groups import short
 from svmbench.records.measures import Asked
 from svmbench.records.moments import in_order
-from svmbench.records.samples import Pairs
+from svmbench.records.samples import Pairs, states
+from svmbench.records.states import LIMITED
 from svmbench.report.pairing import pairs_in_time
 
 #: Any region: at each end only the pairs are of interest.
@@ -50,7 +51,7 @@ def widens(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
         question,
         note="; ".join(_factor_at(place, part) for place, part in named),
         skippable=(*before.skippable, *after.skippable),
-        limit=_limit(named),
+        limit=_limit(claim, named, ends),
         halves=halves,
     )
 
@@ -122,15 +123,37 @@ def _factor_at(place: str, part: ClaimPart) -> str:
     return f"{'' if low == high else sign}{short(math.exp(log), 3)} at {place}{after}"
 
 
-def _limit(ends: Sequence[tuple[str, ClaimPart]]) -> str:
-    """The longer limits that more repeats do not replace, in words."""
-    places = []
-    for place, part in ends:
+def _limit(
+    claim: Claim, ends: Sequence[tuple[str, ClaimPart]], cases: Sequence[ClaimCase]
+) -> str:
+    """The longer limits that more repeats do not replace, in words; from the curves if possible."""
+    places, needed = [], []
+    for (place, part), case in zip(ends, cases, strict=True):
         assert part.question is not None
         low, high = _medians(part.question)
         if low < high:
             places.append(place)
-    return f"longer limits at {' and '.join(places)}" if places else ""
+            needed.append(_seconds_of_all(claim, case))
+    if not places:
+        return ""
+    known = [seconds for seconds in needed if seconds is not None]
+    if len(known) < len(places):
+        return f"longer limits at {' and '.join(places)}"
+    shown = [f"{rounded(seconds)} at {place}" for seconds, place in zip(known, places, strict=True)]
+    limit = "a limit" if len(places) == 1 else "limits"
+    return f"{limit} of about {' and '.join(shown)}, by the curves of what did not finish"
+
+
+def _seconds_of_all(claim: Claim, case: ClaimCase) -> float | None:
+    """The limit with which all solvers would finish, by their curves; None if one does not tell."""
+    asked = claim.asked
+    if asked.at is None or asked.measure.limit != "limit_seconds":
+        return None
+    rows = [case.rows[label] for label in claim.solvers or (claim.solver, claim.over) if label]
+    late = [row for row in rows if any(end in LIMITED for end in states(row.group).values())]
+    needed = [seconds_needed(row, asked.at) for row in late]
+    known = [seconds for seconds in needed if seconds is not None]
+    return max(known) if known and len(known) == len(needed) else None
 
 
 def _medians(question: Question) -> tuple[float, float]:

@@ -138,6 +138,43 @@ def test_between_two_limits_nothing_is_known_of_the_change():
     assert cheapest(result) == ()
 
 
+def falling(after):
+    """A curve that comes to 0.01 after some seconds; an epoch takes three."""
+    return lambda epoch, repeat: 1.0 if epoch == 0 else 0.01 * after / (3.0 * epoch)
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "said"),
+    [
+        (60.0, 0.0, "a limit of about 60 s at C = 1, by"),
+        (60.0, 120.0, "limits of about 60 s at C = 1 and 120 s at C = 10, by"),
+        (0.0, 120.0, "a limit of about 120 s at C = 10, by"),
+    ],
+)
+def test_the_curves_tell_which_limits_would_decide(first, last, said):
+    """a reaches 0.01 everywhere, b and c nowhere unless they are given 0; c is sooner than b."""
+    rows = []
+    for c_value, after in ((1, first), (10, last)):
+        place = {"lam": 1.0 / (c_value * M), "sweep": f"c-{c_value}"}
+        rows += at(c_value, a=1) if after else at(c_value, a=1, b=2, c=2)
+        for label, needs in {"b": after, "c": after / 2}.items() if after else ():
+            rows.append(row(label, [INF] * MANY, traces=falling(needs), **place))
+    result = found(of("a", "b", "c", by=900 if last else 1), *rows)
+    assert result.verdict == "open"
+    assert said in result.remedy
+
+
+def test_a_curve_that_does_not_tell_names_no_limit():
+    place = {"lam": 1e-4, "sweep": "c-10"}
+    rows = [
+        *at(1, a=1, b=2, c=2),
+        *at(10, a=1),
+        row("b", [INF] * MANY, traces=falling(120.0), **place),
+        row("c", [INF] * MANY, traces=lambda epoch, repeat: 0.5, **place),
+    ]
+    assert "longer limits at C = 10" in found(of("a", "b", "c", by=900), *rows).remedy
+
+
 @pytest.mark.parametrize("wanted", [claim("widens"), of("a", "b")])
 def test_it_is_not_testable_where_one_c_is_not(wanted):
     rows = [*at(1, a=1, b=2), *at(10, a=INF, b=INF)]
