@@ -123,9 +123,7 @@ def _factor_at(place: str, part: ClaimPart) -> str:
     return f"{'' if low == high else sign}{short(math.exp(log), 3)} at {place}{after}"
 
 
-def _limit(
-    claim: Claim, ends: Sequence[tuple[str, ClaimPart]], cases: Sequence[ClaimCase]
-) -> str:
+def _limit(claim: Claim, ends: Sequence[tuple[str, ClaimPart]], cases: Sequence[ClaimCase]) -> str:
     """The longer limits that more repeats do not replace, in words; from the curves if possible."""
     places, needed = [], []
     for (place, part), case in zip(ends, cases, strict=True):

@@ -152,11 +152,11 @@ def falling(after):
     ],
 )
 def test_the_curves_tell_which_limits_would_decide(first, last, said):
-    """a reaches 0.01 everywhere, b and c nowhere unless they are given 0; c is sooner than b."""
+    """a reaches 0.01 at both C; b and c, which is sooner, only where no time is given for them."""
     rows = []
     for c_value, after in ((1, first), (10, last)):
         place = {"lam": 1.0 / (c_value * M), "sweep": f"c-{c_value}"}
-        rows += at(c_value, a=1) if after else at(c_value, a=1, b=2, c=2)
+        rows += at(c_value, a=1) if after else at(c_value, a=1, b=90, c=2)
         for label, needs in {"b": after, "c": after / 2}.items() if after else ():
             rows.append(row(label, [INF] * MANY, traces=falling(needs), **place))
     result = found(of("a", "b", "c", by=900 if last else 1), *rows)
