@@ -256,7 +256,7 @@ def _remark(
     every = len(rivals) == len(others) > 1
     named = "any other" if every else ", ".join(group.label for group in rivals)
     more = shown.repeats(leader.group, rivals, asked)
-    cost = f" About {more} more repeats may show it." if more else ""
+    cost = f" About {more} more repeat{'' if more == 1 else 's'} may show it." if more else ""
     return f"Not shown to take less than {named}; {following}.{cost}"
 
 

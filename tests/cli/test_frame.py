@@ -384,6 +384,12 @@ def test_the_shell_completes_commands_and_names(begun, found):
     assert f"plain,{found}" in done.stdout.split()
 
 
+def python_process(code, *args):
+    """Execute a text in a new interpreter, with arguments."""
+    command = [sys.executable, "-c", code, *args]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize(
     "error", ["RuntimeError('release unlocked lock')", "ImportError('initialization failed')"]
@@ -400,12 +406,7 @@ def test_an_interruption_that_comes_out_as_another_error_is_one(number, error):
         "from svmbench.cli import main\n"
         "main(prog_name='svmbench')"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, "config", "check", "smoke"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    done = python_process(code, "config", "check", "smoke")
     assert (done.returncode, done.stderr) == (130, "svmbench: interrupted\n")
 
 
@@ -424,12 +425,7 @@ def test_an_extension_that_was_interrupted_while_it_was_loaded_cannot_crash_the_
         "from svmbench.cli import main\n"
         "main(prog_name='svmbench')"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, "config", "check", "smoke"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    done = python_process(code, "config", "check", "smoke")
     assert (done.returncode, done.stdout) == (130, "tidied up\n")
     assert done.stderr == "svmbench: interrupted\n"
 
