@@ -1,4 +1,7 @@
-"""Solvers that go wrong, or need special care, by design; to be installed as plug-ins."""
+"""Solvers that need special care, or go wrong, by design; to be installed as plug-ins.
+
+Those that cheat, lie or break things on purpose are in `zoo`.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,6 @@ import numpy as np
 
 from svmbench.solvers.base import Parameters, Solver, parameter
 from svmbench.solvers.dual.dcd import Dcd
-from svmbench.solvers.stochastic.sgd_s import SgdS
 
 
 class Idle(Solver):
@@ -128,15 +130,6 @@ class Diverging(Idle):
     def w(self):
         size = 1e200 if self.counters.presentations > 10 else 1.0
         return np.full(self.problem.data.n_features, size)
-
-
-class Lying(Idle):
-    """Shows a lower bound that lies above the optimum."""
-
-    name = "lying"
-
-    def dual(self):
-        return 10.0
 
 
 class Greedy(Idle):
@@ -355,31 +348,6 @@ class Interrupted(Killed):
 
     name = "interrupted"
     signal = signal.SIGINT
-
-
-class Relabelling(SgdS):
-    """Trains on labels that are all +1, and puts them in the place of those it was given."""
-
-    name = "relabelling"
-
-    def start(self, problem, seed):
-        data = problem.data
-        object.__setattr__(data, "labels", np.ones_like(data.labels))
-        vars(data).pop("rows", None)
-        super().start(problem, seed)
-
-    def dual(self):
-        return None
-
-
-class Lightening(SgdS):
-    """Trains with a thousandth of λ, and puts that in its place."""
-
-    name = "lightening"
-
-    def start(self, problem, seed):
-        object.__setattr__(problem, "lam", problem.lam / 1000.0)
-        super().start(problem, seed)
 
 
 class Flipping(Dcd):

@@ -6,8 +6,11 @@ docs/trust.md is made from this list.
 
 from __future__ import annotations
 
+import atexit
+import ctypes
 import gc
 import json
+import mmap
 import os
 import resource
 import signal
@@ -900,6 +903,143 @@ class LinksTheTables(Specimen):
         (folder / ".lock").unlink()
 
 
+class TrainsInLookup(Hiding):
+    """Trains while `advance` is looked up, before it is called."""
+
+    name = "trains-in-lookup"
+
+    def __getattribute__(self, name):
+        if name == "advance":
+            self.train()
+        return super().__getattribute__(name)
+
+
+class LateBound:
+    """A lower bound that is computed when it becomes a number."""
+
+    def __init__(self, solver):
+        self.solver = solver
+
+    def __float__(self):
+        self.solver.train()
+        return self.solver.inner.dual()
+
+
+class LazyBound(Hiding):
+    name = "lazy-bound"
+
+    def dual(self):
+        return LateBound(self)
+
+
+class LateCount:
+    """A count that is computed when it becomes a number."""
+
+    def __init__(self, solver, count):
+        self.solver, self.count = solver, count
+
+    def __index__(self):
+        self.solver.train()
+        return self.count
+
+    __int__ = __index__
+
+    def __bool__(self):
+        return bool(self.count)
+
+    def __add__(self, steps):
+        return LateCount(self.solver, self.count + steps)
+
+
+class LazyCounts(Hiding):
+    name = "lazy-counts"
+
+    def start(self, problem, seed):
+        super().start(problem, seed)
+        self.counters = SimpleNamespace(updates=0, nonzeros=0, presentations=LateCount(self, 0))
+
+
+class TrainsInCollection(Hiding):
+    """Has the collector of garbage call it, and leaves much garbage."""
+
+    name = "trains-in-collection"
+
+    def start(self, problem, seed):
+        super().start(problem, seed)
+        gc.set_threshold(1, 1, 1)
+        gc.callbacks.append(self._collects)
+
+    def advance(self, steps):
+        self.advancing = True
+        super().advance(steps)
+        self.advancing = False
+
+    def _collects(self, phase, facts):
+        if phase == "start" and not getattr(self, "advancing", True):
+            self.train()
+
+
+class TrainsInAudit(Hiding):
+    """Has the interpreter call it when the harness opens a file or calls the system."""
+
+    name = "trains-in-audit"
+
+    def start(self, problem, seed):
+        super().start(problem, seed)
+        sys.addaudithook(self._audited)
+
+    def _audited(self, event, arguments):
+        if not self.trained and self.counters.presentations:
+            self.train()
+
+
+class HangsAtExit(Specimen):
+    """Does not let its process end."""
+
+    name = "hangs-at-exit"
+
+    def start(self, problem, seed):
+        super().start(problem, seed)
+        atexit.register(time.sleep, 3600.0)
+        threading.Thread(target=time.sleep, args=(3600.0,)).start()
+
+
+class LimitsItself(Specimen):
+    """Has the system end it after a second of work."""
+
+    name = "limits-itself"
+
+    def advance(self, steps):
+        resource.setrlimit(resource.RLIMIT_CPU, (1, 1))
+        work(60.0)
+
+
+class FillsItsTrace(Specimen):
+    """Allows its process no longer files than there are."""
+
+    name = "allows-no-files"
+
+    def start(self, problem, seed):
+        super().start(problem, seed)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))
+
+
+class ReplacesItsRows(Specimen):
+    """Maps other labels to the addresses of its own."""
+
+    name = "maps-other-labels"
+
+    def start(self, problem, seed):
+        super().start(problem, seed)
+        labels = problem.data.labels
+        system = ctypes.CDLL(None, use_errno=True)
+        page = labels.ctypes.data // mmap.PAGESIZE * mmap.PAGESIZE
+        size = labels.ctypes.data + labels.nbytes - page
+        if system.mprotect(ctypes.c_void_p(page), ctypes.c_size_t(size), 3) != 0:
+            raise OSError(ctypes.get_errno(), "the rows cannot be written")
+        ctypes.memset(labels.ctypes.data, 1, labels.nbytes)
+
+
 @dataclass(frozen=True)
 class Entry:
     """A specimen, and what comes of it.
@@ -1020,6 +1160,15 @@ SPECIMENS = (
     Entry(ShowsOddArrays, "shows arrays of other classes and types", "converged"),
     Entry(RaisesByAlarm, "raises an exception by an alarm", reason="TimeoutError"),
     Entry(LinksTheTables, "puts links in place of the tables", "converged"),
+    Entry(TrainsInLookup, "trains while `advance` is looked up", "converged"),
+    Entry(LazyBound, "trains when its lower bound becomes a number", "converged", flag="read"),
+    Entry(LazyCounts, "trains when its counts become numbers", "converged"),
+    Entry(TrainsInCollection, "trains while garbage is collected", "converged"),
+    Entry(TrainsInAudit, "trains when the harness opens a file", "converged"),
+    Entry(HangsAtExit, "does not let its process end", "converged"),
+    Entry(LimitsItself, "has the system end it after a second", reason="SIGXCPU"),
+    Entry(FillsItsTrace, "allows its process no more bytes", reason="File too large"),
+    Entry(ReplacesItsRows, "writes other labels into the mapped rows"),
 )
 
 

@@ -3,8 +3,8 @@
 A library that is preloaded into the sweep's processes counts their calls and fails the chosen one
 (``failing.c``). After each fault the same command is given once more, undisturbed: its numbers must
 be those of a sweep that was never disturbed. The process that runs the sweep is forked from this
-one, which has imported svmbench before, so that each trial costs little; starts of Python itself
-and imports of other packages are not under test.
+one, which has imported svmbench and all that it uses before, and so is the launcher of its runs: a
+trial costs little. Starts of Python itself and imports are not under test.
 """
 
 from __future__ import annotations
@@ -27,15 +27,19 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
-from faults import Findings, Place, differences
+from faults import Findings, Place, children, differences
 
 import svmbench
 from svmbench.cli import main as run_svmbench
+from svmbench.harness import launcher
+from svmbench.harness.leftovers import adopt_orphans, end_children
 
 HERE = Path(__file__).resolve().parent
 ROOT_VARIABLE = "SVMBENCH_FAILING_ROOT"
@@ -55,6 +59,9 @@ PROGRAM = (
 
 #: Seconds after which a sweep that takes about one counts as hanging.
 PATIENCE = 60.0
+
+#: Calls by which a place may come earlier than in the sweep of which they were listed.
+SLACK = 500
 
 #: Seconds that its other processes have to end after it.
 LINGERING = 10.0
@@ -91,6 +98,7 @@ class Page(ctypes.Structure):
         ("root", ctypes.c_char * 400),
         ("program", ctypes.c_char * 400 * 4),
         ("place", ctypes.c_ulong),
+        ("wanted", ctypes.c_ulong),
     )
 
 
@@ -107,12 +115,15 @@ class Fault:
         The call's number; 0 for none.
     least : int
         Bytes of the smallest allocation that is counted.
+    place : str
+        If given, the first call of this place fails, not far before that number.
     """
 
     role: str
     error: str
     number: int
     least: int = 0
+    place: str = ""
 
 
 @dataclass(frozen=True)
@@ -176,13 +187,17 @@ class Trials:
         self.peace = Place(root / "peace")
         self.temporary = root / "temporary"
         self.complaints = root / "complaints"
+        self.modules = root / "modules"
 
     def in_peace(self) -> None:
-        """Run the undisturbed sweep."""
+        """Run the undisturbed sweep, and import what it has imported."""
         self._prepare(self.peace)
         end = self._sweep(self.peace, None)
         if end.code != 0:
             raise click.ClickException(f"the undisturbed sweep ended with {end.code}: {end.said}")
+        for module in json.loads(self.modules.read_text()):
+            with suppress(ImportError):
+                importlib.import_module(module)
 
     def calls(self, role: str, error: str, least: int) -> list[Call]:
         """The calls of an undisturbed sweep."""
@@ -194,9 +209,14 @@ class Trials:
         return [Call(_without_numbers(what), place) for what, _, place in parts]
 
     def tried(self, fault: Fault) -> tuple[End, list[str]]:
-        """Run the sweep with a fault and once more without; return the end and what is wrong."""
+        """Run the sweep with a fault and once more without; return the end and what is wrong.
+
+        If the call did not come, there is no second sweep.
+        """
         self._prepare(self.place)
         end = self._sweep(self.place, fault)
+        if not end.failed:
+            return end, []
         findings = Findings()
         for complaint in _complaints(end):
             findings.expect(False, complaint)
@@ -224,11 +244,18 @@ class Trials:
             return {row["state"] for row in csv.DictReader(file)}
 
     def _left_alive(self) -> list[int]:
-        """Processes that outlive the sweep by more than it takes them to notice its end."""
+        """Processes that outlive the sweep by more than it takes them to notice its end.
+
+        They are children of this process, which adopts them.
+        """
         until = time.monotonic() + LINGERING
-        while self.place.left_alive() and time.monotonic() < until:
-            time.sleep(0.02)
-        return self.place.left_alive()
+        with suppress(ChildProcessError):
+            while time.monotonic() < until:
+                if os.waitpid(-1, os.WNOHANG)[0] == 0:
+                    time.sleep(0.005)
+        left = children(os.getpid())
+        end_children()
+        return left
 
     def _prepare(self, place: Place) -> None:
         for folder in (place.root, self.temporary):
@@ -254,6 +281,9 @@ class Trials:
         if fault is not None:
             page.role, page.what = ROLES.index(fault.role), ERRORS.index(fault.error)
             page.target, page.least = fault.number, fault.least
+            page.wanted = int(fault.place or "0", 16)
+            if fault.place:
+                page.target = max(1, fault.number - SLACK)
         child = os.fork()
         if child == 0:
             self._be_the_sweep(place, fault is not None, options)
@@ -275,6 +305,7 @@ class Trials:
             os.environ.update(place.environment(TMPDIR=str(self.temporary)))
             faulthandler.enable(2)  # a crash says where
             subprocess._USE_VFORK = False  # type: ignore[misc]  # fork can fail
+            subprocess.Popen = _Forked  # type: ignore[misc]
             sys.argv = ["svmbench", *place.sweep, *options]
             if disturbed:
                 self.page.parent = os.getpid()
@@ -283,6 +314,8 @@ class Trials:
                 run_svmbench(prog_name="svmbench")
             except SystemExit as end:
                 code = end.code if isinstance(end.code, int) else 98
+            if not disturbed:
+                self.modules.write_text(json.dumps(list(sys.modules)))
         except BaseException:  # what the interpreter would print
             import traceback
 
@@ -291,6 +324,27 @@ class Trials:
         finally:
             self.page.armed = 0
             os._exit(code)
+
+
+class _Forked(subprocess.Popen[bytes]):
+    """A process that is forked where it would execute a module of Python, which takes long."""
+
+    def __init__(self, arguments: list[str], **named: Any) -> None:
+        if arguments[:3] == [sys.executable, "-P", "-m"]:
+            named["preexec_fn"] = partial(_become, arguments[3])
+        super().__init__(arguments, **named)
+
+
+def _become(module: str) -> None:
+    """Be a process that has executed a module, and end with it."""
+    code = 1
+    try:
+        os.closerange(3, 1 << 12)  # as by executing a program, for which it is taken
+        launcher.populate = lambda pages: True  # type: ignore[assignment]  # which takes long, too
+        importlib.import_module(module).main()
+        code = 0
+    finally:
+        os._exit(code)
 
 
 def _without_numbers(call: str) -> str:
@@ -409,6 +463,7 @@ def sweep(
 ) -> None:
     """Fail calls of a sweep, in the process that runs it or in its workers."""
     trials = Trials(*preloaded())
+    adopt_orphans()
     trials.in_peace()
     calls = trials.calls(role, error, least)
     known = _known(log, role, error, least)
@@ -429,7 +484,8 @@ def sweep(
             or (number - first) % every
         ):
             continue
-        end, wrong = trials.tried(Fault(role, error, number, least))
+        place = calls[number - 1].place if places else ""
+        end, wrong = trials.tried(Fault(role, error, number, least, place))
         if not end.failed:
             continue  # the number of calls differs a little from sweep to sweep
         tried[end.failed.split()[0]] += 1

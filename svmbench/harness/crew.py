@@ -96,7 +96,8 @@ class Crew:
         self.found: dict[str, datetime] = {}
         for run in runs if not options.fresh else ():
             trace = store.finished(run, options.retry_faults, options.keep_weights)
-            if trace is not None:  # not kept: all traces together may be large
+            # Traces are not kept: all of them together may be large.
+            if trace is not None and not store.is_outdated(run, trace):
                 self.found[run.id] = datetime.fromisoformat(trace.header["started"])
                 self._learn(run, trace)
         self._announced: set[str] = set()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import math
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -33,6 +34,9 @@ from svmbench.harness.trace import Trace, is_complete, read_trace, rename
 from svmbench.harness.weights import SUFFIX, weights_are_kept
 from svmbench.records.states import FAULTS, RERUN
 from svmbench.reference.optimum import Reference
+
+#: Share by which a gap is less than another that it improves: rounding explains less than this.
+BOUNDS_MARGIN = 1e-9
 
 #: Suffix of a trace while its run is in progress.
 GROWING = ".part"
@@ -145,6 +149,18 @@ class Store:
         if with_weights and not self._keeps_weights(run, trace):
             return None
         return None if retry_faults and trace.state in FAULTS else trace
+
+    def is_outdated(self, run: Run, trace: Trace) -> bool:
+        """Whether a finished run was held against wider bounds than asked, and there are better.
+
+        Its accuracies are right, but greater than those of runs that are held against the better
+        bounds, and it may have gone on for longer.
+        """
+        reference, held = run.instance.reference, trace.header["reference_gap"]
+        gap = math.inf if held is None else float(held)
+        if reference is None or gap <= run.reference_gap:
+            return False
+        return reference.gap < gap * (1.0 - BOUNDS_MARGIN)
 
     def _keeps_weights(self, run: Run, trace: Trace) -> bool:
         # A run that died has no weights even if it should keep them, and would die again.

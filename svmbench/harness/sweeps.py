@@ -129,7 +129,7 @@ def _certified(instance: Instance, sweep: Sweep, reporter: Reporter, allowed: fl
         ) from None
     short = "" if reference.gap <= asked.gap else " (asked for more)"
     reporter.stage(f"{what}: certified to {reference.gap:.1e}{short}")
-    hurried = reference.gap > asked.gap and limit < asked.time_limit
+    hurried = reference.gap > asked.gap and reference.sought < asked.time_limit
     return replace(instance, reference=reference, hurried=hurried)
 
 

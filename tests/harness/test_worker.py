@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import zoo
 
 import plugins
 from problems import dataset
@@ -142,13 +143,13 @@ def test_a_run_that_overflows_has_diverged(measure):
 
 
 def test_a_lower_bound_above_the_optimum_is_exposed(measure):
-    state, _, measurement = measure(plugins.Lying(), gap=1e-3)
+    state, _, measurement = measure(zoo.BoundTooHigh(), gap=1e-3)
     assert state == "failed"
     assert "lower bound 10.0" in measurement.reason
 
 
 @pytest.mark.parametrize(
-    ("solver", "said"), [(plugins.Relabelling, "labels, rows"), (plugins.Lightening, "lam")]
+    ("solver", "said"), [(zoo.ReplacesLabels, "labels"), (zoo.ReplacesLambda, "lam")]
 )
 def test_a_solver_that_changes_its_problem_fools_itself_alone(measure, problem, solver, said):
     constants, labels = problem.facts(), problem.data.labels.copy()

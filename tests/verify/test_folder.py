@@ -1,6 +1,7 @@
 """What `svmbench verify` says of sound folders, and of ones that have been changed."""
 
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,9 +11,11 @@ from recorded_folders import SWEEP, copy_of, make, records_of, write_records
 
 from svmbench.cli import main
 from svmbench.config import Sweep
+from svmbench.harness import sweeps as sweeps_module
 from svmbench.harness.sweeps import Options, run_sweep
-from svmbench.harness.trace import read_trace
+from svmbench.harness.trace import close_trace, read_trace
 from svmbench.harness.weights import SUFFIX, kept_weights
+from svmbench.reference.optimum import certified_optimum
 
 KEEP = Options(keep_weights=True)
 
@@ -203,6 +206,54 @@ def test_a_bound_above_the_optimum_does_not_hold(root):
     result = verified(root)
     assert result.exit_code == 1
     assert "but P* lies in" in result.output
+
+
+@pytest.mark.parametrize("keep_weights", [False, True])
+def test_runs_against_wide_bounds_are_repeated_once_there_are_better(
+    keep_weights, tmp_path, monkeypatch
+):
+    """An interrupted search for an optimum, then a complete one: the folder verifies."""
+    options, folder = Options(keep_weights=keep_weights), tmp_path / "results"
+    with monkeypatch.context() as patch:
+        patch.setattr(sweeps_module, "certified_optimum", short_of_its_gap)
+        first = run_sweep(Sweep.model_validate(SWEEP), folder, options=options)
+        again = run_sweep(Sweep.model_validate(SWEEP), folder, options=options)
+    assert (first.made, again.made, again.reused) == (2, 0, 2)
+    whole = Sweep.model_validate(SWEEP | {"repeats": 2})
+    # A call that makes only some of the runs leaves a folder that says so.
+    run_sweep(whole, folder, options=replace(options, only=("dcd",)))
+    result = verified(tmp_path)
+    assert result.exit_code == 3
+    assert "wider than was asked" in result.output
+    second = run_sweep(whole, folder, options=options)
+    assert (second.made, second.reused) == (2, 2)
+    assert verified(tmp_path).exit_code == 0
+    assert run_sweep(whole, folder, options=options).reused == 4
+
+
+def short_of_its_gap(problem, gap, time_limit, progress):
+    """A search that ends at its time limit, with a lower bound a tenth below the best."""
+    found = certified_optimum(problem, gap, time_limit, progress)
+    return replace(found, dual=0.9 * found.dual, sought=time_limit)
+
+
+def test_a_run_that_is_to_be_repeated_stays_if_its_repetition_is_interrupted(tmp_path, monkeypatch):
+    wanted, folder = Sweep.model_validate(SWEEP | {"solvers": ["dcd"]}), tmp_path / "results"
+    with monkeypatch.context() as patch:
+        patch.setattr(sweeps_module, "certified_optimum", short_of_its_gap)
+        run_sweep(wanted, folder)
+    (path,) = run_files(tmp_path)
+    before = path.read_bytes()
+
+    def interrupted(assignment, path, *_):
+        return close_trace(path, assignment.header, "interrupted", "interrupted by the user", 0.0)
+
+    monkeypatch.setattr("svmbench.harness.supervise.carry_out", interrupted)
+    assert run_sweep(wanted, folder).states["interrupted"] == 1
+    assert path.read_bytes() == before
+    monkeypatch.undo()
+    assert run_sweep(wanted, folder).made == 1
+    assert path.read_bytes() != before
 
 
 def test_a_folder_without_results_is_an_error(tmp_path):
