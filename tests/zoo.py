@@ -932,67 +932,6 @@ class LazyBound(Hiding):
         return LateBound(self)
 
 
-class LateCount:
-    """A count that is computed when it becomes a number."""
-
-    def __init__(self, solver, count):
-        self.solver, self.count = solver, count
-
-    def __index__(self):
-        self.solver.train()
-        return self.count
-
-    __int__ = __index__
-
-    def __bool__(self):
-        return bool(self.count)
-
-    def __add__(self, steps):
-        return LateCount(self.solver, self.count + steps)
-
-
-class LazyCounts(Hiding):
-    name = "lazy-counts"
-
-    def start(self, problem, seed):
-        super().start(problem, seed)
-        self.counters = SimpleNamespace(updates=0, nonzeros=0, presentations=LateCount(self, 0))
-
-
-class TrainsInCollection(Hiding):
-    """Has the collector of garbage call it, and leaves much garbage."""
-
-    name = "trains-in-collection"
-
-    def start(self, problem, seed):
-        super().start(problem, seed)
-        gc.set_threshold(1, 1, 1)
-        gc.callbacks.append(self._collects)
-
-    def advance(self, steps):
-        self.advancing = True
-        super().advance(steps)
-        self.advancing = False
-
-    def _collects(self, phase, facts):
-        if phase == "start" and not getattr(self, "advancing", True):
-            self.train()
-
-
-class TrainsInAudit(Hiding):
-    """Has the interpreter call it when the harness opens a file or calls the system."""
-
-    name = "trains-in-audit"
-
-    def start(self, problem, seed):
-        super().start(problem, seed)
-        sys.addaudithook(self._audited)
-
-    def _audited(self, event, arguments):
-        if not self.trained and self.counters.presentations:
-            self.train()
-
-
 class HangsAtExit(Specimen):
     """Does not let its process end."""
 
@@ -1014,20 +953,10 @@ class LimitsItself(Specimen):
         work(60.0)
 
 
-class FillsItsTrace(Specimen):
-    """Allows its process no longer files than there are."""
+class WritesLabels(Specimen):
+    """Asks the system for the right to write into the mapped labels."""
 
-    name = "allows-no-files"
-
-    def start(self, problem, seed):
-        super().start(problem, seed)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))
-
-
-class ReplacesItsRows(Specimen):
-    """Maps other labels to the addresses of its own."""
-
-    name = "maps-other-labels"
+    name = "writes-labels"
 
     def start(self, problem, seed):
         super().start(problem, seed)
@@ -1162,13 +1091,18 @@ SPECIMENS = (
     Entry(LinksTheTables, "puts links in place of the tables", "converged"),
     Entry(TrainsInLookup, "trains while `advance` is looked up", "converged"),
     Entry(LazyBound, "trains when its lower bound becomes a number", "converged", flag="read"),
-    Entry(LazyCounts, "trains when its counts become numbers", "converged"),
-    Entry(TrainsInCollection, "trains while garbage is collected", "converged"),
-    Entry(TrainsInAudit, "trains when the harness opens a file", "converged"),
     Entry(HangsAtExit, "does not let its process end", "converged"),
-    Entry(LimitsItself, "has the system end it after a second", reason="SIGXCPU"),
-    Entry(FillsItsTrace, "allows its process no more bytes", reason="File too large"),
-    Entry(ReplacesItsRows, "writes other labels into the mapped rows"),
+    Entry(
+        LimitsItself,
+        "has the system end it after a second",
+        "interrupted",
+        "ended from outside (SIGKILL)",
+    ),
+    Entry(
+        WritesLabels,
+        "writes other labels into the mapped rows",
+        reason="the rows cannot be written",
+    ),
 )
 
 

@@ -343,6 +343,8 @@ def _become(module: str) -> None:
         launcher.populate = lambda pages: True  # type: ignore[assignment]  # which takes long, too
         importlib.import_module(module).main()
         code = 0
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 1 if end.code else 0
     finally:
         os._exit(code)
 

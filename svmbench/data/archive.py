@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import lzma
 import math
+import stat
 import struct
 import tokenize
 import zipfile
@@ -39,8 +40,12 @@ def unpacked(file: Path | IO[bytes], room: int) -> dict[str, Array]:
     OSError, ValueError and the others of `DAMAGED`
         When it cannot be read, is damaged or takes more room.
     """
+    if isinstance(file, Path) and not stat.S_ISREG(file.stat().st_mode):
+        raise ValueError("it is not a file")  # reading a pipe may never end
     with zipfile.ZipFile(file) as archive:
         members = archive.infolist()
+        if len({member.filename for member in members}) < len(members):
+            raise ValueError("it has two arrays of a name")  # readers take different ones
         if sum(member.file_size for member in members) > room:
             raise ValueError("it unpacks to more than it may")
         for member in members:

@@ -19,6 +19,7 @@ import math
 import os
 import secrets
 import shutil
+import stat
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
@@ -322,6 +323,7 @@ def _open_entry(path: Path) -> Dataset:
 
 
 def _read_header(path: Path) -> dict[str, Any]:
+    _require_file(path / HEADER)
     header = json.loads((path / HEADER).read_text(encoding="utf-8"))
     if not isinstance(header, dict) or header.get("schema_version") != SCHEMA_VERSION:
         raise ValueError(f"its {HEADER} is not of version {SCHEMA_VERSION}")
@@ -374,7 +376,14 @@ def _temporary_folder(parent: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def _require_file(path: Path) -> None:
+    """Refuse what is no file: reading a pipe may never end."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise ValueError(f"{path.name} is not a file")
+
+
 def _file_sha256(path: Path) -> str:
+    _require_file(path)
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 

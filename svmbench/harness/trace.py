@@ -321,9 +321,7 @@ def close_trace(
         known = {} if cpu is None else {"process_cpu_seconds": cpu}
         writer.end(state, reason=reason, **known, **facts)
     rename(temporary, path)
-    closed = read_trace(path)
-    assert closed is not None  # it was written a moment ago
-    return closed
+    return _read_back(path)
 
 
 def add_to_end(path: Path, **facts: Any) -> Trace:
@@ -341,9 +339,15 @@ def add_to_end(path: Path, **facts: Any) -> Trace:
         file.write(line_of({**record, "sha256": digest.hexdigest()}).encode())
         file.flush()
         os.fsync(file.fileno())
-    extended = read_trace(path)
-    assert extended is not None  # it was written a moment ago
-    return extended
+    return _read_back(path)
+
+
+def _read_back(path: Path) -> Trace:
+    """A trace that was written a moment ago."""
+    written = read_trace(path)
+    if written is None:
+        raise UnwritableError(f"{path}: cannot be read back; give the same command again")
+    return written
 
 
 def rename(path: Path, target: Path) -> None:

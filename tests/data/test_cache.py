@@ -111,9 +111,17 @@ def nest_head(path):
     (path.parent / "header.json").write_text(json.dumps(header))
 
 
+def put_a_pipe(path):
+    """Something in a file's place of which a reading never ends."""
+    path.unlink()
+    os.mkfifo(path)
+
+
 DAMAGES = {
     "header gone": lambda path: (path / "header.json").unlink(),
     "header cut": lambda path: os.truncate(path / "header.json", 40),
+    "header a pipe": lambda path: put_a_pipe(path / "header.json"),
+    "array a pipe": lambda path: put_a_pipe(path / "values.npy"),
     "header of no use": lambda path: (path / "header.json").write_text("[]"),
     "header binary": lambda path: (path / "header.json").write_bytes(b"\xff\xfe\x00"),
     "other version": lambda path: replace_bytes(

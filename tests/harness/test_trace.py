@@ -12,6 +12,7 @@ from svmbench.harness.trace import (
     CHECKPOINT_RATIO,
     Trace,
     TraceWriter,
+    add_to_end,
     checkpoints,
     close_trace,
     iteration_checkpoints,
@@ -180,3 +181,13 @@ def test_a_trace_that_cannot_be_read_back_is_no_fault_of_the_solver(tmp_path, mo
         monkeypatch.setattr(Path, "read_bytes", failing)
         with pytest.raises(UnwritableError, match="cannot be read"):
             writer.end("converged")
+
+
+def test_a_trace_that_cannot_be_read_back_is_one_line(tmp_path, monkeypatch):
+    path = tmp_path / "run.part"
+    close_trace(path, {"id": "x"}, "failed", "a reason")
+    monkeypatch.setattr("svmbench.harness.trace.is_own_file", lambda _: False)
+    with pytest.raises(UnwritableError, match="cannot be read back"):
+        close_trace(path, {"id": "x"}, "failed", "a reason")
+    with pytest.raises(UnwritableError, match="cannot be read back"):
+        add_to_end(path, process_cpu_seconds=1.0)

@@ -63,6 +63,13 @@ def test_a_reference_without_an_array_is_refused(stored, name):
     assert stored[2](**{name: None}) is None
 
 
+def test_a_pipe_in_place_of_a_reference_is_not_read(stored):
+    path = stored[0]
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    assert stored_pair(path, 3, 20) is None
+
+
 @pytest.mark.parametrize("name", ["w", "alpha", "bias", "seconds", "sought"])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_a_reference_with_one_number_that_is_not_finite_is_refused(stored, name, value):

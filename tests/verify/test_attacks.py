@@ -361,9 +361,19 @@ def a_bomb(d):
     return buffer.getvalue()
 
 
+def twice(w):
+    """Two arrays of a name: the first is found by some readers, the last by others."""
+    buffer, one = io.BytesIO(packed(np.zeros_like(w), 0.0)), io.BytesIO()
+    np.save(one, w)
+    with zipfile.ZipFile(buffer, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
+        archive.writestr("w.npy", one.getvalue())
+    return buffer.getvalue()
+
+
 @pytest.mark.parametrize(
     "content",
     [
+        twice,
         lambda w: packed(w[:, None], 0.0),
         lambda w: packed(w + 0j, 0.0),
         lambda w: packed(w.astype("S24"), 0.0),
