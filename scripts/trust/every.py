@@ -305,7 +305,7 @@ class Trials:
             os.environ.update(place.environment(TMPDIR=str(self.temporary)))
             faulthandler.enable(2)  # a crash says where
             subprocess._USE_VFORK = False  # type: ignore[misc]  # fork can fail
-            subprocess.Popen = _Forked  # type: ignore[misc]
+            subprocess.Popen = _Forked  # type: ignore[assignment,misc]
             sys.argv = ["svmbench", *place.sweep, *options]
             if disturbed:
                 self.page.parent = os.getpid()
@@ -340,7 +340,7 @@ def _become(module: str) -> None:
     code = 1
     try:
         os.closerange(3, 1 << 12)  # as by executing a program, for which it is taken
-        launcher.populate = lambda pages: True  # type: ignore[assignment]  # which takes long, too
+        launcher.populate = lambda pages: True  # type: ignore[attr-defined]  # which takes long, too
         importlib.import_module(module).main()
         code = 0
     except SystemExit as end:
