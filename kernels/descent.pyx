@@ -78,6 +78,7 @@ cdef struct Pass:
     double largest, smallest    # extremes of the projected gradient
     double slack                # sum of the rows' shares of P - D, as each was met
     double rise                 # change of the sum of alpha_i
+    double total                # sum of the projected gradients' absolute values
     int64_t updates, nonzeros
 
 
@@ -194,6 +195,8 @@ cdef inline void prefetch_entries(void *records, Py_ssize_t at, Py_ssize_t d,
         while k < size and k < LINES * LINE:
             prefetch(first + k)
             k += LINE
+        # A short row may end on a line of its own.
+        prefetch(first + size - 1)
     if entry_t is not int8_t:
         first = <const char *> (entries + row.start)
         size = row.n * <Py_ssize_t> sizeof(entry_t)
@@ -209,7 +212,7 @@ cdef void descend(void *records, const int32_t *order, Py_ssize_t n, Py_ssize_t 
     """One pass over the records in this order; ``leaves`` marks those to be shrunk."""
     cdef double upper = state.upper, lower = state.lower
     cdef double largest = -INFINITY, smallest = INFINITY, slack = 0.0, rise = 0.0
-    cdef double gradient, old, new
+    cdef double gradient, old, new, total = 0.0
     cdef int64_t updates = 0, nonzeros = 0
     cdef Py_ssize_t position, k
     cdef Met row
@@ -244,6 +247,7 @@ cdef void descend(void *records, const int32_t *order, Py_ssize_t n, Py_ssize_t 
                 continue
         largest = max(largest, gradient)
         smallest = min(smallest, gradient)
+        total += fabs(gradient)
         slack += old * gradient if gradient > 0.0 else (old - 1.0) * gradient
         new = min(max(old - gradient * row.inverse, 0.0), 1.0)
         if new != old:
@@ -256,6 +260,7 @@ cdef void descend(void *records, const int32_t *order, Py_ssize_t n, Py_ssize_t 
     state.smallest = smallest
     state.slack = slack
     state.rise = rise
+    state.total = total
     state.updates += updates
     state.nonzeros += nonzeros
 
@@ -288,6 +293,8 @@ cdef class Descent(Counters):
         Shrinking thresholds of the next pass.
     largest, smallest : float
         Extremes of the projected gradient in the last pass, or over all rows in a survey.
+    typical : float
+        Mean absolute value of the projected gradient in the last pass.
     alpha_sum : float
         Sum of alpha_i over all rows.
     slack_sum : float
@@ -298,7 +305,7 @@ cdef class Descent(Counters):
 
     cdef readonly CompactRows rows
     cdef readonly object w
-    cdef readonly double lam, slack_sum, scaled_slack_sum, alpha_sum, largest, smallest
+    cdef readonly double lam, slack_sum, scaled_slack_sum, alpha_sum, largest, smallest, typical
     cdef public double upper, lower
     cdef readonly Py_ssize_t active, m
     cdef double[::1] _w, _alpha
@@ -439,7 +446,7 @@ cdef class Descent(Counters):
             return
         order, leaves = &self._order[0], &self._leaves[0]
         state.upper, state.lower = self.upper, self.lower
-        state.largest = state.smallest = state.slack = state.rise = 0.0
+        state.largest = state.smallest = state.slack = state.rise = state.total = 0.0
         state.updates = state.nonzeros = 0
         if block_rows > 1:
             draw_blocks(rng, self._order[:self.active], None, block_rows)
@@ -477,6 +484,7 @@ cdef class Descent(Counters):
         self.nonzeros += state.nonzeros
         self.largest, self.smallest, self.slack_sum = state.largest, state.smallest, state.slack
         self.alpha_sum += state.rise
+        self.typical = state.total / self.active
         if shrinking:
             with nogil:
                 self._shrink()

@@ -28,6 +28,7 @@ from svmbench.solvers.champion.auto import Auto, AutoParameters
 VARIANTS: dict[str, dict[str, Any]] = {
     "auto": {},
     "plain": {"acceleration": False, "subspace": False, "scaling": False},
+    "late shrinking": {"early_shrinking": False},
     "no acceleration": {"acceleration": False},
     "no subspace": {"subspace": False},
     "no scaling": {"scaling": False},

@@ -53,6 +53,7 @@ def assert_pass_agrees(state, plain):
     assert state.lower == pytest.approx(plain.lower, abs=1e-11)
     assert state.largest == pytest.approx(plain.largest, abs=1e-11)
     assert state.smallest == pytest.approx(plain.smallest, abs=1e-11)
+    assert state.typical == pytest.approx(plain.typical, rel=1e-9, abs=1e-11)
     assert state.presentations == plain.visits.sum()
     assert abs(state.updates - plain.updates) <= plain.negligible
 

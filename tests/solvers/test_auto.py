@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from problems import at_start, dataset, dense, dyadic, edge_problems, labels, ordinary_problems
+from svmbench.kernels.rng import Generator
 from svmbench.problem import Problem
 from svmbench.solvers.champion import dual_phase, newton_phase
 from svmbench.solvers.champion.auto import Auto, AutoParameters
+from twins.descent import Descent as Twin
 from twins.optimum import optimum
 
 METHODS = get_args(AutoParameters.model_fields["method"].annotation)
@@ -451,3 +453,39 @@ def test_alpha_are_the_weights_of_dual_descent(subspace, least, always_scaled):
         earlier = w
     assert 0 < shown < 20
     assert scaled >= least
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_early_shrinking_drops_what_lies_beyond_twice_the_mean_gradient(early):
+    X, y = dyadic(3, 200, 6)
+    problem = Problem(dataset(X, y), 2.0**-9)
+    phase = dual_phase.DualPhase(
+        problem.data.rows,
+        problem.lam,
+        Generator(5),
+        1,
+        True,
+        1e-9,
+        acceleration=False,
+        subspace=False,
+        scaling=False,
+        early=early,
+    )
+    plain = Twin(dense(problem.data), labels(problem.data), problem.lam, 5)
+    compared = lowered = 0
+    for _ in range(12):
+        plain.descend(1, True)
+        lowered += 2.0 * plain.typical < plain.upper
+        if early:
+            plain.upper = min(plain.upper, 2.0 * plain.typical)
+            plain.lower = max(plain.lower, -2.0 * plain.typical)
+        phase.iterate()
+        if phase.gap < math.inf or phase.state.active > len(plain.active):
+            break  # all rows were surveyed or made active again
+        assert phase.state.active_rows.tolist() == plain.active
+        assert phase.state.upper == pytest.approx(plain.upper)
+        assert phase.state.lower == pytest.approx(plain.lower)
+        compared += 1
+    assert compared >= 3
+    assert lowered >= 3
+    assert plain.closest > 1e-12

@@ -27,7 +27,7 @@ class Descent:
             large = kept >= np.finfo(np.float32).tiny
             self.inverses = np.where(large, kept.astype(np.float64), self.inverses)
         self.upper, self.lower = np.inf, -np.inf
-        self.largest = self.smallest = self.slack_sum = 0.0
+        self.largest = self.smallest = self.slack_sum = self.typical = 0.0
         self.visits = np.zeros(self.m, dtype=int)
         self.updates = self.negligible = 0
         self.closest = np.inf  # of all decisions so far, that which least would have turned
@@ -71,6 +71,7 @@ class Descent:
             self.updates += bool(new != old)
             self.negligible += bool(abs(new - old) < 1e-12)  # none at all, to other rounding
         self.largest, self.smallest = max(seen), min(seen)
+        self.typical = float(np.mean(np.abs(seen)))
         if min(map(abs, inner), default=np.inf) < 1e-12:
             self.decide(self.largest, self.smallest)
         if shrinking:

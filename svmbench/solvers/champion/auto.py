@@ -79,6 +79,12 @@ class AutoParameters(Parameters):
     shrinking: bool = parameter(
         True, "Whether dual descent drops rows firmly at a bound.", source="ICML 2008, 3.2"
     )
+    early_shrinking: bool = parameter(
+        True,
+        "Whether shrinking also drops rows whose gradient is twice the mean projected gradient. "
+        "Without effect where no Newton steps follow.",
+        source="ours",
+    )
     acceleration: bool = parameter(
         True,
         "Whether dual descent, once its passes gain little, is followed by the best step in the "
@@ -144,6 +150,7 @@ class Auto(Solver):
         ("passes", 0),
         ("block_rows", 1),
         ("shrinking", False),
+        ("early_shrinking", False),
         ("acceleration", False),
         ("subspace", False),
         ("scaling", False),
@@ -185,6 +192,8 @@ class Auto(Solver):
                 # Where Newton steps on the features follow, those on free rows would be in vain.
                 subspace=parameters.subspace and self._choice.method == "dual",
                 scaling=parameters.scaling,
+                # Where no Newton steps follow, passes on the wrong rows may take long to undo.
+                early=parameters.early_shrinking and self._choice.method == "dual-newton",
             )
         self.counters = self._phase.counters
         self.counters.presentations += looking.presentations

@@ -26,6 +26,10 @@ RESTORE_SHARE, RESTORE_PASSES = 0.03, 8.0
 #: Factor of the last pass's shrinking thresholds, beyond which rows are then shrunk again.
 THRESHOLD_MARGIN = 2.0
 
+#: Rows at a bound are also shrunk where their gradient points outwards by more than so many times
+#: the mean projected gradient of the last pass, which is far less than its extremes.
+TYPICAL = 2.0
+
 #: The scale is raised by this much, and by this share of the expected relative gap at most, so that
 #: rounding leaves no margin below 1 where the optimum is next to 0.
 ABOVE, ABOVE_SHARE = 1e-11, 0.01
@@ -64,6 +68,8 @@ class DualPhase:
         Whether Newton steps on the free rows follow passes where these rows are few.
     scaling : bool
         Whether the weights are shown at the scale that minimises P.
+    early : bool
+        Whether shrinking also leaves out rows by the mean projected gradient.
     """
 
     def __init__(
@@ -78,6 +84,7 @@ class DualPhase:
         acceleration: bool = True,
         subspace: bool = True,
         scaling: bool = True,
+        early: bool = False,
     ) -> None:
         self.counters = self._state = Descent(rows, lam)
         self._rng, self._block_rows, self._shrinking = rng, block_rows, shrinking
@@ -91,6 +98,8 @@ class DualPhase:
         self._certified = self._expected = math.inf
         self._shown = self._level = math.inf
         self._current = False
+        self._known_norm2: float | None = 0.0
+        self._early = early
         self._work = 0
         self._accelerator = Accelerator(rows, lam) if acceleration else None
         self._step_due = False
@@ -109,6 +118,9 @@ class DualPhase:
         whole = state.active == state.m
         self._before[:] = state.w[: self._d]
         self._descend()
+        if self._early and state.typical > 0.0:
+            state.upper = min(state.upper, TYPICAL * state.typical)
+            state.lower = max(state.lower, -TYPICAL * state.typical)
         expected, solved = state.slack_sum / self._m, self._solved
         touched, bound = state.nonzeros - before, self.bound()
         self._progress.add(self._visited + touched, relative_gap(bound + expected, bound))
@@ -136,13 +148,16 @@ class DualPhase:
         block_rows = 1 if cached else self._block_rows
         if accelerator is None:
             state.descend(self._rng, block_rows, self._shrinking)
+            self._known_norm2 = None
             return
         if self._step_due:
             state.take_alpha(accelerator.step(state.kept_alpha(), state.w, state))
+            self._known_norm2 = None
         if accelerator.may_begin:
             accelerator.begin(state.active_rows, state.kept_alpha(), state.w)
         earlier, before = self.bound(), state.nonzeros
         state.descend(self._rng, block_rows, self._shrinking)
+        self._known_norm2 = None
         bound = self.bound()
         self._step_due = accelerator.may_step(bound - earlier, bound, state.nonzeros - before)
 
@@ -155,6 +170,7 @@ class DualPhase:
         change = subspace.step(state.active_rows, state.kept_alpha(), state.w, state)
         if change is not None:
             state.take_alpha(change)
+            self._known_norm2 = None
             self._new_rows()
             self._solved = subspace.solved
 
@@ -163,7 +179,7 @@ class DualPhase:
         state = self._state
         stride = stride_of(state.active)
         margins, alpha = state.sample(stride)
-        energy = self._lam * self._m * float(state.w @ state.w) / stride
+        energy = self._lam * self._m * self._norm2() / stride
         share = ABOVE_SHARE * relative_gap(self.bound() + expected, self.bound())
         scale = best_scale(margins, alpha, energy)
         saves = share_saved(margins, alpha, energy, scale) >= LEAST_SAVED
@@ -199,7 +215,7 @@ class DualPhase:
         self._visited += self._nnz
         self._expected, self._work = expected, 0
         self._certified = self._level = state.slack_sum / self._m
-        stretch = 0.5 * self._lam * (self._scale - 1.0) ** 2 * float(state.w @ state.w)
+        stretch = 0.5 * self._lam * (self._scale - 1.0) ** 2 * self._norm2()
         scaled = state.scaled_slack_sum / self._m + stretch
         if scaled < self._certified:
             self._certified = scaled
@@ -230,8 +246,13 @@ class DualPhase:
 
     def bound(self) -> float:
         """D(alpha), from the updated sums."""
-        w = self._state.w
-        return float(self._state.alpha_sum / self._m - 0.5 * self._lam * (w @ w))
+        return float(self._state.alpha_sum / self._m - 0.5 * self._lam * self._norm2())
+
+    def _norm2(self) -> float:
+        """||w||^2, found once for each w: with many features it takes long."""
+        if self._known_norm2 is None:
+            self._known_norm2 = float(self._state.w @ self._state.w)
+        return self._known_norm2
 
     @property
     def gap(self) -> float:
