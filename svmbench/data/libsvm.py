@@ -45,6 +45,7 @@ its rows in compact form, however small the compressed file is.
 
 _DICTIONARY = 1 << 30  # bytes that decompression may take; xz's own presets take up to 64 MiB
 _CHUNK = 4 << 20
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # some programs save text in it
 _PIECE = 1 << 20  # once parsed, it fits a processor's caches
 _LABELS_SHOWN = 10
 
@@ -359,6 +360,9 @@ def _pieces(path: Path, digest: hashlib._Hash) -> Iterator[list[memoryview] | Ex
     try:
         with _reading(path) as stream:
             while chunk := stream.read(_PIECE):
+                if mark and chunk.startswith(_UTF16):
+                    yield DataError(f"{path}: it is in UTF-16; save it as UTF-8")
+                    return
                 start, mark = len(mark) if chunk.startswith(mark) else 0, b""
                 first = chunk.find(b"\n")
                 begun += len(chunk) if first < 0 else first

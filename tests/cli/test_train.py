@@ -170,6 +170,14 @@ def test_predicting_loads_only_what_it_needs():
     )
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_a_text_in_utf_16_is_named_as_such(folder, encoding):
+    (folder / "wide.libsvm").write_bytes(("\ufeff" + SPARSE.read_text()).encode(encoding))
+    result = invoke("train", "wide.libsvm")
+    assert (result.exit_code, result.stderr.count("\n")) == (3, 1)
+    assert "wide.libsvm: it is in UTF-16; save it as UTF-8" in result.stderr
+
+
 def test_a_byte_order_mark_is_no_part_of_the_first_label(folder):
     text = SPARSE.read_bytes()
     (folder / "marked.libsvm").write_bytes(b"\xef\xbb\xbf" + text)
