@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from svmbench.harness.cluster.place import DaskPlace
     from svmbench.harness.place import RunPlace
 
 offline = click.option("--offline", is_flag=True, help="Do not look for data on the network.")
@@ -117,7 +118,6 @@ def place_of(cluster: str | None, jobs: int = 1) -> Iterator[RunPlace]:
     ConfigError
         If Dask is not installed, or there is no cluster.
     """
-    from svmbench.errors import ConfigError
     from svmbench.harness.place import Here
 
     if cluster is None:
@@ -126,6 +126,21 @@ def place_of(cluster: str | None, jobs: int = 1) -> Iterator[RunPlace]:
 
     if jobs > 1:
         raise click.UsageError("--cluster and --jobs; a node carries out one run at a time")
+    with nodes_of(cluster) as place:
+        yield place
+
+
+@contextmanager
+def nodes_of(cluster: str) -> Iterator[DaskPlace]:
+    """The nodes of a cluster.
+
+    Raises
+    ------
+    ConfigError
+        If Dask is not installed, or there is no cluster.
+    """
+    from svmbench.errors import ConfigError
+
     try:
         from svmbench.harness.cluster.place import DaskPlace
     except ModuleNotFoundError as error:

@@ -96,7 +96,7 @@ def prepare(
 
 
 def _require_room(instances: Sequence[Instance]) -> None:
-    """Refuse more features than memory can hold weights for, before any is allocated."""
+    """Refuse rows, or features with their weights, that memory cannot hold, before any is used."""
     kept = sum(8 * instance.problem.data.n_features for instance in instances)
     kept_rows = sum(8 * instance.problem.data.n_samples for instance in instances)
     for instance in instances:
@@ -107,10 +107,14 @@ def _require_room(instances: Sequence[Instance]) -> None:
             f"data set {data.name}: training on {data.n_features:,} features",
             MORE_ROOM,
         )
+        # Rows that were read from the disk again and again would measure the disk.
         require_memory(
-            kept + kept_rows + 8 * (data.n_features + ROW_VECTORS * data.n_samples),
-            f"data set {data.name}: training on {data.n_samples:,} rows",
-            "take fewer rows",
+            data.mapped_bytes
+            + kept
+            + kept_rows
+            + 8 * (data.n_features + ROW_VECTORS * data.n_samples),
+            f"data set {data.name}: measuring on {data.n_samples:,} rows",
+            "take fewer rows; svmbench train takes rows that do not fit",
         )
 
 

@@ -587,8 +587,23 @@ def test_rows_beyond_the_memory_are_refused_before_a_reference_is_computed(tmp_p
     path = tmp_path / "long.libsvm"
     path.write_text("+1 1:1\n-1\n" * 500)
     monkeypatch.setattr(memory, "available_memory", lambda: 10_000)
-    with pytest.raises(DataError, match=r"data set long: training on 1,000 rows needs"):
+    with pytest.raises(DataError, match=r"data set long: measuring on 1,000 rows needs"):
         run_sweep(sweep(datasets=[{"path": str(path)}], repeats=1), tmp_path / "results")
+
+
+def test_rows_in_the_cache_must_fit_into_the_memory_too(tmp_path, monkeypatch):
+    path = tmp_path / "dense.libsvm"
+    line = " ".join(f"{j}:{j / 7:.9f}" for j in range(1, 101))
+    path.write_text(f"+1 {line}\n-1 {line}\n" * 50)
+    asked = sweep(datasets=[{"path": str(path)}], repeats=1)
+    instance = prepare(asked, Reporter(), Options(), certify=False)[0]
+    rows = instance.problem.data.mapped_bytes
+    assert rows > 8 * 100 * 100 * 0.9
+    monkeypatch.setattr(memory, "available_memory", lambda: rows)
+    with pytest.raises(
+        DataError, match=r"dense: measuring on 100 rows .*svmbench train takes rows"
+    ):
+        run_sweep(asked, tmp_path / "results")
 
 
 def test_weights_beyond_the_memory_are_one_line_where_the_system_does_not_tell(

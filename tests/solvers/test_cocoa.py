@@ -128,7 +128,51 @@ def test_a_round_sends_one_w_each_way():
     run.advance(2)
     executor = run._executor
     assert executor.sent == 2 * 3 * 8 * (1 + d)
-    assert executor.received == 2 * 3 * 8 * (d + 3 + 2)
+    assert executor.received == 2 * 3 * 8 * (d + 4 + 2)
+
+
+@pytest.mark.parametrize("portions", [1, 3])
+@every_number
+@every_problem
+def test_searching_never_lowers_the_dual_and_keeps_w_at_alpha(name, shards, portions):
+    problem = PROBLEMS[name]
+    run = started(problem, shards=shards, passes=3, merging="search", portions=portions)
+    last = run.dual()
+    for _ in range(30):
+        run.advance(1)
+        assert run.dual() >= last - 1e-13 * (1.0 + last)
+        last = run.dual()
+        np.testing.assert_allclose(run.w, problem.weights(run.alpha), rtol=1e-9, atol=1e-12)
+    assert run.dual() <= optimum(problem).upper * (1.0 + 1e-12)
+
+
+def test_the_search_takes_the_share_at_which_the_dual_is_largest():
+    # Equal rows: each of two shards goes to w = 1 by itself, which is the optimum, so that half of
+    # the sum is best.
+    X = np.repeat([[1.0]], 4, axis=0)
+    problem = Problem(dataset(X, [1, 1, 1, 1], "dense float64"), 0.25)
+    run = started(problem, shards=2, passes=50, merging="search")
+    run.advance(1)
+    np.testing.assert_allclose(run.w, [1.0], rtol=0, atol=1e-9)
+    assert run.alpha.sum() == pytest.approx(1.0)
+
+
+def test_portions_cost_a_round_each():
+    problem = PROBLEMS["sparse"]
+    run = started(problem, shards=2, portions=4)
+    run.advance(3)
+    assert run._executor.rounds == 3 * 5
+    d = problem.data.n_features
+    # Portions after the first have a number, w and a share.
+    assert run._executor.sent == 3 * 2 * 8 * ((1 + 3 * (1 + 1 + d + 1)) + d)
+
+
+def test_one_shard_in_portions_visits_every_row_in_each_iteration():
+    problem = PROBLEMS["overlapping"]
+    run = started(problem, shards=1, passes=1, portions=5)
+    run.advance(1)
+    seen = run.counters.presentations - problem.data.n_samples
+    assert seen == int(np.any(dense(problem.data) != 0.0, axis=1).sum())
 
 
 def real(name):

@@ -175,11 +175,11 @@ def test_too_many_features_are_refused():
 def test_the_curvature_is_kept_in_step():
     problem = drawn()
     shards = ranges(problem.data, 3)
-    parts = [
-        MultipliersShard(problem_of(problem, shard), NormalEquations(shard.data.rows))
+    makers = [
+        partial(MultipliersShard, problem_of(problem, shard), NormalEquations(shard.data.rows))
         for shard in shards
     ]
-    state, plain = ShardedMultipliers(problem, InProcess(parts)), twin_of(problem)
+    state, plain = ShardedMultipliers(problem, InProcess(makers)), twin_of(problem)
     state.begin(0.5, 0.4)
     for k in range(12):
         step = plain.newton_step()

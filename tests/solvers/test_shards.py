@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -23,9 +24,9 @@ every_number = pytest.mark.parametrize("number", [1, 2, 8])
 
 def over_shards(problem, cut, number, kind=InProcess):
     shards = cut(problem.data, number)
-    parts = [ShardSums(problem_of(problem, shard)) for shard in shards]
+    makers = [partial(ShardSums, problem_of(problem, shard)) for shard in shards]
     return ShardedProblem(
-        problem.data, problem.lam, problem.loss, executor=kind(parts), shards=shards
+        problem.data, problem.lam, problem.loss, executor=kind(makers), shards=shards
     )
 
 
@@ -144,7 +145,7 @@ class Echo:
 
 @every_executor
 def test_calls_reach_all_parts_in_order_and_are_counted(kind):
-    executor = kind([Echo(k) for k in range(3)])
+    executor = kind([partial(Echo, k) for k in range(3)])
     found = executor.call("add", np.zeros(10), 5.0)
     assert [(vector.tolist(), k) for vector, k in found] == [([5.0 + k] * 10, k) for k in range(3)]
     assert (executor.rounds, executor.sent, executor.received) == (1, 3 * 88, 3 * 88)
@@ -154,7 +155,7 @@ def test_calls_reach_all_parts_in_order_and_are_counted(kind):
 
 @every_executor
 def test_reading_gives_each_part_arguments_of_its_own(kind):
-    executor = kind([Echo(k) for k in range(3)])
+    executor = kind([partial(Echo, k) for k in range(3)])
     found = executor.read("add", [np.full(1, 10.0 * k) for k in range(3)], [1.0, 2.0, 3.0])
     assert [vector[0] for vector, _ in found] == [1.0, 13.0, 25.0]
     with pytest.raises(ValueError, match="argument"):
@@ -164,7 +165,7 @@ def test_reading_gives_each_part_arguments_of_its_own(kind):
 @every_executor
 def test_the_failure_of_a_part_is_raised(kind):
     with pytest.raises(RuntimeError, match="part 0 failed"):
-        kind([Echo(k) for k in range(3)]).call("fail")
+        kind([partial(Echo, k) for k in range(3)]).call("fail")
 
 
 def test_sizes_are_those_of_arrays_and_numbers():

@@ -14,14 +14,14 @@ import logging
 import math
 import secrets
 import threading
-from collections.abc import Collection, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Collection, Coroutine, Iterator, Sequence
 from concurrent.futures import wait
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
 from distributed import Client, Future
 
@@ -132,6 +132,19 @@ class DaskPlace:
         self._require_nodes()
         return [partial(_seat, each) for each in self._nodes.values()]
 
+    def hosts(self) -> Sequence[DaskNode]:
+        """The nodes that are there now, for work that is no run; they are asked directly.
+
+        Raises
+        ------
+        NodeLostError
+            If no node is left.
+        """
+        self._client.direct_to_workers = True
+        self._look_around()
+        self._require_nodes()
+        return list(self._nodes.values())
+
     def _await_nodes(self) -> None:
         """Wait for the first node, and then until no more come: workers start one by one."""
         with suppress(TimeoutError):
@@ -230,7 +243,7 @@ def _require_scheduler(client: Client) -> None:
         raise OSError("the connection to its scheduler is lost")
 
 
-async def _result_of(task: Future) -> Any:
+async def _result_of(task: Awaitable[Any]) -> Any:
     return await task
 
 
@@ -288,6 +301,21 @@ class Attendance:
             for at, moment in heard.items()
         }
         self._heard, self._looked = heard, monotonic()
+
+
+class Actor(NamedTuple):
+    """An object that a node keeps.
+
+    Parameters
+    ----------
+    made : Future
+        Dask drops the object with it.
+    object : distributed.Actor
+        Which calls its methods.
+    """
+
+    made: Future
+    object: Any
 
 
 class AbsentError(NodeLostError):
@@ -372,6 +400,41 @@ class DaskNode(Node):
             return accept(made, assignment, path)
         except NodeLostError as error:
             raise self._losing(error) from None
+
+    def actor(self, kind: type) -> Actor:
+        """Have the node make an object of a class, and keep it as long as what is returned lives.
+
+        Raises
+        ------
+        NodeLostError
+        """
+        made = self._client.submit(
+            kind,
+            key=f"svmbench-{kind.__name__}-{secrets.token_hex(8)}",
+            workers=[self._address],
+            allow_other_workers=False,
+            pure=False,
+            retries=0,
+            actor=True,
+        )
+        return Actor(made, self._awaited(_result_of(made)))
+
+    def begin(self, actor: Actor, method: str, *given: Any) -> Any:
+        """Have an object on the node begin a method; what comes back is for `ended`."""
+        with self._client.as_current():
+            try:
+                return getattr(actor.object, method)(*given)
+            except RuntimeError as error:  # Dask knows already that it is lost
+                raise self._losing(error) from None
+
+    def ended(self, begun: Any) -> Any:
+        """Wait for what a method of an object returns, while there are signs of life of the node.
+
+        Raises
+        ------
+        NodeLostError
+        """
+        return self._awaited(_result_of(begun), patience=math.inf)
 
     def rest(self) -> None:
         """End the process that runs have left open on the node for the next."""

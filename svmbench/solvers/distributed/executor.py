@@ -1,18 +1,21 @@
 """Executors: the places where the parts of a distributed method work, and the cost of asking them.
 
 A part is an object that keeps one shard and whatever a method remembers of it. A method never
-touches a part: it asks the executor to call a method of every part, by name. An executor can
-therefore keep its parts in another process or on another machine.
+touches a part: it says how each is made, and asks the executor to call a method of every part, by
+name. An executor can therefore make and keep its parts in another process or on another machine.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+
+#: Makes a part, where the part will be: it can be pickled, which parts often cannot.
+Maker = Callable[[], Any]
 
 #: Bytes of a number that travels by itself.
 NUMBER = 8
@@ -23,7 +26,8 @@ class Executor(ABC):
 
     Parameters
     ----------
-    parts : sequence of object
+    makers : sequence of callable
+        Each makes a part, always the same.
 
     Attributes
     ----------
@@ -33,8 +37,8 @@ class Executor(ABC):
         Bytes of all arguments and of all results, for all parts together.
     """
 
-    def __init__(self, parts: Sequence[Any]) -> None:
-        self.parts = len(parts)
+    def __init__(self, makers: Sequence[Maker]) -> None:
+        self.parts = len(makers)
         self.rounds = self.sent = self.received = 0
 
     def call(self, method: str, *arguments: Any) -> list[Any]:
@@ -70,9 +74,9 @@ class Executor(ABC):
 class InProcess(Executor):
     """The parts work one after another in this process."""
 
-    def __init__(self, parts: Sequence[Any]) -> None:
-        super().__init__(parts)
-        self._parts = list(parts)
+    def __init__(self, makers: Sequence[Maker]) -> None:
+        super().__init__(makers)
+        self._parts = [make() for make in makers]
 
     def _map(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         pairs = zip(self._parts, arguments, strict=True)
@@ -82,9 +86,9 @@ class InProcess(Executor):
 class Threads(Executor):
     """Each part has a thread of this process. Kernels run side by side, as they release the GIL."""
 
-    def __init__(self, parts: Sequence[Any]) -> None:
-        super().__init__(parts)
-        self._parts = list(parts)
+    def __init__(self, makers: Sequence[Maker]) -> None:
+        super().__init__(makers)
+        self._parts = [make() for make in makers]
         self._pool = ThreadPoolExecutor(len(self._parts))
 
     def _map(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:

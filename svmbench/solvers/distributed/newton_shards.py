@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -105,11 +106,8 @@ class NewtonShards(ShardedSolver):
                 "triangles of d x d numbers; use cocoa"
             )
         shards: list[Shard] = ranges(problem.data, self.parameters.shards)
-        parts = [
-            MultipliersShard(problem_of(problem, shard), NormalEquations(shard.data.rows))
-            for shard in shards
-        ]
-        self._divide(problem, shards, parts)
+        makers = [partial(_part, problem_of(problem, shard)) for shard in shards]
+        self._divide(problem, shards, makers)
         self._phase = ShardedPhase(problem, self._executor, self.parameters.growth)
         self.counters = self._phase.counters
 
@@ -139,3 +137,7 @@ class NewtonShards(ShardedSolver):
     def exhausted(self) -> bool:
         """Whether rounding allows no further progress."""
         return bool(self._phase.exhausted)
+
+
+def _part(problem: Problem) -> MultipliersShard:
+    return MultipliersShard(problem, NormalEquations(problem.data.rows))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -11,9 +11,12 @@ import numpy as np
 from svmbench.data.dataset import FloatArray
 from svmbench.problem import Problem
 from svmbench.solvers.base import Parameters, Solver, parameter
-from svmbench.solvers.distributed.executor import Executor, InProcess
-from svmbench.solvers.distributed.sharded_problem import ShardedProblem, ShardSums
+from svmbench.solvers.distributed.executor import Executor, InProcess, Maker
+from svmbench.solvers.distributed.sharded_problem import ShardedProblem
 from svmbench.solvers.distributed.shards import Shard
+
+#: Makes an executor from the makers of the parts.
+MakeExecutor = Callable[[Sequence[Maker]], Executor]
 
 
 class ShardedParameters(Parameters):
@@ -35,32 +38,39 @@ class ShardedSolver(Solver):
 
     Attributes
     ----------
-    executor : type
-        The kind of executor, `InProcess` unless it is changed before `start`. A sweep measures one
-        thread and leaves it.
+    executor : callable
+        Makes the executor from the makers of the parts: `InProcess` unless it is changed before
+        `start`. A sweep measures one thread and leaves it.
     """
 
-    executor: type[Executor] = InProcess
+    executor: MakeExecutor = InProcess
 
-    def _divide(
-        self, problem: Problem, shards: Sequence[Shard], parts: Sequence[ShardSums]
-    ) -> None:
-        """Let an executor have the parts, one for each shard."""
+    def _divide(self, problem: Problem, shards: Sequence[Shard], makers: Sequence[Maker]) -> None:
+        """Let an executor make the parts, a `ShardSums` for each shard."""
         self._shards = shards
-        self._executor = self.executor(parts)
+        self._executor = self.executor(makers)
         self._problem = ShardedProblem(
             problem.data, problem.lam, problem.loss, executor=self._executor, shards=shards
         )
-        self._stopped = False
+        self._stopped, self._enough = False, self.parameters.tolerance
 
     def advance(self, steps: int) -> None:
         """Take ``steps`` iterations."""
         for _ in range(steps):
             self._iterate()
-            if not self._stopped and self._relative_gap() <= self.parameters.tolerance:
+            if not self._stopped and self._relative_gap() <= self._enough:
                 self._stopped = True
                 if self.halts:
                     return
+
+    def sharpen(self) -> None:
+        """Seek a tenth of the gap: sums made anew did not confirm that the tolerance was met."""
+        self._stopped, self._enough = False, 0.1 * self._enough
+
+    @property
+    def gap(self) -> float:
+        """(P - D)/D of the current w and alpha, by the shards' sums."""
+        return self._relative_gap()
 
     @abstractmethod
     def _iterate(self) -> None:

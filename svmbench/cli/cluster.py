@@ -1,0 +1,242 @@
+"""``svmbench cluster``: one problem over many nodes, and what it would take."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from svmbench.cli import options, training_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from svmbench.solvers.distributed.forecast import Costs, Forecast, Size
+
+
+class _Count(click.ParamType[int]):
+    """A whole number, which may be written as 4.2e9."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number."""
+        text = str(value)
+        if text.isdecimal():
+            return int(text)
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if not number.is_integer():
+            self.fail(f"{text!r} is not a whole number, such as 4200000000 or 4.2e9", param, ctx)
+        return int(number)
+
+
+def _count(name: str, what: str) -> Callable[[Any], Any]:
+    return click.option(name, type=_Count(), required=True, help=what)
+
+
+@click.group(name="cluster", no_args_is_help=False)
+def command() -> None:
+    """One problem whose rows are divided among many nodes."""
+
+
+@command.command()
+@_count("--rows", "Rows, m.")
+@_count("--features", "Features, d.")
+@_count("--nonzeros", "Stored entries of all rows.")
+@click.option("--nodes", type=_Count(), default=8, show_default=True, help="Each has one core.")
+@click.option("--lambda", "lam", type=float, default=1e-4, show_default=True, help="λ.")
+@click.option(
+    "--target", type=float, default=1e-3, show_default=True, help="Relative gap to certify."
+)
+@click.option("--latency", type=float, metavar="SECONDS", help="Of a round.  [default: measured]")
+@click.option(
+    "--bandwidth", type=float, metavar="BYTES/S", help="Of the planner.  [default: measured]"
+)
+@options.as_json
+def plan(
+    rows: int,
+    features: int,
+    nonzeros: int,
+    nodes: int,
+    lam: float,
+    target: float,
+    latency: float | None,
+    bandwidth: float | None,
+    as_json: bool,
+) -> None:
+    """Forecast the time of each method on shards.
+
+    It is rounds x (latency + bytes/bandwidth) + local work. Nothing is run: the rounds are those
+    of measured runs with the nearest λ, target and number of shards, and the costs were measured on
+    one machine. Rows that are harder than the measured ones take more. docs/cluster.md has both
+    tables, and holds the model against published runs.
+    """
+    from svmbench.solvers.distributed.forecast import Costs, Size, forecasts
+
+    size = Size(rows, features, nonzeros, nodes, lam, target)
+    given = {"latency": latency, "bandwidth": bandwidth}
+    costs = Costs(**{name: value for name, value in given.items() if value is not None})
+    found = forecasts(size, costs)
+    click.echo(_document(size, costs, found) if as_json else _table(size, found))
+
+
+def _document(size: Size, costs: Costs, found: list[Forecast]) -> str:
+    from dataclasses import asdict
+
+    facts = {
+        "schema_version": 1,
+        "problem": asdict(size),
+        "costs": asdict(costs),
+        "methods": [each.facts() for each in found],
+    }
+    return json.dumps(facts, indent=2)
+
+
+def _table(size: Size, found: list[Forecast]) -> str:
+    from svmbench.cli.columns import align
+    from svmbench.solvers.distributed.forecast import ENTRY
+    from svmbench.solvers.distributed.newton_shards import MOST_FEATURES
+
+    header = ("method", "nodes", "rounds", "bytes/round", "network", "work", "total", "most of it")
+    lines = []
+    for each in found:
+        more = "> " if each.at_least else ""
+        lines.append(
+            (
+                each.method,
+                str(each.nodes),
+                f"{more}{each.rounds}",
+                _bytes(each.bytes_per_round),
+                _seconds(each.network),
+                _seconds(each.local),
+                more + _seconds(each.total),
+                each.most,
+            )
+        )
+    runs = {each.run: None for each in found}
+    said = [
+        f"{run.method}: rounds of {run.data}, λ = {run.lam:g}, {run.shards} shards, to "
+        f"{run.target:g}" + ("" if run.reached else ", which it did not reach")
+        for run in runs
+    ]
+    if size.features > MOST_FEATURES:
+        said.append(f"newton-shards takes at most {MOST_FEATURES:,} features")
+    said.append(f"rows of a node: {_bytes(ENTRY * size.nonzeros / size.nodes)}")
+    return "\n".join([align(header, lines), "", *said])
+
+
+def _seconds(value: float) -> str:
+    if value >= 7200.0:
+        return f"{value / 3600.0:,.3g} h"
+    return f"{value:.3g} s" if value >= 1.0 or value == 0.0 else f"{1000.0 * value:.3g} ms"
+
+
+def _bytes(value: float) -> str:
+    for unit in ("B", "kB", "MB", "GB"):
+        if value < 1000.0:
+            return f"{value:.3g} {unit}"
+        value /= 1000.0
+    return f"{value:,.3g} TB"
+
+
+@command.command(name="train")
+@options.text_file("data")
+@click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    required=True,
+    help="A Dask cluster: the scheduler's address, or its file scheduler.json.",
+)
+@options.out_file("model", "The model's file.  [default: DATA's name with .model, in this folder]")
+@click.option("--lambda", "lam", type=float, default=1e-4, show_default=True, help="λ.")
+@click.option(
+    "--tol",
+    "tolerance",
+    type=click.FloatRange(0.0, math.inf, min_open=True, max_open=True),
+    callback=options.refuse_nan,
+    default=1e-3,
+    show_default=True,
+    help="Train until P is proven to exceed the least possible by at most this fraction.",
+)
+@click.option(
+    "--method",
+    type=click.Choice(["newton-shards", "cocoa"]),
+    help="[default: newton-shards up to 5,000 features, else cocoa]",
+)
+@click.option("--shards", type=click.IntRange(1, 1024), help="[default: one for each node]")
+@click.option("--time-limit", default="", metavar="TIME", help="Such as 90s or 10m.")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="For cocoa."
+)
+@options.quiet
+def train_command(
+    data: Path,
+    cluster: str,
+    model: Path | None,
+    lam: float,
+    tolerance: float,
+    method: str | None,
+    shards: int | None,
+    time_limit: str,
+    seed: int,
+    quiet: bool,
+) -> int:
+    """Train on rows that are divided among the nodes of a cluster.
+
+    DATA is a file of LIBSVM text with two classes. This process reads it and sends each node its
+    rows. The loss is the hinge, and there is no bias. The model and its certificate are those of
+    svmbench train. If a node is lost, its rows go to another one.
+
+    The exit code is 1 if the training ended before its tolerance. For other codes see svmbench
+    --help.
+    """
+    from svmbench.data.libsvm import plain_name
+    from svmbench.durable import require_replaceable, require_writable
+    from svmbench.train.examples import read_examples
+    from svmbench.train.files import certificate_path, save
+    from svmbench.train.objective import Objective
+    from svmbench.train.sharded import method_for, train_on_shards
+
+    seconds = options.seconds_of("--time-limit", time_limit) if time_limit else math.inf
+    target = options.target(model or Path(f"{plain_name(data)}.model"))
+    for each in (target, certificate_path(target)):
+        require_replaceable(each, data)
+        require_writable(each)
+    begun = time.monotonic()
+    examples = read_examples(data)
+    read = time.monotonic() - begun
+    objective = Objective.of_lambda("hinge", lam, examples.rows.n_samples, "none")
+    with options.nodes_of(cluster) as place:
+        from svmbench.harness.cluster.shards import OnNodes
+
+        trained = train_on_shards(
+            examples,
+            lam,
+            tolerance,
+            method=method or method_for(examples.rows),
+            shards=shards or len(place.nodes),
+            executor=partial(OnNodes, place=place),
+            seed=seed,
+            time_limit=seconds,
+        )
+    save(target, trained, examples, objective)
+    if not quiet:
+        taken = trained.fits[0].seconds
+        lines = training_text.summary(examples, objective, trained, target, read, taken)
+        click.echo("\n".join(lines))
+    if trained.gap > tolerance:
+        click.echo(
+            f"not certified to {tolerance:g}: --time-limit or rounding ended the training; allow "
+            "more time, or a larger --tol",
+            err=True,
+        )
+        return 1
+    return 0

@@ -1,0 +1,213 @@
+"""One problem over the nodes of a Dask cluster: an executor for the methods on shards.
+
+Each node keeps its parts in an actor of Dask, which this process asks directly, without the
+scheduler. Dask loses an actor with its node. Methods on shards are deterministic, so that a lost
+part is made again on another node and repeats all calls so far; nobody else has to wait for more.
+"""
+
+from __future__ import annotations
+
+import logging
+import pickle
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from svmbench.errors import SvmbenchError
+from svmbench.harness.cluster.place import DaskNode, DaskPlace
+from svmbench.harness.place import NodeLostError
+from svmbench.solvers.distributed.executor import Executor, Maker
+
+_log = logging.getLogger(__name__)
+
+
+class ShardError(SvmbenchError):
+    """A part could not do on its node what it was asked for."""
+
+
+class PartCall(NamedTuple):
+    """A call of a part.
+
+    Parameters
+    ----------
+    number : int
+        The part's.
+    method : str
+    arguments : tuple
+    """
+
+    number: int
+    method: str
+    arguments: tuple[Any, ...]
+
+
+class ShardKeeper:
+    """The parts that a node keeps, as an actor there."""
+
+    def __init__(self) -> None:
+        self._parts: dict[int, Any] = {}
+
+    def make(self, pickled: bytes) -> str:
+        """Make a part and repeat calls of it.
+
+        Parameters
+        ----------
+        pickled : bytes
+            The part's number, its maker and a list of `PartCall`.
+
+        Returns
+        -------
+        str
+            What has failed; empty if nothing has.
+        """
+        number, make, journal = pickle.loads(pickled)
+        try:
+            self._parts[number] = make()
+            for asked in journal:
+                self._answer(asked)
+        except Exception as error:  # Dask would take it for its own
+            return _said(number, error)
+        return ""
+
+    def call(self, pickled: bytes) -> list[Any] | str:
+        """The answers to a pickled list of `PartCall`, or what has failed."""
+        found = []
+        for asked in pickle.loads(pickled):
+            try:
+                found.append(self._answer(asked))
+            except Exception as error:
+                return _said(asked.number, error)
+        return found
+
+    def _answer(self, asked: PartCall) -> Any:
+        return getattr(self._parts[asked.number], asked.method)(*asked.arguments)
+
+
+def _said(number: int, error: Exception) -> str:
+    return f"shard {number}: {type(error).__name__}: {error}"
+
+
+class _Host:
+    """A node with its actor, seen from here."""
+
+    def __init__(self, node: DaskNode) -> None:
+        self.node = node
+        self._actor = node.actor(ShardKeeper)
+
+    def begin(self, method: str, value: object) -> Any:
+        """Ask the actor; what comes back is for `ended`, also where the node is lost."""
+        pickled = pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
+        try:
+            return self.node.begin(self._actor, method, pickled)
+        except NodeLostError as error:
+            return error
+
+    def ended(self, begun: Any) -> Any:
+        """The actor's answer.
+
+        Raises
+        ------
+        NodeLostError
+        ShardError
+        """
+        if isinstance(begun, NodeLostError):
+            raise begun
+        answer = self.node.ended(begun)
+        if isinstance(answer, str) and answer:
+            raise ShardError(f"node {self.node.name}: {answer}")
+        return answer
+
+
+class OnNodes(Executor):
+    """The parts are dealt out to the nodes of a cluster, each of which does its own in turn.
+
+    Parameters
+    ----------
+    makers : sequence of callable
+    place : DaskPlace
+
+    Raises
+    ------
+    NodeLostError
+        If no node is left.
+    ShardError
+        If a part cannot be made, as for lack of memory.
+    """
+
+    def __init__(self, makers: Sequence[Maker], place: DaskPlace) -> None:
+        super().__init__(makers)
+        self._makers, self._place = list(makers), place
+        self._journal: list[tuple[str, tuple[Any, ...]]] = []
+        self._hosts: list[_Host] = []
+        self._host: dict[int, _Host] = {}
+        self._have_parts(range(self.parts))
+
+    def call(self, method: str, *arguments: Any) -> list[Any]:
+        """Call a method of every part with the same arguments; the results in the parts' order."""
+        found = super().call(method, *arguments)
+        self._journal.append((method, arguments))
+        return found
+
+    def _map(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        found: dict[int, Any] = {}
+        while len(found) < self.parts:
+            begun = []
+            for host in self._hosts:
+                its = [n for n in self._parts_of(host) if n not in found]
+                asked = [PartCall(n, method, arguments[n]) for n in its]
+                if asked:
+                    begun.append((host, its, host.begin("call", asked)))
+            lost: list[int] = []
+            for host, its, each in begun:
+                try:
+                    found.update(zip(its, host.ended(each), strict=True))
+                except NodeLostError as error:
+                    lost += self._lose(host, error)
+            self._have_parts(lost)
+        return [found[number] for number in range(self.parts)]
+
+    def _parts_of(self, host: _Host) -> list[int]:
+        return [number for number, at in self._host.items() if at is host]
+
+    def _lose(self, host: _Host, error: NodeLostError) -> list[int]:
+        """Forget a node; the numbers of the parts that are lost with it."""
+        lost = self._parts_of(host)
+        self._hosts.remove(host)
+        for number in lost:
+            del self._host[number]
+        repeated = f" and repeat {len(self._journal)} rounds" if self._journal else ""
+        _log.warning("%s; its %s are made again%s", error, _named(lost), repeated)
+        return lost
+
+    def _have_parts(self, numbers: Iterable[int]) -> None:
+        """Have these parts made, each on the node with the fewest, one at a time on each node."""
+        left = list(numbers)
+        while left:
+            self._look_around()
+            begun = []
+            for host in sorted(self._hosts, key=lambda each: len(self._parts_of(each))):
+                if left:
+                    number = left.pop(0)
+                    self._host[number] = host
+                    journal = [PartCall(number, *each) for each in self._journal]
+                    value = (number, self._makers[number], journal)
+                    begun.append((host, host.begin("make", value)))
+            for host, each in begun:
+                try:
+                    host.ended(each)
+                except NodeLostError as error:
+                    left += self._lose(host, error)
+
+    def _look_around(self) -> None:
+        """Take note of the nodes that are there now."""
+        there = self._place.hosts()
+        known = {id(each.node) for each in self._hosts}
+        for node in there:
+            if id(node) not in known:
+                try:
+                    self._hosts.append(_Host(node))
+                except NodeLostError as error:
+                    _log.warning("%s", error)
+
+
+def _named(numbers: Collection[int]) -> str:
+    return f"shard{'s' * (len(numbers) > 1)} {', '.join(map(str, sorted(numbers)))}"

@@ -1,0 +1,121 @@
+"""One problem with two classes, trained by a method on shards until a certificate proves it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from svmbench.data.dataset import Dataset
+from svmbench.data.liblinear_model import LiblinearModel
+from svmbench.errors import DataError
+from svmbench.problem import Problem
+from svmbench.solvers.distributed.cocoa import Cocoa
+from svmbench.solvers.distributed.newton_shards import MOST_FEATURES, NewtonShards
+from svmbench.solvers.distributed.sharded_solver import MakeExecutor, ShardedSolver
+from svmbench.train.classes import Trained
+from svmbench.train.examples import Examples
+from svmbench.train.fit import Fit
+from svmbench.train.objective import SOLVER_TYPES
+from svmbench.train.proof import proven_dual
+
+METHODS: dict[str, type[ShardedSolver]] = {each.name: each for each in (NewtonShards, Cocoa)}
+
+
+def method_for(rows: Dataset) -> str:
+    """newton-shards where matrices of d x d numbers can travel, else cocoa."""
+    return NewtonShards.name if rows.n_features <= MOST_FEATURES else Cocoa.name
+
+
+def train_on_shards(
+    examples: Examples,
+    lam: float,
+    tolerance: float,
+    *,
+    method: str,
+    shards: int,
+    executor: MakeExecutor,
+    seed: int,
+    time_limit: float,
+    progress: Callable[[float], None] = lambda gap: None,
+) -> Trained:
+    """Train a model of two classes with the hinge, without a bias.
+
+    The certificate is computed here from the rows, and uses nothing that the shards report.
+
+    Parameters
+    ----------
+    examples : Examples
+    lam : float
+    tolerance : float
+        Relative gap (P - D)/D.
+    method : {'newton-shards', 'cocoa'}
+    shards : int
+    executor : callable
+        Makes the executor from the makers of the parts.
+    seed : int
+    time_limit : float
+        Seconds.
+    progress : callable
+        Called with the method's own gap after each iteration.
+
+    Raises
+    ------
+    DataError
+        When there are not two classes.
+    """
+    classes = examples.classes
+    if len(classes) != 2:
+        raise DataError(
+            f"{examples.rows.name}: {len(classes)} classes; shards are for two. Train others with "
+            "svmbench train"
+        )
+    rows, _ = examples.against_rest(classes[0])
+    found = _fit(
+        Problem(rows, lam), tolerance, METHODS[method], shards, executor, seed, time_limit, progress
+    )
+    weights = found.w[None, :]
+    model = LiblinearModel(SOLVER_TYPES["hinge"], classes, weights, weights[:, 0] * 0.0)
+    return Trained(model, (found,))
+
+
+def _fit(
+    problem: Problem,
+    tolerance: float,
+    method: type[ShardedSolver],
+    shards: int,
+    executor: MakeExecutor,
+    seed: int,
+    time_limit: float,
+    progress: Callable[[float], None],
+) -> Fit:
+    begun = time.monotonic()
+    given: Any = {"shards": shards, "tolerance": tolerance}
+    run = method(method.schema(**given))
+    run.executor, run.halts = executor, True
+    run.load()
+    run.start(problem, seed)
+    looks = 0
+    while True:
+        run.advance(1)
+        progress(run.gap)
+        over = run.exhausted or time.monotonic() - begun > time_limit
+        if not (run.stopped or over):
+            continue
+        looks += 1
+        found = _certified(problem, run, looks, time.monotonic() - begun)
+        if over or found.gap <= tolerance:
+            return found
+        # Its own sums have rounding errors of their own, and deceived it.
+        run.sharpen()
+
+
+def _certified(problem: Problem, run: ShardedSolver, looks: int, seconds: float) -> Fit:
+    w, alpha = run.w, run.alpha
+    evaluation = problem.evaluate(w)
+    dual = min(max(0.0, proven_dual(problem, alpha)), evaluation.primal)
+    method = f"{run.name}, {run.remark}"
+    return Fit(
+        w, 0.0, evaluation.primal, dual, evaluation.errors, looks, seconds, method, problem.lam,
+        alpha,
+    )  # fmt: skip

@@ -1,0 +1,138 @@
+"""Shards on the nodes of a cluster: the same results, and lost nodes."""
+
+import logging
+import re
+import time
+from functools import partial
+
+import numpy as np
+import pytest
+from small_cluster import started, two_nodes, while_waiting
+from small_sweep import linux
+
+from problems import dataset
+from svmbench.problem import Problem
+from svmbench.solvers.distributed.cocoa import Cocoa
+from svmbench.solvers.distributed.newton_shards import NewtonShards
+
+pytest.importorskip("distributed", reason="the extra cluster is not installed")
+pytestmark = linux
+
+from svmbench.harness.cluster import place as planner  # noqa: E402, only with distributed
+from svmbench.harness.cluster.shards import OnNodes, ShardError  # noqa: E402
+from svmbench.harness.place import NodeLostError  # noqa: E402
+
+every_method = pytest.mark.parametrize("method", [NewtonShards, Cocoa])
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch):
+    monkeypatch.setattr(planner, "SETTLING", 0.1)
+    monkeypatch.setattr(planner, "SILENCE", 3.0)
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory):
+    with two_nodes(tmp_path_factory.mktemp("cluster")) as both:
+        yield both
+
+
+def problem(m=300, d=12):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(m, d))
+    y = np.where(X @ rng.normal(size=d) + rng.normal(size=m) > 0, 1, -1)
+    return Problem(dataset(X, y, "uint16+float64"), 1e-3)
+
+
+def begun(method, place=None, **given):
+    run = method(method.schema(**{"shards": 3} | given))
+    if place is not None:
+        run.executor = partial(OnNodes, place=place)
+    run.start(problem(), 4)
+    return run
+
+
+@every_method
+def test_steps_are_those_of_one_process(two, method):
+    alone = begun(method)
+    alone.advance(6)
+    with two.open() as place:
+        run = begun(method, place)
+        run.advance(6)
+        assert run.w.tobytes() == alone.w.tobytes()
+        assert run.alpha.tobytes() == alone.alpha.tobytes()
+        assert run.dual() == alone.dual()
+        assert run.remark == alone.remark
+
+
+def test_both_nodes_have_parts(two):
+    with two.open() as place:
+        executor = begun(Cocoa, place)._executor
+        assert sorted(len(executor._parts_of(host)) for host in executor._hosts) == [1, 2]
+
+
+@every_method
+def test_a_lost_node_s_shards_are_made_again_elsewhere(tmp_path, caplog, method):
+    alone = begun(method)
+    alone.advance(8)
+    with two_nodes(tmp_path) as cluster, cluster.open() as place, caplog.at_level(logging.WARNING):
+        run = begun(method, place)
+        run.advance(4)
+        cluster.kill("a")
+        run.advance(4)
+        assert run.w.tobytes() == alone.w.tobytes()
+        assert run.alpha.tobytes() == alone.alpha.tobytes()
+    said = [each for each in caplog.messages if "made again" in each]
+    assert len(said) == 1
+    assert re.match(
+        r"node a: .*; its shards? [\d, ]+ are made again and repeat \d+ rounds", said[0]
+    )
+
+
+def test_a_node_that_is_lost_while_it_works_is_noticed(tmp_path):
+    with two_nodes(tmp_path) as cluster, cluster.open() as place:
+        run = begun(NewtonShards, place)
+        run.advance(2)
+        with cluster.frozen("a"):
+            begin = time.monotonic()
+            run.advance(2)
+            assert 2.0 < time.monotonic() - begin < 60.0
+        alone = begun(NewtonShards)
+        alone.advance(4)
+        assert run.w.tobytes() == alone.w.tobytes()
+
+
+def test_a_new_node_takes_over_from_the_last_one(tmp_path):
+    with started(tmp_path) as cluster:
+        cluster.add("a", "--no-nanny")
+        with cluster.open() as place:
+            run = begun(Cocoa, place)
+            run.advance(2)
+            cluster.add("b", "--no-nanny")
+            place._client.wait_for_workers(2, 60)
+            cluster.kill("a")
+            run.advance(2)
+    alone = begun(Cocoa)
+    alone.advance(4)
+    assert run.w.tobytes() == alone.w.tobytes()
+
+
+def test_without_a_node_it_ends_with_one_line(tmp_path, monkeypatch):
+    with started(tmp_path) as cluster:
+        cluster.add("a", "--no-nanny")
+        with cluster.open() as place:
+            run = begun(Cocoa, place)
+            run.advance(1)
+            monkeypatch.setattr(planner, "PATIENCE", 1.0)
+            cluster.kill("a")
+            while_waiting(lambda: cluster.processes["a"].poll() is not None)
+            with pytest.raises(NodeLostError, match=r"^cluster .*: no node is left.*[^\n]$"):
+                run.advance(1)
+
+
+def test_what_a_part_raises_is_said_with_its_node(two):
+    with two.open() as place:
+        with pytest.raises(ShardError, match=r"^node [ab]: shard 0: AttributeError: .*work"):
+            OnNodes([dict], place).call("work")
+        with pytest.raises(ShardError, match=r"^node [ab]: shard 0: ZeroDivisionError"):
+            OnNodes([partial(divmod, 1, 0)], place)
