@@ -123,7 +123,7 @@ def _table(size: Size, found: list[Forecast]) -> str:
         )
     runs = {each.run: None for each in found}
     said = [
-        f"{run.method}: rounds of {run.data}, λ = {run.lam:g}, {run.shards} shards, to "
+        f"{run.method}: rounds of {run.data}, λ = {run.lam:g}, K = {run.shards}, to "
         f"{run.target:g}" + ("" if run.reached else ", which it did not reach")
         for run in runs
     ]

@@ -104,6 +104,8 @@ def test_newton_shards_sends_as_much_at_least_and_not_twice_as_much():
         ((8, 1e-5, 1e-3), "small λ"),
         ((8, 3e-4, 1e-3), "here"),  # nearer to 1e-3 than to 1e-5 by its logarithm
         ((100, 1e-3, 1e-3), "many"),
+        ((2, 1e-3, 1e-3), "here"),  # a single shard says nothing about two
+        ((1, 1e-3, 1e-3), "alone"),
         ((8, 1e-3, 1e-9), "strict"),  # nothing stricter was measured
     ],
 )
@@ -114,6 +116,7 @@ def test_the_nearest_measured_run_stands_for_it(table, asked, data):
         run(data="rough", target=1e-1, rounds=3),
         run(data="small λ", lam=1e-5),
         run(data="many", shards=64),
+        run(data="alone", shards=1, rounds=2),
         run(data="strict", target=1e-6),
         run("newton-shards", data="another method"),
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import pickle
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from svmbench.errors import SvmbenchError
@@ -174,8 +174,9 @@ class OnNodes(Executor):
         self._hosts.remove(host)
         for number in lost:
             del self._host[number]
-        repeated = f" and repeat {len(self._journal)} rounds" if self._journal else ""
-        _log.warning("%s; its %s are made again%s", error, _named(lost), repeated)
+        numbers = ", ".join(map(str, sorted(lost))) or "none"
+        repeated = f", and {len(self._journal)} rounds repeated there" if self._journal else ""
+        _log.warning("%s; its shards (%s) will be made again%s", error, numbers, repeated)
         return lost
 
     def _have_parts(self, numbers: Iterable[int]) -> None:
@@ -207,7 +208,3 @@ class OnNodes(Executor):
                     self._hosts.append(_Host(node))
                 except NodeLostError as error:
                     _log.warning("%s", error)
-
-
-def _named(numbers: Collection[int]) -> str:
-    return f"shard{'s' * (len(numbers) > 1)} {', '.join(map(str, sorted(numbers)))}"

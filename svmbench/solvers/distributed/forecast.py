@@ -40,13 +40,13 @@ class Costs:
         Seconds for one of the d^3/3 operations of a factor.
     """
 
-    latency: float = 1.5e-3
-    node: float = 0.5e-3
-    bandwidth: float = 1.0e9
-    descent: float = 2.0e-9
-    newton: float = 2.0e-9
-    multiply: float = 1.0e-9
-    flop: float = 1.0e-10
+    latency: float = 1.0e-3
+    node: float = 0.9e-3
+    bandwidth: float = 0.65e9
+    descent: float = 2.2e-9
+    newton: float = 9.0e-9
+    multiply: float = 0.9e-9
+    flop: float = 4.0e-11
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
@@ -224,7 +224,10 @@ def like(method: str, nodes: int, lam: float, target: float) -> MeasuredRounds:
     strict = [run.target for run in own if run.target <= target * (1.0 + 1e-9)]
     wanted = max(strict, default=min(run.target for run in own))
     own = [run for run in own if run.target == wanted]
-    shards = min({run.shards for run in own}, key=lambda k: (abs(math.log(k / nodes)), k))
+    known = {run.shards for run in own}
+    # A single shard has no others to contradict it: it says nothing about several.
+    known = (known - {1} if nodes > 1 else known) or known
+    shards = min(known, key=lambda k: (abs(math.log(k / nodes)), k))
     own = [run for run in own if run.shards == shards]
     near = min({run.lam for run in own}, key=lambda value: (abs(math.log(value / lam)), value))
     own = [run for run in own if run.lam == near]
