@@ -84,9 +84,10 @@ def test_a_lost_node_s_shards_are_made_again_elsewhere(tmp_path, caplog, method)
         assert run.alpha.tobytes() == alone.alpha.tobytes()
     said = [each for each in caplog.messages if "made again" in each]
     assert len(said) == 1
-    assert re.match(
-        r"node a: .*; its shards? [\d, ]+ are made again and repeat \d+ rounds", said[0]
+    pattern = (
+        r"node a: .*; its shards \([\d, ]+\) will be made again, and \d+ rounds repeated there"
     )
+    assert re.fullmatch(pattern, said[0])
 
 
 def test_a_node_that_is_lost_while_it_works_is_noticed(tmp_path):

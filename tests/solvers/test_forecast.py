@@ -9,11 +9,11 @@ from click.testing import CliRunner
 from svmbench.cli import main
 from svmbench.errors import ConfigError
 from svmbench.solvers.distributed import forecast as module
-from svmbench.solvers.distributed.forecast import Costs, Size, forecast, forecasts, like
+from svmbench.solvers.distributed.forecast import ClusterCosts, Size, forecast, forecasts, like
 from svmbench.solvers.distributed.measured import RUNS, MeasuredRounds
 
 GIVEN = ["--rows", "1e6", "--features", "100", "--nonzeros", "1e7"]
-COSTS = Costs(
+COSTS = ClusterCosts(
     latency=2.0, node=0.5, bandwidth=100.0, descent=3.0, newton=5.0, multiply=7.0, flop=11.0
 )
 
@@ -169,7 +169,7 @@ def test_impossible_problems_are_refused(change, said):
 @pytest.mark.parametrize("bad", [{"latency": -1.0}, {"bandwidth": 0.0}, {"flop": math.inf}])
 def test_impossible_costs_are_refused(bad):
     with pytest.raises(ConfigError, match=f"{next(iter(bad))} must be"):
-        Costs(**bad)
+        ClusterCosts(**bad)
 
 
 def call(*arguments):
@@ -192,7 +192,9 @@ def test_the_command_s_json_has_the_same_numbers():
     facts = json.loads(answer.output)
     assert facts["problem"]["rows"] == 10**6
     assert (facts["costs"]["latency"], facts["costs"]["bandwidth"]) == (0.25, 1e6)
-    expected = forecasts(Size(10**6, 100, 10**7, 8, 1e-4, 1e-3), Costs(latency=0.25, bandwidth=1e6))
+    expected = forecasts(
+        Size(10**6, 100, 10**7, 8, 1e-4, 1e-3), ClusterCosts(latency=0.25, bandwidth=1e6)
+    )
     assert [each["total"] for each in facts["methods"]] == [each.total for each in expected]
 
 

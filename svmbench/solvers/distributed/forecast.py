@@ -21,7 +21,7 @@ NUMBER, ENTRY = 8, 6
 
 
 @dataclass(frozen=True)
-class Costs:
+class ClusterCosts:
     """What a machine and its network cost. The defaults are measured: see docs/cluster.md.
 
     Parameters
@@ -99,7 +99,7 @@ class Size:
             raise ConfigError(f"the target must be between 0 and 1, not {self.target!r}")
 
 
-class Forecast(NamedTuple):
+class ClusterForecast(NamedTuple):
     """What one method would take.
 
     Parameters
@@ -157,20 +157,20 @@ class Forecast(NamedTuple):
                 "most": self.most}  # fmt: skip
 
 
-def forecasts(size: Size, costs: Costs) -> list[Forecast]:
+def forecasts(size: Size, costs: ClusterCosts) -> list[ClusterForecast]:
     """What each method that can train such a problem would take, and what one node would.
 
     Parameters
     ----------
     size : Size
-    costs : Costs
+    costs : ClusterCosts
     """
     methods = ["cocoa"] if size.features > MOST_FEATURES else ["newton-shards", "cocoa"]
     counts = [size.nodes] if size.nodes == 1 else [size.nodes, 1]
     return [forecast(method, nodes, size, costs) for nodes in counts for method in methods]
 
 
-def forecast(method: str, nodes: int, size: Size, costs: Costs) -> Forecast:
+def forecast(method: str, nodes: int, size: Size, costs: ClusterCosts) -> ClusterForecast:
     """What one method would take on so many nodes; on a single one nothing travels."""
     run = like(method, nodes, size.lam, size.target)
     d, entries = size.features, size.nonzeros / nodes
@@ -186,7 +186,7 @@ def forecast(method: str, nodes: int, size: Size, costs: Costs) -> Forecast:
         planner = steps * nodes * d * costs.multiply
     travels = nodes > 1
     total = NUMBER * numbers * steps * nodes * travels
-    return Forecast(
+    return ClusterForecast(
         method,
         nodes,
         run.rounds,
