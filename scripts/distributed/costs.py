@@ -1,4 +1,4 @@
-"""Measure what `svmbench.solvers.distributed.forecast.ClusterCosts` states of a machine and of Dask.
+"""Measure what `svmbench.solvers.distributed.forecast` states of a machine and of Dask.
 
     python scripts/distributed/costs.py --nodes 4
 

@@ -16,7 +16,7 @@ from svmbench.cli import options, training_text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from svmbench.solvers.distributed.forecast import ClusterCosts, ClusterForecast, Size
+    from svmbench.solvers.distributed.forecast import ClusterCosts, ClusterForecast, ProblemSize
 
 
 class _Count(click.ParamType[int]):
@@ -79,16 +79,16 @@ def plan(
     one machine. Rows that are harder than the measured ones take more. docs/cluster.md has both
     tables, and holds the model against published runs.
     """
-    from svmbench.solvers.distributed.forecast import ClusterCosts, Size, forecasts
+    from svmbench.solvers.distributed.forecast import ClusterCosts, ProblemSize, forecasts
 
-    size = Size(rows, features, nonzeros, nodes, lam, target)
+    size = ProblemSize(rows, features, nonzeros, nodes, lam, target)
     given = {"latency": latency, "bandwidth": bandwidth}
     costs = ClusterCosts(**{name: value for name, value in given.items() if value is not None})
     found = forecasts(size, costs)
     click.echo(_document(size, costs, found) if as_json else _table(size, found))
 
 
-def _document(size: Size, costs: ClusterCosts, found: list[ClusterForecast]) -> str:
+def _document(size: ProblemSize, costs: ClusterCosts, found: list[ClusterForecast]) -> str:
     from dataclasses import asdict
 
     facts = {
@@ -100,7 +100,7 @@ def _document(size: Size, costs: ClusterCosts, found: list[ClusterForecast]) -> 
     return json.dumps(facts, indent=2)
 
 
-def _table(size: Size, found: list[ClusterForecast]) -> str:
+def _table(size: ProblemSize, found: list[ClusterForecast]) -> str:
     from svmbench.cli.columns import align
     from svmbench.solvers.distributed.forecast import ENTRY
     from svmbench.solvers.distributed.newton_shards import MOST_FEATURES

@@ -9,7 +9,13 @@ from click.testing import CliRunner
 from svmbench.cli import main
 from svmbench.errors import ConfigError
 from svmbench.solvers.distributed import forecast as module
-from svmbench.solvers.distributed.forecast import ClusterCosts, Size, forecast, forecasts, like
+from svmbench.solvers.distributed.forecast import (
+    ClusterCosts,
+    ProblemSize,
+    forecast,
+    forecasts,
+    like,
+)
 from svmbench.solvers.distributed.measured import RUNS, MeasuredRounds
 
 GIVEN = ["--rows", "1e6", "--features", "100", "--nonzeros", "1e7"]
@@ -28,7 +34,7 @@ def run(method="cocoa", lam=1e-3, shards=8, target=1e-3, reached=True, rounds=20
 
 def size(**changes):
     given = {"rows": 12, "features": 6, "nonzeros": 48, "nodes": 4, "lam": 1e-3, "target": 1e-3}
-    return Size(**given | changes)
+    return ProblemSize(**given | changes)
 
 
 @pytest.fixture
@@ -193,7 +199,7 @@ def test_the_command_s_json_has_the_same_numbers():
     assert facts["problem"]["rows"] == 10**6
     assert (facts["costs"]["latency"], facts["costs"]["bandwidth"]) == (0.25, 1e6)
     expected = forecasts(
-        Size(10**6, 100, 10**7, 8, 1e-4, 1e-3), ClusterCosts(latency=0.25, bandwidth=1e6)
+        ProblemSize(10**6, 100, 10**7, 8, 1e-4, 1e-3), ClusterCosts(latency=0.25, bandwidth=1e6)
     )
     assert [each["total"] for each in facts["methods"]] == [each.total for each in expected]
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from svmbench.errors import SvmbenchError
 from svmbench.harness.cluster.place import DaskNode, DaskPlace
 from svmbench.harness.place import NodeLostError
-from svmbench.solvers.distributed.executor import Executor, Maker
+from svmbench.solvers.distributed.executor import Executor, PartMaker
 
 _log = logging.getLogger(__name__)
 
@@ -133,7 +133,7 @@ class OnNodes(Executor):
         If a part cannot be made, as for lack of memory.
     """
 
-    def __init__(self, makers: Sequence[Maker], place: DaskPlace) -> None:
+    def __init__(self, makers: Sequence[PartMaker], place: DaskPlace) -> None:
         super().__init__(makers)
         self._makers, self._place = list(makers), place
         self._journal: list[tuple[str, tuple[Any, ...]]] = []

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 #: Makes a part, where the part will be: it can be pickled, which parts often cannot.
-Maker = Callable[[], Any]
+PartMaker = Callable[[], Any]
 
 #: Bytes of a number that travels by itself.
 NUMBER = 8
@@ -37,7 +37,7 @@ class Executor(ABC):
         Bytes of all arguments and of all results, for all parts together.
     """
 
-    def __init__(self, makers: Sequence[Maker]) -> None:
+    def __init__(self, makers: Sequence[PartMaker]) -> None:
         self.parts = len(makers)
         self.rounds = self.sent = self.received = 0
 
@@ -74,7 +74,7 @@ class Executor(ABC):
 class InProcess(Executor):
     """The parts work one after another in this process."""
 
-    def __init__(self, makers: Sequence[Maker]) -> None:
+    def __init__(self, makers: Sequence[PartMaker]) -> None:
         super().__init__(makers)
         self._parts = [make() for make in makers]
 
@@ -86,7 +86,7 @@ class InProcess(Executor):
 class Threads(Executor):
     """Each part has a thread of this process. Kernels run side by side, as they release the GIL."""
 
-    def __init__(self, makers: Sequence[Maker]) -> None:
+    def __init__(self, makers: Sequence[PartMaker]) -> None:
         super().__init__(makers)
         self._parts = [make() for make in makers]
         self._pool = ThreadPoolExecutor(len(self._parts))

@@ -55,7 +55,7 @@ class ClusterCosts:
 
 
 @dataclass(frozen=True)
-class Size:
+class ProblemSize:
     """A problem and the nodes for it.
 
     Parameters
@@ -157,12 +157,12 @@ class ClusterForecast(NamedTuple):
                 "most": self.most}  # fmt: skip
 
 
-def forecasts(size: Size, costs: ClusterCosts) -> list[ClusterForecast]:
+def forecasts(size: ProblemSize, costs: ClusterCosts) -> list[ClusterForecast]:
     """What each method that can train such a problem would take, and what one node would.
 
     Parameters
     ----------
-    size : Size
+    size : ProblemSize
     costs : ClusterCosts
     """
     methods = ["cocoa"] if size.features > MOST_FEATURES else ["newton-shards", "cocoa"]
@@ -170,7 +170,7 @@ def forecasts(size: Size, costs: ClusterCosts) -> list[ClusterForecast]:
     return [forecast(method, nodes, size, costs) for nodes in counts for method in methods]
 
 
-def forecast(method: str, nodes: int, size: Size, costs: ClusterCosts) -> ClusterForecast:
+def forecast(method: str, nodes: int, size: ProblemSize, costs: ClusterCosts) -> ClusterForecast:
     """What one method would take on so many nodes; on a single one nothing travels."""
     run = like(method, nodes, size.lam, size.target)
     d, entries = size.features, size.nonzeros / nodes

@@ -11,12 +11,12 @@ import numpy as np
 from svmbench.data.dataset import FloatArray
 from svmbench.problem import Problem
 from svmbench.solvers.base import Parameters, Solver, parameter
-from svmbench.solvers.distributed.executor import Executor, InProcess, Maker
+from svmbench.solvers.distributed.executor import Executor, InProcess, PartMaker
 from svmbench.solvers.distributed.sharded_problem import ShardedProblem
 from svmbench.solvers.distributed.shards import Shard
 
 #: Makes an executor from the makers of the parts.
-MakeExecutor = Callable[[Sequence[Maker]], Executor]
+MakeExecutor = Callable[[Sequence[PartMaker]], Executor]
 
 
 class ShardedParameters(Parameters):
@@ -45,7 +45,9 @@ class ShardedSolver(Solver):
 
     executor: MakeExecutor = InProcess
 
-    def _divide(self, problem: Problem, shards: Sequence[Shard], makers: Sequence[Maker]) -> None:
+    def _divide(
+        self, problem: Problem, shards: Sequence[Shard], makers: Sequence[PartMaker]
+    ) -> None:
         """Let an executor make the parts, a `ShardSums` for each shard."""
         self._shards = shards
         self._executor = self.executor(makers)
