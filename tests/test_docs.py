@@ -132,6 +132,8 @@ def test_svmbench_knows_its_commands(command, monkeypatch, tmp_path, no_files):
         in ("report", "plot", "compare", "data", "verify", "train", "predict", "publish", "merge")
     ):
         arguments = [arguments[0], "--help"]
+    elif arguments[0] == "cluster" and (arguments[1] == "train" or len(arguments) == 2):
+        arguments = [*arguments[:2], "--help"]
     elif "--check" in arguments:
         arguments.remove("--check")  # tests/verify/test_contract.py does it with this file
     elif arguments[0] in ("run", "papers", "bench"):
