@@ -111,7 +111,7 @@ def tried(
     part = take_rows(rows, np.unique(drawn))
     # N rests on plain passes, and on few rows acceleration takes longer than the passes themselves.
     plain = {"acceleration": False, "subspace": False, "scaling": False}
-    phase = DualPhase(part, lam * rows.m / part.m, rng, 1, True, gap, early=True, **plain)
+    phase = DualPhase(part, lam * rows.m / part.m, rng, 1, True, gap, **plain)
     while phase.gap == math.inf and phase.passes <= most:
         phase.iterate()
     counters.presentations += phase.counters.presentations
