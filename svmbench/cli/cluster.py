@@ -72,7 +72,7 @@ def plan(
     bandwidth: float | None,
     as_json: bool,
 ) -> None:
-    """ClusterForecast the time of each method on shards.
+    """Forecast the time of each method on shards.
 
     It is rounds x (latency + bytes/bandwidth) + local work. Nothing is run: the rounds are those
     of measured runs with the nearest λ, target and number of shards, and the costs were measured on
