@@ -1,16 +1,20 @@
 """Shards on the nodes of a cluster: the same results, and lost nodes."""
 
+import json
 import logging
 import re
 import time
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from small_cluster import started, two_nodes, while_waiting
 from small_sweep import linux
 
 from problems import dataset
+from svmbench.cli import main
 from svmbench.problem import Problem
 from svmbench.solvers.distributed.cocoa import Cocoa
 from svmbench.solvers.distributed.newton_shards import NewtonShards
@@ -137,3 +141,24 @@ def test_what_a_part_raises_is_said_with_its_node(two):
             OnNodes([dict], place).call("work")
         with pytest.raises(ShardError, match=r"^node [ab]: shard 0: ZeroDivisionError"):
             OnNodes([partial(divmod, 1, 0)], place)
+
+
+def test_the_command_trains_as_one_process_does(two, tmp_path):
+    rows, models = tmp_path / "rows.libsvm", [tmp_path / "a.model", tmp_path / "b.model"]
+    rng = np.random.default_rng(5)
+    with rows.open("w") as text:
+        for x in rng.normal(size=(60, 3)):
+            label = 1 if x[0] + 0.5 * rng.normal() > 0 else -1
+            print(label, *(f"{j}:{value:.3f}" for j, value in enumerate(x, start=1)), file=text)
+    common = ["--lambda", "1e-2", "--tol", "1e-6"]
+    runner = CliRunner()
+    commands = (
+        ["cluster", "train", rows, "--cluster", two.address, "-o", models[0], *common],
+        ["train", rows, "-o", models[1], *common],
+    )
+    for command in commands:
+        result = runner.invoke(main, list(map(str, command)))
+        assert result.exit_code == 0, result.output
+    (shards,), (one,) = (json.loads(Path(f"{path}.json").read_text())["fits"] for path in models)
+    assert shards["P"] == pytest.approx(one["P"], rel=1e-6)
+    assert shards["relative_gap"] <= 1e-6
