@@ -378,3 +378,8 @@ def test_coverages_of_many_sizes_of_samples_are_summed_up():
     assert "50.0 % for 2 runs, 96.9 % for 6 runs, 98.4 % for 7 runs." in few
     (many,) = interval_notes(coverages)
     assert "50.0 % for 2 runs, at least 95 % for 6 runs or more." in many
+
+
+def test_no_coverage_is_named_where_no_solver_has_two_runs():
+    (said,) = interval_notes({0: math.nan, 1: math.nan})
+    assert said.startswith("Single runs")

@@ -36,7 +36,7 @@ from svmbench.records.measures import Asked
 from svmbench.report.notices import notices, stand_in_warning
 from svmbench.report.numbers import finite
 from svmbench.report.table import Row, Section, Table, TableCell
-from svmbench.report.tables.words import header, interval_notes, state_counts
+from svmbench.report.tables.words import RELAPSES, header, interval_notes, state_counts
 
 #: Texts of cells that were not run, that nothing was to be run for, and for which no published
 #: number could be found.
@@ -338,7 +338,7 @@ class _Builder:
                 "reached in the median when the limit T ended the runs. k of n: runs with a value."
             )
         if any("†" in each.text for _, _, each in found):
-            yield "†: some runs were above ε again after they had first reached it."
+            yield f"{RELAPSES}."
         if self._bold():
             yield "Bold: the best median of a place, and all medians with overlapping intervals."
         yield from stand_in_notes(self.source, [row for row, _, _ in found])

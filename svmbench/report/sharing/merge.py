@@ -19,6 +19,7 @@ from svmbench.report.markup import write_tables
 from svmbench.report.sharing.publish import PublishedFolder, open_published
 from svmbench.report.table import Row, Section, Table, TableCell
 from svmbench.report.tables.accuracy import threshold_cell
+from svmbench.report.tables.words import RELAPSES
 from svmbench.report.verdict import Lead, verdicts
 
 #: What makes two problems the same, apart from λ.
@@ -193,13 +194,15 @@ def build(members: Sequence[PublishedFolder], counted: str) -> Table:
         _section(rows, members, accuracies, counted) for _, rows in sorted(placed.items(), key=str)
     )
     name, note = _COUNTED[counted]
+    cells = (cell for section in sections for row in section.rows for cell in row.cells)
+    relapses = (f"{RELAPSES}.",) if any("†" in cell.text for cell in cells) else ()
     return Table(
         kind="machines" if counted == "seconds" else f"machines-{counted}",
         title=f"{name} to relative accuracy ε, by machine",
         header=_header(members),
         warnings=(),
         sections=sections,
-        notes=(note, _SAME),
+        notes=(note, *relapses, _SAME),
         records=pd.DataFrame(list(_records(placed, members, counted))),
     )
 

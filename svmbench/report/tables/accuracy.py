@@ -19,6 +19,7 @@ from svmbench.report.numbers import finite, interval_text, number_text
 from svmbench.report.questions import order
 from svmbench.report.table import Row, Section, Table, TableCell
 from svmbench.report.tables.words import (
+    RELAPSES,
     begins_lambda,
     facts_of,
     header,
@@ -233,10 +234,7 @@ def accuracy_notes(kind: str, everything: Sequence[tuple[Group, Summary]]) -> It
             "median accuracy at the last checkpoint."
         )
     if any(summary.relapses for _, summary in everything):
-        yield (
-            "†: some runs were above ε again after they had first reached it; "
-            "last_above_seconds in the CSV file is when they last were (median)."
-        )
+        yield (f"{RELAPSES}; last_above_seconds in the CSV file is when they last were (median).")
     if kind == "time" and any(_conversion(group) for group, _ in everything):
         yield (
             "conversion s: bringing the rows into the format of a program from outside, before "

@@ -87,6 +87,10 @@ def facts_of(groups: Sequence[Group]) -> str:
 _LISTED = 3
 
 
+#: What a † beside a number means.
+RELAPSES = "†: some runs were above ε again after they had first reached it"
+
+
 def interval_notes(coverages: Mapping[int, float]) -> Iterator[str]:
     """Explain the medians and intervals of a table.
 
@@ -95,7 +99,7 @@ def interval_notes(coverages: Mapping[int, float]) -> Iterator[str]:
     coverages : mapping of int to float
         Coverage of an interval, by the number of runs.
     """
-    if set(coverages) == {1}:
+    if coverages and max(coverages) <= 1:  # 0 runs of a program that is not installed
         yield "Single runs: there is no interval, and no evidence of a difference."
         return
     known = sorted((runs, coverage) for runs, coverage in coverages.items() if runs > 1)
