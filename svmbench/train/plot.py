@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _BLUE, _ORANGE, _BLACK = "#0072B2", "#D55E00", "#222222"
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def plot_path(model: Path) -> Path:
@@ -60,7 +62,7 @@ def path_plot(points: Sequence[Point], validation: Validation | None = None) -> 
         below.plot(values, errors, color=_ORANGE, marker="s", markersize=3.0, label="training")
         if validation is not None:
             _draw_validation(below, validation)
-        below.set_xscale("log", base=2)
+        _scale_by_powers(below)
         below.set_xlabel("C" if validation is None else f"C; chosen: {validation.best:g}")
         below.set_ylabel("error (%)" + ("" if validation is None else ", with 95 % intervals"))
         below.legend()
@@ -75,8 +77,10 @@ def _as_svg(height: float, draw: Callable[[Figure], None]) -> bytes:
 
     # Without a date and random names.
     with mpl.rc_context({"svg.hashsalt": "svmbench", "svg.fonttype": "none"}):
-        figure = Figure(figsize=(6.4, height), layout="constrained")
+        figure = Figure(figsize=(6.4, height))
         draw(figure)
+        # Fixed margins in inches: a layout that measures the labels draws the figure twice.
+        figure.subplots_adjust(left=0.12, right=0.98, bottom=0.5 / height, top=1 - 0.1 / height)
         written = io.BytesIO()
         figure.savefig(written, format="svg", metadata={"Date": None})
     return written.getvalue()
@@ -89,7 +93,18 @@ def _draw_validation(axes: Axes, validation: Validation) -> None:
         validation.values, errors, color=_BLUE, marker="o", markersize=3.0, label="validation"
     )
     axes.axvline(validation.best, color="#555555", linestyle=":")
+    _scale_by_powers(axes)
+
+
+def _scale_by_powers(axes: Axes) -> None:
+    """Number C by powers of two.
+
+    The exponents are characters. The library's own labels go through its parser of formulas, which
+    takes longer than the rest of the drawing.
+    """
     axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_formatter(lambda C, _: "2" + str(round(math.log2(C))).translate(_RAISED))
+    axes.xaxis.set_minor_formatter(lambda C, _: "")
 
 
 def _percent(share: float) -> float:

@@ -464,7 +464,9 @@ def test_cross_validation_chooses_c(folder):
     best = min(values, key=lambda each: (each["error"], each["C"]))
     assert best["C"] == facts["C"]
     assert facts["fits"][0]["relative_gap"] <= 1e-4
-    assert (folder / "m.cv.svg").read_text().startswith("<?xml")
+    picture = (folder / "m.cv.svg").read_text()
+    assert picture.startswith("<?xml")
+    assert re.search(">2⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]+<", picture), "C is labelled by powers of two"
     again = invoke("train", SPARSE, "--cv", "3", "--bias", "free", "-o", "n", "--json")
     assert json.loads(again.stdout)["cross_validation"] == facts["cross_validation"]
     assert (folder / "n.cv.svg").read_bytes() == (folder / "m.cv.svg").read_bytes()
