@@ -81,7 +81,7 @@ coverage: $(DEVELOPING) ## Run the tests and hold the lines and branches they re
 	$(BIN)/coverage report
 
 docs: $(VENV)/.documenting ## Build the documentation as a site, build/site/index.html, with all links checked
-	$(BIN)/mkdocs build --quiet --config-file .ci/site/mkdocs.yml
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --config-file .ci/site/mkdocs.yml
 	@echo build/site/index.html
 
 format: $(DEVELOPING) ## Format the Python sources

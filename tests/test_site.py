@@ -1,6 +1,7 @@
 """The documentation as a site: it builds without a warning, and has every solver and command."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -39,6 +40,20 @@ def test_every_solver_has_a_page_made_from_its_class(site):
         page = (site / "solvers" / f"{solver.name}.html").read_text(encoding="utf-8")
         for parameter in solver.schema.model_fields:
             assert f"<code>{parameter}</code>" in page, (solver.name, parameter)
+
+
+def test_the_navigation_leads_to_every_solver(site):
+    page = (site / "solvers" / "index.html").read_text(encoding="utf-8")
+    for solver in solvers().values():
+        if solver.__module__.startswith("svmbench."):
+            assert f'href="{solver.name}.html" class="md-nav__link"' in page, solver.name
+
+
+def test_a_picture_leads_to_its_full_size_and_the_style_is_there(site):
+    page = (site / "index.html").read_text(encoding="utf-8")
+    assert re.search(r'<a href="adult.png"><img [^>]*src="adult.png"', page)
+    assert '<link rel="stylesheet" href="site.css">' in page
+    assert (site / "site.css").read_text() == (ROOT / ".ci/site/site.css").read_text()
 
 
 def test_every_command_shows_its_help(site):

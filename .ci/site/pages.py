@@ -32,12 +32,29 @@ OUTSIDE = {
 }
 
 _LINK = re.compile(r"(?<=\]\()([^)\s:#]+)(#[^)\s]*)?(?=\))")
+_PICTURE = re.compile(r"(?<!\[)!\[[^\]]*\]\(([^)\s]+)\)")
 _CODE = re.compile(r"^(```[\s\S]*?^```|(?: {4}.*\n)+)", re.MULTILINE)
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Add the page of every solver to the navigation, by family."""
+    from svmbench.cli.solvers import FAMILIES
+
+    facts = _all_facts()
+    assert config.nav is not None
+    (solvers,) = (entry["Solvers"] for entry in config.nav if "Solvers" in entry)
+    for family in FAMILIES:
+        pages = [f"solvers/{each['name']}.md" for each in facts if each["family"] == family]
+        if pages:
+            solvers.append({family: pages})
+    return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that are not in docs/, and lead every link to its place in the site."""
     added = Site(files, config)
+    style = Path(__file__).with_name("site.css")
+    files.append(File.generated(config, style.name, abs_src_path=str(style)))
     for file in list(files.documentation_pages()):
         assert file.abs_src_path is not None
         added.page(Path(file.abs_src_path).relative_to(ROOT).as_posix(), file.src_uri)
@@ -69,10 +86,11 @@ class Site:
         self.files, self.config = files, config
 
     def text(self, place: str, text: str) -> None:
-        """Add a page or replace one."""
+        """Add a page or replace one. A picture leads to itself at its full size."""
         old = self.files.get_file_from_path(place)
         if old is not None:
             self.files.remove(old)
+        text = _outside_code(text, lambda picture: f"[{picture[0]}]({picture[1]})", _PICTURE)
         self.files.append(File.generated(self.config, place, content=text))
 
     def page(self, path: str, place: str) -> None:
@@ -85,7 +103,7 @@ class Site:
                 return link[0]  # mkdocs reports it
             return _relative(self.place_of(target), place) + (link[2] or "")
 
-        self.text(place, _outside_code(text, led))
+        self.text(place, _outside_code(text, led, _LINK))
 
     def place_of(self, target: Path) -> str:
         """Where the site has a file or folder of the repository; files are copied as needed."""
@@ -109,9 +127,10 @@ class Site:
     def gallery(self) -> str:
         """Every page of the snapshots, and its pictures."""
         lines = ["# Gallery", "", "Pages and pictures of the results that come with svmbench."]
-        for folder in sorted((ROOT / "results" / "snapshots").iterdir(), reverse=True):
+        for folder in sorted((ROOT / "results" / "snapshots").iterdir()):
             page = self.place_of(folder / "index.html")
-            lines += ["", f"## {folder.name}", ""]
+            title = (folder / "README.md").read_text(encoding="utf-8").partition("\n")[0]
+            lines += ["", f"## {title.removeprefix('# ')}", ""]
             lines += [
                 f"[The page]({page}), and [how it was made]({snapshot_page(folder.name)}).",
                 "",
@@ -125,10 +144,10 @@ class Site:
         return "\n".join(lines)
 
 
-def _outside_code(text: str, led: Any) -> str:
-    """Lead the links of a page, except in its code."""
+def _outside_code(text: str, changed: Any, pattern: re.Pattern[str]) -> str:
+    """Change what a pattern finds in a page, except in its code."""
     parts = _CODE.split(text)
-    return "".join(part if at % 2 else _LINK.sub(led, part) for at, part in enumerate(parts))
+    return "".join(part if at % 2 else pattern.sub(changed, part) for at, part in enumerate(parts))
 
 
 def _relative(target: str, page: str) -> str:
@@ -140,10 +159,9 @@ def _relative(target: str, page: str) -> str:
 
 def solver_pages() -> dict[str, str]:
     """A page per solver, from its class, and their list."""
-    from svmbench.cli.solvers import FAMILIES, describe, heading_of
-    from svmbench.solvers.registry import solvers
+    from svmbench.cli.solvers import FAMILIES, heading_of
 
-    found = [describe(solver) for solver in solvers().values()]
+    found = _all_facts()
     lines = ["# Solvers", "", "Each page is made from the solver's class.", ""]
     for family in FAMILIES:
         members = [facts for facts in found if facts["family"] == family]
@@ -156,6 +174,13 @@ def solver_pages() -> dict[str, str]:
         ]
     pages = {f"solvers/{facts['name']}.md": _solver(facts) for facts in found}
     return {"solvers/index.md": "\n".join(lines), **pages}
+
+
+def _all_facts() -> list[dict[str, Any]]:
+    from svmbench.cli.solvers import describe
+    from svmbench.solvers.registry import solvers
+
+    return [describe(solver) for solver in solvers().values()]
 
 
 def _solver(facts: dict[str, Any]) -> str:

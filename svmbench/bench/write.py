@@ -222,7 +222,7 @@ def _notices(found: Found) -> list[str]:
     cut_short = sum(part.cut_short for part in found.parts)
     if cut_short:
         said.append(
-            f"{cut_short} repeats are left out: the budget ended between their runs; run the same "
+            f"Repeats left out, as the budget ended between their runs: {cut_short}. Run the same "
             "command again to continue."
         )
     # The plan was built before the runs: the present state of the folders counts.

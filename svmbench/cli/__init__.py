@@ -41,6 +41,8 @@ Exit codes:
   130  interrupted
   141  the reader of the output closed the pipe"""
 
+_EXIT_CODES = "'svmbench --help' lists the exit codes."
+
 INTERRUPTED = 130
 CLOSED = 141
 
@@ -70,7 +72,7 @@ class Frame(click.Group):
         if module is None:
             return None
         command: click.Command = importlib.import_module(module).command
-        return _with_debug(command)
+        return _completed(command)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -311,13 +313,14 @@ def _defines_command(module: str) -> bool:
     return re.search(r"^(def command\(|command\b.*=)", source, re.MULTILINE) is not None
 
 
-def _with_debug(command: click.Command) -> click.Command:
-    """Add --debug to a command and its subcommands as well: it is needed in hindsight."""
+def _completed(command: click.Command) -> click.Command:
+    """Add what every command has: --debug, needed in hindsight, and where its exit codes are."""
     if not any(parameter.name == "debug" for parameter in command.params):
         command.params.append(_debug_option())
+        command.epilog = "\n\n".join(filter(None, [command.epilog, _EXIT_CODES]))
     if isinstance(command, click.Group):
         for below in command.commands.values():
-            _with_debug(below)
+            _completed(below)
     return command
 
 

@@ -30,7 +30,13 @@ if TYPE_CHECKING:
     from svmbench.harness.sweeps import Options
 
 
-@click.command(name="bench")
+@click.command(
+    name="bench",
+    epilog=options.examples(
+        "svmbench bench smoke",
+        "svmbench bench --budget 5m",
+    ),
+)
 @click.argument("profile", default="default")
 @click.option("--dry-run", is_flag=True, help="Print the plan: sets, parts and bounds.")
 @click.option(
@@ -42,7 +48,7 @@ if TYPE_CHECKING:
 @options.plugins
 @options.fetch
 @options.offline_beside_fetch
-@click.option("--fresh", is_flag=True, help="Repeat everything, finished or not.")
+@options.fresh
 @options.retry_failed
 @options.keep_weights
 @options.cluster

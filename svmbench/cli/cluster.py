@@ -51,14 +51,28 @@ def command() -> None:
 @_count("--rows", "Rows, m.")
 @_count("--features", "Features, d.")
 @_count("--nonzeros", "Stored entries of all rows.")
-@click.option("--nodes", type=_Count(), default=8, show_default=True, help="Each has one core.")
-@click.option("--lambda", "lam", type=float, default=1e-4, show_default=True, help="λ.")
 @click.option(
-    "--target", type=float, default=1e-3, show_default=True, help="Relative gap to certify."
+    "--nodes", type=_Count(), default=8, show_default=True, help="Nodes, of one core each."
 )
-@click.option("--latency", type=float, metavar="SECONDS", help="Of a round.  [default: measured]")
 @click.option(
-    "--bandwidth", type=float, metavar="BYTES/S", help="Of the planner.  [default: measured]"
+    "--lambda", "lam", type=float, default=1e-4, show_default=True, help="λ of the objective."
+)
+@click.option(
+    "--tol",
+    "target",
+    type=float,
+    default=1e-3,
+    show_default=True,
+    help="Relative gap to certify.",
+)
+@click.option(
+    "--latency", type=float, metavar="SECONDS", help="Latency of a round.  [default: measured]"
+)
+@click.option(
+    "--bandwidth",
+    type=float,
+    metavar="BYTES/S",
+    help="Bandwidth of the planner.  [default: measured]",
 )
 @options.as_json
 def plan(
@@ -153,10 +167,12 @@ def _bytes(value: float) -> str:
     "--cluster",
     metavar="ADDRESS",
     required=True,
-    help="A Dask cluster: the scheduler's address, or its file scheduler.json.",
+    help="A Dask cluster, given by its scheduler's address or file (scheduler.json).",
 )
 @options.out_file("model", "The model's file.  [default: DATA's name with .model, in this folder]")
-@click.option("--lambda", "lam", type=float, default=1e-4, show_default=True, help="λ.")
+@click.option(
+    "--lambda", "lam", type=float, default=1e-4, show_default=True, help="λ of the objective."
+)
 @click.option(
     "--tol",
     "tolerance",
@@ -169,12 +185,25 @@ def _bytes(value: float) -> str:
 @click.option(
     "--method",
     type=click.Choice(["newton-shards", "cocoa"]),
-    help="[default: newton-shards up to 5,000 features, else cocoa]",
+    help="Method on shards.  [default: newton-shards up to 5,000 features, else cocoa]",
 )
-@click.option("--shards", type=click.IntRange(1, 1024), help="[default: one for each node]")
-@click.option("--time-limit", default="", metavar="TIME", help="Such as 90s or 10m.")
 @click.option(
-    "--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True, help="For cocoa."
+    "--shards",
+    type=click.IntRange(1, 1024),
+    help="Parts of the rows.  [default: one for each node]",
+)
+@click.option(
+    "--time-limit",
+    default="",
+    metavar="TIME",
+    help="Stop after this time, such as 90s or 10m, and write the best weights.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**64 - 1),
+    default=0,
+    show_default=True,
+    help="Seed of the order of rows in cocoa.",
 )
 @options.quiet
 def train_command(
@@ -195,8 +224,7 @@ def train_command(
     rows. The loss is the hinge, and there is no bias. The model and its certificate are those of
     svmbench train. If a node is lost, its rows go to another one.
 
-    The exit code is 1 if the training ended before its tolerance. For other codes see svmbench
-    --help.
+    Exits 1 if the training ended before its tolerance.
     """
     from svmbench.data.libsvm import plain_name
     from svmbench.durable import require_replaceable, require_writable

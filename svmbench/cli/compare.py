@@ -25,7 +25,14 @@ REGRESSION = 4
 _LEAST_BLOCKS = 5
 
 
-@click.command("compare")
+@click.command(
+    "compare",
+    epilog=options.examples(
+        "svmbench compare results/demo --labels sgd-s dcd",
+        "svmbench compare results/old results/new --threshold 1.1",
+        "svmbench compare --run .venv-old .venv-new --config adult",
+    ),
+)
 @click.argument("first")
 @click.argument("second", required=False)
 @click.option(
@@ -61,7 +68,12 @@ _LEAST_BLOCKS = 5
     help="Run FIRST and SECOND alternately until every case is decided: two environments with "
     "svmbench, or two labels of --config.",
 )
-@click.option("--config", type=click.Path(path_type=Path), help="With --run: what to run.")
+@click.option(
+    "--config",
+    metavar="CONFIG",
+    type=click.Path(path_type=Path),
+    help="With --run: the sweep to run, as for svmbench run.",
+)
 @click.option(
     "--results",
     type=click.Path(file_okay=False, path_type=Path),
@@ -107,7 +119,7 @@ def compare_command(
     seconds in units of one streaming read of the data on the same machine: compare these if
     the folders come from two machines.
 
-    Exits with code 4 if SECOND (or label B) is slower than FIRST (or label A) in some case by more
+    Exits 4 if SECOND (or label B) is slower than FIRST (or label A) in some case by more
     than the threshold, or reaches the accuracy less often. All cases are judged together.
     """
     from svmbench.durable import write_text

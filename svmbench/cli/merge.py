@@ -6,8 +6,10 @@ from pathlib import Path
 
 import click
 
+from svmbench.cli import options
 
-@click.command("merge")
+
+@click.command("merge", epilog=options.examples("svmbench merge demo-laptop demo-server -o merged"))
 @click.argument(
     "folders",
     metavar="FOLDER...",

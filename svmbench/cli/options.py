@@ -35,8 +35,8 @@ keep_weights = click.option(
 cluster = click.option(
     "--cluster",
     metavar="ADDRESS",
-    help="Carry the runs out on the nodes of a Dask cluster: the scheduler's address, or its file "
-    "scheduler.json.",
+    help="Execute the runs on the nodes of a Dask cluster, given by its scheduler's address or "
+    "file (scheduler.json).",
 )
 
 report_only = click.option(
@@ -50,6 +50,12 @@ pictures = click.option(
     show_default=True,
     help="inline: a self-contained page. linked: a small page that needs the PNGs beside it.",
 )
+
+
+def examples(*lines: str) -> str:
+    """The end of a command's help: command lines to start from."""
+    return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
+
 
 quiet = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 

@@ -36,7 +36,13 @@ DEFAULT_BUDGET = "30m"
 QUICK = "papers"
 
 
-@click.command(name="papers")
+@click.command(
+    name="papers",
+    epilog=options.examples(
+        "svmbench papers --list",
+        "svmbench papers sgd-qn/table-5 --budget 10m",
+    ),
+)
 @click.argument("names", metavar="[NAME...]", nargs=-1, shell_complete=completion.paper_names)
 @click.option("--list", "listed", is_flag=True, help="List the papers and their items.")
 @click.option("--dry-run", is_flag=True, help="Print the plan: cells, bounds and stand-ins.")

@@ -7,11 +7,19 @@ from pathlib import Path
 
 import click
 
+from svmbench.cli import options
+
 #: Names between commas; a label may have commas within brackets.
 _NAMES = re.compile(r"(?:[^,()]|\([^)]*\))+")
 
 
-@click.command("plot")
+@click.command(
+    "plot",
+    epilog=options.examples(
+        "svmbench plot results/demo -o fig.pdf",
+        "svmbench plot results/adult --lambda 1e-4 --solvers dcd,auto --style slides -o fig.png",
+    ),
+)
 @click.argument("folder", metavar="RESULTS", type=click.Path(file_okay=False, path_type=Path))
 @click.option(
     "--x",
@@ -49,7 +57,7 @@ def plot_command(
     width: str | None,
     out: Path,
 ) -> None:
-    """Draw the curves of one data set and λ of the results in RESULTS.
+    """Draw the curves of one data set and λ of RESULTS.
 
     RESULTS is a folder that svmbench run has written. The curves are medians of the repeats, with
     bands from the 10 to the 90 % quantile. `svmbench.load_results(RESULTS).plot(...)` draws the

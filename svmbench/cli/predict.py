@@ -9,7 +9,12 @@ import click
 from svmbench.cli import options
 
 
-@click.command(name="predict")
+@click.command(
+    name="predict",
+    epilog=options.examples(
+        "svmbench predict rows.model new.libsvm -o labels.txt",
+    ),
+)
 @click.argument("model", type=click.Path(path_type=Path))
 @options.text_file("data")
 @options.out_file("out", "Write the predicted labels to this file, one line per row.")

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import click
 
+from svmbench.cli import options
 
-@click.command("publish")
+
+@click.command("publish", epilog=options.examples("svmbench publish results/demo -o demo-laptop"))
 @click.argument("folder", metavar="RESULTS", type=click.Path(file_okay=False, path_type=Path))
 @click.option(
     "-o",

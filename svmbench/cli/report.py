@@ -6,14 +6,17 @@ from pathlib import Path
 
 import click
 
+from svmbench.cli import options
 
-@click.command("report")
-@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+
+@click.command("report", epilog=options.examples("svmbench report results/demo"))
+@click.argument("folder", metavar="RESULTS", type=click.Path(file_okay=False, path_type=Path))
 def report_command(folder: Path) -> None:
-    """Rewrite the tables and plots of the results in FOLDER.
+    """Rewrite the tables, plots and page of RESULTS.
 
-    Reads config.yaml, runs.csv, traces.csv and environment.json there, and runs nothing. Writes
-    tables/ as Markdown, CSV and LaTeX, plots/ as PNG, SVG and PDF, and report.html.
+    RESULTS is a folder that svmbench run has written. Reads config.yaml, runs.csv, traces.csv and
+    environment.json there, and runs nothing. Writes tables/ as Markdown, CSV and LaTeX, plots/ as
+    PNG, SVG and PDF, and report.html.
     """
     # Deferred: pandas and matplotlib take longer to load than most commands to run.
     from svmbench.report.write import write_report

@@ -24,7 +24,18 @@ if TYPE_CHECKING:
     from svmbench.harness.sweeps import Outcome
 
 
-@click.command(name="run")
+#: States that need other words on the terminal.
+_WORDS = {"spared": "not needed after a cheaper setting", "not_installed": "not installed"}
+
+
+@click.command(
+    name="run",
+    epilog=options.examples(
+        "svmbench run demo",
+        "svmbench run adult --dry-run",
+        "svmbench run mine.yaml --only 'adult/*/dcd' --out results/mine",
+    ),
+)
 @click.argument("config", type=click.Path(path_type=Path))
 @options.out_folder("results/NAME")
 @click.option("--dry-run", is_flag=True, help="List the cells and an upper bound on the time.")
@@ -129,6 +140,7 @@ def command(
             answer.as_table(folder),
             "",
             _summary(result.outcomes[0], time.monotonic() - begun),
+            *_not_installed(sweep),
         ]
         if until_decided:
             lines += [*time_spent(result, [job]), _questions(folder, result)]
@@ -176,8 +188,18 @@ def describe(sweep: Sweep) -> str:
     return "\n".join(lines)
 
 
+def _not_installed(sweep: Sweep) -> list[str]:
+    """The programs that could not be measured, and how to install them."""
+    from svmbench.solvers.registry import find_solver
+
+    reasons = {solver.label: find_solver(solver.name).missing() for solver in sweep.solvers}
+    return [f"{label} was not measured: {why}" for label, why in reasons.items() if why]
+
+
 def _summary(outcome: Outcome, seconds: float) -> str:
-    states = ", ".join(f"{count} {state}" for state, count in outcome.states.most_common())
+    states = ", ".join(
+        f"{count} {_WORDS.get(state, state)}" for state, count in outcome.states.most_common()
+    )
     made = f"{counted(outcome.made, 'new run')}, {outcome.reused} reused"
     where = str(outcome.folder / "runs.csv")
     return "\n".join(

@@ -72,7 +72,14 @@ NOTATION = (
 WIDTH = 88
 
 
-@click.command(name="solvers")
+@click.command(
+    name="solvers",
+    epilog=options.examples(
+        "svmbench solvers --loss squared-hinge",
+        "svmbench solvers sgd-m",
+        "svmbench solvers mine --check --plugin my_solver.py",
+    ),
+)
 @click.argument("name", required=False, shell_complete=completion.solver_names)
 @click.option("--loss", type=click.Choice(LOSSES), help="Only solvers for this loss.")
 @click.option("--bias", type=click.Choice(BIASES), help="Only solvers for this bias.")

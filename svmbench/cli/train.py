@@ -24,7 +24,13 @@ if TYPE_CHECKING:
     from svmbench.train.validation import Validation
 
 
-@click.command(name="train")
+@click.command(
+    name="train",
+    epilog=options.examples(
+        "svmbench train rows.libsvm -C 0.1 -o rows.model",
+        "svmbench train rows.libsvm --loss logistic --cv 5",
+    ),
+)
 @options.text_file("data")
 @options.out_file("model", "The model's file.  [default: DATA's name with .model, in this folder]")
 @click.option(
@@ -131,7 +137,7 @@ def command(
     bound D on the least possible P, and the origin of the rows. --cv also writes MODEL.cv.svg;
     --path writes MODEL.path.csv, MODEL.path.json and MODEL.path.svg.
 
-    The exit code is 1 if a fit ended before its tolerance. For other codes see svmbench --help.
+    Exits 1 if a fit ended before its tolerance.
     """
     from svmbench.durable import replacing, require_replaceable, require_writable
     from svmbench.train.classes import train

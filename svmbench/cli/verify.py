@@ -24,12 +24,22 @@ _READ = (
 )
 
 
-@click.command(name="verify")
+@click.command(
+    name="verify",
+    epilog=options.examples(
+        "svmbench verify results/demo",
+        "svmbench verify results --all --csv checks.csv",
+    ),
+)
 @click.argument(
-    "folders", metavar="FOLDER...", nargs=-1, required=True, type=click.Path(path_type=Path)
+    "folders", metavar="RESULTS...", nargs=-1, required=True, type=click.Path(path_type=Path)
 )
 @click.option(
-    "--csv", "table", type=click.Path(path_type=Path), help="Write the checks to this file."
+    "--csv",
+    "table",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write the checks to this file.",
 )
 @click.option("--plots", is_flag=True, help="Also draw the plots again, and compare the files.")
 @click.option("--all", "everything", is_flag=True, help="Also list the numbers that hold.")
@@ -45,10 +55,10 @@ def command(
 ) -> int:
     """Recompute the numbers in results, in extended precision.
 
-    All results in and below FOLDER are checked. For runs with --keep-weights, the objective P and
-    the errors are recomputed from the final weights. For the reference optima, P and the lower
-    bound D_ref are recomputed from the weights and dual variables in the cache. The rows are first
-    checked against their hashes.
+    All results in and below the folders RESULTS are checked. For runs with --keep-weights, the
+    objective P and the errors are recomputed from the final weights. For the reference optima, P
+    and the lower bound D_ref are recomputed from the weights and dual variables in the cache. The
+    rows are first checked against their hashes.
 
     The tables, the page of the report and every row of runs.csv, traces.csv and regret.csv are
     written again from the traces and compared. Every run of the configuration must be listed.

@@ -149,8 +149,12 @@ def _unwell(runs: pd.DataFrame) -> Iterator[Notice]:
 
 
 def _not_installed(runs: pd.DataFrame) -> Iterator[Notice]:
-    if labels := list(dict.fromkeys(runs.loc[runs["state"] == "not_installed", "label"])):
-        yield Notice(f"Not installed, and therefore not measured: {', '.join(labels)}.")
+    absent = runs.loc[runs["state"] == "not_installed", ["label", "reason"]].drop_duplicates()
+    if not absent.empty:
+        yield Notice(
+            f"Not installed, and therefore not measured: {', '.join(absent['label'].unique())}.",
+            tuple(f"{label}: {reason}" for label, reason in absent.itertuples(index=False)),
+        )
 
 
 def _killed(runs: pd.DataFrame) -> Iterator[Notice]:

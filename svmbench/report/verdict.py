@@ -166,6 +166,7 @@ def _to_accuracies(shown: Order, members: Sequence[tuple[Group, Sequence[Summary
         contenders = [
             _Contender(group, row[at].median, row[at].low, row[at].high, len(row[at].samples))
             for group, row in members
+            if set(group.runs["state"]) != {"not_installed"}
         ]
         place = f"ε = {short(first.threshold)}"
         leads.append(_lead(shown, asked, place, contenders, " s", "takes {} as long"))

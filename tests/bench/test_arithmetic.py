@@ -485,11 +485,11 @@ def test_who_is_ahead_is_counted_and_marked(ours, theirs, standing, mark, monkey
     assert cell.text.startswith(mark)
     assert ("✗" in cell.text) == (one.estimate < 1.0)
     said = ratios.standings([one], ALONE)
-    assert f"a peer is ahead in {int(standing == 'peer ahead')};" in said
-    assert f"the champion is ahead in {int(standing == 'champion ahead')}" in said
+    assert f"a peer is shown ahead in {int(standing == 'peer ahead')}" in said
+    assert f"the champion is shown ahead in {int(standing == 'champion ahead')}," in said
     if standing == "open":
         slower = int(one.estimate < 1.0)
-        assert f"it is open in 1, in {slower} of which a peer is faster so far" in said
+        assert f"neither is shown ahead in 1 (a peer is faster so far in {slower})." in said
 
 
 def test_the_reason_of_a_miss_stands_where_it_is_missed_and_nowhere_else():

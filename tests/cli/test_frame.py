@@ -4,6 +4,8 @@ import contextlib
 import errno
 import logging
 import os
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +20,7 @@ import svmbench
 from svmbench import cli
 from svmbench.cli import Frame, main, one_line
 from svmbench.errors import ConfigError, DataError, SvmbenchError
+from svmbench.solvers import registry
 
 
 def run(*args):
@@ -64,6 +67,32 @@ def test_every_command_answers_to_both_helps(path, flag):
     assert result.exit_code == 0
     assert result.stdout.startswith(f"Usage: {' '.join(path)} ")
     assert "--debug" in result.stdout
+
+
+EXAMPLES = [
+    line.strip()
+    for command in COMMANDS.values()
+    for line in (command.epilog or "").splitlines()
+    if line.startswith("  svmbench ")
+]
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_the_examples_of_the_helps_are_command_lines(example, tmp_path, monkeypatch):
+    template = Path(__file__).parents[2] / "docs/plugin-template/src/svmbench_subgradient"
+    shutil.copy(template / "__init__.py", tmp_path / "my_solver.py")  # read as soon as it is named
+    monkeypatch.chdir(tmp_path)
+    _, name, *args = shlex.split(example)
+    try:
+        COMMANDS["svmbench", name].make_context(name, args)
+    finally:
+        registry.forget_files()
+
+
+def test_every_help_says_where_exit_codes_are():
+    assert len(EXAMPLES) > 20
+    for path, command in COMMANDS.items():
+        assert "xit codes" in command.epilog, path
 
 
 def test_commands_are_the_modules_that_define_one():
@@ -129,7 +158,7 @@ def run_failing(error, *args):
             return ["fail"]
 
         def get_command(self, ctx, cmd_name):
-            return cli._with_debug(click.Command("fail", callback=fail))
+            return cli._completed(click.Command("fail", callback=fail))
 
     def fail():
         if isinstance(error, BaseException):

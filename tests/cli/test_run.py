@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from simulated import Simulation
 
 from svmbench.cli import main
+from svmbench.solvers.registry import find_solver
 
 CONFIG = {
     "version": 1,
@@ -171,3 +172,14 @@ def test_a_check_lists_all_errors_of_a_configuration(tmp_path):
     assert run.exit_code == 2
     assert run.stderr.endswith(" (and 2 more)\n")
     assert run.stderr.count("\n") == 1
+
+
+def test_the_end_says_how_to_install_what_was_not_measured(run, monkeypatch):
+    missing = classmethod(lambda cls: "the package x is not installed; pip install x")
+    monkeypatch.setattr(find_solver("liblinear"), "missing", missing)
+    done = run(solvers=["dcd", "liblinear"], repeats=1)
+    assert done.exit_code == 0, done.output
+    assert "liblinear was not measured: the package x is not installed; pip install x\n" in (
+        done.stdout
+    )
+    assert "not against" not in done.stdout

@@ -93,6 +93,7 @@ def test_not_installed(calm, change):
     nothing = {f"{unit}_to_{t}": None for unit in ("seconds", "epochs") for t in (0.1, 0.01, 0.001)}
     change(calm, "label == 'sgd-m'", state="not_installed", reason="no such module", **nothing)
     assert only(calm).text == "Not installed, and therefore not measured: sgd-m."
+    assert only(calm).details == ("sgd-m: no such module",)
     time = build_tables(read_results(calm))[0]
     row = next(row for row in time.sections[0].rows if row.label == "sgd-m")
     assert {cell.text for cell in row.cells[2:5]} == {"not installed"}

@@ -83,7 +83,16 @@ def test_results_that_contradict_themselves_are_not_published(made):
 def test_a_page_that_is_not_that_of_the_runs_is_not_published(made):
     page = made / "results" / "report.html"
     page.write_text(page.read_text().replace("dcd", "auto"))
-    with pytest.raises(DataError, match=r"report.html.*svmbench report"):
+    with pytest.raises(DataError, match=r"report.html is not what") as refusal:
+        publish(made / "results", made / "published")
+    assert str(refusal.value).count("svmbench report") == 1
+
+
+def test_results_without_a_page_are_not_published(made):
+    for name in ("tables", "plots"):
+        shutil.rmtree(made / "results" / name, ignore_errors=True)
+    (made / "results" / "report.html").unlink()
+    with pytest.raises(DataError, match=r"has no page; run 'svmbench report"):
         publish(made / "results", made / "published")
 
 

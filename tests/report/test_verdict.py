@@ -48,6 +48,13 @@ def first(found: Standings):
     return found.problems[0].leads[0]
 
 
+def test_a_solver_that_is_not_installed_is_no_rival(three, change, tmp_path):
+    three(dcd=2 * STEADY, ocas=5 * STEADY[::-1], crawl=(None,) * len(STEADY))
+    change(tmp_path / "three", "label == 'crawl'", state="not_installed")
+    lead = first(verdicts(read_results(tmp_path / "three"))[0])
+    assert (lead.leader, lead.following, lead.clear) == ("dcd", "ocas, 2.5x", True)
+
+
 def test_what_the_pairs_show_is_clear(three):
     found = three(dcd=2 * STEADY, ocas=5 * STEADY[::-1], crawl=11 * STEADY)
     lead = first(found)

@@ -213,7 +213,7 @@ def test_the_command_s_json_has_the_same_numbers():
         (["--nodes", "0"], "nodes must be 1 or more"),
         (["--bandwidth", "0"], "bandwidth must be positive"),
         (["--latency", "nan"], "latency must be positive"),
-        (["--target", "2"], "the target must be between 0 and 1"),
+        (["--tol", "2"], "the target must be between 0 and 1"),
     ],
 )
 def test_bad_input_is_one_line(arguments, said):

@@ -148,8 +148,8 @@ def standings(compared: Sequence[Versus], threshold: float) -> str:
         return ""
     counts = Counter(one.standing(threshold) for one in compared)
     said = [
-        f"Of {len(compared)} cases (set, λ, ε) a peer is ahead in {counts['peer ahead']}",
-        f"the champion is ahead in {counts['champion ahead']}",
+        f"the champion is shown ahead in {counts['champion ahead']}",
+        f"a peer is shown ahead in {counts['peer ahead']}",
     ]
     for name in ("no peer reached it", "nobody reached it"):
         if counts[name]:
@@ -160,8 +160,11 @@ def standings(compared: Sequence[Versus], threshold: float) -> str:
             for one in compared
             if one.standing(threshold) == "open"
         )
-        said.append(f"it is open in {counts['open']}, in {slower} of which a peer is faster so far")
-    return "; ".join(said)
+        said.append(
+            f"neither is shown ahead in {counts['open']} (a peer is faster so far in {slower})"
+        )
+    cases = "case" if len(compared) == 1 else "cases"
+    return f"{len(compared)} {cases} (a set, λ and ε): {', '.join(said)}."
 
 
 def standing_cell(one: Versus, threshold: float) -> TableCell:

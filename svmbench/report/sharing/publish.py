@@ -92,7 +92,9 @@ def publish(folder: Path, target: Path) -> Path:
     machine = _machine(results, folder)
     _refuse_wrong(folder)
     for name, reason in stale_files(folder, False):
-        raise DataError(f"{folder}: {name}: {reason}; run 'svmbench report {folder}' first")
+        raise DataError(f"{folder}: {name} {reason}")
+    if not (folder / "report.html").is_file():
+        raise DataError(f"{folder}: has no page; run 'svmbench report {folder}' first")
     target.parent.mkdir(parents=True, exist_ok=True)
     with writing(target):
         made = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
