@@ -264,6 +264,11 @@ class Problem:
         """P(w, b)."""
         return self.evaluate(w, bias).primal
 
+    def primal_at_zero(self) -> float:
+        """P(0, 0), without a look at the rows."""
+        loss = float(terms.losses(np.zeros(1), self.loss)[0])
+        return loss if self.row_weights is None else loss * float(np.mean(self.row_weights))
+
     def margins(self, w: FloatArray, bias: float = 0.0) -> FloatArray:
         """The margins y_i (w.x_i + b), shape (m,)."""
         margins: FloatArray = self.data.labels * (self.data.rows.dot(w) + bias)

@@ -130,6 +130,7 @@ class Training:
         self._threads = max(1, min(threads, len(self._wanted)))
         self._chunks = _require_room(self._examples, objective, self._threads, len(self._wanted))
         self._given = self._examples.rows
+        self._norms2 = np.asarray(self._given.rows.norms2())
         self._blas = ThreadpoolController()
         if objective.bias == "regularised":
             self._examples = replace(self._examples, rows=with_constant(self._given, 1.0))
@@ -149,14 +150,16 @@ class Training:
 
         Its parameters and errors are those of `train`.
         """
-        _require_squares(self._given, objective.regularisation(self._given.n_samples))
+        _require_squares(self._given, self._norms2, objective.regularisation(len(self._norms2)))
+        constant = 1.0 if objective.bias == "regularised" else 0.0
+        longest = math.sqrt(float(self._norms2.max()) + constant)
         starts = _starts(start, self._examples.rows, self._classes, self._wanted)
         failed = threading.Event()
         bias = "free" if objective.bias == "free" else "none"
 
         def of_class(label: int) -> Fit:
             return fit(
-                _problem(self._examples, label, objective, bias),
+                _problem(self._examples, self._norms2, label, objective, bias),
                 tolerance,
                 seed=seed,
                 time_limit=time_limit,
@@ -164,6 +167,7 @@ class Training:
                 given_up=lambda: failed.is_set() or given_up(),
                 start=starts.get(label),
                 chunks=self._chunks,
+                longest=longest,
             )
 
         # Threads of BLAS gain nothing on vectors, and take the processors from one another.
@@ -182,17 +186,19 @@ def _starts(
     return {label: fit for label, fit in fits if (len(fit.alpha), len(fit.w)) == sizes}
 
 
-def _problem(examples: Examples, label: int, objective: Objective, bias: str) -> Problem:
+def _problem(
+    examples: Examples, norms2: FloatArray, label: int, objective: Objective, bias: str
+) -> Problem:
     """A class against the rest."""
     rows, weights = examples.against_rest(label)
     if weights is not None:
-        objective, weights = _normalised(objective, weights, rows)
+        objective, weights = _normalised(objective, weights, rows.name, norms2)
     lam = objective.regularisation(rows.n_samples)
     return Problem(rows, lam, objective.as_loss(), bias, row_weights=weights)
 
 
 def _normalised(
-    objective: Objective, weights: FloatArray, rows: Dataset
+    objective: Objective, weights: FloatArray, name: str, norms2: FloatArray
 ) -> tuple[Objective, FloatArray | None]:
     """C times the mean of the weights, and weights with a mean of 1; None if all are equal.
 
@@ -208,12 +214,12 @@ def _normalised(
         shares = shares / mean
     try:
         times_mean = replace(objective, C=C)
-        in_range = _has_squares(rows, times_mean.regularisation(len(shares)))
+        in_range = _has_squares(norms2, times_mean.regularisation(len(shares)))
     except ConfigError:
         in_range = False
     if not (in_range and (shares > 0.0).all()):
         raise ConfigError(
-            f"{rows.name}: weights from {weights.min():.3g} to {weights.max():.3g} are out of "
+            f"{name}: weights from {weights.min():.3g} to {weights.max():.3g} are out of "
             f"range with C = {objective.C:.3g}; bring them and C nearer 1"
         )
     return times_mean, None if (weights == weights[0]).all() else shares
@@ -282,11 +288,10 @@ def _require_room(examples: Examples, objective: Objective, threads: int, fits: 
     return chunks
 
 
-def _require_squares(rows: Dataset, lam: float) -> None:
+def _require_squares(rows: Dataset, norms2: FloatArray, lam: float) -> None:
     """Refuse values whose squares, summed and divided by lambda m, leave double precision."""
-    if _has_squares(rows, lam):
+    if _has_squares(norms2, lam):
         return
-    norms2 = np.asarray(rows.rows.norms2())
     row = int(np.argmax(norms2))
     raise DataError(
         f"{rows.name}: row {row + 1}: ||x||^2 = {norms2[row]:.2g} is too large for lambda ="
@@ -294,11 +299,11 @@ def _require_squares(rows: Dataset, lam: float) -> None:
     )
 
 
-def _has_squares(rows: Dataset, lam: float) -> bool:
+def _has_squares(norms2: FloatArray, lam: float) -> bool:
     """Whether the squares of values, summed and divided by lambda m, stay in double precision."""
     with np.errstate(over="ignore"):
-        squares = float(np.asarray(rows.rows.norms2()).sum())
-    return math.isfinite(squares / (lam * rows.n_samples))
+        squares = float(norms2.sum())
+    return math.isfinite(squares / (lam * len(norms2)))
 
 
 def _model(classes: tuple[int, ...], objective: Objective, fits: tuple[Fit, ...]) -> LiblinearModel:

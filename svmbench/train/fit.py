@@ -14,6 +14,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from svmbench.reference import smooth
 from svmbench.reference.search import PrimalAndDual, balanced_descent, descent, interior
 from svmbench.solvers.champion.auto import Auto, AutoParameters
 from svmbench.train.chunks import descent_by_chunks
-from svmbench.train.proof import proven_dual
+from svmbench.train.proof import proven_by_norms, proven_dual
 
 #: Features up to which the interior-point method may form its d x d matrix.
 FEW_FEATURES = 2000
@@ -57,6 +58,12 @@ OUTDONE_WORK = 16.0
 #: takes from the proven bound. It ends if this alone exceeds the tolerance and P - D is down to the
 #: second share of it: the proven gap could then fall by a third at most.
 SMALL_GAP, ROUNDED_SHARE = 1e-12, 0.5
+
+#: Share of the tolerance that a proof may lose by reading no rows.
+SPARED = 0.01
+
+#: What stands for a method where the weights are those of the start.
+AT_START = "start"
 
 #: What stands for a method while no weights are better than zeros.
 AT_ZERO = "w = 0"
@@ -118,6 +125,7 @@ def fit(
     given_up: Callable[[], bool] = lambda: False,
     start: Fit | None = None,
     chunks: int = 0,
+    longest: float = math.inf,
 ) -> Fit:
     """Train until (P - D)/D is at most the tolerance.
 
@@ -141,6 +149,8 @@ def fit(
     chunks : int
         Visit the rows in so many chunks, for rows that do not fit into memory. The problem is then
         as `descent_by_chunks` takes it. 0 for rows in memory.
+    longest : float
+        The largest ||x_i||, if it is known. A proof then rarely has to read the rows again.
 
     Returns
     -------
@@ -163,15 +173,16 @@ def fit(
 
     # A method that diverges yields infinities, which lose against what is known.
     with np.errstate(all="ignore"):
-        found = _best(problem, tolerance, seed, due, given_up, progress, start, chunks)
-        errors = _errors(problem, found.w, found.bias)
+        best = _Best(problem, tolerance, longest)
+        _improve(best, seed, due, given_up, progress, start, chunks)
+        errors = _errors(problem, best.w, best.bias)
     seconds = time.monotonic() - begun
-    if problem.is_below(found.proven(), found.primal, found.w, found.bias):
-        raise AssertionError(f"P = {found.primal!r} is below the proven D = {found.proven()!r}")
-    dual = min(found.proven(), found.primal)
+    if problem.is_below(best.proven(), best.primal, best.w, best.bias):
+        raise AssertionError(f"P = {best.primal!r} is below the proven D = {best.proven()!r}")
+    dual = min(best.proven(), best.primal)
     return Fit(
-        found.w, found.bias, found.primal, dual, errors, found.looks, seconds, found.method,
-        problem.lam, found.alpha,
+        best.w, best.bias, best.primal, dual, errors, best.looks, seconds, best.method,
+        problem.lam, best.alpha,
     )  # fmt: skip
 
 
@@ -183,11 +194,11 @@ def _errors(problem: Problem, w: FloatArray, bias: float) -> int:
 class _Best:
     """The best w and the best dual variables so far; those of w = 0 and alpha = 0 at first."""
 
-    def __init__(self, problem: Problem) -> None:
-        self._problem = problem
+    def __init__(self, problem: Problem, tolerance: float, longest: float) -> None:
+        self.problem, self.tolerance, self._longest = problem, tolerance, longest
         self.w, self.bias = np.zeros(problem.data.n_features), 0.0
         self.alpha = np.zeros(problem.data.n_samples)
-        self.primal, self.dual = problem.primal(self.w), 0.0
+        self.primal, self.dual = problem.primal_at_zero(), 0.0
         self.method, self.looks = AT_ZERO, 0
         self._proven, self._checked = 0.0, True
         self._lost = 0.0  # of the best D, by the proof's allowance for rounding
@@ -195,7 +206,7 @@ class _Best:
     def look(self, method: _Method, pair: PrimalAndDual) -> None:
         """Compute P and D of a pair, and keep what is better."""
         w, bias, alpha = pair
-        primal, dual = self._problem.primal(w, bias), self._problem.dual(alpha)
+        primal, dual = self.problem.primal(w, bias), self.problem.dual(alpha)
         self.looks += 1
         # Of equal P, w = 0 gives way: it predicts nothing.
         if primal < self.primal or (primal == self.primal and self.method == AT_ZERO):
@@ -210,15 +221,22 @@ class _Best:
         D is this bound afterwards, so that others have to exceed it only.
         """
         if not self._checked:
-            proven = proven_dual(self._problem, self.alpha)
+            proven = self._proof()
             self._lost = self.dual - proven
             self._proven = max(self._proven, proven)
             self.dual, self._checked = self._proven, True
         return self._proven
 
-    def settled(self, tolerance: float) -> bool:
+    def _proof(self) -> float:
+        """What the best dual variables prove; more exactly only where the tolerance needs it."""
+        proven = proven_by_norms(self.problem, self.alpha, self.dual, self._longest)
+        if self.dual - proven <= SPARED * self.tolerance * proven:
+            return proven
+        return proven_dual(self.problem, self.alpha)
+
+    def settled(self) -> bool:
         """Whether the proven gap is within the tolerance, or rounding alone keeps it above."""
-        left = self.primal - self.dual
+        left, tolerance = self.primal - self.dual, self.tolerance
         if left > max(tolerance, SMALL_GAP) * self.dual:
             return False
         proven = self.proven()
@@ -226,27 +244,36 @@ class _Best:
         return rounded or relative_gap(self.primal, proven) <= tolerance
 
 
-def _best(
-    problem: Problem,
-    tolerance: float,
+def _improve(
+    best: _Best,
     seed: int,
     due: Callable[[], bool],
     given_up: Callable[[], bool],
     progress: Callable[[float], None],
-    start: Fit | None,
+    before: Fit | None,
     chunks: int,
-) -> _Best:
-    best = _Best(problem)
-    for method, pair in _all_pairs(problem, tolerance, seed, due, start, best, chunks):
+) -> None:
+    """Look at the start and at the pairs of all methods, until the best are good enough."""
+    problem, tolerance = best.problem, best.tolerance
+    start = _start_of(problem, before) if before is not None else None
+    stand = _Method(AT_START, iter(()))
+    if start is not None and relative_gap(start.primal, start.dual) <= tolerance:
+        best.look(stand, start.pair)
+        progress(relative_gap(best.primal, best.dual))
+        if best.settled():
+            return
+    begin = start.pair if start is not None else None
+    for method, pair in _all_pairs(problem, tolerance, seed, due, begin, chunks):
         if given_up():
             break
         best.look(method, pair)
         progress(relative_gap(best.primal, best.dual))
-        if due() or best.settled(tolerance):
+        if due() or best.settled():
             break
     if given_up():
         raise InterruptedError("the fit was given up")
-    return best
+    if start is not None and (start.primal < best.primal or start.dual > best.dual):
+        best.look(stand, start.pair)
 
 
 def _all_pairs(
@@ -254,16 +281,10 @@ def _all_pairs(
     tolerance: float,
     seed: int,
     due: Callable[[], bool],
-    start: Fit | None,
-    best: _Best,
+    begin: PrimalAndDual | None,
     chunks: int,
 ) -> Iterator[tuple[_Method, PrimalAndDual]]:
-    """The pairs of the start, and then those of all methods."""
-    begin = None
-    if start is not None:
-        for name, pair in _starts(problem, start):
-            yield _Method(name, iter(())), pair
-        begin = best.w, best.bias, best.alpha
+    """The pairs of all methods."""
     if chunks:
         pairs = descent_by_chunks(problem, chunks, tolerance, seed, due)
         yield from _pairs([[_Method("dcd in chunks", pairs, least=FEWEST_DESCENTS)]], due)
@@ -271,17 +292,37 @@ def _all_pairs(
     yield from _pairs(_groups(problem, tolerance, seed, due, begin), due)
 
 
-def _starts(problem: Problem, start: Fit) -> Iterator[tuple[str, PrimalAndDual]]:
-    """The start's weights, and those weights scaled to this lambda.
+class _Start(NamedTuple):
+    """Where a fit begins, and P and D there as they follow from the fit before: no rows are read.
 
-    As long as alpha does not change, as where all rows lie within the margin, w(alpha) is
-    proportional to 1/lambda. The start may have a free bias where this problem has none.
+    Only a look at the pair makes sure of them.
     """
-    ratio = problem.lam / start.lam
-    bias = start.bias if problem.bias == "free" else 0.0
-    yield "start", (start.w, bias, problem.repaired(start.alpha * ratio))
-    if ratio != 1.0:
-        yield "scaled start", (start.w / ratio, bias, problem.repaired(start.alpha))
+
+    pair: PrimalAndDual
+    primal: float
+    dual: float
+
+
+def _start_of(problem: Problem, before: Fit) -> _Start:
+    """The weights of the fit before, and the multiple of its alpha with the largest D.
+
+    The mean loss does not depend on lambda, and w(alpha) is proportional to alpha/lambda. The fit
+    may have had a free bias where this problem has none.
+    """
+    ratio, m = problem.lam / before.lam, problem.data.n_samples
+    kept = problem.bias == "free" or before.bias == 0.0
+    shrunk = 0.5 * (before.lam - problem.lam) * float(before.w @ before.w)
+    energy = problem.conjugate_sum(before.alpha) / m - before.dual  # lam/2 ||w||^2 before
+
+    def dual_of(times: float) -> float:
+        alpha = np.minimum(times * before.alpha, problem.loss.upper)
+        return problem.conjugate_sum(alpha) / m - times * times / ratio * energy
+
+    # The best multiple if the conjugates were linear, as those of the hinge are.
+    best = 0.5 * ratio * (before.dual + energy) / energy if energy > 0.0 else 1.0
+    times = max((1.0, ratio, min(max(best, 0.0), 1.0)), key=dual_of)
+    pair = before.w, before.bias if kept else 0.0, problem.repaired(times * before.alpha)
+    return _Start(pair, before.primal - shrunk if kept else math.inf, dual_of(times))
 
 
 @dataclass(eq=False)
@@ -416,11 +457,7 @@ def _groups(
     robust += interiors
     if free or problem.row_weights is not None:
         return [robust]
-    if start is not None:
-        passes = lambda so_far: max(LOOK_PASSES * data.nnz, so_far / 4.0)  # noqa: E731
-        auto = _Method("auto", _champion(problem, tolerance, seed, due), passes)
-        return [[*robust, auto]]
-    return [[_Method("auto", _champion(problem, tolerance, seed, due))], robust]
+    return [[_Method("auto", _champion(problem, tolerance, seed, due, start))], robust]
 
 
 def _smooth_newton(
@@ -453,12 +490,19 @@ def _moved(pairs: Iterator[PrimalAndDual]) -> Iterator[PrimalAndDual]:
 
 
 def _champion(
-    problem: Problem, tolerance: float, seed: int, due: Callable[[], bool]
+    problem: Problem,
+    tolerance: float,
+    seed: int,
+    due: Callable[[], bool],
+    start: PrimalAndDual | None,
 ) -> Iterator[PrimalAndDual]:
     """Our fastest solver: once its own gap holds, and now and then before."""
     solver = Auto(AutoParameters(tolerance=tolerance))
     solver.halts = True
-    solver.start(problem, seed)
+    if start is None:
+        solver.start(problem, seed)
+    else:
+        solver.resume(problem, seed, start[2])
     next_look = LOOK_PASSES * problem.data.nnz
     while not solver.exhausted:
         solver.advance(1)

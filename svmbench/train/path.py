@@ -23,7 +23,7 @@ from svmbench.data.dataset import Dataset, FloatArray
 from svmbench.kernels.objective import combination
 from svmbench.train.classes import Trained, Training
 from svmbench.train.examples import Examples, scaled
-from svmbench.train.fit import Fit
+from svmbench.train.fit import AT_START, Fit
 from svmbench.train.objective import LOSS_AT_ZERO, Objective
 
 #: Values of C in the grid, and the factor between them.
@@ -165,7 +165,7 @@ def _is_exhausted(old: Fit, now: Fit, tolerance: float) -> bool:
 
 def _is_kept(now: Fit, of_zero: float, tolerance: float) -> bool:
     """Whether a fit kept the weights it began from, and they are better than w = 0."""
-    return now.method == "start" and now.primal <= (1.0 - max(_LEARNT, 3.0 * tolerance)) * of_zero
+    return now.method == AT_START and now.primal <= (1.0 - max(_LEARNT, 3.0 * tolerance)) * of_zero
 
 
 def _of_zero(examples: Examples, label: int, objective: Objective) -> float:

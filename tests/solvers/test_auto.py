@@ -489,3 +489,33 @@ def test_early_shrinking_drops_what_lies_beyond_twice_the_mean_gradient(early):
     assert compared >= 3
     assert lowered >= 3
     assert plain.closest > 1e-12
+
+
+@pytest.mark.parametrize("name", ["sorted-by-label", "badly-scaled", "many-rows"])
+def test_a_start_near_the_optimum_saves_passes(name):
+    problem = MADE[name]
+    cold = Auto(AutoParameters(tolerance=1e-6))
+    cold.start(problem, seed=1)
+    while not cold.stopped:
+        cold.advance(1)
+    warm = Auto(AutoParameters(tolerance=1e-6))
+    warm.resume(problem, 1, cold.alpha)
+    assert np.array_equal(warm.alpha, cold.alpha)
+    assert warm.dual() == cold.dual()
+    while not warm.stopped:
+        warm.advance(1)
+    assert warm.counters.nonzeros < 0.5 * cold.counters.nonzeros
+    assert problem.gap(warm.w, warm.alpha) <= 1e-6 * problem.dual(warm.alpha)
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_any_feasible_start_leads_to_the_optimum(name):
+    problem = PROBLEMS[name]
+    alpha = np.random.default_rng(2).random(problem.data.n_samples)
+    solver = Auto(AutoParameters(tolerance=1e-6))
+    solver.resume(problem, 1, alpha)
+    for _ in range(MOST):
+        solver.advance(1)
+        if solver.stopped or solver.exhausted:
+            break
+    assert problem.gap(solver.w, solver.alpha) <= 1e-6 * problem.primal(solver.w)

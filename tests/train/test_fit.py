@@ -1,5 +1,6 @@
 """Fits of one problem: certified, repeatable, and the same optimum as other programs find."""
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
@@ -15,9 +16,18 @@ from svmbench.errors import ConfigError
 from svmbench.problem import Loss, Problem
 from svmbench.reference.search import interior
 from svmbench.solvers.champion.auto import Auto
-from svmbench.train.fit import FEWEST_LOOKS, MOST_ITERATIONS, _groups, _Method, _pairs, fit
+from svmbench.train.fit import (
+    AT_START,
+    FEWEST_LOOKS,
+    MOST_ITERATIONS,
+    _groups,
+    _Method,
+    _pairs,
+    _start_of,
+    fit,
+)
 from svmbench.train.objective import LOSSES, Objective
-from svmbench.train.proof import proven_dual
+from svmbench.train.proof import proven_by_norms, proven_dual
 
 TINY = ("tiny-sparse", "tiny-dense", "tiny-separable")
 
@@ -141,15 +151,23 @@ def exact_dual(problem, alpha):
     return sum(each - nu * each * each / 2 for each in a) / m - lam * w2 / 2
 
 
+def longest(problem):
+    """The largest ||x||."""
+    return math.sqrt(problem.data.rows.norms2().max())
+
+
 @pytest.mark.parametrize("loss", ["hinge", "squared-hinge"])
 @pytest.mark.parametrize("scale", [1.0, 1e9, 1e13, 1e14, 1e15])
 def test_what_is_proven_is_no_more_than_the_exact_dual(loss, scale):
     problem = Problem(scaled(60, scale), 1.0 / 60.0, Loss(loss))
     for _, _, alpha in interior(problem):
         exact, proven = exact_dual(problem, alpha), proven_dual(problem, alpha)
+        by_norms = proven_by_norms(problem, alpha, problem.dual(alpha), longest(problem))
         assert proven <= exact
+        assert by_norms <= exact
         if scale == 1.0:
             assert proven == pytest.approx(float(exact), rel=1e-12, abs=1e-12)
+            assert by_norms == pytest.approx(float(exact), rel=1e-10, abs=1e-10)
 
 
 def test_the_dual_in_double_precision_exceeds_the_exact_one_where_rows_are_huge():
@@ -174,8 +192,9 @@ def test_what_is_proven_does_not_depend_on_storage(storage):
 def test_a_free_bias_is_proven_with_alpha_that_rounding_unbalances():
     problem = Problem(scaled(60, 1.0), 0.1, bias="free")
     alpha = problem.repaired(0.1 * np.random.default_rng(0).random(60))
-    proven = proven_dual(problem, alpha)
-    assert problem.dual(alpha) * (1.0 - 1e-11) < proven < problem.dual(alpha)
+    proven, dual = proven_dual(problem, alpha), problem.dual(alpha)
+    assert dual * (1.0 - 1e-11) < proven < dual
+    assert dual * (1.0 - 1e-9) < proven_by_norms(problem, alpha, dual, longest(problem)) < proven
     alpha[0] += 0.5
     assert proven_dual(problem, alpha) == -np.inf
 
@@ -192,6 +211,63 @@ def test_the_bound_of_a_fit_is_proven(monkeypatch, loss, scale):
     found = fit(problem, 1e-5)
     assert len(asked) > 1
     assert found.dual <= max(exact_dual(problem, alpha) for alpha in asked)
+
+
+@pytest.mark.parametrize("bias", ["none", "free"])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_ordinary_rows_are_not_read_for_the_proof(monkeypatch, tiny, loss, bias):
+    problem = Problem(tiny["tiny-sparse"], 1e-3, Loss(loss), bias)
+    with_rows = fit(problem, 1e-4)
+    monkeypatch.setattr("svmbench.train.fit.proven_dual", None)
+    found = fit(problem, 1e-4, longest=longest(problem))
+    assert np.array_equal(found.w, with_rows.w)
+    assert with_rows.dual * (1.0 - 1e-6) <= found.dual <= with_rows.dual
+
+
+def test_rows_are_read_for_the_proof_where_norms_prove_too_little(monkeypatch):
+    problem, asked = Problem(scaled(60, 1e10), 1.0 / 60.0), []
+
+    def recorded(problem, alpha):
+        asked.append(alpha)
+        return proven_dual(problem, alpha)
+
+    monkeypatch.setattr("svmbench.train.fit.proven_dual", recorded)
+    assert fit(problem, 1e-5, longest=longest(problem)).gap <= 1e-5
+    assert asked
+
+
+@pytest.mark.parametrize("ratio", [0.5, 1.0, 4.0])
+@pytest.mark.parametrize("bias", ["none", "free"])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_p_and_d_at_the_start_follow_from_the_fit_before(tiny, loss, bias, ratio):
+    problem = Problem(tiny["tiny-sparse"], 1e-2, Loss(loss), bias)
+    before = fit(problem, 1e-3)
+    later = replace(problem, lam=ratio * problem.lam)
+    (w, b, alpha), primal, dual = _start_of(later, before)
+    assert later.primal(w, b) == pytest.approx(primal, rel=1e-12)
+    assert later.dual(alpha) == pytest.approx(dual, rel=1e-9)
+    if ratio <= 1.0:  # larger multiples than 1 leave the box
+        times = (ratio, 0.5 * (1.0 + ratio), 1.0) if loss == "hinge" else (ratio, 1.0)
+        others = [later.dual(each * before.alpha) for each in times]
+        assert max(others) <= dual * (1.0 + 1e-9)
+
+
+def test_a_start_that_meets_the_tolerance_is_the_fit(tiny):
+    problem = Problem(tiny["tiny-sparse"], 1e-2)
+    before = fit(problem, 1e-3)
+    later = fit(replace(problem, lam=0.999e-2), 1e-2, start=before)
+    assert (later.method, later.looks) == (AT_START, 1)
+    assert np.array_equal(later.w, before.w)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_fit_without_time_is_no_worse_than_its_start(tiny, loss):
+    problem = Problem(tiny["tiny-sparse"], 1e-3, Loss(loss))
+    before = fit(problem, 1e-2)
+    later = replace(problem, lam=0.5e-3)
+    found = fit(later, 1e-9, start=before, time_limit=0.0)
+    assert found.primal <= later.primal(before.w)
+    assert found.gap > 1e-9
 
 
 @pytest.mark.parametrize("bias", ["none", "free"])

@@ -22,7 +22,7 @@ from svmbench.train.classes import train
 from svmbench.train.examples import Examples
 from svmbench.train.fit import fit
 from svmbench.train.objective import LOSSES, Objective
-from svmbench.train.proof import proven_dual
+from svmbench.train.proof import proven_by_norms, proven_dual
 
 every_loss = pytest.mark.parametrize("loss", LOSSES)
 every_bias = pytest.mark.parametrize("bias", ["none", "free"])
@@ -72,6 +72,19 @@ def test_weak_duality_and_the_gap_of_a_weighted_problem(loss, bias):
         assert problem.gap(w, alpha, b) == pytest.approx(primal - dual, rel=1e-9)
         assert proven_dual(problem, alpha) <= dual
         assert proven_dual(problem, alpha) == pytest.approx(dual, rel=1e-12)
+        longest = math.sqrt(problem.data.rows.norms2().max())
+        by_norms = proven_by_norms(problem, alpha, dual, longest)
+        assert by_norms <= proven_dual(problem, alpha)
+        assert by_norms == pytest.approx(dual, rel=1e-10)
+
+
+@every_bias
+@every_loss
+def test_p_at_zero_needs_no_rows(loss, bias):
+    problem = weighted(loss, bias)
+    assert problem.primal_at_zero() == pytest.approx(problem.primal(np.zeros(4)), rel=1e-14)
+    plain = Problem(problem.data, problem.lam, problem.loss, bias)
+    assert plain.primal_at_zero() == pytest.approx(plain.primal(np.zeros(4)), rel=1e-14)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared-hinge"])
@@ -89,6 +102,8 @@ def test_what_is_proven_is_no_more_than_the_exact_weighted_dual(loss):
         gains = zip(a, c, strict=True)
         exact = sum(q * (p - nu * p * p / 2) for p, q in gains) / m - lam * w2 / 2
         assert proven_dual(problem, alpha) <= exact
+        longest = math.sqrt(data.rows.norms2().max())
+        assert proven_by_norms(problem, alpha, problem.dual(alpha), longest) <= exact
 
 
 @pytest.mark.parametrize(

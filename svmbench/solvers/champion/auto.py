@@ -13,7 +13,13 @@ from svmbench.kernels.descent import Descent
 from svmbench.kernels.rng import Generator
 from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.base import Parameters, Solver, parameter
-from svmbench.solvers.champion.choice import FIRST_SHARE, NEWTON_GAP, chosen
+from svmbench.solvers.champion.choice import (
+    FIRST_SHARE,
+    MOST_FEATURES,
+    NEWTON_GAP,
+    Method,
+    chosen,
+)
 from svmbench.solvers.champion.dual_phase import DualPhase
 from svmbench.solvers.champion.interior_phase import InteriorPhase
 from svmbench.solvers.champion.newton_phase import NewtonPhase
@@ -164,6 +170,24 @@ class Auto(Solver):
 
     def start(self, problem: Problem, seed: int) -> None:
         """Choose the method and prepare its first stage."""
+        self._prepare(problem, seed, self.parameters.method)
+
+    def resume(self, problem: Problem, seed: int, alpha: FloatArray) -> None:
+        """Start from dual variables near the optimum, without a trial: descent comes first.
+
+        Parameters
+        ----------
+        problem : Problem
+        seed : int
+        alpha : ndarray of float64, shape (m,)
+            Feasible.
+        """
+        many = problem.data.n_features > MOST_FEATURES
+        self._prepare(problem, seed, "dual" if many else "dual-newton")
+        if isinstance(self._phase, DualPhase):
+            self._phase.resume(alpha, problem.weights(alpha))
+
+    def _prepare(self, problem: Problem, seed: int, method: Literal["choose"] | Method) -> None:
         self._problem, self._rng = problem, Generator(seed)
         parameters, rows = self.parameters, problem.data.rows
         gap = max(parameters.tolerance, HANDOVER_GAP)
@@ -171,7 +195,7 @@ class Auto(Solver):
         self._choice = chosen(
             rows,
             problem.lam,
-            parameters.method,
+            method,
             parameters.sampling,
             self._rng,
             gap,

@@ -110,6 +110,23 @@ class DualPhase:
         self._solved = False
         self._progress = PastGaps()
 
+    def resume(self, alpha: FloatArray, w: FloatArray) -> None:
+        """Begin at these dual variables; rows without entries keep theirs.
+
+        Parameters
+        ----------
+        alpha : ndarray of float64, shape (m,)
+        w : ndarray of float64, shape (d,)
+            w(alpha).
+        """
+        state = self._state
+        kept, active = state.kept_alpha(), state.active_rows
+        change = float(alpha[active].sum() - kept[active].sum())
+        kept[active] = alpha[active]
+        state.w[: self._d] = w
+        state.take_alpha(change)
+        self._known_norm2 = None
+
     def iterate(self) -> None:
         """Make a pass over the active rows; then, where due, survey or reactivate all rows."""
         state = self._state
