@@ -47,6 +47,10 @@ def test_claims_are_about_runs_that_are_made(paper, item, claim):
         assert all(last <= sweep.stop.max_epochs for sweep, _ in covering)
     if claim.kind == "grows" and claim.along == "lambda":
         assert all(len(sweep.lambdas) >= 3 for sweep, _ in covering)
+    if claim.kind == "path":
+        first = claim.ratios[0][0] if claim.ratios else claim.between[0]
+        rules = {sweep.stop.checkpoints for sweep, _ in covering}
+        assert "passes" not in rules or (claim.along == "epochs" and first >= 1), "before any point"
 
 
 @pytest.mark.parametrize("key", sorted(PAPERS))
