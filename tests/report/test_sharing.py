@@ -155,6 +155,7 @@ def test_folders_stand_side_by_side_and_nothing_is_pooled(published, second, tmp
         unit = runs["pass_seconds"].median()
         assert list(passes["median"]) == pytest.approx(list(rows["median"] / unit))
     page = (tmp_path / "merged" / "index.html").read_text()
+    assert page.index("Who is first, by machine") < page.index("Seconds to relative accuracy")
     assert page.count("<table") == 4
     assert "published (" in page
     assert "again (" in page

@@ -83,7 +83,7 @@ def merge(folders: Sequence[Path], target: Path) -> list[Path]:
                 f"{one.folder} and {other.folder}: the same runs; leave one of them out"
             )
         refuse_contradictions(one, other)
-    tables = [build(members, "seconds"), *_passes(members), first(members)]
+    tables = [first(members), build(members, "seconds"), *_passes(members)]
     written = write_tables(tables, target, ("md", "csv"))
     page = target / "index.html"
     machines = [

@@ -223,7 +223,7 @@ def accuracy_notes(kind: str, everything: Sequence[tuple[Group, Summary]]) -> It
     yield from interval_notes({len(each.samples): each.coverage for _, each in everything})
     yield (
         "Bold: the least median of its λ and ε, and every other that was not shown to take "
-        "longer. If no label was, none is bold."
+        "longer. If none was shown to take longer, none is bold."
     )
     if any(summary.limit for _, summary in everything):
         yield (
