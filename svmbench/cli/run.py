@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from svmbench.cli import answer, options
+from svmbench.cli import answer, one_line, options
 from svmbench.cli.series import (
     counted,
     duration,
@@ -17,6 +18,7 @@ from svmbench.cli.series import (
     open_questions,
     time_spent,
 )
+from svmbench.records.states import FAULTS
 
 if TYPE_CHECKING:
     from svmbench.config import Sweep
@@ -140,6 +142,7 @@ def command(
             answer.as_table(folder),
             "",
             _summary(result.outcomes[0], time.monotonic() - begun),
+            *_failures(folder),
             *_not_installed(sweep),
         ]
         if until_decided:
@@ -186,6 +189,16 @@ def describe(sweep: Sweep) -> str:
             f"{runs_a_repeat * most} runs and {bound(most)} at most"
         )
     return "\n".join(lines)
+
+
+def _failures(folder: Path) -> list[str]:
+    """A line for each label that has failed, with the reason of its first failure."""
+    with (folder / "runs.csv").open(encoding="utf-8", newline="") as file:
+        failed = [row for row in csv.DictReader(file) if row["state"] in FAULTS]
+    reasons: dict[str, str] = {}
+    for row in failed:
+        reasons.setdefault(row["label"], f"{row['state'].replace('_', ' ')}: {row['reason']}")
+    return [one_line(f"{label} {reason}") for label, reason in reasons.items()]
 
 
 def _not_installed(sweep: Sweep) -> list[str]:

@@ -37,6 +37,9 @@ BEGUN, ENDED = "begun", "ended"
 #: Signals that come from a user, an operator or a machine that shuts down, not from the solver.
 FROM_OUTSIDE = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT")
 
+#: How the last line of a traceback begins for an error of svmbench.
+_OWN_ERROR = re.compile(r"^svmbench\.errors\.\w+: ")
+
 #: What libraries in Rust and in C++ say when they abort their process for lack of memory.
 _ABORTED_WITHOUT_MEMORY = re.compile(r"memory allocation of \d+ bytes failed|std::bad_alloc")
 
@@ -147,10 +150,10 @@ def last_line(stderr: IO[bytes]) -> str:
     """The last line of a process's standard error, at most `LONGEST_LINE` characters of it.
 
     Of a longer line the end is kept, where most programs say what is wrong. It is empty if there
-    is none.
+    is none. The message of an error of svmbench says enough without the name of its class.
     """
     lines = _tail(stderr).splitlines()
-    return lines[-1][-LONGEST_LINE:] if lines else ""
+    return _OWN_ERROR.sub("", lines[-1])[-LONGEST_LINE:] if lines else ""
 
 
 def _tail(stderr: IO[bytes]) -> str:

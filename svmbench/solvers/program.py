@@ -312,7 +312,8 @@ class ForeignProgram(Solver):
         try:
             done = execute(filled, limit)
         except OSError as error:
-            said = f"{filled[0]}: cannot be started ({error.strerror})"
+            remedy = "; install it, or give its path" * (error.errno == errno.ENOENT)
+            said = f"{filled[0]}: cannot be started ({error.strerror}){remedy}"
             raise (InterruptedRunError if error.errno in _SCARCE else DataError)(said) from None
         if done.code != 0 and not done.late:
             ended = f"exit code {done.code}" if done.code > 0 else f"signal {-done.code}"

@@ -183,3 +183,12 @@ def test_the_end_says_how_to_install_what_was_not_measured(run, monkeypatch):
         done.stdout
     )
     assert "not against" not in done.stdout
+
+
+def test_the_end_says_why_a_program_has_failed(run):
+    program = {"command": "/no/such/program {data} {model}", "model": "text"}
+    done = run(solvers=["dcd", program], repeats=1)
+    assert done.exit_code == 1
+    (line,) = (line for line in done.stdout.splitlines() if line.startswith("program failed: "))
+    assert line.startswith("program failed: /no/such/program: cannot be started")
+    assert "install it" in line

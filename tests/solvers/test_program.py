@@ -136,7 +136,8 @@ def test_a_program_without_a_model_of_the_problem_fails(text, said):
 def test_a_program_that_cannot_be_started_fails():
     solver = made(("/no/such/program", "{data}", "{model}"))
     solver.start(PROBLEM, 1)
-    with pytest.raises(DataError, match=r"/no/such/program: cannot be started \(No such file"):
+    said = r"/no/such/program: cannot be started \(No such file.*; install it"
+    with pytest.raises(DataError, match=said):
         solver.advance(1)
 
 
