@@ -383,11 +383,11 @@ class Stop(Strict):
     memory_limit: Size | None = Field(
         default=None, description="Limit: memory of a worker beyond its data, such as 4GiB."
     )
-    checkpoints: Literal["tenths", "passes"] = Field(
+    checkpoints: Literal["tenths", "passes", "early"] = Field(
         default="tenths",
-        description="When a run is evaluated: in steps of at most a tenth from a hundredth of a "
-        "pass on, or at the ends of passes only: times to an accuracy are then those of whole "
-        "passes.",
+        description="When a run is evaluated. tenths: in steps of at most a tenth from a hundredth "
+        "of a pass on. early: the same from the first row on. passes: at the ends of passes only; "
+        "times to an accuracy are then those of whole passes.",
     )
 
     @model_validator(mode="after")

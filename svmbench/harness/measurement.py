@@ -31,7 +31,7 @@ from svmbench.harness.shown import (
     weights_of,
 )
 from svmbench.harness.streaming import pass_seconds
-from svmbench.harness.trace import TraceWriter, checkpoints, iteration_checkpoints, whole_passes
+from svmbench.harness.trace import CHECKPOINTS, TraceWriter, iteration_checkpoints
 from svmbench.problem import Evaluation, Problem, accuracy_of, count_errors, relative_gap
 from svmbench.records.bounds import lies_below
 from svmbench.solvers.base import Solver
@@ -169,8 +169,7 @@ class Measurement:
         m = problem.data.n_samples
         self._most = self._presentations(stop["max_epochs"])
         self._most_updates = math.inf if stop["max_updates"] is None else stop["max_updates"] * m
-        rule = whole_passes if stop.get("checkpoints") == "passes" else checkpoints
-        self._targets = rule(m, solver.cycle)
+        self._targets = CHECKPOINTS[stop.get("checkpoints", "tenths")](m, solver.cycle)
         self._iteration_targets = iteration_checkpoints()
         self._target, self._iteration_target = next(self._targets), next(self._iteration_targets)
         self._iterations = 0

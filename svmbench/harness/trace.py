@@ -68,6 +68,22 @@ def checkpoints(m: int, cycle: int = 1) -> Iterator[int]:
             at = max(at, following // whole * whole)
 
 
+def early_checkpoints(m: int, cycle: int = 1) -> Iterator[int]:
+    """The `checkpoints`, and others before them from the first row on, at most a tenth apart."""
+    usual = checkpoints(m, cycle)
+    first = next(usual)
+    at = 1
+    while at < first:
+        yield at
+        at = max(at + 1, at + at // _TENTH)
+    yield first
+    yield from usual
+
+
+#: When a run is evaluated, by the names that configurations use.
+CHECKPOINTS = {"tenths": checkpoints, "passes": whole_passes, "early": early_checkpoints}
+
+
 def iteration_checkpoints() -> Iterator[int]:
     """Iterations after which a solver whose step is an iteration is evaluated, without end.
 

@@ -15,6 +15,7 @@ from svmbench.harness.trace import (
     add_to_end,
     checkpoints,
     close_trace,
+    early_checkpoints,
     iteration_checkpoints,
     read_trace,
     whole_passes,
@@ -62,6 +63,17 @@ def test_checkpoints_at_passes_are_those_at_the_ends_of_passes():
         at for at in takewhile(lambda at: at <= found[-1], checkpoints(m)) if not at % m
     ]
     assert found[:10] == [m * epoch for epoch in range(1, 11)]
+
+
+@given(st.integers(1, 10**7))
+def test_early_checkpoints_begin_with_the_first_row_and_go_on_as_the_usual_ones(m):
+    found = list(islice(early_checkpoints(m), 400))
+    first = max(1, m // 100)
+    before = [at for at in found if at < first]
+    assert found[0] == 1
+    assert [*before, first][:11] == list(range(1, min(first, 11) + 1))
+    assert all(b <= max(a + 1, 1.1 * a) for a, b in pairwise([*before, first]))
+    assert found[len(before) :] == list(islice(checkpoints(m), 400 - len(before)))
 
 
 def test_checkpoints_never_end():

@@ -95,6 +95,11 @@ def test_with_checkpoints_at_passes_nothing_is_evaluated_within_the_first_one(me
     assert [point["presentations"] for point in points] == [0, m // 2]
 
 
+def test_with_early_checkpoints_the_first_rows_are_evaluated(measure):
+    _, points, _ = measure(plugins.Idle(), max_epochs=0.1, accuracy=[], checkpoints="early")
+    assert [point["presentations"] for point in points[:5]] == [0, 1, 2, 3, 4]
+
+
 def test_with_checkpoints_at_passes_an_accuracy_is_reached_after_whole_passes(measure, problem):
     m = problem.data.n_samples
     state, points, _ = measure(Dcd(), accuracy=[1e-3], checkpoints="passes")

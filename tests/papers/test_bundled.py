@@ -53,6 +53,23 @@ def test_claims_are_about_runs_that_are_made(paper, item, claim):
         assert "passes" not in rules or (claim.along == "epochs" and first >= 1), "before any point"
 
 
+@pytest.mark.parametrize("name", ["rcv1", "rcv1-log-loss", "alpha-log-loss"])
+def test_curves_of_the_readme_of_sgd_are_its_printed_numbers(name):
+    """They stand in the file twice: as points of a curve, and as numbers of the runs' sweeps."""
+    [published] = PAPERS["sgd-2.0"].items[name].published
+    printed = {
+        (value.sweep, value.solver, value.measure.name): value.value for value in published.values
+    }
+    drawn = {(curve.solver, curve.y) for curve in published.curves}
+    both = {"svmsgd", "svmasgd"}
+    assert drawn == {(solver, y) for solver in both for y in ("primal", "test_error")}
+    for curve in published.curves:
+        assert curve.x == "epochs"
+        assert all(
+            printed[f"epochs-{at:g}", curve.solver, curve.y] == value for at, value in curve.points
+        )
+
+
 @pytest.mark.parametrize("key", sorted(PAPERS))
 def test_full_sizes_are_valid(key):
     for item in PAPERS[key].items.values():
