@@ -151,9 +151,18 @@ class PaperView:
 
 
 def counted(results: Iterable[ClaimResult]) -> str:
-    """``3 holds, 1 open``, in the order of `SIGNS`."""
+    """``3 hold, 1 does not hold``, in the order of `SIGNS`."""
     counts = Counter[str](result.verdict for result in results)
-    return ", ".join(f"{counts[verdict]} {verdict}" for verdict in SIGNS if counts[verdict])
+    return ", ".join(
+        f"{counts[verdict]} {several(verdict) if counts[verdict] > 1 else verdict}"
+        for verdict in SIGNS
+        if counts[verdict]
+    )
+
+
+def several(verdict: str) -> str:
+    """A verdict of several claims, such as ``do not hold``."""
+    return verdict.replace("does not hold", "do not hold").replace("holds", "hold")
 
 
 def to_page(

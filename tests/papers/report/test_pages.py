@@ -10,6 +10,7 @@ import shutil
 from collections import Counter
 from dataclasses import replace
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import matplotlib.image
 import pandas as pd
@@ -23,6 +24,7 @@ from svmbench.papers.folders import read_item
 from svmbench.papers.model import papers
 from svmbench.papers.report.layout import ItemResults
 from svmbench.papers.report.numbers import number, ratio
+from svmbench.papers.report.page import counted, several
 from svmbench.papers.report.tables import build_paper_table
 from svmbench.papers.report.write import write_papers
 from svmbench.records.measures import MEASURES, Asked
@@ -537,3 +539,15 @@ def test_files_are_named_by_paper_and_item(papered):
         *(f"table-{n}.{suffix}" for n in (1, 2) for suffix in ("md", "csv", "tex")),
         *(f"figure-{n}.{suffix}" for n in (1, 2, 3) for suffix in ("png", "svg", "pdf")),
     }
+
+
+def test_counts_of_verdicts_are_english():
+    assert [several(each) for each in ("holds", "holds in k of n", "does not hold", "open")] == [
+        "hold",
+        "hold in k of n",
+        "do not hold",
+        "open",
+    ]
+    none, one = counted([]), counted([SimpleNamespace(verdict="holds")])
+    two = counted([SimpleNamespace(verdict="does not hold")] * 2)
+    assert (none, one, two) == ("", "1 holds", "2 do not hold")
