@@ -16,11 +16,12 @@ LARGE = 200
 
 def load() -> None:
     """Load SciPy's LAPACK: solvers do so before the clock starts."""
-    _lapack()
+    lapack()
 
 
 @cache
-def _lapack() -> Any:
+def lapack() -> Any:
+    """SciPy's LAPACK, with as many threads as NumPy's BLAS has."""
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
     before = ThreadpoolController().select(user_api="blas")
@@ -51,7 +52,7 @@ def factor_of(system: FloatArray) -> FloatArray | None:
     factor: Array
     if len(system) >= LARGE:
         # In Fortran's order the upper triangle is the lower one.
-        factor, failed = _lapack().dpotrf(system.T, lower=1, clean=0)
+        factor, failed = lapack().dpotrf(system.T, lower=1, clean=0)
         return None if failed else factor.T
     try:
         factor = np.linalg.cholesky(system.T)

@@ -247,12 +247,15 @@ class Auto(Solver):
             return False
         if not isinstance(phase, NewtonPhase):
             return True
-        # The phase updates its sums, and rounding errors accumulate.
-        gap = relative_gap(self._problem.primal(phase.w), self._problem.dual(phase.alpha))
-        phase.counters.presentations += self._problem.data.n_samples
-        phase.counters.nonzeros += 2 * self._problem.data.nnz
         self._enough *= 0.1
-        return bool(gap <= self.parameters.tolerance)
+        return self._gap_of(phase) <= self.parameters.tolerance
+
+    def _gap_of(self, newton: NewtonPhase) -> float:
+        """Its relative gap with fresh sums: it updates its own, and rounding errors accumulate."""
+        gap = relative_gap(self._problem.primal(newton.w), self._problem.dual(newton.alpha))
+        newton.counters.presentations += self._problem.data.n_samples
+        newton.counters.nonzeros += 2 * self._problem.data.nnz
+        return float(gap)
 
     def sharpen(self) -> None:
         """Seek a tenth of the gap: sums made anew did not confirm that the tolerance was met."""
@@ -297,8 +300,7 @@ class Auto(Solver):
 
     def _fall_back(self, newton: NewtonPhase) -> None:
         """Continue with the interior-point method if rounding has ended Newton steps too early."""
-        bound = newton.bound()
-        if relative_gap(bound + newton.gap, bound) > UNFINISHED:
+        if self._gap_of(newton) > UNFINISHED:
             self._phase = InteriorPhase(self._problem, self.w, self.alpha, newton.counters)
             self.counters = self._phase.counters
 

@@ -10,13 +10,15 @@ from svmbench.data.dataset import FloatArray
 from svmbench.kernels.counters import Counters
 from svmbench.problem import Problem
 from svmbench.solvers.second_order.ipm import Ipm
+from svmbench.solvers.second_order.scaled_interior import ScaledInterior, fits
 
 
 class InteriorPhase:
-    """Iterations of `Ipm`, and the best w and the best dual variables so far.
+    """Iterations of an interior-point method, and the best w and dual variables so far.
 
-    Its dual variables are unknowns of their own. Those of Newton steps follow from w, so that the
-    rounding of w limits their accuracy where a feature is very large.
+    It is `ScaledInterior` where the problem is small enough, and `Ipm` elsewhere. Their dual
+    variables are unknowns of their own. Those of Newton steps follow from w, so that the rounding
+    of w limits their accuracy where a feature is very large.
 
     Parameters
     ----------
@@ -32,8 +34,8 @@ class InteriorPhase:
     def __init__(
         self, problem: Problem, w: FloatArray, alpha: FloatArray, counters: Counters
     ) -> None:
-        self._problem, self._solver = problem, Ipm()
-        self._solver.start(problem, seed=0)
+        self._problem = problem
+        self._solver = _solver_for(problem)
         self.counters = self._solver.counters
         self.counters.presentations = counters.presentations
         self.counters.updates = counters.updates
@@ -81,3 +83,11 @@ class InteriorPhase:
     def exhausted(self) -> bool:
         """Whether rounding allows no further progress."""
         return self._solver.exhausted
+
+
+def _solver_for(problem: Problem) -> ScaledInterior | Ipm:
+    if fits(problem.data.n_samples, problem.data.n_features):
+        return ScaledInterior(problem)
+    solver = Ipm()
+    solver.start(problem, seed=0)
+    return solver

@@ -440,7 +440,7 @@ class Ipm(Solver):
         pairs = [(self._alpha, step.alpha), (self._r, step.r), (self._x, step.x), (self._s, step.s)]
         if self._bounded:
             pairs += [(self._xi, step.xi), (self._v, -step.alpha)]
-        return min(_to_zero(value, change) for value, change in pairs)
+        return min(to_zero(value, change) for value, change in pairs)
 
     def _products_after(self, step: NewtonStep | None, length: float) -> Products:
         """The complementarity products after this multiple of a step."""
@@ -565,7 +565,7 @@ def _outlying(products: FloatArray, target: float) -> FloatArray:
     return np.maximum(change, -10.0 * target)
 
 
-def _to_zero(value: FloatArray, change: FloatArray) -> float:
+def to_zero(value: FloatArray, change: FloatArray) -> float:
     """Multiple of ``change`` that brings the first entry of ``value`` to zero."""
     shrinking = change < 0.0
     if not shrinking.any():
