@@ -248,7 +248,7 @@ class Auto(Solver):
         if not isinstance(phase, NewtonPhase):
             return True
         self._enough *= 0.1
-        return self._gap_of(phase) <= self.parameters.tolerance
+        return bool(self._gap_of(phase) <= self.parameters.tolerance)
 
     def _gap_of(self, newton: NewtonPhase) -> float:
         """Its relative gap with fresh sums: it updates its own, and rounding errors accumulate."""
