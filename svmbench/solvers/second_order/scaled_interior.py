@@ -62,7 +62,7 @@ def fits(m: int, d: int) -> bool:
     return small > 0 and (m + d) * small <= MOST_ENTRIES and (m + d) * small**2 <= MOST_WORK
 
 
-class Pairs(NamedTuple):
+class Complements(NamedTuple):
     """The rows' variables: alpha is complementary to r, and v = 1 - alpha to xi."""
 
     alpha: FloatArray
@@ -71,14 +71,14 @@ class Pairs(NamedTuple):
     xi: FloatArray
 
 
-class Point(NamedTuple):
+class Iterate(NamedTuple):
     """All variables, or their changes."""
 
     w: FloatArray
-    pairs: Pairs
+    pairs: Complements
 
 
-class System(NamedTuple):
+class FactoredSystem(NamedTuple):
     """A factored problem of least squares, the rows' D, and the sizes that rows have in it."""
 
     squares: LeastSquares
@@ -108,7 +108,7 @@ class ScaledInterior:
         self._units = np.exp2(-np.round(np.log2(largest)))
         self._in_features = d <= m
         half, one = np.full(m, 0.5), np.ones(m)
-        self._point = Point(np.zeros(d), Pairs(half, half, one, 2.0 * one))
+        self._point = Iterate(np.zeros(d), Complements(half, half, one, 2.0 * one))
         self._least, self._waited = math.inf, 0
         self.exhausted = False
         self.counters = Counters()
@@ -160,9 +160,9 @@ class ScaledInterior:
             self.exhausted = True
             return
         pairs = _moved(point.pairs, step.pairs, length)
-        self._point = Point(point.w + length * step.w, pairs)
+        self._point = Iterate(point.w + length * step.w, pairs)
 
-    def _system(self) -> System:
+    def _system(self) -> FactoredSystem:
         """The problem of least squares at the present point, without its right-hand side."""
         _, (alpha, v, r, xi) = self._point
         curvature = r / alpha + xi / v
@@ -175,14 +175,14 @@ class ScaledInterior:
             sizes = np.sqrt(self._counts * curvature / self._total)
             upper = (self._counts * self._rows.T) / (self._total * root_of_lam)
             lower = np.diag(sizes)
-        return System(LeastSquares(np.vstack([upper, lower])), curvature, sizes)
+        return FactoredSystem(LeastSquares(np.vstack([upper, lower])), curvature, sizes)
 
-    def _step(self, system: System, p: FloatArray, q: FloatArray) -> Point:
+    def _step(self, system: FactoredSystem, p: FloatArray, q: FloatArray) -> Iterate:
         """The Newton step that is to bring alpha r to p, and v xi to q.
 
         Parameters
         ----------
-        system : System
+        system : FactoredSystem
             Of the present point.
         p, q : ndarray of float64, shape (merged rows,)
         """
@@ -201,18 +201,18 @@ class ScaledInterior:
         change = new_alpha - alpha
         # alpha r + alpha dr + r dalpha = p, and v xi + v dxi - xi dalpha = q.
         new_r, new_xi = (p - r * change) / alpha, (q + xi * change) / v
-        return Point(new_w - w, Pairs(change, -change, new_r - r, new_xi - xi))
+        return Iterate(new_w - w, Complements(change, -change, new_r - r, new_xi - xi))
 
-    def _mean(self, pairs: Pairs) -> float:
+    def _mean(self, pairs: Complements) -> float:
         """Mean of the complementarity products."""
         products = pairs.alpha * pairs.r + pairs.v * pairs.xi
         return float(self._counts @ products) / (2.0 * self._total)
 
 
-def _moved(pairs: Pairs, change: Pairs, length: float) -> Pairs:
-    return Pairs(*(value + length * by for value, by in zip(pairs, change, strict=True)))
+def _moved(pairs: Complements, change: Complements, length: float) -> Complements:
+    return Complements(*(value + length * by for value, by in zip(pairs, change, strict=True)))
 
 
-def _reach(pairs: Pairs, change: Pairs) -> float:
+def _reach(pairs: Complements, change: Complements) -> float:
     """Largest multiple of the change that leaves all variables positive."""
     return min(to_zero(value, by) for value, by in zip(pairs, change, strict=True))
