@@ -175,7 +175,7 @@ def reading(decades: float, squared_norm: float, t0: float) -> list[str]:
     problem = changed(decades, squared_norm)
     points = published("svmsgd2")
     at = sorted(points)
-    least = lower_bound(problem, 1e-4)
+    least = lower_bound(problem, 1e-6)
     found = [costs(svmsgd2(t0), at, seed, problem) for seed in SEEDS]
     ours = np.mean(found, axis=0) / least
     apart = np.log(ours / (np.array([points[x] for x in at]) / LOWEST))
@@ -195,7 +195,7 @@ def reading_later(squared_norm: float, t0: float) -> list[str]:
     problem, points = changed(0.0, squared_norm), later()
     at = sorted(points)
     found = [costs(svmsgd2(t0), at, seed, problem) for seed in SEEDS]
-    ours = np.mean(found, axis=0) / lower_bound(problem, 1e-4)
+    ours = np.mean(found, axis=0) / lower_bound(problem, 1e-6)
     apart = np.log(ours / (np.array([points[x] for x in at]) / LOWEST))
     mean, square = float(np.mean(apart)), float(np.mean(np.square(apart)))
     return [
