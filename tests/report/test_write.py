@@ -76,7 +76,8 @@ def test_command_lists_the_files(small):
     done = CliRunner().invoke(report_command, [str(small)])
     assert done.exit_code == 0
     assert str(small / "tables" / "time.md") in done.output.splitlines()
-    assert "Rewrite the tables, plots and page" in CliRunner().invoke(report_command, ["--help"]).output
+    said = CliRunner().invoke(report_command, ["--help"]).output
+    assert "Rewrite the tables, plots and page" in said
 
 
 def test_command_passes_errors_on(tmp_path):
