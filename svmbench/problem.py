@@ -295,7 +295,23 @@ class Problem:
 
     def project(self, w: FloatArray) -> FloatArray:
         """The point nearest to w that satisfies the constraint; a new array."""
-        return self._nearest(w)[0]
+        return self.nearest(w)[0]
+
+    def nearest(self, w: FloatArray) -> tuple[FloatArray, float]:
+        """The projection of w and its multiplier tau, 0 where w satisfies the constraint."""
+        nearest = np.array(w, dtype=np.float64)
+        confined = self.l1_radius < math.inf
+        tau: float = project_l1(nearest, self.l1_radius) if confined else 0.0
+        return nearest, tau
+
+    def feasible(self, alpha: FloatArray) -> bool:
+        """Whether alpha lies in its box and, with a free bias, is balanced up to rounding."""
+        if objective.conjugate_sum(alpha, self.loss.code, self.loss.gamma) == -math.inf:
+            return False
+        if self.bias == "none":
+            return True
+        positive, negative = objective.balance(self.data.rows, self.counted(alpha))
+        return bool(abs(positive - negative) <= UNBALANCED * (positive + negative))
 
     def repaired(self, alpha: FloatArray) -> FloatArray:
         """A feasible alpha near the given one, shape (m,).
@@ -318,10 +334,10 @@ class Problem:
 
         w(alpha) is recomputed: a w updated along with alpha drifts away from it.
         """
-        if not self._feasible(alpha):
+        if not self.feasible(alpha):
             return -math.inf
         total = self.conjugate_sum(alpha)
-        nearest, tau = self._nearest(self._combination(alpha))
+        nearest, tau = self.nearest(self._combination(alpha))
         regular = 0.5 * _squared_norm(nearest)
         if tau > 0.0:
             # Not by ||u||^2 - ||u - Pi(u)||^2: u is huge for a small lambda, and this form is
@@ -340,10 +356,10 @@ class Problem:
 
         Subtracting P and D loses all digits below about 1e-16 P; this form does not.
         """
-        if not (self._feasible(alpha) and self.admits(w)):
+        if not (self.feasible(alpha) and self.admits(w)):
             return math.inf
         weights, u = self._inside(w), self._combination(alpha)
-        nearest, tau = self._nearest(u)
+        nearest, tau = self.nearest(u)
         rest = self.gap_sum(weights, alpha, bias)
         regular = 0.5 * _squared_norm(weights - nearest)
         if tau > 0.0:
@@ -366,24 +382,9 @@ class Problem:
             weights = weights * (self.l1_radius / size)
         return weights
 
-    def _nearest(self, w: FloatArray) -> tuple[FloatArray, float]:
-        """The projection of w and its multiplier tau, 0 where w satisfies the constraint."""
-        nearest = np.array(w, dtype=np.float64)
-        confined = self.l1_radius < math.inf
-        tau: float = project_l1(nearest, self.l1_radius) if confined else 0.0
-        return nearest, tau
-
     def _combination(self, alpha: FloatArray) -> FloatArray:
         """1/(lam m) sum_i c_i alpha_i y_i x_i, shape (d,)."""
         return self.row_sum(alpha) / (self.lam * self.data.n_samples)
-
-    def _feasible(self, alpha: FloatArray) -> bool:
-        if objective.conjugate_sum(alpha, self.loss.code, self.loss.gamma) == -math.inf:
-            return False
-        if self.bias == "none":
-            return True
-        positive, negative = objective.balance(self.data.rows, self.counted(alpha))
-        return bool(abs(positive - negative) <= UNBALANCED * (positive + negative))
 
     def _size(self, w: Array) -> float:
         """||w||_1 where it is bounded, else 0; nan where w has a nan."""

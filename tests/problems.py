@@ -59,6 +59,20 @@ def dataset(X, y, storage="uint16+float64", name="made"):
     return Dataset(name, d, indptr, columns.astype(index_type), values, y, Provenance("test", ""))
 
 
+def scaled(m, scale, seed=0, d=3):
+    """Noisy rows whose first column is scaled."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(m, d))
+    y = np.where(X @ rng.normal(size=d) + rng.normal(size=m) > 0.0, 1, -1)
+    X[:, 0] *= scale
+    return dataset(X, y, "dense float64")
+
+
+def longest(problem):
+    """The largest ||x||."""
+    return math.sqrt(problem.data.rows.norms2().max())
+
+
 def dense(data):
     """The rows of a data set as a dense float64 array, shape (m, d)."""
     m, d = data.n_samples, data.n_features

@@ -1,7 +1,8 @@
 """Certified optima: for each problem a lower bound on P*, against which runs are measured.
 
 The method that finds an optimum does not matter: `Problem` recomputes the certificate from
-(w, b, alpha), also when the optimum is read from disk.
+(w, b, alpha), also when the optimum is read from disk. Of D what counts is the lower bound that is
+left when the rounding of D(alpha) is subtracted (`svmbench.proof`).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from svmbench.data.dataset import FloatArray
 from svmbench.durable import remove_abandoned, replacing
 from svmbench.errors import unopened
 from svmbench.problem import Problem, relative_gap
+from svmbench.proof import proven_dual
 from svmbench.reference import smooth
 from svmbench.reference.search import (
     PrimalAndDual,
@@ -62,7 +64,7 @@ class Reference:
     alpha : ndarray of float64, shape (m,)
         Feasible.
     primal, dual : float
-        P(w, b) and D(alpha): P* lies between them.
+        P(w, b), and the lower bound on P* that alpha proves, at least 0.
     seconds : float
         Time of the search, on the machine that found it.
     bias : float
@@ -136,8 +138,7 @@ def _search(
     problem: Problem, gap: float, time_limit: float, progress: Callable[[float], None]
 ) -> Reference:
     begun = time.monotonic()
-    w, alpha = np.zeros(problem.data.n_features), np.zeros(problem.data.n_samples)
-    best = Reference(w, alpha, problem.primal(w), problem.dual(alpha), 0.0)
+    best = _nothing(problem)
     for pairs, share in _turns(problem, time_limit):
         while best.gap > gap and time.monotonic() - begun < share * time_limit:
             pair = next(pairs, None)
@@ -146,6 +147,12 @@ def _search(
             best = _better(best, problem, pair, time.monotonic() - begun)
             progress(best.gap)
     return best
+
+
+def _nothing(problem: Problem) -> Reference:
+    """The bounds of w = 0 and alpha = 0."""
+    w, alpha = np.zeros(problem.data.n_features), np.zeros(problem.data.n_samples)
+    return Reference(w, alpha, problem.primal_at_zero(), 0.0, 0.0)
 
 
 def _turns(problem: Problem, time_limit: float) -> list[tuple[Iterator[PrimalAndDual], float]]:
@@ -174,7 +181,7 @@ def _turns(problem: Problem, time_limit: float) -> list[tuple[Iterator[PrimalAnd
 def _better(best: Reference, problem: Problem, pair: PrimalAndDual, seconds: float) -> Reference:
     """The best w and the best alpha so far; they may come from different pairs."""
     w, bias, alpha = pair
-    primal, dual = problem.primal(w, bias), problem.dual(alpha)
+    primal, dual = problem.primal(w, bias), proven_dual(problem, alpha)
     if not primal < best.primal:
         w, bias, primal = best.w, best.bias, best.primal
     if not dual > best.dual:
@@ -205,9 +212,9 @@ def _read(path: Path, problem: Problem) -> Reference | None:
     stored = _load(path, problem.data.n_features, problem.data.n_samples)
     if stored is None:
         return None
-    w, alpha = stored["w"], stored["alpha"]
     bias, seconds, sought = (float(stored[name]) for name in ("bias", "seconds", "sought"))
-    return Reference(w, alpha, problem.primal(w, bias), problem.dual(alpha), seconds, bias, sought)
+    pair = stored["w"], bias, stored["alpha"]
+    return replace(_better(_nothing(problem), problem, pair, seconds), sought=sought)
 
 
 def _load(path: Path, n_features: int, n_samples: int) -> dict[str, FloatArray] | None:

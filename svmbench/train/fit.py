@@ -20,11 +20,11 @@ import numpy as np
 
 from svmbench.data.dataset import FloatArray
 from svmbench.problem import Problem, relative_gap
+from svmbench.proof import proven_by_norms, proven_dual
 from svmbench.reference import smooth
 from svmbench.reference.search import PrimalAndDual, balanced_descent, descent, interior
 from svmbench.solvers.champion.auto import Auto, AutoParameters
 from svmbench.train.chunks import descent_by_chunks
-from svmbench.train.proof import proven_by_norms, proven_dual
 
 #: Features up to which the interior-point method may form its d x d matrix.
 FEW_FEATURES = 2000

@@ -10,6 +10,7 @@ from svmbench.data.dataset import Dataset
 from svmbench.data.liblinear_model import LiblinearModel
 from svmbench.errors import DataError
 from svmbench.problem import Problem
+from svmbench.proof import proven_dual
 from svmbench.solvers.distributed.cocoa import Cocoa
 from svmbench.solvers.distributed.newton_shards import MOST_FEATURES, NewtonShards
 from svmbench.solvers.distributed.sharded_solver import MakeExecutor, ShardedSolver
@@ -17,7 +18,6 @@ from svmbench.train.classes import Trained
 from svmbench.train.examples import Examples
 from svmbench.train.fit import Fit
 from svmbench.train.objective import SOLVER_TYPES
-from svmbench.train.proof import proven_dual
 
 METHODS: dict[str, type[ShardedSolver]] = {each.name: each for each in (NewtonShards, Cocoa)}
 

@@ -3,12 +3,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from problems import PROBLEMS, dataset, dense, has_both_classes, labels, with_class
+from problems import PROBLEMS, dataset, dense, has_both_classes, labels, scaled, with_class
 from svmbench.problem import BIASES, CONSTRAINTS, HINGES, Loss, Problem, relative_gap
 from svmbench.reference import optimum as references
 from svmbench.reference import search
 from svmbench.reference.optimum import certified_optimum
 from twins import objective as twin
+from twins.exact import exact_dual
 from twins.optimum import optimum, variant
 
 
@@ -142,6 +143,16 @@ def test_features_of_very_different_scales_are_certified(monkeypatch):
     )
     found = certified_optimum(Problem(dataset(X, y, "dense float64"), 1e-6), 1e-9, 30.0)
     assert found.gap <= 1e-9
+
+
+@pytest.mark.parametrize("radius", [np.inf, 1.0])
+@pytest.mark.parametrize("scale", [1e14, 1e15, 1e16])
+def test_the_lower_bound_of_huge_rows_is_no_more_than_its_alpha_proves(scale, radius):
+    problem = Problem(scaled(60, scale), 1.0 / 60.0, l1_radius=radius)
+    found = certified_optimum(problem, 1e-6, 1.0)
+    assert 0.0 <= found.dual <= exact_dual(problem, found.alpha)
+    again = certified_optimum(problem, 1e-6, 1.0)  # as read from disk
+    assert (again.primal, again.dual, again.gap) == (found.primal, found.dual, found.gap)
 
 
 @pytest.mark.parametrize("few", [True, False])

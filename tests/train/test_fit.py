@@ -1,8 +1,6 @@
 """Fits of one problem: certified, repeatable, and the same optimum as other programs find."""
 
-import math
 from dataclasses import replace
-from fractions import Fraction
 from itertools import islice
 
 import numpy as np
@@ -10,11 +8,11 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from problems import dataset
+from problems import dataset, longest, scaled
 from svmbench.data.libsvm import read_libsvm
 from svmbench.errors import ConfigError
 from svmbench.problem import Loss, Problem
-from svmbench.reference.search import interior
+from svmbench.proof import proven_dual
 from svmbench.solvers.champion.auto import Auto
 from svmbench.train.fit import (
     AT_START,
@@ -27,7 +25,7 @@ from svmbench.train.fit import (
     fit,
 )
 from svmbench.train.objective import LOSSES, Objective
-from svmbench.train.proof import proven_by_norms, proven_dual
+from twins.exact import exact_dual
 
 TINY = ("tiny-sparse", "tiny-dense", "tiny-separable")
 
@@ -122,81 +120,12 @@ def test_c_that_leaves_no_lambda_is_refused(C):
         Objective(C=C).regularisation(10**6)
 
 
-def scaled(m, scale, seed=0, d=3):
-    """Noisy rows whose first column is scaled."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(m, d))
-    y = np.where(X @ rng.normal(size=d) + rng.normal(size=m) > 0.0, 1, -1)
-    X[:, 0] *= scale
-    return dataset(X, y, "dense float64")
-
-
 def timestamps(m=200, d=3):
     """Rows with a column of nanoseconds since 1970, some years of them."""
     data = scaled(m, 1e16, d=d)
     values = data.values.copy()
     values[:, 0] += 1.7e18
     return replace(data, values=values)
-
-
-def exact_dual(problem, alpha):
-    """D(alpha) of a hinge by rational numbers."""
-    data, m = problem.data, problem.data.n_samples
-    a = [Fraction(float(each)) for each in alpha]
-    nu, lam = Fraction(problem.loss.nu), Fraction(problem.lam)
-    w2 = Fraction(0)
-    for column in data.values.T:
-        entries = zip(a, column.tolist(), data.labels.tolist(), strict=True)
-        w2 += (sum(each * y * Fraction(x) for each, x, y in entries) / (lam * m)) ** 2
-    return sum(each - nu * each * each / 2 for each in a) / m - lam * w2 / 2
-
-
-def longest(problem):
-    """The largest ||x||."""
-    return math.sqrt(problem.data.rows.norms2().max())
-
-
-@pytest.mark.parametrize("loss", ["hinge", "squared-hinge"])
-@pytest.mark.parametrize("scale", [1.0, 1e9, 1e13, 1e14, 1e15])
-def test_what_is_proven_is_no_more_than_the_exact_dual(loss, scale):
-    problem = Problem(scaled(60, scale), 1.0 / 60.0, Loss(loss))
-    for _, _, alpha in interior(problem):
-        exact, proven = exact_dual(problem, alpha), proven_dual(problem, alpha)
-        by_norms = proven_by_norms(problem, alpha, problem.dual(alpha), longest(problem))
-        assert proven <= exact
-        assert by_norms <= exact
-        if scale == 1.0:
-            assert proven == pytest.approx(float(exact), rel=1e-12, abs=1e-12)
-            assert by_norms == pytest.approx(float(exact), rel=1e-10, abs=1e-10)
-
-
-def test_the_dual_in_double_precision_exceeds_the_exact_one_where_rows_are_huge():
-    problem = Problem(scaled(60, 1e15), 1.0 / 60.0)
-    duals = [(problem.dual(alpha), exact_dual(problem, alpha)) for _, _, alpha in interior(problem)]
-    assert any(computed > exact + Fraction(1, 1000) for computed, exact in duals)
-
-
-@pytest.mark.parametrize("storage", ["uint16+float64", "int32+float32", "int32+ones"])
-def test_what_is_proven_does_not_depend_on_storage(storage):
-    rng = np.random.default_rng(0)
-    X = rng.integers(-8, 9, size=(90, 7)) * (rng.random((90, 7)) < 0.5)
-    y = rng.choice([-1, 1], size=90)
-    X = (X != 0).astype(float) if storage == "int32+ones" else X
-    dense, sparse = (Problem(dataset(X, y, each), 0.1) for each in ("dense float64", storage))
-    alpha = rng.random(90)
-    whole = proven_dual(dense, alpha)
-    assert whole <= dense.dual(alpha)
-    assert proven_dual(sparse, alpha) == pytest.approx(whole, rel=1e-15)
-
-
-def test_a_free_bias_is_proven_with_alpha_that_rounding_unbalances():
-    problem = Problem(scaled(60, 1.0), 0.1, bias="free")
-    alpha = problem.repaired(0.1 * np.random.default_rng(0).random(60))
-    proven, dual = proven_dual(problem, alpha), problem.dual(alpha)
-    assert dual * (1.0 - 1e-11) < proven < dual
-    assert dual * (1.0 - 1e-9) < proven_by_norms(problem, alpha, dual, longest(problem)) < proven
-    alpha[0] += 0.5
-    assert proven_dual(problem, alpha) == -np.inf
 
 
 @pytest.mark.parametrize(("loss", "scale"), [("squared-hinge", 1e14), ("hinge", 1e16)])

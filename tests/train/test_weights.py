@@ -1,7 +1,6 @@
 """Weights of rows and classes: the weighted problem, its certificate, and other programs."""
 
 import math
-from fractions import Fraction
 from itertools import islice
 
 import numpy as np
@@ -11,10 +10,11 @@ from hypothesis import strategies as st
 from sklearn import svm
 from sklearn.utils.class_weight import compute_class_weight
 
-from problems import dataset
+from problems import dataset, longest
 from svmbench import LinearSVC, LogisticRegression
 from svmbench.errors import ConfigError, DataError
 from svmbench.problem import Loss, Problem
+from svmbench.proof import proven_by_norms, proven_dual
 from svmbench.reference import smooth
 from svmbench.reference.search import balanced_descent, descent, interior
 from svmbench.solvers.dual.bias import best_bias
@@ -22,7 +22,7 @@ from svmbench.train.classes import train
 from svmbench.train.examples import Examples
 from svmbench.train.fit import fit
 from svmbench.train.objective import LOSSES, Objective
-from svmbench.train.proof import proven_by_norms, proven_dual
+from twins.exact import exact_dual
 
 every_loss = pytest.mark.parametrize("loss", LOSSES)
 every_bias = pytest.mark.parametrize("bias", ["none", "free"])
@@ -72,8 +72,7 @@ def test_weak_duality_and_the_gap_of_a_weighted_problem(loss, bias):
         assert problem.gap(w, alpha, b) == pytest.approx(primal - dual, rel=1e-9)
         assert proven_dual(problem, alpha) <= dual
         assert proven_dual(problem, alpha) == pytest.approx(dual, rel=1e-12)
-        longest = math.sqrt(problem.data.rows.norms2().max())
-        by_norms = proven_by_norms(problem, alpha, dual, longest)
+        by_norms = proven_by_norms(problem, alpha, dual, longest(problem))
         assert by_norms <= proven_dual(problem, alpha)
         assert by_norms == pytest.approx(dual, rel=1e-10)
 
@@ -90,20 +89,11 @@ def test_p_at_zero_needs_no_rows(loss, bias):
 @pytest.mark.parametrize("loss", ["hinge", "squared-hinge"])
 def test_what_is_proven_is_no_more_than_the_exact_weighted_dual(loss):
     problem = weighted(loss)
-    data, m = problem.data, problem.data.n_samples
-    lam, nu = Fraction(problem.lam), Fraction(problem.loss.nu)
     for _, _, alpha in interior(problem):
-        a = [Fraction(float(each)) for each in alpha]
-        c = [Fraction(float(each)) for each in problem.row_weights]
-        w2 = Fraction(0)
-        for column in data.values.T:
-            entries = zip(a, c, column.tolist(), data.labels.tolist(), strict=True)
-            w2 += (sum(p * q * y * Fraction(x) for p, q, x, y in entries) / (lam * m)) ** 2
-        gains = zip(a, c, strict=True)
-        exact = sum(q * (p - nu * p * p / 2) for p, q in gains) / m - lam * w2 / 2
+        exact = exact_dual(problem, alpha)
         assert proven_dual(problem, alpha) <= exact
-        longest = math.sqrt(data.rows.norms2().max())
-        assert proven_by_norms(problem, alpha, problem.dual(alpha), longest) <= exact
+        by_norms = proven_by_norms(problem, alpha, problem.dual(alpha), longest(problem))
+        assert by_norms <= exact
 
 
 @pytest.mark.parametrize(

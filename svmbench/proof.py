@@ -5,6 +5,11 @@ magnitude larger than the others, w(alpha) is a small difference of large sums, 
 come out larger than it is. Here each of its sums of m terms is compensated. Its rounding is then at
 most u |sum| + (m u)^2 sum |alpha_i x_ij| (Ogita, Rump and Oishi, SIAM J. Sci. Comput. 26, 2005,
 Proposition 4.5), and that of the products u sum |alpha_i x_ij|.
+
+With a ball ||w||_1 <= z, D(alpha) is the largest over tau >= 0 of the mean of the conjugates less
+lam h(w(alpha)), where h(u) = 1/2 ||S(u)||^2 + tau z and S(u)_j = sign(u_j) max(|u_j| - tau, 0): any
+tau gives a lower bound. h is convex and its gradient S is 1-Lipschitz, so that an error of e in u
+adds at most |S(u)|.|e| + 1/2 ||e||^2 to it. Without a ball tau is 0 and S(u) is u.
 """
 
 from __future__ import annotations
@@ -30,7 +35,6 @@ def proven_dual(problem: Problem, alpha: FloatArray) -> float:
     Parameters
     ----------
     problem : Problem
-        Without a ball.
     alpha : ndarray of float64, shape (m,)
 
     Returns
@@ -38,7 +42,7 @@ def proven_dual(problem: Problem, alpha: FloatArray) -> float:
     float
         -inf where alpha is not feasible, or where the bound overflows.
     """
-    if problem.dual(alpha) == -math.inf:
+    if not problem.feasible(alpha):
         return -math.inf
     data, counted = problem.data, problem.counted(alpha)
     total, terms, share = _conjugates(problem, alpha, counted)
@@ -46,13 +50,17 @@ def proven_dual(problem: Problem, alpha: FloatArray) -> float:
         sums, sizes = objective.exact_combination(data.rows, counted)
         off = (3.0 + float(data.n_samples) ** 2 * UNIT) * UNIT * sizes + share * sizes
         scale = problem.lam * data.n_samples
-        w, off = sums / scale, _SAFE * off / scale
-        squares = w * w
+        u, off = sums / scale, _SAFE * off / scale
+        tau = problem.nearest(u)[1]
+        sizes = np.maximum(np.abs(u) - tau, 0.0)  # of S(u)
+        squares = sizes * sizes
         if not (np.isfinite(squares).all() and np.isfinite(off).all()):
             return -math.inf
-        norm2 = (1.0 + 8.0 * UNIT) * math.fsum(squares)
-        norm2 += _SAFE * float(np.abs(w) @ (2.0 * off) + off @ off)
-    return _less_rounding(total, terms, data.n_samples, 0.5 * problem.lam * norm2)
+        twice = (1.0 + 8.0 * UNIT) * math.fsum(squares)  # of h
+        twice += _SAFE * float(sizes @ (2.0 * off) + off @ off)
+        if tau > 0.0:
+            twice += (1.0 + 4.0 * UNIT) * 2.0 * tau * problem.l1_radius
+    return _less_rounding(total, terms, data.n_samples, 0.5 * problem.lam * twice)
 
 
 def proven_by_norms(problem: Problem, alpha: FloatArray, dual: float, longest: float) -> float:
