@@ -60,6 +60,7 @@ def test_every_command_shows_its_help(site):
     page = (site / "commands.html").read_text(encoding="utf-8")
     for name in main.list_commands(None):
         assert f"Usage: svmbench {name} " in page
+    assert len(re.findall("-h, --help", page)) > len(main.list_commands(None))
 
 
 def test_the_gallery_shows_pages_and_pictures_of_every_snapshot(site):

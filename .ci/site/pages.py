@@ -31,6 +31,15 @@ OUTSIDE = {
     "results/README.md": "results-folders.md",
 }
 
+#: Titles of pictures in the gallery, where the name of the file is none.
+TITLES = {
+    "epochs": "Time of an epoch",
+    "peers": "All peers against auto",
+    "profile-data": "Passes over the data (data profile)",
+    "profile-performance": "Seconds over the least (performance profile)",
+    "ratios": "LIBLINEAR against auto",
+}
+
 _LINK = re.compile(r"(?<=\]\()([^)\s:#]+)(#[^)\s]*)?(?=\))")
 _PICTURE = re.compile(r"(?<!\[)!\[[^\]]*\]\(([^)\s]+)\)")
 _CODE = re.compile(r"^(```[\s\S]*?^```|(?: {4}.*\n)+)", re.MULTILINE)
@@ -140,7 +149,8 @@ class Site:
                 parts = picture.relative_to(folder).with_suffix("").parts
                 if len(parts) <= 2:  # not those of single tables and figures
                     words = " ".join(part for part in parts if part != "plots")
-                    lines += [f"### {words}", "", f"![{words}]({place})", ""]
+                    title = TITLES.get(words, words)
+                    lines += [f"### {title}", "", f"![{title}]({place})", ""]
         return "\n".join(lines)
 
 
@@ -229,7 +239,10 @@ def commands_page() -> str:
     from svmbench.cli import main
 
     lines = ["# Commands", "", "What `--help` says of each command.", ""]
-    for name, text in _helps(click.Context(main, info_name="svmbench", max_content_width=80)):
+    context = click.Context(
+        main, info_name="svmbench", max_content_width=80, **main.context_settings
+    )
+    for name, text in _helps(context):
         lines += [f"{'#' * min(1 + len(name.split()), 3)} {name}", "", _code(text)]
     return "\n".join(lines)
 

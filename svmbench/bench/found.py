@@ -164,7 +164,7 @@ class Found:
         """Measurements that did not end well, in words."""
         records = {task.name: read_task(self.plan.parts, task.name) for task in self.plan.tasks}
         ended = [
-            f"{name}, {record['label']}: {record['state']}, {record['reason']}"
+            f"{name}, {record['label']}: {record['state'].replace('_', ' ')}, {record['reason']}"
             for name, found in records.items()
             for record in found
             if record["reason"]

@@ -39,6 +39,9 @@ STARTING = 10.0
 #: Largest length of the stored reason of a failure, in characters.
 _LONGEST_REASON = 160
 
+#: The solver that belongs to the same program as a reader.
+_PROGRAMS = {"scikit-learn": "linear-svc", "liblinear": "liblinear"}
+
 TaskOutcome = Literal["made", "reused", "left"]
 
 
@@ -160,7 +163,8 @@ def _is_late(record: dict[str, Any]) -> bool:
 
 def run_job(job: dict[str, Any], seconds: float) -> list[dict[str, Any]]:
     """Execute one measurement; its records, or one with the reason why there are none."""
-    for solver in _solvers_of(job):
+    readers = [find_solver(_PROGRAMS[job["reader"]])] if job.get("reader") in _PROGRAMS else []
+    for solver in [*_solvers_of(job), *readers]:
         if missing := solver.missing():
             return [_record(job, "not_installed", missing)]
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as complaints:

@@ -118,6 +118,7 @@ def _make(
     from svmbench.bench.write import write_bench
     from svmbench.claims.judge import KnownParts
     from svmbench.cli.progress import ProgressReporter
+    from svmbench.papers.report.page import several
 
     begun, known = time.monotonic(), KnownParts()
     with ProgressReporter(quiet) as reporter:
@@ -136,7 +137,10 @@ def _make(
         if progress is not None:
             click.echo(_summary(progress, planned.jobs, time.monotonic() - begun))
         counts = Counter(one.verdict for one in judged.results)
-        said = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+        said = ", ".join(
+            f"{count} {several(verdict) if count > 1 else verdict}"
+            for verdict, count in counts.most_common()
+        )
         click.echo(f"bounds: {said or 'none measured'}")
         click.echo(f"page: {planned.root / 'index.html'}")
     return 0 if progress is None else exit_code(progress.sweeps, progress.faults)

@@ -265,12 +265,15 @@ def _behind(leader: _Contender, other: _Contender, verb: str) -> str:
     if not math.isfinite(other.median):
         return "does not reach it"
     ratio = _ratio(other.median, leader.median)
-    return verb.format("about" if ratio == "1" else f"{ratio} times".replace("> ", "over "))
+    return verb.format("about" if ratio == "1.0" else f"{ratio} times".replace("> ", "over "))
 
 
 def _ratio(value: float, least: float) -> str:
     """A median as a multiple of the least one."""
-    return f"{value / least:.2g}" if 0 < value < 1e3 * least else "> 1000"
+    if not 0 < value < 1e3 * least:
+        return "> 1000"
+    ratio = float(f"{value / least:.2g}")
+    return "1.0" if ratio == 1 else f"{ratio:g}"
 
 
 # ---------------------------------------------------------------- objective

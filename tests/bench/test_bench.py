@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from importlib.metadata import PackageNotFoundError
 
 import pandas as pd
 import pytest
@@ -11,6 +12,7 @@ from click.testing import CliRunner
 
 from svmbench.bench import carry_out, champion, plan
 from svmbench.bench.profile import load_profile, profiles
+from svmbench.bench.tasks import run_job
 from svmbench.cli import main
 from svmbench.harness.series import Result
 
@@ -239,3 +241,15 @@ def test_every_profile_that_comes_with_svmbench_makes_sweeps(name):
     for key, part in profile.sweeps.items():
         for each in profile.chosen(part.sets):
             assert profile.sweep(key, each).datasets == (each.data,)
+
+
+@pytest.mark.parametrize("reader", ["liblinear", "scikit-learn"])
+def test_a_reader_that_is_not_installed_is_named_with_what_to_do(reader, monkeypatch):
+    def version(package: str) -> str:
+        raise PackageNotFoundError(package)
+
+    monkeypatch.setattr("svmbench.solvers.peers.peer.version", version)
+    job = {"kind": "reading", "label": reader, "reader": reader, "first": 0}
+    (record,) = run_job(job, 10)
+    assert record["state"] == "not_installed"
+    assert "is not installed; pip install 'svmbench[peers]'" in record["reason"]

@@ -156,6 +156,8 @@ def test_folders_stand_side_by_side_and_nothing_is_pooled(published, second, tmp
         assert list(passes["median"]) == pytest.approx(list(rows["median"] / unit))
     page = (tmp_path / "merged" / "index.html").read_text()
     assert page.index("Who is first, by machine") < page.index("Seconds to relative accuracy")
+    assert "<h2>Streaming passes to relative accuracy" in page
+    assert "Passes over the data" not in page
     assert page.count("<table") == 4
     assert "published (" in page
     assert "again (" in page

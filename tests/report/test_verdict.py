@@ -136,6 +136,14 @@ def test_single_runs_show_no_order(three):
     )
 
 
+@pytest.mark.parametrize(
+    ("times", "following"),
+    [(1.01, "ocas, 1.0x"), (1.24, "ocas, 1.2x"), (246, "ocas, 250x"), (5000, "ocas, > 1000x")],
+)
+def test_the_next_is_a_multiple_in_plain_figures(three, times, following):
+    assert first(three(dcd=(1,), ocas=(times,))).following == following
+
+
 def test_one_solver_has_nobody_to_be_clear_of(three):
     lead = first(three(dcd=(1, 2, 3)))
     assert not lead.clear

@@ -34,9 +34,9 @@ _COUNTED = {
         "own repeats. Nothing is pooled: seconds of two machines, and of two folders, stay apart.",
     ),
     "passes": (
-        "Passes over the data",
-        "The same seconds over those of reading the rows once, in order, on that machine: they "
-        "compare machines better than seconds do.",
+        "Streaming passes",
+        "The same times in streaming passes: how often that machine can read all rows in order in "
+        "this time, whatever the solver did. They compare machines better than seconds do.",
     ),
 }
 
@@ -96,7 +96,7 @@ def merge(folders: Sequence[Path], target: Path) -> list[Path]:
 
 
 def _passes(members: Sequence[PublishedFolder]) -> Iterator[Table]:
-    """The table of passes, if the time of a pass is known anywhere."""
+    """The table of streaming passes, if the time of a pass is known anywhere."""
     if any(member.results.runs[PASS_UNIT].notna().any() for member in members):
         yield build(members, "passes")
 
