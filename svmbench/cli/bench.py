@@ -18,6 +18,7 @@ from svmbench.cli.series import (
     nodes_lines,
     open_questions,
     time_spent,
+    unused_line,
 )
 
 if TYPE_CHECKING:
@@ -176,6 +177,7 @@ def describe(planned: Plan) -> str:
         most = sum(job.most_runs for job in of_part)
         if most > runs:
             lines.append(f"    up to {most} runs while bounds are open")
+    lines += [f"  {line}" for line in unused_line(planned.jobs)]
     tasks = planned.tasks
     for kind in dict.fromkeys(task.name.partition("-")[0] for task in tasks):
         members = [task for task in tasks if task.name.partition("-")[0] == kind]

@@ -20,6 +20,7 @@ from svmbench.cli.series import (
     nodes_lines,
     open_questions,
     time_spent,
+    unused_line,
 )
 
 if TYPE_CHECKING:
@@ -234,6 +235,7 @@ def plan(
             lines += [f"    {words}" for words in sources]
     references = sum(job.problems for job in planned)
     lines.append(f"in all: {amount(planned)}, and {references} reference optima")
+    lines += unused_line(planned)
     if expected is not None:
         lines += [basis_line(sum(expected, Forecast()).bases, str(quick)), *_rows_line(planned)]
     lines.append(budget_line(budget))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import click
@@ -10,7 +11,6 @@ from svmbench.errors import DataError
 from svmbench.records.states import FAULTS
 
 if TYPE_CHECKING:
-    from collections import Counter
     from collections.abc import Sequence
 
     from svmbench.harness.doubts import Open
@@ -138,6 +138,20 @@ def exit_code(result: Result, further: Sequence[str] = ()) -> int:
             click.echo(f"svmbench: {fault}", err=True)
         raise DataError(faults[-1])
     return 1 if result.faulty else 0
+
+
+def unused_line(jobs: Sequence[Job]) -> list[str]:
+    """How many finished runs in the folders are not reused, and why; nothing if there are none.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+    """
+    why = sum((job.unused for job in jobs), Counter[str]())
+    if not why:
+        return []
+    said = ", ".join(f"{count} {reason}" for reason, count in why.most_common())
+    return [f"not reused: {counted(why.total(), 'finished run')}: {said}"]
 
 
 def duration(seconds: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +18,14 @@ from svmbench.harness.plan import for_each_horizon
 from svmbench.harness.sources import Source
 from svmbench.records.states import RERUN
 from svmbench.solvers.registry import find_solver
+
+#: What differs between a run's build and the present one, by its key; the first counts.
+_CHANGED = {
+    "source_sha256": "with other sources of their solvers",
+    "flags": "compiled with other flags",
+    "compiler": "compiled by another compiler",
+    "libraries": "with other versions of NumPy or SciPy",
+}
 
 
 @dataclass(frozen=True)
@@ -110,9 +119,19 @@ class Job:
         """Missing runs of the first ``repeats`` repeats."""
         return max(0, self.runs_a_repeat * repeats - sum(at < repeats for at in self._found))
 
+    @property
+    def unused(self) -> Counter[str]:
+        """Finished runs of this sweep in its folder that it would not find, by the reason."""
+        return Counter(why for _, why in self._finished if why)
+
     @cached_property
     def _found(self) -> list[int]:
         """Repeats of the runs that are found."""
+        return [repeat for repeat, why in self._finished if not why]
+
+    @cached_property
+    def _finished(self) -> list[tuple[int, str]]:
+        """Repeats of the listed runs, each with why the run does not count; empty if it does."""
         counted = self._listed()
         if counted is None:
             return []
@@ -122,23 +141,19 @@ class Job:
                 zip(counted["data_source"], counted["stand_in"], strict=True)
             )
         }
-        return [
-            int(repeat)
-            for run, dataset, source, state, repeat in zip(
-                counted["id"],
-                counted["dataset"],
-                counted["data_source"],
-                counted["state"],
-                counted["repeat"],
-                strict=True,
-            )
-            if of_scale[source] == self.stand_ins.get(dataset)
-            and (state == "skipped" or self._is_current(run))
-        ]
 
-    def _is_current(self, run: str) -> bool:
+        def why(run: str, dataset: str, source: str, state: str) -> str:
+            if of_scale[source] != self.stand_ins.get(dataset):
+                return "on other rows"
+            return "" if state == "skipped" else self._why_not(run)
+
+        columns = (counted[name] for name in ("id", "dataset", "data_source", "state"))
+        reasons = (why(*row) for row in zip(*columns, strict=True))
+        return list(zip(map(int, counted["repeat"]), reasons, strict=True))
+
+    def _why_not(self, run: str) -> str:
         path = self.folder / "runs" / f"{run}.jsonl"
-        return _is_current(path, self.machine or fingerprint())
+        return _why_not(path, self.machine or fingerprint())
 
     @property
     def outdated(self) -> bool:
@@ -173,17 +188,22 @@ class Job:
         return missing * self.sweep.stop.time_limit + references
 
 
-def _is_current(path: Path, machine: str) -> bool:
-    """Whether a run exists, with the current build of its solver, on that machine."""
+def _why_not(path: Path, machine: str) -> str:
+    """Why a run does not count on that machine with the present build; empty if it does."""
     try:
         with path.open(encoding="utf-8") as file:
             header = json.loads(file.readline())
         solver = find_solver(header["solver"])
         parameters = solver.schema.model_validate_json(json.dumps(header["parameters"]))
-        built = solver.build_with(parameters)
-        return bool(header["build"] == built and header["machine"] == machine)
-    except (OSError, ValueError, TypeError, KeyError, ConfigError):
-        return False
+        built, recorded = solver.build_with(parameters), header["build"]
+        if header["machine"] != machine:
+            return "on another machine"
+        if recorded == built:
+            return ""
+        changed = (why for key, why in _CHANGED.items() if recorded.get(key) != built.get(key))
+        return next(changed, _CHANGED["source_sha256"])
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, ConfigError):
+        return "that cannot be read"
 
 
 def _scale_in(source: str) -> float:

@@ -14,6 +14,7 @@ from svmbench.cli import main
 from svmbench.harness import series
 from svmbench.harness.sweeps import Outcome
 from svmbench.papers.report import write
+from svmbench.solvers.registry import find_solver
 
 TABLE = (
     HEAD
@@ -132,6 +133,16 @@ def test_a_dry_run_and_a_list_leave_nothing(papers, tmp_path):
     listed = papers("--list")
     assert "small/table-1  Table 1       2 claims  Times" in listed.stdout
     assert not (tmp_path / "results").exists()
+
+
+def test_a_plan_says_why_finished_runs_are_not_reused(papers, monkeypatch):
+    papers("--quiet")
+    assert "not reused" not in papers("--dry-run").stdout
+    other = find_solver("dcd").build() | {"flags": ["-O3 -march=native"]}
+    monkeypatch.setattr(find_solver("dcd"), "build", lambda: other)
+    plan = papers("--dry-run").stdout
+    assert "4 cells, 4 runs: 2 missing, 2 reused" in plan
+    assert "not reused: 2 finished runs: 2 compiled with other flags\n" in plan
 
 
 def test_the_full_size_has_a_folder_of_its_own_and_a_budget_where_asked(papers, tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -240,17 +241,41 @@ def test_a_second_call_makes_nothing_and_a_lost_run_alone_is_made_again(folder, 
     assert gone.exists()
 
 
-def test_runs_of_another_version_are_not_counted_as_found(folder, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"source_sha256": "another"}, "with other sources of their solvers"),
+        ({"flags": ["-O0"]}, "compiled with other flags"),
+        ({"compiler": ["another"]}, "compiled by another compiler"),
+        ({"libraries": ["numpy 1"]}, "with other versions of NumPy or SciPy"),
+    ],
+)
+def test_runs_of_another_build_are_not_found_and_it_is_said_why(
+    folder, tmp_path, monkeypatch, changed, why
+):
     root = tmp_path / "results"
     assert not any(job.outdated for job in planned(folder, root))
     run_series(planned(folder, root), Reporter())
-    assert not any(job.outdated for job in planned(folder, root))
+    assert not any(job.outdated or job.unused for job in planned(folder, root))
     (job,) = planned(folder, root)[1:]
     solver = find_solver(job.sweep.solvers[0].name)
-    other = solver.build() | {"source_sha256": "another"}
+    other = solver.build() | changed
     monkeypatch.setattr(solver, "build", lambda: other)
     (job,) = planned(folder, root)[1:]
-    assert (job.found, job.outdated) == (0, True)
+    assert (job.found, job.outdated, job.unused) == (0, True, {why: 1})
+
+
+def test_runs_of_another_machine_or_that_are_lost_are_not_found_and_it_is_said_why(
+    folder, tmp_path
+):
+    run_series(planned(folder, tmp_path), Reporter())
+    first, second, *_ = files(planned(folder, tmp_path)[0])
+    first.unlink()
+    second.write_text("{}\n")
+    assert planned(folder, tmp_path)[0].unused == {"that cannot be read": 2}
+    elsewhere = [replace(job, machine="another") for job in planned(folder, tmp_path)]
+    assert [job.found for job in elsewhere] == [0, 0]
+    assert elsewhere[1].unused == {"on another machine": 1}
 
 
 def test_damage_of_any_kind_is_found(folder, tmp_path):
