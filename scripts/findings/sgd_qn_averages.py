@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import math
+from collections.abc import Sequence
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from measure import lower_bound, markdown, wants_real
@@ -13,6 +14,8 @@ from measure import lower_bound, markdown, wants_real
 from svmbench.bundled import bundled
 from svmbench.config.sweep import DatasetSpec
 from svmbench.data.catalogue import entry
+from svmbench.data.dataset import Dataset
+from svmbench.data.shape import Shape
 from svmbench.data.synthetic import stand_in
 from svmbench.data.transforms import apply_transforms
 from svmbench.kernels.rng import Generator
@@ -46,10 +49,15 @@ def alpha() -> Problem:
     found = entry("alpha")
     assert found.stand_in is not None
     target = found.targets[0]
-    spec = DatasetSpec.model_validate({"name": "alpha", "transforms": list(target.transforms)})
-    rows, tests = stand_in(found.stand_in, "alpha", scale=0.3)
-    train, _ = apply_transforms(rows, tests, spec.chain, name="alpha")
+    train = prepared(found.stand_in, target.transforms)
     return Problem(train, target.lam, Loss("squared-hinge"))
+
+
+def prepared(shape: Shape, chain: Sequence[Any]) -> Dataset:
+    """The training rows of a stand-in of alpha after the transforms."""
+    spec = DatasetSpec.model_validate({"name": "alpha", "transforms": list(chain)})
+    rows, tests = stand_in(shape, "alpha", scale=0.3)
+    return apply_transforms(rows, tests, spec.chain, name="alpha")[0]
 
 
 def searched(averaging: str) -> list[str]:
@@ -163,11 +171,46 @@ def changed(decades: float, squared_norm: float) -> Problem:
     assert found.stand_in is not None
     shape = found.stand_in.model_copy(update={"conditioning": decades})
     target = found.targets[0]
-    chain = [*target.transforms, {"factor": math.sqrt(squared_norm)}]
-    spec = DatasetSpec.model_validate({"name": "alpha", "transforms": chain})
-    rows, tests = stand_in(shape, "alpha", scale=0.3)
-    train, _ = apply_transforms(rows, tests, spec.chain, name="alpha")
+    train = prepared(shape, [*target.transforms, {"factor": math.sqrt(squared_norm)}])
     return Problem(train, target.lam, Loss("squared-hinge"))
+
+
+def by_the_longest() -> Problem:
+    """`alpha` with all rows divided by the norm of the longest, not each by its own."""
+    found = entry("alpha")
+    assert found.stand_in is not None
+    target = found.targets[0]
+    chain = [step for step in target.transforms if step != "unit-norm"]
+    longest = math.sqrt(float(np.max(prepared(found.stand_in, chain).rows.norms2())))
+    train = prepared(found.stand_in, [*chain, {"factor": 1.0 / longest}])
+    return Problem(train, target.lam, Loss("squared-hinge"))
+
+
+def divided_by_the_longest() -> list[list[str]]:
+    """Both methods' cost over the optimum on such rows, next to the published cost."""
+    problem = by_the_longest()
+    norm, least = float(np.mean(problem.data.rows.norms2())), lower_bound(problem, 1e-4)
+    early = {x: y for x, y in published("sgd-qn").items() if x >= FROM}
+    curves: list[tuple[SgdQn | Svmsgd2, dict[float, float], dict[float, float]]] = [
+        (svmsgd2(), published("svmsgd2"), later()),
+        (sgd_qn("released"), early, {}),
+    ]
+    shown = []
+    for run, first, rest in curves:
+        points = first | rest
+        at = sorted(points)
+        ours = np.mean([costs(run, at, seed, problem) for seed in SEEDS], axis=0) / least
+        apart = np.log(ours / (np.array([points[x] for x in at]) / LOWEST))
+        row = [run.name, f"{norm:.2f}", f"{run.t0:.3g}"]
+        for part in (apart[: len(first)], apart[len(first) :]):
+            if len(part):
+                mean = round(100 * float(np.mean(part)), 1) + 0.0  # no sign of a zero
+                square = 100 * math.sqrt(float(np.mean(part**2)))
+                row += [f"{mean:+.1f} %", f"{square:.1f} %"]
+            else:
+                row += ["–", "–"]
+        shown.append(row)
+    return shown
 
 
 def reading(decades: float, squared_norm: float, t0: float) -> list[str]:
@@ -246,6 +289,12 @@ def main() -> None:
         markdown(
             ["t0", "squared norm", "mean", "root mean square"],
             [reading_later(norm, t0) for decades, norm, t0 in READINGS if not decades],
+        )
+    )
+    print(
+        markdown(
+            ["method", "mean squared norm", "t0", *2 * ["mean", "root mean square"]],
+            divided_by_the_longest(),
         ),
         end="",
     )
