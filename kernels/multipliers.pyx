@@ -48,6 +48,9 @@ cdef class Multipliers(Counters):
     lam : float
     sleep : bool
         Whether rows that no movement so far can concern are passed over.
+    whole : int
+        Rows of the problem, if these are only some of them, as a thread has them: ``pull`` is then
+        their share of u. Parts are moved together, by `look`, `slope` and `go`. 0 for all rows.
 
     Attributes
     ----------
@@ -74,12 +77,14 @@ cdef class Multipliers(Counters):
     cdef double[:, ::1] _gram
     cdef int8_t[::1] _exact, _in
     cdef int32_t[::1] _awake, _columns
-    cdef Py_ssize_t _n_awake
+    cdef Py_ssize_t _n_awake, _n_moving
+    cdef double _whole, _norm_of_step
     cdef bint _sleep
 
-    def __init__(self, CompactRows rows, double lam, bint sleep=True):
+    def __init__(self, CompactRows rows, double lam, bint sleep=True, Py_ssize_t whole=0):
         cdef Py_ssize_t m = rows.c.m, d = rows.c.d, i
         self.rows, self.lam, self._sleep = rows, lam, sleep
+        self._whole = whole if whole > 0 else m
         self.w, self.pull = np.zeros(max(d, 1)), np.zeros(max(d, 1))
         self.alpha = np.zeros(m)
         self.curvature = np.zeros((max(d, 1), max(d, 1)))
@@ -154,31 +159,58 @@ cdef class Multipliers(Counters):
         float
             The share of the step that was gone.
         """
+        cdef double length
+        self.look(step)
+        with nogil:
+            length = self._search(&step[0])
+        self.go(length, step)
+        return length
+
+    def look(self, const double[::1] step):
+        """Find the rows that a step could concern, and those whose alpha it changes."""
         if step.shape[0] != self.rows.c.d:
             raise ValueError("step and rows do not belong together")
-        cdef double length, norm
-        cdef Py_ssize_t j, k, i
+        cdef double norm = 0.0
+        cdef Py_ssize_t j
         with nogil:
-            norm = 0.0
             for j in range(step.shape[0]):
                 norm += step[j] * step[j]
-            norm = sqrt(norm)
-            self._wake(&step[0], norm)
-            length = self._search(&step[0], norm)
+            self._norm_of_step = sqrt(norm)
+            self._wake(&step[0])
+            self._find_moving()
+
+    def slope(self, double x):
+        """What these rows add to the slope at x along the step that was looked at.
+
+        Returns
+        -------
+        tuple of float
+            Their share of the slope, and of its rise.
+        """
+        cdef double slope = 0.0, rise = 0.0
+        with nogil:
+            self._add_slope(x, &slope, &rise)
+        return slope, rise
+
+    def go(self, double length, const double[::1] step):
+        """Go this share of the step that was looked at."""
+        if step.shape[0] != self.rows.c.d:
+            raise ValueError("step and rows do not belong together")
+        cdef Py_ssize_t j, k, i
+        with nogil:
             for j in range(step.shape[0]):
                 self._w[j] += length * step[j]
-            self.path += length * norm
+            self.path += length * self._norm_of_step
             for k in range(self._n_awake):
                 i = self._awake[k]
                 self._s[i] += length * self._change[k]
             self._respond()
         self.updates += 1
-        return length
 
-    cdef void _wake(self, const double *step, double norm) noexcept nogil:
+    cdef void _wake(self, const double *step) noexcept nogil:
         """Find the rows that this step could concern, and the change it makes in their margins."""
         cdef const Rows *rows = &self.rows.c
-        cdef double reach = self.path + norm
+        cdef double reach = self.path + self._norm_of_step
         cdef Py_ssize_t i, n = 0
         cdef int64_t read = 0
         for i in range(rows.m):
@@ -196,38 +228,47 @@ cdef class Multipliers(Counters):
         self.presentations += n
         self.nonzeros += read
 
-    cdef double _search(self, const double *step, double norm) noexcept nogil:
-        """Where along the step, in (0, 1], the smooth function has its minimum.
-
-        Its slope there is piecewise linear and rising: Newton's method on it, kept in a bracket.
-        """
-        cdef Py_ssize_t k, i, n = 0, j, _
-        cdef double sigma = self.penalty, m = self.rows.c.m
-        cdef double base = 0.0, low = 0.0, high = 1.0, x = 1.0
-        cdef double start, slope, rise, t, ds
-        # Rows whose alpha is another at the step's end; all others keep theirs on the way.
+    cdef void _find_moving(self) noexcept nogil:
+        """Put the rows first whose alpha is another at the step's end; others keep theirs."""
+        cdef Py_ssize_t k, i, n = 0
+        cdef double sigma = self.penalty, t
         for k in range(self._n_awake):
             i = self._awake[k]
-            ds = self._change[k]
             t = self._c[i] + sigma * (1.0 - self._s[i])
-            if clip(t - sigma * ds) != self._a[i]:
+            if clip(t - sigma * self._change[k]) != self._a[i]:
                 self._t[n] = t
                 # The place is free: n <= k.
                 self._values_swap(n, k)
                 n += 1
+        self._n_moving = n
+
+    cdef void _add_slope(self, double x, double *slope, double *rise) noexcept nogil:
+        """Add these rows' share of the slope at x along the step, and of its rise."""
+        cdef Py_ssize_t k
+        cdef double sigma = self.penalty, m = self._whole, ds, t
+        for k in range(self._n_moving):
+            ds = self._change[k]
+            t = self._t[k] - x * sigma * ds
+            slope[0] -= (clip(t) - self._a[self._awake[k]]) * ds / m
+            if 0.0 < t < 1.0:
+                rise[0] += sigma * ds * ds / m
+
+    cdef double _search(self, const double *step) noexcept nogil:
+        """Where along the step, in (0, 1], the smooth function has its minimum.
+
+        Its slope there is piecewise linear and rising: Newton's method on it, kept in a bracket.
+        """
+        cdef Py_ssize_t j, _
+        cdef double norm = self._norm_of_step
+        cdef double base = 0.0, low = 0.0, high = 1.0, x = 1.0
+        cdef double start, slope, rise
         for j in range(self._w.shape[0]):
             base += (self.lam * self._w[j] - self._u[j]) * step[j]
         start = base
         for _ in range(SEARCH_STEPS):
             slope = base + x * self.lam * norm * norm
             rise = self.lam * norm * norm
-            for k in range(n):
-                i = self._awake[k]
-                ds = self._change[k]
-                t = self._t[k] - x * sigma * ds
-                slope -= (clip(t) - self._a[i]) * ds / m
-                if 0.0 < t < 1.0:
-                    rise += sigma * ds * ds / m
+            self._add_slope(x, &slope, &rise)
             if fabs(slope) <= SEARCHED * fabs(start) or (x == 1.0 and slope <= 0.0):
                 break
             if slope > 0.0:
@@ -258,7 +299,8 @@ cdef class Multipliers(Counters):
             t = self._c[i] + sigma * (1.0 - s)
             new = clip(t)
             if new != self._a[i]:
-                row_axpy(rows, i, (new - self._a[i]) * rows.labels[i] / rows.m, &self._u[0])
+                row_axpy(rows, i, (new - self._a[i]) * rows.labels[i] / self._whole,
+                         &self._u[0])
                 self.alpha_sum += new - self._a[i]
                 self.nonzeros += row_nonzeros(rows, i)
                 self._a[i] = new

@@ -99,7 +99,8 @@ if TYPE_CHECKING:
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="Number of classes to train at the same time; with --cv, of folds.",
+    help="Number of classes to train at the same time; with --cv, of folds. With two classes, "
+    "Newton steps on the hinge share it.",
 )
 @click.option(
     "--seed",

@@ -75,7 +75,7 @@ def train(
     time_limit : float
         Seconds for each fit.
     threads : int
-        Fits at the same time.
+        Fits at the same time; where there are more threads than fits, each fit may use several.
     progress : callable
         Called with a class and its gap.
     given_up : callable
@@ -110,7 +110,7 @@ class Training:
     objective : Objective
         Its C does not matter.
     threads : int
-        Fits at the same time.
+        Fits at the same time; where there are more threads than fits, each fit may use several.
 
     Raises
     ------
@@ -128,6 +128,7 @@ class Training:
         self._examples = examples.counting()
         self._wanted = self._classes[:1] if len(self._classes) == 2 else self._classes
         self._threads = max(1, min(threads, len(self._wanted)))
+        self._threads_each = max(1, threads // len(self._wanted))
         self._chunks = _require_room(self._examples, objective, self._threads, len(self._wanted))
         self._given = self._examples.rows
         self._norms2 = np.asarray(self._given.rows.norms2())
@@ -168,6 +169,7 @@ class Training:
                 start=starts.get(label),
                 chunks=self._chunks,
                 longest=longest,
+                threads=self._threads_each,
             )
 
         # Threads of BLAS gain nothing on vectors, and take the processors from one another.

@@ -126,6 +126,7 @@ def fit(
     start: Fit | None = None,
     chunks: int = 0,
     longest: float = math.inf,
+    threads: int = 1,
 ) -> Fit:
     """Train until (P - D)/D is at most the tolerance.
 
@@ -151,6 +152,8 @@ def fit(
         as `descent_by_chunks` takes it. 0 for rows in memory.
     longest : float
         The largest ||x_i||, if it is known. A proof then rarely has to read the rows again.
+    threads : int
+        Threads that auto may use. Their number changes the rounding of the result.
 
     Returns
     -------
@@ -174,7 +177,7 @@ def fit(
     # A method that diverges yields infinities, which lose against what is known.
     with np.errstate(all="ignore"):
         best = _Best(problem, tolerance, longest)
-        _improve(best, seed, due, given_up, progress, start, chunks)
+        _improve(best, seed, due, given_up, progress, start, chunks, threads)
         errors = _errors(problem, best.w, best.bias)
     seconds = time.monotonic() - begun
     if problem.is_below(best.proven(), best.primal, best.w, best.bias):
@@ -252,6 +255,7 @@ def _improve(
     progress: Callable[[float], None],
     before: Fit | None,
     chunks: int,
+    threads: int,
 ) -> None:
     """Look at the start and at the pairs of all methods, until the best are good enough."""
     problem, tolerance = best.problem, best.tolerance
@@ -263,7 +267,7 @@ def _improve(
         if best.settled():
             return
     begin = start.pair if start is not None else None
-    for method, pair in _all_pairs(problem, tolerance, seed, due, begin, chunks):
+    for method, pair in _all_pairs(problem, tolerance, seed, due, begin, chunks, threads):
         if given_up():
             break
         best.look(method, pair)
@@ -283,13 +287,14 @@ def _all_pairs(
     due: Callable[[], bool],
     begin: PrimalAndDual | None,
     chunks: int,
+    threads: int,
 ) -> Iterator[tuple[_Method, PrimalAndDual]]:
     """The pairs of all methods."""
     if chunks:
         pairs = descent_by_chunks(problem, chunks, tolerance, seed, due)
         yield from _pairs([[_Method("dcd in chunks", pairs, least=FEWEST_DESCENTS)]], due)
         return
-    yield from _pairs(_groups(problem, tolerance, seed, due, begin), due)
+    yield from _pairs(_groups(problem, tolerance, seed, due, begin, threads), due)
 
 
 class _Start(NamedTuple):
@@ -437,6 +442,7 @@ def _groups(
     seed: int,
     due: Callable[[], bool],
     start: PrimalAndDual | None = None,
+    threads: int = 1,
 ) -> list[list[_Method]]:
     free, data = problem.bias == "free", problem.data
     if problem.loss.name == "logistic":
@@ -457,7 +463,8 @@ def _groups(
     robust += interiors
     if free or problem.row_weights is not None:
         return [robust]
-    return [[_Method("auto", _champion(problem, tolerance, seed, due, start))], robust]
+    champion = _champion(problem, tolerance, seed, due, start, threads)
+    return [[_Method("auto", champion)], robust]
 
 
 def _smooth_newton(
@@ -495,10 +502,11 @@ def _champion(
     seed: int,
     due: Callable[[], bool],
     start: PrimalAndDual | None,
+    threads: int,
 ) -> Iterator[PrimalAndDual]:
     """Our fastest solver: once its own gap holds, and now and then before."""
     solver = Auto(AutoParameters(tolerance=tolerance))
-    solver.halts = True
+    solver.halts, solver.threads = True, threads
     if start is None:
         solver.start(problem, seed)
     else:

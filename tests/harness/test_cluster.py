@@ -156,7 +156,6 @@ def test_the_block_of_a_killed_node_goes_to_the_other(two, tmp_path):
 
 def test_a_silent_node_is_lost_until_it_answers_again(two, tmp_path, monkeypatch):
     monkeypatch.setattr(planner, "SILENCE", 2.0)
-    monkeypatch.setattr(planner, "PATIENCE", 3.0)  # of the greeting that it does not answer
 
     class Freezing(Reporter):
         said = ()
@@ -172,6 +171,8 @@ def test_a_silent_node_is_lost_until_it_answers_again(two, tmp_path, monkeypatch
 
     reporter, asked = Freezing(), sweep(**FOUR)
     with two.open() as place:
+        # Of the greeting that the frozen node does not answer; the first may take longer.
+        monkeypatch.setattr(planner, "PATIENCE", 3.0)
         with ExitStack() as stack:
             outcome = run_sweep(asked, tmp_path / "one", reporter, Options(place=place))
             assert place.nodes == {"b"}

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from problems import dataset
+from svmbench.solvers.champion.auto import Auto
 from svmbench.train import classes
 from svmbench.train.classes import train
 from svmbench.train.examples import Examples
@@ -75,3 +76,28 @@ def test_an_error_in_one_thread_gives_up_the_others(monkeypatch):
 def test_one_model_from_threads_and_without():
     one, three = (train(examples(3), Objective(), threads=n).model.weights for n in (1, 3))
     assert np.array_equal(one, three)
+
+
+@pytest.mark.parametrize(("k", "threads", "each"), [(2, 4, 4), (3, 4, 1), (3, 6, 2), (2, 1, 1)])
+def test_threads_beyond_the_classes_are_for_each_fit(monkeypatch, k, threads, each):
+    given = []
+
+    def noting(*problem, threads, **how):
+        given.append(threads)
+        return fit(*problem, threads=threads, **how)
+
+    monkeypatch.setattr("svmbench.train.classes.fit", noting)
+    train(examples(k), Objective(), threads=threads)
+    assert given == [each] * (1 if k == 2 else k)
+
+
+def test_auto_has_the_threads_of_its_fit(monkeypatch):
+    given, start = [], Auto.start
+
+    def noting(solver, *problem):
+        given.append(solver.threads)
+        start(solver, *problem)
+
+    monkeypatch.setattr(Auto, "start", noting)
+    train(examples(2), Objective(), threads=3)
+    assert given == [3]

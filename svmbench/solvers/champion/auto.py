@@ -23,7 +23,9 @@ from svmbench.solvers.champion.choice import (
 from svmbench.solvers.champion.dual_phase import DualPhase
 from svmbench.solvers.champion.interior_phase import InteriorPhase
 from svmbench.solvers.champion.newton_phase import NewtonPhase
+from svmbench.solvers.champion.threaded_multipliers import threads_for
 from svmbench.solvers.cholesky import load
+from svmbench.solvers.distributed.sharded_problem import in_threads
 
 #: Relative gap below which Newton steps may replace dual descent, however few passes it has had.
 HANDOVER_GAP = 1e-3
@@ -164,6 +166,10 @@ class Auto(Solver):
         ("method", "newton"),
     )
 
+    #: Threads that Newton steps and certificates may use. The results are those of one thread, up
+    #: to rounding. Sweeps measure one thread and leave it.
+    threads: int = 1
+
     def load(self) -> None:
         """Load what factors the systems (not timed)."""
         load()
@@ -189,6 +195,7 @@ class Auto(Solver):
 
     def _prepare(self, problem: Problem, seed: int, method: Literal["choose"] | Method) -> None:
         self._problem, self._rng = problem, Generator(seed)
+        self._sums = in_threads(problem, threads_for(problem.data.nnz, self.threads))
         parameters, rows = self.parameters, problem.data.rows
         gap = max(parameters.tolerance, HANDOVER_GAP)
         looking = Counters()
@@ -252,7 +259,7 @@ class Auto(Solver):
 
     def _gap_of(self, newton: NewtonPhase) -> float:
         """Its relative gap with fresh sums: it updates its own, and rounding errors accumulate."""
-        gap = relative_gap(self._problem.primal(newton.w), self._problem.dual(newton.alpha))
+        gap = relative_gap(self._sums.primal(newton.w), self._sums.dual(newton.alpha))
         newton.counters.presentations += self._problem.data.n_samples
         newton.counters.nonzeros += 2 * self._problem.data.nnz
         return float(gap)
@@ -315,6 +322,7 @@ class Auto(Solver):
             sampling=self.parameters.sampling,
             sleep=self.parameters.sleep,
             warm=warm,
+            threads=self.threads,
         )
 
     @property
@@ -332,7 +340,7 @@ class Auto(Solver):
 
     def dual(self) -> float:
         """D(alpha), with w(alpha) recomputed; 0, which is D(0), where that is larger."""
-        return max(0.0, self._problem.dual(self.alpha))
+        return max(0.0, self._sums.dual(self.alpha))
 
     @property
     def stopped(self) -> bool:

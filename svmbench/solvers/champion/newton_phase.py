@@ -16,6 +16,7 @@ from svmbench.kernels.rng import Generator
 from svmbench.kernels.rows import CompactRows
 from svmbench.kernels.sampling import draw_rows
 from svmbench.kernels.subset import take_rows
+from svmbench.solvers.champion.threaded_multipliers import ThreadedMultipliers, threads_for
 from svmbench.solvers.cholesky import factor_of
 
 #: Least number of rows of a sample, in total and per feature; and its share of the rows of the
@@ -71,6 +72,8 @@ class NewtonPhase:
         Whether to begin with samples; whether to skip rows that cannot be affected.
     warm : Descent, optional
         Dual descent on all rows to continue from; then there are no samples.
+    threads : int
+        Threads that share the rows of Newton steps, where there are enough entries for them.
     """
 
     def __init__(
@@ -85,8 +88,10 @@ class NewtonPhase:
         sampling: bool,
         sleep: bool,
         warm: Descent | None = None,
+        threads: int = 1,
     ) -> None:
         self._rows, self._lam, self._rng = rows, lam, rng
+        self._threads = threads
         self._penalty, self._growth, self._sleep = penalty, growth, sleep
         self.counters = Counters()
         self.exhausted = False
@@ -98,7 +103,7 @@ class NewtonPhase:
         if self._warm is None:
             self._warm = Descent(self._next_rows(), lam)
         self._count(self._warm, Counts(0, 0, 0))
-        self._state = Multipliers(self._warm.rows, lam, sleep)
+        self._state = self._multipliers(self._warm.rows)
 
     def iterate(self) -> None:
         """Make one pass of dual descent at first, and one Newton step later.
@@ -213,16 +218,26 @@ class NewtonPhase:
             return self._rows
         drawn = np.empty(self._sizes.pop(0), dtype=np.int32)
         draw_rows(self._rng, drawn, self._rows.m)
-        return take_rows(self._rows, np.unique(drawn))
+        # Marks take a fraction of the time that sorting the drawn rows takes.
+        chosen = np.zeros(self._rows.m, dtype=bool)
+        chosen[drawn] = True
+        return take_rows(self._rows, np.flatnonzero(chosen).astype(np.int32))
 
     def _begin(self, rows: CompactRows, w: FloatArray, centres: FloatArray, penalty: float) -> None:
         if rows is not self._state.rows:
-            self._state = Multipliers(rows, self._lam, self._sleep)
+            self._state = self._multipliers(rows)
         before = counts(self._state) if self._state.presentations else Counts(0, 0, 0)
         self._state.begin(w, centres, penalty)
         self._count(self._state, before)
         self._largest = np.zeros(max(rows.d, 1))
         self._inner_steps = self._unsolved = 0
+
+    def _multipliers(self, rows: CompactRows) -> Multipliers | ThreadedMultipliers:
+        entries = rows.m * rows.d if rows.indptr is None else int(rows.indptr[-1])
+        threads = min(rows.m, threads_for(entries, self._threads, rows.d))
+        if threads == 1:
+            return Multipliers(rows, self._lam, self._sleep)
+        return ThreadedMultipliers(rows, self._lam, self._sleep, threads)
 
     def _residual(self) -> float:
         """||lam w - u||^2 / (2 lam): the part of the gap that the inner problem leaves."""

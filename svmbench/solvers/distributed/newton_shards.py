@@ -55,7 +55,7 @@ class ShardedPhase(NewtonPhase):
         self._inner_steps = self._unsolved = 0
         self._sizes, self._warm, self._passes = [], None, 0
         self._whole = False  # until alpha belongs to w
-        self._state = ShardedMultipliers(problem, executor)
+        self._state = self._sums = ShardedMultipliers(problem, executor)
         self._largest = np.zeros(problem.data.n_features)
 
     def iterate(self) -> None:
@@ -63,7 +63,7 @@ class ShardedPhase(NewtonPhase):
         if not self._whole:
             # With this penalty every row has curvature at w = 0, so that the first step solves a
             # least-squares problem.
-            self._state.begin(0.5, FROM_ZERO)
+            self._sums.begin(0.5, FROM_ZERO)
             self._whole = True
             self._count(self._state, Counts(0, 0, 0))
         super().iterate()

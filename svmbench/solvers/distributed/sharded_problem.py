@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
 from svmbench.data.dataset import FloatArray
 from svmbench.problem import Problem
-from svmbench.solvers.distributed.executor import Executor
-from svmbench.solvers.distributed.shards import Shard
+from svmbench.solvers.distributed.executor import Executor, Threads
+from svmbench.solvers.distributed.shards import Shard, ranges
 
 
 class ShardSums:
@@ -98,6 +99,22 @@ class ShardedProblem(Problem):
 
     def _in_parts(self, alpha: FloatArray) -> list[FloatArray]:
         return [alpha[shard.place] for shard in self.shards]
+
+
+def in_threads(problem: Problem, threads: int) -> Problem:
+    """The same problem, each thread with a range of the rows for the sums of P and D.
+
+    Parameters
+    ----------
+    problem : Problem
+        As `problem_of` takes it. One thread leaves it as it is.
+    threads : int
+    """
+    if threads == 1:
+        return problem
+    shards = ranges(problem.data, threads)
+    executor = Threads([partial(ShardSums, problem_of(problem, each)) for each in shards])
+    return ShardedProblem(problem.data, problem.lam, problem.loss, executor=executor, shards=shards)
 
 
 def _sum(found: Sequence[float]) -> float:

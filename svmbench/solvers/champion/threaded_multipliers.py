@@ -1,0 +1,163 @@
+"""The method of multipliers on parts of the rows, each with a thread of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from svmbench.data.dataset import FloatArray
+from svmbench.kernels.multipliers import Multipliers
+from svmbench.kernels.rows import CompactRows
+
+#: Stored entries for each thread below which threads would wait for one another longer than work.
+ENTRIES_A_THREAD = 250_000
+
+#: Slope, as a share of that at the start, at which a line search ends, and its most steps. The
+#: kernel has the same.
+SEARCHED, SEARCH_STEPS = 1e-3, 40
+
+
+def threads_for(entries: int, threads: int, d: int = 0) -> int:
+    """How many of these threads are worth it for so many entries.
+
+    Where each thread has a matrix of d x d numbers, to add it must not take longer than its rows.
+    """
+    return max(1, min(threads, entries // max(ENTRIES_A_THREAD, d * d)))
+
+
+class ThreadedMultipliers:
+    """`Multipliers` whose sums over rows are those of ranges of rows, one for each thread.
+
+    The sums are added in the order of the ranges, so that the same number of threads gives the same
+    bits. Another number changes rounding only.
+
+    Parameters
+    ----------
+    rows : CompactRows
+    lam : float
+    sleep : bool
+        Whether rows that no movement so far can concern are passed over.
+    threads : int
+        At least 1, and at most the number of rows.
+    """
+
+    def __init__(self, rows: CompactRows, lam: float, sleep: bool, threads: int) -> None:
+        self.rows, self.lam, self.m = rows, lam, rows.m
+        self._places = _ranges(rows, threads)
+        self._pool = ThreadPoolExecutor(max(1, threads - 1))
+
+        def part(place: slice) -> Multipliers:
+            return Multipliers(_rows_between(rows, place), lam, sleep, rows.m)
+
+        self._parts: Sequence[Multipliers] = self._all(part, self._places)
+
+    def begin(self, w: FloatArray, centre: FloatArray, penalty: float) -> None:
+        """Take up the method at w with these centres, as `Multipliers.begin`."""
+        centres = [centre[place] if len(centre) else centre for place in self._places]
+        self._all(lambda part, own: part.begin(w, own, penalty), self._parts, centres)
+        self._add_up()
+
+    def recentre(self, penalty: float) -> None:
+        """Make alpha the centres, and this the penalty."""
+        self._all(lambda part: part.recentre(penalty), self._parts)
+        self._add_up()
+
+    def move(self, step: FloatArray) -> float:
+        """Go along a step as far as the smooth function falls; return the share of it."""
+        self._all(lambda part: part.look(step), self._parts)
+        length = self._search(step)
+        self._all(lambda part: part.go(length, step), self._parts)
+        self._add_up()
+        return length
+
+    def _search(self, step: FloatArray) -> float:
+        """Where along the step the function has its minimum, as the kernel searches for it."""
+        start = float((self.lam * self.w - self.pull) @ step)
+        square = self.lam * float(step @ step)
+        low, high, x = 0.0, 1.0, 1.0
+        for _ in range(SEARCH_STEPS):
+            found = self._all(lambda part, at=x: part.slope(at), self._parts)
+            slope = start + x * square + sum(slope for slope, _ in found)
+            rise = square + sum(rise for _, rise in found)
+            if abs(slope) <= SEARCHED * abs(start) or (x == 1.0 and slope <= 0.0):
+                break
+            if slope > 0.0:
+                high = x
+            else:
+                low = x
+            x = x - slope / rise if rise > 0.0 else 0.5 * (low + high)
+            if not low < x < high:
+                x = 0.5 * (low + high)
+        return x
+
+    def _add_up(self) -> None:
+        parts = self._parts
+        self.pull: FloatArray = reduce(np.add, [part.pull for part in parts])
+        self.curvature: FloatArray = reduce(np.add, [part.curvature for part in parts])
+        self.alpha_sum = sum(part.alpha_sum for part in parts)
+        self.slack_sum = sum(part.slack_sum for part in parts)
+
+    def _all(self, work: Callable[..., Any], *each: Iterable[Any]) -> list[Any]:
+        """Do the same with every part; the last one's share is done by the calling thread."""
+        *others, mine = zip(*each, strict=True)
+        tasks = [self._pool.submit(work, *given) for given in others]
+        last = work(*mine)
+        return [*(task.result() for task in tasks), last]
+
+    @property
+    def w(self) -> FloatArray:
+        """The weights, which all parts have alike. Read only."""
+        w: FloatArray = self._parts[0].w
+        return w
+
+    @property
+    def alpha(self) -> FloatArray:
+        """The dual variables, shape (m,); a new array."""
+        return np.concatenate([part.alpha for part in self._parts])
+
+    @property
+    def penalty(self) -> float:
+        """The penalty."""
+        return float(self._parts[0].penalty)
+
+    @property
+    def presentations(self) -> int:
+        """Rows looked at, by all threads."""
+        return sum(part.presentations for part in self._parts)
+
+    @property
+    def updates(self) -> int:
+        """Steps so far."""
+        return int(self._parts[0].updates)
+
+    @property
+    def nonzeros(self) -> int:
+        """Entries read or written, by all threads."""
+        return sum(part.nonzeros for part in self._parts)
+
+
+def _ranges(rows: CompactRows, number: int) -> list[slice]:
+    """Ranges of rows with about equally many entries."""
+    m = rows.m
+    if rows.indptr is None:
+        bounds = np.linspace(0, m, number + 1).astype(np.int64)
+    else:
+        bounds = np.searchsorted(rows.indptr, np.linspace(0, rows.indptr[m], number + 1))
+        bounds[0], bounds[-1] = 0, m
+    return [slice(begin, end) for begin, end in pairwise(bounds.tolist())]
+
+
+def _rows_between(rows: CompactRows, place: slice) -> CompactRows:
+    """These rows; no entry is copied."""
+    labels, values = rows.labels[place], rows.values
+    if rows.indptr is None:
+        return CompactRows(rows.d, None, None, values[place], labels)
+    begin, end = int(rows.indptr[place.start]), int(rows.indptr[place.stop])
+    indptr = rows.indptr[place.start : place.stop + 1] - begin
+    stored = None if values is None else values[begin:end]
+    return CompactRows(rows.d, indptr, rows.indices[begin:end], stored, labels)
