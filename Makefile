@@ -110,6 +110,10 @@ $(BIN)/python:
 	@$(PYTHON) -c '$(HAS_COMPILER)' || { \
 	    echo "no C compiler; install one (Debian, Ubuntu: apt install gcc python3-dev)" >&2; exit 2; }
 	$(PYTHON) -m venv $(VENV)
+	@# Else a folder named svmbench, such as a clone seen from its parent, hides the package.
+	@$(BIN)/python -c 'import pathlib, sysconfig; \
+	    place = pathlib.Path(sysconfig.get_path("purelib"), "svmbench-sources.pth"); \
+	    place.write_text(f"{pathlib.Path.cwd()}\n", encoding="utf-8")'
 
 $(VENV)/.installed: $(BUILD_INPUTS) | $(BIN)/python
 	@echo "setting up $(VENV): packages are installed and kernels compiled; this takes some minutes"

@@ -38,3 +38,13 @@ def test_a_missing_venv_is_one_line(tmp_path, without_venv):
     assert result.returncode != 0
     assert result.stderr.startswith("this Python has no venv; install it")
     assert not (tmp_path / "venv").exists()
+
+
+def test_a_folder_with_the_name_of_the_package_does_not_hide_it(tmp_path):
+    result = made(tmp_path / "venv", f"PYTHON={sys.executable}")
+    assert result.returncode == 0, result.stderr
+    (tmp_path / "svmbench").mkdir()
+    where = "import importlib.util; print(importlib.util.find_spec('svmbench').origin)"
+    command = [tmp_path / "venv" / "bin" / "python", "-c", where]
+    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert found.stdout.strip() == str(ROOT / "svmbench" / "__init__.py")

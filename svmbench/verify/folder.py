@@ -63,6 +63,10 @@ def folders(root: Path) -> list[Path]:
     """
 
     def unreadable(error: OSError) -> None:
+        if isinstance(error, FileNotFoundError):
+            raise DataError(
+                f"{error.filename}: no such folder; name one that 'svmbench run' has written"
+            )
         raise DataError(f"{error.filename}: cannot be read ({error.strerror}); allow it")
 
     found = []

@@ -500,3 +500,9 @@ def test_skipped_runs_are_held_against_the_run_that_met_the_limit(
     # The run that met the limit was the first repeat.
     (reason,) = reasons.values()
     assert "it is missing, and later ones are there" in reason
+
+
+def test_a_folder_that_is_not_there_is_said_so(tmp_path):
+    result = CliRunner().invoke(main, ["verify", str(tmp_path / "nothere")])
+    assert result.exit_code == 3
+    assert "nothere: no such folder; name one that 'svmbench run' has written" in result.output
