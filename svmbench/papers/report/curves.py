@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.places import same
 from svmbench.papers.model import FigureShape
-from svmbench.papers.published import PublishedCurve
+from svmbench.papers.published import Published, PublishedCurve
 from svmbench.papers.report.drawing import (
     Drawer,
     Drawn,
@@ -39,6 +39,23 @@ _BEYOND = 1.25
 
 #: Colour of a published curve whose program is not run.
 _NOT_RUN = "#777777"
+
+
+def curves_of(
+    published: Published, shape: FigureShape, rows: Sequence[MeasuredRow]
+) -> list[PublishedCurve]:
+    """The published curves on the axes of a figure that are of the problems of its rows."""
+    asked = shape.of.given.get("solver")
+    return [
+        curve
+        for curve in published.curves
+        if (curve.x, curve.y) == (shape.x, shape.y)
+        and (asked is None or curve.solver in asked)
+        and any(
+            all(same(row.axis(name), value) for name, value in curve.place().items())
+            for row in rows
+        )
+    ]
 
 
 class Curves(Drawer):
@@ -100,18 +117,8 @@ class Curves(Drawer):
     def _published_in(self, panel: Panel) -> list[PublishedCurve]:
         """The published curves of the panel's problems, on the axes of this figure."""
         rows = [row for each in panel.series for row in each.rows]
-        asked = self.shape.of.given.get("solver")
-        return [
-            curve
-            for published in self.source.item.published
-            for curve in published.curves
-            if (curve.x, curve.y) == (self.shape.x, self.shape.y)
-            and (asked is None or curve.solver in asked)
-            and any(
-                all(same(row.axis(name), value) for name, value in curve.place().items())
-                for row in rows
-            )
-        ]
+        published = self.source.item.published
+        return [curve for each in published for curve in curves_of(each, self.shape, rows)]
 
     def _draw_published(self, axes: Axes, panel: Panel, name: str, lines: int) -> dict[str, str]:
         """Draw the published curves, dashed and with their points, and return their titles.

@@ -11,7 +11,7 @@ from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.places import same
 from svmbench.papers.model import FigureShape
 from svmbench.papers.report.across import AcrossPlot
-from svmbench.papers.report.curves import Curves
+from svmbench.papers.report.curves import Curves, curves_of
 from svmbench.papers.report.drawing import Drawer, Panel, Series, axis_words
 from svmbench.papers.report.layout import ItemResults
 from svmbench.papers.report.planes import Planes
@@ -253,7 +253,7 @@ def _remarks(source: ItemResults, shape: FigureShape) -> str:
         elif shape.y == "accuracy":
             parts.append("Grey: the accuracies asked for.")
         parts.append("Dot: reached its accuracy; ring: ended by a limit; cross: diverged.")
-        parts += _published_words(source, shape)
+        parts += _published_words(source, shape, rows)
         joined = dict.fromkeys(row.group.label for row in rows if row.group.separate_runs)
         if joined:
             parts.append(f"Joined ends of separate runs, one per horizon: {', '.join(joined)}.")
@@ -273,13 +273,11 @@ def _remarks(source: ItemResults, shape: FigureShape) -> str:
     return " ".join(parts)
 
 
-def _published_words(source: ItemResults, shape: FigureShape) -> list[str]:
-    """Where the published curves on a figure's axes come from."""
-    sources = [
-        each.source
-        for each in source.item.published
-        if any((curve.x, curve.y) == (shape.x, shape.y) for curve in each.curves)
-    ]
+def _published_words(
+    source: ItemResults, shape: FigureShape, rows: Sequence[MeasuredRow]
+) -> list[str]:
+    """Where the published curves that a figure shows come from."""
+    sources = [each.source for each in source.item.published if curves_of(each, shape, rows)]
     return [f"Dashed, with dots: published ({'; '.join(sources)})."] if sources else []
 
 

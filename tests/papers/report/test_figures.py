@@ -238,6 +238,17 @@ def test_published_curves_are_drawn_on_the_axes_they_are_of(source):
     assert "published (Figure 9)" in " ".join(words.split())
 
 
+def test_a_figure_without_published_curves_does_not_explain_them(source):
+    curve = {"dataset": "elsewhere", "solver": "dcd", "x": "epochs", "y": "train_error",
+             "points": [[1, 0.2]]}  # fmt: skip
+    published = Published.model_validate({"source": "Figure 9", "mark": "read", "curves": [curve]})
+    item = source.item.model_copy(update={"published": (published,)})
+    paper = source.paper.model_copy(update={"items": {**source.paper.items, "times": item}})
+    source = ItemResults(paper, "times", source.results)
+    figure, _ = draw(source, shape(x="epochs", y="train_error", log_x=False, log_y=False), LOOKS)
+    assert "published" not in " ".join(text.get_text() for text in figure.texts)
+
+
 def test_curves_of_errors_end_where_the_runs_do(source):
     figure, _ = draw(source, shape(x="epochs", y="train_error", log_y=False), LOOKS)
     traces = next(iter(source.results.values())).traces
