@@ -227,7 +227,8 @@ class ForeignProgram(Solver):
         form = self.parameters.data or ("vw" if self.parameters.model == "vw" else "libsvm")
         with writing_rows():
             remove_abandoned()
-            self._folder = WorkFolder()
+            # numpy.savez appends .npz to any other name.
+            self._folder = WorkFolder(".npz" if self.parameters.model == "npz" else "")
             write_rows(self._folder.data, problem.data, form)
         self._problem = problem
 

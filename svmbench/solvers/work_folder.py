@@ -19,12 +19,18 @@ _FOLDER = "svmbench-program-"
 class WorkFolder:
     """A temporary folder, locked while this process lives and removed with this object.
 
+    Parameters
+    ----------
+    suffix : str, default ''
+        Of the model's name.
+
     Attributes
     ----------
     path : Path
     """
 
-    def __init__(self) -> None:
+    def __init__(self, suffix: str = "") -> None:
+        self._suffix = suffix
         # Under its own name it is locked from the first: others remove those that are not.
         begun = Path(tempfile.mkdtemp(prefix="svmbench-begun-"))
         self._lock = (begun / "lock").open("w")
@@ -40,7 +46,7 @@ class WorkFolder:
     @property
     def model(self) -> Path:
         """The file of the model."""
-        return self.path / "model"
+        return self.path / f"model{self._suffix}"
 
     def clear(self) -> None:
         """Remove all but the rows: no execution of a program profits from the work of another."""

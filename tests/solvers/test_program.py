@@ -102,6 +102,15 @@ def test_a_program_climbs_to_the_optimum(trainer):
     assert rungs[2]["wall"] > rungs[2]["cpu"] * 0.5 > 0.0
 
 
+def test_numpy_writes_the_model_under_the_name_it_is_given():
+    write = (
+        f"import sys; sys.path[:] = {sys.path!r}; import numpy as np; "
+        f"np.savez(sys.argv[2], w=np.full({D}, 0.5), b=0.0)"
+    )
+    _, points, _ = measured(script(write, model="npz"))
+    assert points[-1]["primal"] == PROBLEM.primal(np.full(D, 0.5))
+
+
 def test_it_is_refused_where_the_weights_are_not_of_the_problem():
     # Its P is computed from the rows like that of any other solver.
     state, points, _ = measured(script(WRITE.format(D)))
