@@ -21,7 +21,6 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
-from importlib.abc import InspectLoader
 from importlib.util import find_spec
 from typing import Any, NoReturn
 
@@ -307,7 +306,8 @@ def _defines_command(module: str) -> bool:
     """Whether a module defines ``command``, without importing all that it needs."""
     spec = find_spec(module)
     loader = spec.loader if spec is not None else None
-    source = loader.get_source(module) if isinstance(loader, InspectLoader) else None
+    get_source = getattr(loader, "get_source", None)  # importlib.abc is slow to load
+    source = get_source(module) if get_source is not None else None
     if source is None:
         return hasattr(importlib.import_module(module), "command")
     return re.search(r"^(def command\(|command\b.*=)", source, re.MULTILINE) is not None

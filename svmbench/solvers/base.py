@@ -68,7 +68,8 @@ class Parameters(BaseModel):
     ``precision: Precision = either_precision()``; that of any other accepts float64 only.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    # Checks are prepared when they are first needed: that takes longer than training on few rows.
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
     precision: Precision = either_precision()
 
@@ -224,7 +225,10 @@ class Solver(ABC):
         return _is_ours(cls) or any("precision" in get_annotations(each) for each in foreign)
 
     def __init__(self, parameters: Parameters | None = None) -> None:
-        self.parameters: Any = parameters if parameters is not None else self.schema()
+        # The defaults need no check, and what prepares checks is slow to load.
+        self.parameters: Any = (
+            parameters if parameters is not None else self.schema.model_construct()
+        )
         self.counters: Counters = Counters()
 
     @classmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -66,13 +67,15 @@ class Examples:
         """A class as its user knows it."""
         return str(self.names.get(label, label))
 
-    @property
+    @cached_property
     def classes(self) -> tuple[int, ...]:
         """The distinct labels, ascending; of two the larger first, to whose side the plane points.
 
         Of equal decision values a model predicts the first class, and scikit-learn the smallest.
         """
-        found = tuple(int(label) for label in np.unique(self.labels))
+        labels = np.sort(self.labels)  # np.unique loads numpy.ma, which is slow
+        distinct = labels[np.flatnonzero(np.diff(labels, prepend=labels[0] - 1))]
+        found = tuple(distinct.tolist())
         return found if len(found) > 2 else found[::-1]
 
     def against_rest(self, label: int) -> tuple[Dataset, FloatArray | None]:

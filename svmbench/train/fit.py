@@ -505,7 +505,7 @@ def _champion(
     threads: int,
 ) -> Iterator[PrimalAndDual]:
     """Our fastest solver: once its own gap holds, and now and then before."""
-    solver = Auto(AutoParameters(tolerance=tolerance))
+    solver = Auto(AutoParameters.model_construct(tolerance=tolerance))
     solver.halts, solver.threads = True, threads
     if start is None:
         solver.start(problem, seed)
