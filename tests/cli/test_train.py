@@ -126,6 +126,7 @@ _PARTS = {
     "kernels",
     "memory",
     "problem",
+    "proof",
     "records",
     "reference",
     "solvers",
