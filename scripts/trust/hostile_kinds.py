@@ -486,7 +486,8 @@ class CacheEntry(Kind):
         """Store an entry."""
         os.environ["SVMBENCH_CACHE"] = str(folder / "cache")
         self.original = a_dataset()
-        self.entry = cache.store(self.original, "entry")
+        # The entry's key is the name of the folder in which the cases are placed.
+        self.entry = cache.store(self.original, "case")
         self.files = {path.name: path.read_bytes() for path in sorted(self.entry.iterdir())}
 
     def make(self, rng: Random) -> Case:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import lzma
 import math
+import os
 import stat
 import struct
 import tokenize
@@ -24,6 +25,14 @@ DAMAGED = (
     RuntimeError, MemoryError, struct.error, zipfile.BadZipFile, zlib.error, lzma.LZMAError,
     tokenize.TokenError,
 )  # fmt: skip
+
+
+#: Where the header of an array in an archive states the lengths of its name and of what follows,
+#: and most bytes that follow: its sizes in 64 bits.
+_LENGTHS_AT, _LONGEST_EXTRA = 26, 20
+
+#: The last record of an archive without a comment, but for the numbers in it.
+_END = b"PK\5\6" + bytes(18)
 
 
 def unpacked(file: Path | IO[bytes], room: int) -> dict[str, Array]:
@@ -48,6 +57,7 @@ def unpacked(file: Path | IO[bytes], room: int) -> dict[str, Array]:
             raise ValueError("it has two arrays of a name")  # readers take different ones
         if sum(member.file_size for member in members) > room:
             raise ValueError("it unpacks to more than it may")
+        _require_nothing_else(archive)
         for member in members:
             with archive.open(member) as stream:
                 _require_size(stream, member.file_size)
@@ -55,6 +65,23 @@ def unpacked(file: Path | IO[bytes], room: int) -> dict[str, Array]:
         file.seek(0)
     with np.load(file, allow_pickle=False, max_header_size=LONGEST_ARRAY_HEADER) as stored:
         return dict(stored)
+
+
+def _require_nothing_else(archive: zipfile.ZipFile) -> None:
+    """Refuse bytes before, between and after the arrays, which readers leave out."""
+    file = archive.fp
+    assert file is not None
+    end = 0
+    for member in sorted(archive.infolist(), key=lambda member: member.header_offset):
+        file.seek(end + _LENGTHS_AT)
+        name, extra = struct.unpack("<HH", file.read(4))
+        if member.header_offset != end or extra > _LONGEST_EXTRA:
+            raise ValueError("it has bytes that belong to no array")
+        end += _LENGTHS_AT + 4 + name + extra + member.compress_size
+    file.seek(-len(_END), os.SEEK_END)
+    last = file.read()
+    if end != archive.start_dir or not last.startswith(_END[:4]) or not last.endswith(_END[-2:]):
+        raise ValueError("it has bytes that belong to no array")
 
 
 def _require_size(stream: IO[bytes], size: int) -> None:

@@ -2,9 +2,9 @@
 
 An entry is a folder of .npy files with a header.json that describes them. It is written under
 a temporary name, synced and renamed, so that an entry is whole or absent. Opening checks the
-header, the files' sizes and that no index is out of bounds; `verify` checks all bytes, and
-`require_sound` does so once. Two processes may write the same entry at once: both succeed, and
-either result is as good.
+header, that it is that of the entry's own key, the files' sizes and that no index is out of
+bounds; `verify` checks all bytes, and `require_sound` does so once. Two processes may write the
+same entry at once: both succeed, and either result is as good.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def store(dataset: Dataset, key: str) -> Path:
         final.parent.mkdir(parents=True, exist_ok=True)
         remove_abandoned(final.parent, f"{_TEMPORARY}*")
         with _temporary_folder(final.parent) as folder:
-            _write_entry(dataset, folder)
+            _write_entry(dataset, key, folder)
             _publish(folder, final)
             sync_folder(final.parent)
     except OSError as error:
@@ -112,8 +112,8 @@ def open_cached(path: Path) -> Dataset | None:
     Returns
     -------
     Dataset or None
-        None when the entry is absent, or when its header or a file's size is wrong; the latter
-        is logged, and the entry must be stored again.
+        None when the entry is absent, or when its header or a file's size is wrong, or when it is
+        the entry of another key; the latter is logged, and the entry must be stored again.
     """
     if not path.is_dir():
         return None
@@ -126,8 +126,14 @@ def open_cached(path: Path) -> Dataset | None:
         return None
 
 
-def verify(path: Path) -> None:
+def verify(path: Path, key: str | None = None) -> None:
     """Check every file of an entry against the hash in its header.
+
+    Parameters
+    ----------
+    path : Path
+    key : str, optional
+        Of the entry; by default the name of its folder.
 
     Raises
     ------
@@ -143,7 +149,7 @@ def verify(path: Path) -> None:
                 raise DataError(
                     f"{path}: {name}.npy has sha256 {found}, not {facts['sha256']}; {remedy}"
                 )
-        _open_entry(path)
+        _open_entry(path, key)
     except _DAMAGE as error:
         if refusal := unopened(error, path):
             raise refusal from error
@@ -247,7 +253,7 @@ def admit_entry(folder: Path, key: str) -> None:
     """
     final = entry_path(key)
     try:
-        verify(folder)
+        verify(folder, key)
         for path in folder.iterdir():
             with path.open("rb") as stream:
                 os.fsync(stream.fileno())
@@ -260,7 +266,7 @@ def admit_entry(folder: Path, key: str) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _write_entry(dataset: Dataset, folder: Path) -> None:
+def _write_entry(dataset: Dataset, key: str, folder: Path) -> None:
     stored = {name: getattr(dataset, name) for name in _ARRAYS}
     with ThreadPoolExecutor() as pool:
         written = {
@@ -271,6 +277,7 @@ def _write_entry(dataset: Dataset, folder: Path) -> None:
         arrays = {name: facts.result() for name, facts in written.items()}
     header = {
         "schema_version": SCHEMA_VERSION,
+        "key": key,
         "name": dataset.name,
         "n_samples": dataset.n_samples,
         "n_features": dataset.n_features,
@@ -303,8 +310,11 @@ def _write_array(array: Array, path: Path) -> dict[str, Any]:
     }
 
 
-def _open_entry(path: Path) -> Dataset:
+def _open_entry(path: Path, key: str | None = None) -> Dataset:
     header = _read_header(path)
+    # Entries of earlier versions do not name their key.
+    if header.get("key", key or path.name) != (key or path.name):
+        raise ValueError(f"it is the entry of {header['key']}")
     arrays: dict[str, Array | None] = dict.fromkeys(_ARRAYS)
     for name, facts in header["arrays"].items():
         arrays[name] = _map_array(path / f"{name}.npy", facts)

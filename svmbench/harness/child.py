@@ -31,6 +31,9 @@ REFUSED = 76
 #: Exit code of a worker that found no memory outside its run, which records its own lack of it.
 NO_MEMORY = 77
 
+#: Exit code of a worker whose pipes the system did not let it read or write.
+NO_PIPE = 78
+
 #: A worker's answers when a run begins and when it ends.
 BEGUN, ENDED = "begun", "ended"
 
@@ -141,6 +144,8 @@ def cause_of_death(code: int, stderr: IO[bytes], for_memory: bool) -> tuple[str,
         return "failed", f"the worker crashed ({name})"
     if code == NO_MEMORY:
         return "interrupted", "the worker found no memory outside the run itself"
+    if code == NO_PIPE:
+        return "interrupted", f"the worker's pipe failed ({last_line(stderr)})"
     if code == CLOSED:
         return "failed", "the worker closed its pipe and did not end"
     return "failed", last_line(stderr) or f"the worker exited with code {code}"

@@ -77,6 +77,8 @@ def kept_weights(trace: Path, record: dict[str, Any]) -> tuple[FloatArray, float
         raise ValueError(f"{path.name}: not the file that the run wrote")
     try:
         stored = unpacked(io.BytesIO(content), len(content))  # they are not compressed
+        if set(stored) != {"w", "bias"}:
+            raise ValueError("other arrays")
         w, bias = stored["w"], stored["bias"]
     except DAMAGED as error:
         if refusal := unopened(error, path):

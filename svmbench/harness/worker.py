@@ -9,12 +9,13 @@ than one job only if the runs are rungs of a ladder, which need the same rows in
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from resource import RLIM_INFINITY, RLIMIT_DATA, RUSAGE_SELF, getrlimit, getrusage, setrlimit
 from typing import Any, NamedTuple
@@ -29,7 +30,7 @@ from svmbench.errors import (
     lacks_memory,
 )
 from svmbench.harness.accounts import Usual
-from svmbench.harness.child import BEGUN, CANNOT_WRITE, ENDED, NO_MEMORY, end_with
+from svmbench.harness.child import BEGUN, CANNOT_WRITE, ENDED, NO_MEMORY, NO_PIPE, end_with
 from svmbench.harness.clock import Stopwatch
 from svmbench.harness.given import copy_of
 from svmbench.harness.leftovers import adopt_orphans, end_children
@@ -54,6 +55,10 @@ class RowsError(InterruptedRunError):
     """The cached rows cannot be read: nothing is known about the run, and it is repeated."""
 
 
+class PipeError(Exception):
+    """The system does not let the worker read its jobs or write its answers."""
+
+
 class Posed(NamedTuple):
     """The problem and the solver of the run before; the next run may reuse their rows."""
 
@@ -74,15 +79,23 @@ def main() -> None:
     adopt_orphans()
 
     def answer(text: str) -> None:
-        answers.write(f"{text}\n")
-        answers.flush()
+        with _pipe():
+            answers.write(f"{text}\n")
+            answers.flush()
 
     last: Posed | None = None
-    for line in sys.stdin:
-        job = json.loads(line)
-        end_with(job["parent"])
+    while True:
         try:
+            with _pipe():
+                line = sys.stdin.readline()
+            if not line:
+                return
+            job = json.loads(line)
+            end_with(job["parent"])
             last = _execute(job, last, answer)
+        except PipeError as error:
+            print(error, file=sys.stderr)
+            sys.exit(NO_PIPE)
         except UnwritableError as error:
             print(error, file=sys.stderr)
             sys.exit(CANNOT_WRITE)
@@ -94,6 +107,17 @@ def main() -> None:
             if lacks_memory(error):
                 sys.exit(NO_MEMORY)
             raise
+
+
+@contextmanager
+def _pipe() -> Iterator[None]:
+    """Raise a `PipeError` if the system fails; only a solver closes the pipes' descriptors."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.EBADF:
+            raise
+        raise PipeError(error.strerror) from error
 
 
 def _execute(

@@ -187,6 +187,49 @@ def test_verify_reads_every_byte():
         verify(path)
 
 
+def test_entries_in_each_others_places_are_damage(caplog):
+    """Each is sound in itself, so only its key tells that its rows are not those asked for."""
+    one, other = store(dataset(seed=1), "one"), store(dataset(seed=2), "other")
+    one.rename(one.with_name("aside"))
+    other.rename(one)
+    one.with_name("aside").rename(other)
+    for path, of in ((one, "other"), (other, "one")):
+        assert open_cached(path) is None
+        assert f"{path}: damaged cache entry (it is the entry of {of})" in caplog.text
+        with pytest.raises(DataError, match=f"it is the entry of {of}"):
+            verify(path)
+    assert cache.by_identity() == {}
+    assert_same(open_cached(store(dataset(seed=1), "one")), dataset(seed=1))
+
+
+def test_an_entry_is_not_admitted_under_another_key():
+    path = store(dataset(), "one")
+    content = {file.name: file.read_bytes() for file in path.iterdir()}
+    for key in ("other", "one"):
+        folder = cache.unfinished_entry("a mark")
+        folder.mkdir()
+        for name, text in content.items():
+            (folder / name).write_bytes(text)
+        if key == "one":
+            path.rename(path.with_name(".away"))
+            cache.admit_entry(folder, key)
+            assert_same(open_cached(path), dataset())
+            continue
+        with pytest.raises(DataError, match="it is the entry of one"):
+            cache.admit_entry(folder, key)
+        assert not entry_path(key).exists()
+
+
+def test_an_entry_of_an_earlier_version_names_no_key():
+    path = store(dataset(), "key")
+    header = json.loads((path / "header.json").read_text())
+    del header["sha256"], header["key"]
+    header["sha256"] = cache._header_sha256(header)
+    (path / "header.json").write_text(json.dumps(header))
+    assert_same(open_cached(path), dataset())
+    verify(path)
+
+
 def test_a_sound_entry_stays():
     first = store(dataset(), "key")
     before = (first / "values.npy").stat().st_ino

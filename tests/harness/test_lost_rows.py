@@ -119,6 +119,38 @@ def test_a_worker_without_memory_outside_its_run_says_nothing_about_its_solver(e
     assert (state, reason) == ("interrupted", "the worker found no memory outside the run itself")
 
 
+BROKEN_PIPE = """
+import errno, os, sys
+from svmbench.harness import worker
+class Broken:
+    def fail(self, *_):
+        raise OSError(errno.{error}, os.strerror(errno.{error}))
+    readline = write = flush = fail
+if {writing}:
+    worker._execute = lambda job, last, answer: answer("a hash")
+    worker.end_with = print
+    worker.os.fdopen = lambda *_: Broken()
+else:
+    sys.stdin = Broken()
+worker.main()
+"""
+
+
+@pytest.mark.parametrize("writing", [True, False])
+@pytest.mark.parametrize(
+    ("error", "state"), [("EIO", "interrupted"), ("ENOMEM", "interrupted"), ("EBADF", "failed")]
+)
+def test_a_pipe_of_a_worker_that_the_system_breaks_is_no_fault_of_a_solver(writing, error, state):
+    code = BROKEN_PIPE.format(error=error, writing=writing)
+    done = subprocess.run(
+        [sys.executable, "-c", code], input=b'{"parent": 1}\n', capture_output=True
+    )
+    assert done.returncode == (child.NO_PIPE if state == "interrupted" else 1)
+    found, reason = child.cause_of_death(done.returncode, io.BytesIO(done.stderr), False)
+    assert found == state
+    assert os.strerror(getattr(errno, error)) in reason
+
+
 @pytest.mark.parametrize("error", NO_MEMORY)
 def test_a_run_without_memory_is_out_of_memory(tmp_path, monkeypatch, error):
     def refuse(*_):

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import struct
 import zipfile
 from dataclasses import replace
 from hashlib import sha256
@@ -370,6 +371,73 @@ def twice(w):
     return buffer.getvalue()
 
 
+def with_gap(content):
+    """An archive with bytes between its two arrays."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        middle, start = archive.infolist()[1].header_offset, archive.start_dir
+    moved = struct.pack("<I", middle + 5)
+    new = content[:middle] + b"bytes" + content[middle:start]
+    directory = content[start:].replace(struct.pack("<I", middle), moved)
+    return new + directory.replace(struct.pack("<I", start), struct.pack("<I", start + 5))
+
+
+def with_comment(content):
+    """An archive whose end announces five more bytes."""
+    return content[:-2] + struct.pack("<H", 5) + b"bytes"
+
+
+def with_longer_extra(content):
+    """An archive whose first array has bytes after its name."""
+    name, extra = struct.unpack("<HH", content[26:30])
+    first = 30 + name + extra
+    head = content[:28] + struct.pack("<H", extra + 5) + content[30:first] + b"bytes"
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        middle, start = archive.infolist()[1].header_offset, archive.start_dir
+    directory = content[start:]
+    for before in (middle, start):
+        directory = directory.replace(struct.pack("<I", before), struct.pack("<I", before + 5))
+    return head + content[first:start] + directory
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda content: content + b"bytes",
+        lambda content: content + bytes(22),
+        lambda content: b"PK\3\4" + content,
+        with_gap,
+        with_comment,
+        with_longer_extra,
+    ],
+)
+def test_weights_with_bytes_that_no_reader_shows(folder, change):
+    file = a_trace(folder).with_suffix(SUFFIX)
+    new = change(file.read_bytes())
+    with np.load(io.BytesIO(new)) as stored, np.load(file) as before:
+        assert all(np.array_equal(stored[name], before[name]) for name in ("w", "bias"))
+    assert "no weights in it (it has bytes that belong to no array)" in with_weights(folder, new)
+
+
+def test_weights_with_an_array_that_is_none_of_them(folder):
+    with np.load(a_trace(folder).with_suffix(SUFFIX)) as stored:
+        new = packed(stored["w"], stored["bias"], more=np.zeros(2))
+    assert "no weights in it (other arrays)" in with_weights(folder, new)
+
+
+def with_weights(folder, content):
+    """What `verify` says of a folder in which a run has other weights, with their hash."""
+    path = a_trace(folder)
+    path.with_suffix(SUFFIX).write_bytes(content)
+    records = records_of(path)
+    for record in records:
+        if record["kind"] == "weights":
+            record["sha256"] = sha256(content).hexdigest()
+    write_records(path, records)
+    code, output = verified(folder)
+    assert code == 3
+    return output
+
+
 @pytest.mark.parametrize(
     "content",
     [
@@ -390,19 +458,9 @@ def twice(w):
     ],
 )
 def test_weights_of_another_form(folder, content):
-    path = a_trace(folder)
-    file = path.with_suffix(SUFFIX)
-    with np.load(file) as stored:
+    with np.load(a_trace(folder).with_suffix(SUFFIX)) as stored:
         new = content(stored["w"])
-    file.write_bytes(new)
-    records = records_of(path)
-    for record in records:
-        if record["kind"] == "weights":
-            record["sha256"] = sha256(new).hexdigest()
-    write_records(path, records)
-    code, output = verified(folder)
-    assert code == 3
-    assert "no weights in it" in output
+    assert "no weights in it" in with_weights(folder, new)
 
 
 def test_a_bias_of_a_problem_without_one(folder):
