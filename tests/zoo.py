@@ -953,6 +953,28 @@ class LimitsItself(Specimen):
         work(60.0)
 
 
+class OpensEverything(Specimen):
+    """Takes all the files that its process may open."""
+
+    name = "opens-everything"
+
+    def start(self, problem, seed):
+        super().start(problem, seed)
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, most))
+        self.taken = []
+        while len(self.taken) < 256:
+            try:
+                self.taken.append(os.open("/dev/null", os.O_RDONLY))
+            except OSError:
+                return
+
+
+class ShowsNoScale(Specimen):
+    name = "shows-no-scale"
+    largest_scaling = float("nan")
+
+
 class WritesLabels(Specimen):
     """Asks the system for the right to write into the mapped labels."""
 
@@ -1098,6 +1120,13 @@ SPECIMENS = (
         "interrupted",
         "ended from outside (SIGKILL)",
     ),
+    Entry(
+        OpensEverything,
+        "opens as many files as it may",
+        "interrupted",
+        "could open no more files",
+    ),
+    Entry(ShowsNoScale, "shows that its steps are scaled by nan", "converged"),
     Entry(
         WritesLabels,
         "writes other labels into the mapped rows",

@@ -34,6 +34,9 @@ NO_MEMORY = 77
 #: Exit code of a worker whose pipes the system did not let it read or write.
 NO_PIPE = 78
 
+#: Exit code of a worker that may open no more files.
+NO_FILES = 79
+
 #: A worker's answers when a run begins and when it ends.
 BEGUN, ENDED = "begun", "ended"
 
@@ -144,6 +147,8 @@ def cause_of_death(code: int, stderr: IO[bytes], for_memory: bool) -> tuple[str,
         return "failed", f"the worker crashed ({name})"
     if code == NO_MEMORY:
         return "interrupted", "the worker found no memory outside the run itself"
+    if code == NO_FILES:
+        return "interrupted", "the worker's process could open no more files"
     if code == NO_PIPE:
         return "interrupted", f"the worker's pipe failed ({last_line(stderr)})"
     if code == CLOSED:

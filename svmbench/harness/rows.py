@@ -123,9 +123,12 @@ def _in_order(columns: Sequence[Column], facts: Mapping[str, Any]) -> dict[str, 
 
 def _greatest(points: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The greatest values of the columns that count all points."""
-    known = [recorded(RUNS, "all points", point) for point in points]
-    names = {name for values in known for name in values}
-    return {name: max(values[name] for values in known if name in values) for name in names}
+    greatest: dict[str, Any] = {}
+    for point in points:
+        for name, value in recorded(RUNS, "all points", point).items():
+            if value is not None:  # nan and inf, which a solver may show, are null in a trace
+                greatest[name] = max(value, greatest.get(name, value))
+    return greatest
 
 
 def _data_passes(point: dict[str, Any] | None, m: int) -> float | None:

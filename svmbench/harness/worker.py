@@ -30,7 +30,15 @@ from svmbench.errors import (
     lacks_memory,
 )
 from svmbench.harness.accounts import Usual
-from svmbench.harness.child import BEGUN, CANNOT_WRITE, ENDED, NO_MEMORY, NO_PIPE, end_with
+from svmbench.harness.child import (
+    BEGUN,
+    CANNOT_WRITE,
+    ENDED,
+    NO_FILES,
+    NO_MEMORY,
+    NO_PIPE,
+    end_with,
+)
 from svmbench.harness.clock import Stopwatch
 from svmbench.harness.given import copy_of
 from svmbench.harness.leftovers import adopt_orphans, end_children
@@ -97,6 +105,9 @@ def main() -> None:
             print(error, file=sys.stderr)
             sys.exit(NO_PIPE)
         except UnwritableError as error:
+            cause = error.__cause__
+            if isinstance(cause, OSError) and cause.errno == errno.EMFILE:
+                sys.exit(NO_FILES)  # the limit is that of this process alone
             print(error, file=sys.stderr)
             sys.exit(CANNOT_WRITE)
         except (SystemExit, KeyboardInterrupt, GeneratorExit) as error:
