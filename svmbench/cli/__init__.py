@@ -176,13 +176,23 @@ def _forget_interruption() -> None:
 
 @contextmanager
 def _stops_as_errors() -> Iterator[None]:
-    """Turn an interruption and a closed pipe into our own errors, before click sees them."""
+    """Turn an interruption, a closed pipe and an exit into our own errors, before click sees them.
+
+    No command exits by itself, but code of a plug-in may: the command would end in silence.
+    """
     try:
         yield
     except KeyboardInterrupt as error:
         raise InterruptionError("interrupted") from error
     except BrokenPipeError as error:
         raise OutputClosedError("output closed") from error
+    except Exception:
+        raise
+    except BaseException as error:
+        said = f"{type(error).__name__}: {error}".removesuffix(": ")
+        raise SvmbenchError(
+            f"something ended the command ({said}), probably code of a plug-in; --debug shows where"
+        ) from error
 
 
 class _LineHandler(logging.Handler):

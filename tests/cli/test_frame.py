@@ -183,6 +183,18 @@ def run_failing(error, *args):
             "rerun with --debug and report it\n",
         ),
         (
+            SystemExit(0),
+            1,
+            "svmbench: something ended the command (SystemExit: 0), probably code of a plug-in; "
+            "--debug shows where\n",
+        ),
+        (
+            GeneratorExit(),
+            1,
+            "svmbench: something ended the command (GeneratorExit), probably code of a plug-in; "
+            "--debug shows where\n",
+        ),
+        (
             MemoryError(),
             3,
             "svmbench: not enough memory; take fewer rows, features or jobs, or allow more "
