@@ -25,6 +25,7 @@ import numpy as np
 from svmbench.kernels.sampling import draw_blocks
 
 from .counters cimport Counters
+from .pairs cimport axpy_in_pairs, dot_in_pairs
 from .provenance cimport build_record
 from .rng cimport Generator
 from .rows cimport (
@@ -86,6 +87,8 @@ cdef inline double dot(const column_t *j, const entry_t *x, Py_ssize_t n,
                        const double *w) noexcept nogil:
     cdef double s0 = 0, s1 = 0, s2 = 0, s3 = 0
     cdef Py_ssize_t k = 0
+    if column_t is not int8_t and entry_t is float:
+        return dot_in_pairs(j, x, n, w)
     while k + 4 <= n:
         if column_t is int8_t:
             s0 += x[k] * w[k]
@@ -117,6 +120,9 @@ cdef inline double dot(const column_t *j, const entry_t *x, Py_ssize_t n,
 cdef inline void axpy(double c, const column_t *j, const entry_t *x, Py_ssize_t n,
                       double *w) noexcept nogil:
     cdef Py_ssize_t k
+    if column_t is not int8_t and entry_t is float:
+        axpy_in_pairs(c, j, x, n, w)
+        return
     for k in range(n):
         if column_t is int8_t:
             w[k] += c * x[k]

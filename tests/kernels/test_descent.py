@@ -287,6 +287,21 @@ def test_what_a_row_takes_beside_its_entries(storage, most):
         tracemalloc.stop()
 
 
+@pytest.mark.parametrize("storage", ["int32+float32", "uint16+float64", "int32+float64"])
+def test_pairs_of_products_add_up_to_the_same_bits_as_single_ones(storage):
+    rng = np.random.default_rng(7)
+    X = np.float32(rng.normal(size=(300, 40)) * (rng.random((300, 40)) < 0.4)).astype(np.float64)
+    y = np.where(rng.random(300) < 0.5, 1.0, -1.0)
+    found = []
+    for each in ("uint16+float32", storage):
+        state, draws = Descent(dataset(X, y, each).rows, 1e-4), Generator(SEED)
+        for _ in range(30):
+            state.descend(draws, 3, True)
+        state.survey(True)
+        found.append((state.w.tobytes(), state.alpha.tobytes(), state.slack_sum))
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize("name", ["sparse", "overlapping"])
 def test_replaced_dual_variables_are_those_of_passes_to_come(name):
     problem = PROBLEMS[name]
