@@ -67,6 +67,21 @@ def test_repeated_rows_of_large_features_are_solved(seed):
     assert primal - dual <= TOLERANCE * (1.0 + 1e-6) * dual
 
 
+def test_steps_end_where_rounding_hides_the_gap():
+    # P* is 1e-25, and the margins' rounding alone far more: updated sums say that the gap is met.
+    rng = np.random.default_rng(9001)
+    X, y = rng.normal(size=(40, 600)), np.where(rng.normal(size=40) > 0.0, 1.0, -1.0)
+    X *= 10.0 ** rng.uniform(-10.0, 10.0, size=600)
+    problem = Problem(dataset(X, y, "dense float64"), 1e-6)
+    run, steps = Auto(AutoParameters()), 0
+    run.start(problem, 1)
+    while not run.stopped and not run.exhausted and steps < 1500:
+        run.advance(1)
+        steps += 1
+    assert run.stopped or run.exhausted
+    assert 0.0 <= run.dual() <= problem.primal(run.w) <= NEAR_ZERO
+
+
 def repeated(seed):
     """Rows three times each with random labels, and features of up to 1e9."""
     rng = np.random.default_rng(seed)

@@ -37,6 +37,9 @@ HANDOVER_PENALTY = 0.05
 #: Relative gap above which the interior-point method continues where rounding ends Newton steps.
 UNFINISHED = 1e-9
 
+#: Share of the tolerance below which the gap by updated sums is rounding, if fresh sums deny it.
+DENIED = 1e-6
+
 #: P(0) of the hinge.
 AT_ZERO = 1.0
 
@@ -239,7 +242,8 @@ class Auto(Solver):
             if self._choice.method == "dual-newton" and isinstance(self._phase, DualPhase):
                 self._hand_over(self._phase)
             self._phase.iterate()
-            if isinstance(self._phase, NewtonPhase) and self._phase.exhausted:
+            denied = self._enough < DENIED * self.parameters.tolerance
+            if isinstance(self._phase, NewtonPhase) and (self._phase.exhausted or denied):
                 self._fall_back(self._phase)
             if not self._stopped and self._within():
                 self._stopped = True
