@@ -22,9 +22,10 @@ from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.model import Claim
 from svmbench.claims.parts import CaseResult, ClaimCase, ClaimVerdict, PartResult
 from svmbench.evidence import LEVEL
-from svmbench.records.groups import heading, short
+from svmbench.records.groups import heading
 from svmbench.records.measures import Asked
 from svmbench.records.samples import measured
+from svmbench.records.spelling import short
 
 #: Fewest last-level caches that rows must fill for growth and memory to be judged; a
 #: little less than three, because rows are rounded.

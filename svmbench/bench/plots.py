@@ -13,8 +13,9 @@ from svmbench.bench.champion import champion
 from svmbench.bench.found import Found, machine_bound
 from svmbench.bench.tables.fastest import FastestEntry, entries
 from svmbench.bench.versus import Versus, by_problem, comparisons, most_pairs
-from svmbench.records.groups import heading, place_words, short
+from svmbench.records.groups import heading
 from svmbench.records.samples import samples
+from svmbench.records.spelling import place_words, short
 from svmbench.records.statistics import median, median_interval
 from svmbench.report.sheet import SMALL, Sheet, log_ticks, save_figure, uniform_style
 from svmbench.solvers.registry import find_solver

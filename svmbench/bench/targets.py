@@ -15,7 +15,7 @@ from svmbench.bundled import bundled
 from svmbench.config.fields import Accuracy, Flag, PositiveReal, Text
 from svmbench.config.reading import Strict, read_model
 from svmbench.config.refusal import refuse
-from svmbench.records.groups import short
+from svmbench.records.spelling import short
 
 #: The programs of the table of ratios: LIBLINEAR as shipped, and with its limit lifted.
 LIBLINEAR = ("liblinear", "linear-svc")

@@ -15,9 +15,10 @@ from svmbench.claims.parts import ClaimCase
 from svmbench.claims.rivals import best_of
 from svmbench.evidence import Question, RatioEvidence, paired
 from svmbench.evidence.processes import evidence_of
-from svmbench.records.groups import heading, short
+from svmbench.records.groups import heading
 from svmbench.records.measures import Asked
 from svmbench.records.samples import Pairs, samples
+from svmbench.records.spelling import short
 from svmbench.records.statistics import median
 from svmbench.report.pairing import pairs_in_time
 from svmbench.solvers.registry import find_solver

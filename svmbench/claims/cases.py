@@ -10,7 +10,8 @@ from svmbench.claims.measured import MeasuredRow, fills
 from svmbench.claims.model import Claim
 from svmbench.claims.parts import ClaimCase
 from svmbench.claims.places import Place, Slot, same
-from svmbench.records.groups import heading, short
+from svmbench.records.groups import heading
+from svmbench.records.spelling import short
 
 #: Kinds that claim something of each solver separately; the solvers may be in different sweeps.
 _ALONE = ("reaches", "fails", "grows", "rises", "spans")

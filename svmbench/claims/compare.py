@@ -12,9 +12,9 @@ from svmbench.claims.measured import MeasuredRow, SweepCell
 from svmbench.claims.model import Claim
 from svmbench.claims.parts import PAIRS_A_SET, ClaimCase, ClaimPart
 from svmbench.evidence import Question, paired
-from svmbench.records.groups import short
 from svmbench.records.measures import Asked
 from svmbench.records.samples import Pairs, skipped_make_pairs, states
+from svmbench.records.spelling import short
 from svmbench.report.pairing import pairs_in_time
 
 

@@ -9,8 +9,8 @@ from svmbench.claims.compare import deciding_limit, skipped_cells
 from svmbench.claims.limits import says_nothing, unreached
 from svmbench.claims.model import Claim
 from svmbench.claims.parts import SEEDS, ClaimCase, ClaimPart, ClaimVerdict
-from svmbench.records.groups import short
 from svmbench.records.samples import Pairs, pairs
+from svmbench.records.spelling import short
 
 
 def counts(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:

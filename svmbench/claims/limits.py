@@ -9,9 +9,9 @@ import numpy as np
 
 from svmbench.claims.curves import FloatArray, curve
 from svmbench.claims.measured import MeasuredRow
-from svmbench.records.groups import short
 from svmbench.records.measures import Asked
 from svmbench.records.samples import Pairs, states
+from svmbench.records.spelling import short
 from svmbench.records.states import LIMITED
 
 #: An extrapolation beyond this multiple of the limit is not given as a number.

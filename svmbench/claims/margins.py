@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from svmbench.claims.model import LEAST_REPEATS, Claim
 from svmbench.evidence import MIN_DATA_SETS
-from svmbench.records.groups import short
+from svmbench.records.spelling import short
 
 
 def held_to(claim: Claim) -> str:

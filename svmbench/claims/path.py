@@ -14,9 +14,9 @@ from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.model import Claim
 from svmbench.claims.parts import ClaimCase, ClaimPart
 from svmbench.evidence import paired
-from svmbench.records.groups import short
 from svmbench.records.moments import in_order
 from svmbench.records.samples import states
+from svmbench.records.spelling import short
 from svmbench.records.states import STATES
 
 

@@ -10,9 +10,9 @@ from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.model import Claim
 from svmbench.claims.parts import ClaimCase, ClaimPart, ClaimVerdict
 from svmbench.evidence import paired, reaching
-from svmbench.records.groups import short
 from svmbench.records.measures import Asked
 from svmbench.records.samples import enclosed, measured, samples, states
+from svmbench.records.spelling import short
 from svmbench.records.states import LIMITED, STATES
 from svmbench.records.statistics import median
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from svmbench.claims.limits import says_nothing
 from svmbench.claims.model import LEAST_REPEATS, Claim
 from svmbench.claims.parts import ClaimCase, ClaimPart, ClaimVerdict
-from svmbench.records.groups import short
 from svmbench.records.samples import measured
+from svmbench.records.spelling import short
 
 #: Published values are printed to five digits.
 _SAME = 1e-5

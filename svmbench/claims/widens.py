@@ -12,10 +12,10 @@ from svmbench.claims.model import Claim
 from svmbench.claims.parts import ClaimCase, ClaimPart
 from svmbench.evidence import Question, changing, paired
 from svmbench.evidence.processes import evidence_of
-from svmbench.records.groups import short
 from svmbench.records.measures import Asked
 from svmbench.records.moments import in_order
 from svmbench.records.samples import Pairs, states
+from svmbench.records.spelling import short
 from svmbench.records.states import LIMITED
 from svmbench.report.pairing import pairs_in_time
 

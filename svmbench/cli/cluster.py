@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from svmbench.cli import options, training_text
+from svmbench.records.spelling import short
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -137,7 +138,7 @@ def _table(size: ProblemSize, found: list[ClusterForecast]) -> str:
         )
     runs = {each.run: None for each in found}
     said = [
-        f"{run.method}: rounds of {run.data}, λ = {run.lam:g}, K = {run.shards}, to "
+        f"{run.method}: rounds of {run.data}, λ = {short(run.lam)}, K = {run.shards}, to "
         f"{run.target:g}" + ("" if run.reached else ", which it did not reach")
         for run in runs
     ]

@@ -15,6 +15,7 @@ from rich.progress import (
 from svmbench.cli.series import counted
 from svmbench.harness.plan import Run
 from svmbench.harness.sweeps import Reporter
+from svmbench.records.spelling import short
 
 #: Share of the runs between two lines if there is no terminal to draw on.
 LINE_EVERY = 0.1
@@ -77,7 +78,7 @@ class ProgressReporter(Reporter):
     def run_begins(self, run: Run) -> None:
         """Show the run in progress."""
         dataset, lam, label = run.cell
-        text = f"{dataset} λ={lam:g} {label} #{run.repeat + 1}"
+        text = f"{dataset} λ={short(lam)} {label} #{run.repeat + 1}"
         self._progress.update(self._task, description=text)
 
     def run_ends(self, run: Run, state: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import time
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from svmbench.cli.series import (
     open_questions,
     time_spent,
 )
+from svmbench.records.spelling import short
 from svmbench.records.states import FAULTS
 
 if TYPE_CHECKING:
@@ -100,7 +102,7 @@ def command(
     sweep = with_plugins(load_sweep(config), plugins)
     if dry_run:
         with options.place_of(cluster, jobs) as place:
-            click.echo("\n".join([describe(sweep), *nodes_lines(place)]))
+            click.echo("\n".join([describe(sweep, only), *nodes_lines(place)]))
         return 0
     from svmbench.cli.progress import ProgressReporter
     from svmbench.errors import DataError
@@ -153,24 +155,27 @@ def command(
     return 1 if result.faulty else 0
 
 
-def describe(sweep: Sweep) -> str:
-    """The cells of a sweep, one line each, and an upper bound on the time they take."""
-    from svmbench.harness.plan import for_each_horizon
+def describe(sweep: Sweep, only: tuple[str, ...] = ()) -> str:
+    """The cells of a sweep, one line each, and an upper bound on the time they take.
 
-    constants = (
-        [f"λ = {lam:g}" for lam in sweep.lambdas]
-        if sweep.lambdas
-        else [f"C = {C:g}" for C in sweep.C or ()]
-    )
-    problems = [(data.label, constant) for data in sweep.datasets for constant in constants]
-    widest = max(len(data) for data, _ in problems)
-    lines = [
-        f"{data:<{widest}} {constant:<12} {solver.label}"
-        for data, constant in problems
-        for solver in sweep.solvers
+    With C, all cells are listed: patterns may be of λ, which is known only once the rows are.
+    """
+    from svmbench.harness.plan import for_each_horizon
+    from svmbench.harness.sweeps import is_named, require_match
+
+    require_match(sweep, only)
+    cells = [
+        (data.label, f"{'λ' if sweep.lambdas else 'C'} = {short(value)}", solver)
+        for data, value, solver in product(
+            sweep.datasets, sweep.lambdas or sweep.C or (), sweep.solvers
+        )
+        if not (only and sweep.lambdas)
+        or is_named(only, data.label, solver.name, solver.label, value)
     ]
-    horizons = sum(len(for_each_horizon(solver, sweep.stop)) for solver in sweep.solvers)
-    runs_a_repeat = len(problems) * horizons
+    problems = {(data, constant) for data, constant, _ in cells}
+    widest = max(len(data) for data, _ in problems)
+    lines = [f"{data:<{widest}} {constant:<12} {solver.label}" for data, constant, solver in cells]
+    runs_a_repeat = sum(len(for_each_horizon(solver, sweep.stop)) for _, _, solver in cells)
     references = len(problems) * sweep.reference.time_limit
 
     def bound(repeats: int) -> str:

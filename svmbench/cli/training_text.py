@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from svmbench.records.spelling import short
+
 if TYPE_CHECKING:
     from svmbench.train.classes import Trained
     from svmbench.train.examples import Examples
@@ -25,7 +27,7 @@ def path_text(records: Sequence[dict[str, Any]], files: PathFiles) -> list[str]:
     for each in records:
         gap = "none" if each["gap"] is None else f"{each['gap']:.1e}"
         line = (
-            f"{each['C']:>12.6g}  {each['objective']:>13.7g}  {gap:>7}"
+            f"{short(each['C']):>12}  {each['objective']:>13.7g}  {gap:>7}"
             f"  {each['share_of_zero']:>8.2%}  {each['training_error']:>11.2%}"
         )
         if validated and each["validation_error"] is not None:
@@ -39,7 +41,7 @@ def validation_table(validation: Validation) -> list[str]:
     lines = [f"{'C':>12}  error     95 % interval"]
     for C, (error, low, high) in zip(validation.values, validation.shares(), strict=True):
         mark = "  chosen" if validation.best == C else ""
-        lines.append(f"{C:>12.6g}  {error:6.2%}  {low:6.2%} to {high:6.2%}{mark}")
+        lines.append(f"{short(C):>12}  {error:6.2%}  {low:6.2%} to {high:6.2%}{mark}")
     return lines
 
 
@@ -60,10 +62,11 @@ def summary(
     lines = [
         f"{rows.name}: {m:,} rows, {rows.n_features:,} features, {rows.nnz:,} entries, "
         f"{len(model.labels)} classes",
-        f"{objective.loss}, {bias}, C = {objective.C:.6g}, λ = {objective.regularisation(m):.6g}",
+        f"{objective.loss}, {bias}, C = {short(objective.C)}, "
+        f"λ = {short(objective.regularisation(m))}",
     ]
     if examples.class_weights:
-        each = (f"class {label} {w:g}" for label, w in sorted(examples.class_weights.items()))
+        each = (f"class {label} {short(w)}" for label, w in sorted(examples.class_weights.items()))
         lines.append(f"weights: {', '.join(each)}; P is for weights whose mean is 1")
     against = model.labels if len(trained.fits) > 1 else model.labels[:1]
     for label, fit in list(zip(against, trained.fits, strict=True))[:_LISTED]:

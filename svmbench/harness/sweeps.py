@@ -26,6 +26,7 @@ from svmbench.harness.plan import Cell, Instance, Origin, Run, plan_runs
 from svmbench.harness.store import Store
 from svmbench.memory import require_memory
 from svmbench.problem import Problem
+from svmbench.records.spelling import short, spellings
 from svmbench.reference.optimum import certified_optimum
 from svmbench.solvers.program import ForeignProgram
 from svmbench.solvers.registry import find_solver
@@ -121,7 +122,7 @@ def _require_room(instances: Sequence[Instance]) -> None:
 def _certified(instance: Instance, sweep: Sweep, reporter: Reporter, allowed: float) -> Instance:
     """The instance with its reference, which may take at most this many seconds."""
     problem, asked = instance.problem, sweep.reference
-    what = f"reference {problem.data.name}, λ = {problem.lam:g}"
+    what = f"reference {problem.data.name}, λ = {short(problem.lam)}"
     reporter.stage(what)
     limit = min(asked.time_limit, allowed)
     try:
@@ -131,8 +132,8 @@ def _certified(instance: Instance, sweep: Sweep, reporter: Reporter, allowed: fl
             f"data set {problem.data.name}: certifying an optimum of {problem.data.n_features:,}"
             f" features needs too much memory ({str(error) or 'no memory left'}); {MORE_ROOM}"
         ) from None
-    short = "" if reference.gap <= asked.gap else " (asked for more)"
-    reporter.stage(f"{what}: certified to {reference.gap:.1e}{short}")
+    more = "" if reference.gap <= asked.gap else " (asked for more)"
+    reporter.stage(f"{what}: certified to {reference.gap:.1e}{more}")
     hurried = reference.gap > asked.gap and reference.sought < asked.time_limit
     return replace(instance, reference=reference, hurried=hurried)
 
@@ -187,7 +188,7 @@ class Sitting:
         self._unpublished = True
         self.preparing = 0.0
         begun = time.monotonic()
-        _require_match(sweep, options.only)
+        require_match(sweep, options.only)
         with ExitStack() as stack:
             stack.enter_context(self._store.locked())
             instances = prepare(sweep, reporter, options)
@@ -411,7 +412,7 @@ def _require_nodes_to_survive(lost: Counter[BlockKey]) -> None:
     for (dataset, lam, repeat), times in lost.items():
         if times >= MOST_LOST:
             raise NodeLostError(
-                f"{dataset}, lambda {lam:g}, repeat {repeat}: {times} nodes were lost while they"
+                f"{dataset}, λ = {short(lam)}, repeat {repeat}: {times} nodes were lost while they"
                 " carried it out; find out why (memory?), then give the same command again"
             )
 
@@ -446,15 +447,18 @@ def _clear_torn_blocks(sweep: Sweep, runs: Sequence[Run], folder: Path, options:
 
 def _matches(run: Run, patterns: tuple[str, ...]) -> bool:
     dataset, lam, label = run.cell
-    return not patterns or _is_named(patterns, dataset, run.solver.name, label, lam)
+    return not patterns or is_named(patterns, dataset, run.solver.name, label, lam)
 
 
-def _is_named(patterns: tuple[str, ...], dataset: str, solver: str, label: str, lam: float) -> bool:
-    names = (dataset, solver, label, f"{lam:g}", f"{dataset}/{lam:g}/{label}")
+def is_named(patterns: tuple[str, ...], dataset: str, solver: str, label: str, lam: float) -> bool:
+    """Whether one of the patterns of ``--only`` matches a cell of a sweep."""
+    lambdas = spellings(lam)
+    cells = [f"{dataset}/{written}/{label}" for written in lambdas]
+    names = (dataset, solver, label, *lambdas, *cells)
     return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
 
 
-def _require_match(sweep: Sweep, patterns: tuple[str, ...]) -> None:
+def require_match(sweep: Sweep, patterns: tuple[str, ...]) -> None:
     """Refuse patterns that match no run, before data are read and references computed.
 
     With C, lambda is known only once the rows are.
@@ -462,10 +466,12 @@ def _require_match(sweep: Sweep, patterns: tuple[str, ...]) -> None:
     if not patterns or sweep.lambdas is None:
         return
     for data, lam, spec in product(sweep.datasets, sweep.lambdas, sweep.solvers):
-        if _is_named(patterns, data.label, spec.name, spec.label, lam):
+        if is_named(patterns, data.label, spec.name, spec.label, lam):
             return
     raise _no_match(patterns)
 
 
 def _no_match(patterns: tuple[str, ...]) -> ConfigError:
-    return ConfigError(f"--only {' '.join(patterns)}: matches no run; see --dry-run")
+    return ConfigError(
+        f"--only {' '.join(patterns)}: matches no run; --dry-run without --only lists all"
+    )

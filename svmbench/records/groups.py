@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from svmbench.records.columns import over_horizons
+from svmbench.records.spelling import regularisation
 from svmbench.records.states import HORIZON, LIMITED, RERUN
 from svmbench.records.statistics import median
 
@@ -156,38 +156,3 @@ def _state(runs: pd.DataFrame) -> str:
 def heading(dataset: str, stand_in: bool) -> str:
     """A data set's name, marked if it is not the real one."""
     return f"{dataset} (STAND-IN)" if stand_in else dataset
-
-
-def short(number: float, digits: int = 6, plain_from: float = 1e-3) -> str:
-    """A parameter as one would write it: ``0.01``, ``1e-4``, ``250``."""
-    if number == 0 or not math.isfinite(number):
-        return f"{number:g}"
-    if plain_from <= abs(number) < 1e6:
-        return f"{number:.{digits}g}"
-    mantissa, exponent = f"{number:.{digits - 1}e}".split("e")
-    return f"{mantissa.rstrip('0').rstrip('.') if '.' in mantissa else mantissa}e{int(exponent)}"
-
-
-def place_words(written: str) -> str:
-    """A place on the axis of λ, with C first where that is what a user wrote.
-
-    Parameters
-    ----------
-    written : str
-        As `regularisation` prints it.
-
-    Returns
-    -------
-    str
-        ``λ = 1e-4``, or ``C = 1 (λ = 3.07e-5)``.
-    """
-    match = re.fullmatch(r"(\S+) \(C = (\S+)\)", written)
-    return f"C = {match[2]} (λ = {match[1]})" if match else f"λ = {written}"
-
-
-def regularisation(lam: float, C: float) -> str:
-    """λ, with C next to it if C is the rounder number."""
-    plain = short(lam, 3, plain_from=0.1)
-    if math.isclose(float(plain), lam, rel_tol=1e-9):
-        return plain
-    return f"{plain} (C = {short(C, 4)})"

@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from svmbench.records.groups import Group, short
+from svmbench.records.groups import Group
 from svmbench.records.measures import Asked
 from svmbench.records.samples import of_repeats, samples, states
+from svmbench.records.spelling import short
 from svmbench.records.states import HORIZON, LIMITED, STATES
 from svmbench.records.statistics import expected_running_time, median, median_interval
 

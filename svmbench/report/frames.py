@@ -10,9 +10,10 @@ from typing import Any
 
 import pandas as pd
 
-from svmbench.records.groups import heading, short
+from svmbench.records.groups import heading
 from svmbench.records.measures import Asked
 from svmbench.records.read import Results, read_results
+from svmbench.records.spelling import short
 from svmbench.records.summaries import summary
 from svmbench.report.numbers import interval_text
 from svmbench.report.single import FigureRequest, SingleFigure, single_figure

@@ -18,8 +18,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from svmbench.errors import DataError
-from svmbench.records.groups import heading, place_words, regularisation, short
+from svmbench.records.groups import heading
 from svmbench.records.read import Results
+from svmbench.records.spelling import place_words, regularisation, short
 from svmbench.report.notices import notices, reference_gap_asked
 from svmbench.report.plots import PLOT_KINDS, plot_name
 from svmbench.report.profiles import PROFILE_KINDS

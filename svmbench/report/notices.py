@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import pandas as pd
 
 from svmbench.records.disturbance import CAUSES
-from svmbench.records.groups import ROW, regularisation, short
+from svmbench.records.groups import ROW
 from svmbench.records.off_clock import CAUSES as OFF_CLOCK_CAUSES
 from svmbench.records.read import Results
+from svmbench.records.spelling import regularisation, short
 from svmbench.records.states import ENDED_BADLY
 from svmbench.records.statistics import OUTLIER_FACTOR, outliers
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
-from svmbench.records.groups import short
+from svmbench.records.spelling import short
 
 #: Significant digits of a double that can be relied on, and the number of zeros after the decimal
 #: point up to which a number is written without an exponent.

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from svmbench.records.abscissae import ABSCISSAE
-from svmbench.records.groups import Group, place_words, short
+from svmbench.records.groups import Group
 from svmbench.records.measures import MEASURES, Asked, Measure
 from svmbench.records.read import Results
+from svmbench.records.spelling import place_words, short
 from svmbench.records.summaries import summary
 from svmbench.report.curves import (
     BAND,

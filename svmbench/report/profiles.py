@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 
 from svmbench.durable import write_text
 from svmbench.records.columns import SCHEMA_VERSION
-from svmbench.records.groups import Group, short
+from svmbench.records.groups import Group
 from svmbench.records.measures import Asked
 from svmbench.records.read import Results
 from svmbench.records.samples import samples
+from svmbench.records.spelling import short
 from svmbench.records.statistics import median, performance_ratios, solved_shares
 from svmbench.report.sheet import (
     FORMATS,

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from svmbench.evidence import Question, judge, log_ratios, unpaired, verdicts
-from svmbench.records.groups import Group, heading, short
+from svmbench.records.groups import Group, heading
 from svmbench.records.measures import Asked
 from svmbench.records.read import Results, read_results
 from svmbench.records.samples import samples, skipped_make_pairs
+from svmbench.records.spelling import short
 from svmbench.records.statistics import median
 from svmbench.report.pairing import ASSUMED_SHIFT, samples_together
 

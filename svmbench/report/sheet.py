@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svmbench.durable import replacing
-from svmbench.records.groups import short
+from svmbench.records.spelling import short
 from svmbench.report.svg import with_titles
 
 if TYPE_CHECKING:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 from svmbench.durable import replacing
 from svmbench.errors import ConfigError, nearest
 from svmbench.records.abscissae import ABSCISSAE
-from svmbench.records.groups import Group, heading, place_words, regularisation, short
+from svmbench.records.groups import Group, heading
 from svmbench.records.measures import ALONG, MEASURES, Measure
 from svmbench.records.read import Results
+from svmbench.records.spelling import place_words, regularisation, short
 from svmbench.report.curves import (
     Curve,
     heights_along,

@@ -10,10 +10,11 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from svmbench.records.groups import Group, heading, short
+from svmbench.records.groups import Group, heading
 from svmbench.records.measures import Asked
 from svmbench.records.read import Results
 from svmbench.records.samples import samples
+from svmbench.records.spelling import short
 from svmbench.records.statistics import median, median_interval
 from svmbench.records.summaries import Summary
 from svmbench.report.numbers import interval_text

@@ -22,6 +22,7 @@ from svmbench.harness.rows import regret_rows, run_row, trace_rows
 from svmbench.harness.store import BOUNDS_MARGIN
 from svmbench.harness.trace import Trace, is_complete, read_trace
 from svmbench.harness.weights import SUFFIX, kept_weights
+from svmbench.records.spelling import short
 from svmbench.records.states import RERUN
 from svmbench.reference.optimum import reference_path, stored_pair
 from svmbench.solvers.program import ForeignProgram
@@ -312,7 +313,7 @@ class Verifier:
         if (path, lower, upper) in self._reported:
             return
         self._reported.add((path, lower, upper))
-        name = f"{header['dataset']} λ={facts['lambda']:g}"
+        name = f"{header['dataset']} λ={short(facts['lambda'])}"
         try:
             least, most = self._bounds_of(path, facts)
             _check_bounds(least, most, lower, upper)

@@ -3,6 +3,7 @@
 import errno
 import fcntl
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -93,6 +94,16 @@ def test_only_is_refused_before_anything_is_read(sweep, tmp_path, monkeypatch):
     )
     assert result.exit_code == 2
     assert "--only nothing: matches no run" in result.output
+
+
+@pytest.mark.parametrize("written", ["1e-5", "1e-05", "*/1e-5/*"])
+def test_only_takes_lambda_as_it_is_written(written, sweep, tmp_path):
+    sweep.write_text(re.sub(r"lambda: .*", "lambda: [1e-5, 1e-3]", SWEEP))
+    call = ["run", str(sweep), "--only", written, "--dry-run", "--out", str(tmp_path / "results")]
+    result = CliRunner().invoke(main, call)
+    assert result.exit_code == 0, result.output
+    assert "λ = 1e-5" in result.output
+    assert "λ = 0.001" not in result.output
 
 
 def test_a_folder_is_no_data_set(tmp_path):

@@ -21,7 +21,7 @@ from svmbench.cli import main
 from svmbench.cli.plot import plot_command
 from svmbench.errors import ConfigError, DataError
 from svmbench.records.abscissae import ABSCISSAE
-from svmbench.records.groups import short
+from svmbench.records.spelling import short
 from svmbench.report.frames import LoadedResults
 from svmbench.report.single import ORDINATES, STYLES, _same, inches
 

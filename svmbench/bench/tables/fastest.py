@@ -12,8 +12,9 @@ from svmbench.bench.found import Found, grouped
 from svmbench.bench.tables.columns import KeyedColumns, TableColumn, TablePart, TableSpec
 from svmbench.bench.tables.ratios import fastest, standings
 from svmbench.bench.versus import Standing, side_by_side
-from svmbench.records.groups import heading, short
+from svmbench.records.groups import heading
 from svmbench.records.measures import Asked
+from svmbench.records.spelling import short
 from svmbench.records.summaries import Summary, summary
 from svmbench.report.numbers import interval_text, number_text
 from svmbench.report.overall import ProblemCosts

@@ -22,9 +22,10 @@ from svmbench.bench.tables.columns import (
     parts_of,
     samples_text,
 )
-from svmbench.records.groups import Group, heading, short
+from svmbench.records.groups import Group, heading
 from svmbench.records.measures import Asked
 from svmbench.records.samples import samples
+from svmbench.records.spelling import short
 from svmbench.records.statistics import median, median_interval
 from svmbench.report.table import Table
 

@@ -26,7 +26,8 @@ from svmbench.bench.versus import (
     side_by_side,
 )
 from svmbench.evidence import LEVEL
-from svmbench.records.groups import heading, short
+from svmbench.records.groups import heading
+from svmbench.records.spelling import short
 from svmbench.report.numbers import format_value, interval_text, number_text
 from svmbench.report.table import Table, TableCell
 

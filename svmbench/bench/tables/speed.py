@@ -17,7 +17,8 @@ from svmbench.bench.tables.columns import (
     parts_of,
     source_text,
 )
-from svmbench.records.groups import Group, short
+from svmbench.records.groups import Group
+from svmbench.records.spelling import short
 from svmbench.records.statistics import median
 from svmbench.report.numbers import number_text
 from svmbench.report.overall import Share

@@ -16,8 +16,8 @@ from svmbench.claims.measured import MeasuredRow
 from svmbench.papers.model import FigureShape
 from svmbench.papers.report.layout import ItemResults
 from svmbench.records.abscissae import ABSCISSAE
-from svmbench.records.groups import short
 from svmbench.records.measures import MEASURES, Asked
+from svmbench.records.spelling import short
 from svmbench.report.panels import set_ticks
 from svmbench.report.sheet import SMALL, CurveName
 

@@ -16,8 +16,9 @@ from svmbench.papers.report.drawing import Drawer, Panel, Series, axis_words
 from svmbench.papers.report.layout import ItemResults
 from svmbench.papers.report.planes import Planes
 from svmbench.papers.report.regrets import Regrets
-from svmbench.records.groups import heading, place_words, short
+from svmbench.records.groups import heading
 from svmbench.records.measures import MEASURES
+from svmbench.records.spelling import place_words, short
 from svmbench.report.curves import BAND
 from svmbench.report.sheet import PANEL, PANELS_ACROSS, Sheet, save_figure, uniform_style
 

@@ -11,8 +11,8 @@ from svmbench.claims.places import AXES, same
 from svmbench.papers.model import Item, Paper, TableShape
 from svmbench.papers.published import Published, PublishedValue
 from svmbench.papers.slots import slots, sweep_of
-from svmbench.records.groups import short
 from svmbench.records.read import Results
+from svmbench.records.spelling import short
 
 Value = str | float
 Key = tuple[Value, ...]

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from svmbench.claims.measured import MeasuredRow
 from svmbench.evidence import LEVEL, judge, paired
-from svmbench.records.groups import Group, short
+from svmbench.records.groups import Group
 from svmbench.records.measures import Asked
 from svmbench.records.samples import measured, of_repeats, samples, states
+from svmbench.records.spelling import short
 from svmbench.records.states import STATES
 from svmbench.records.statistics import median, median_interval
 from svmbench.records.summaries import limit_words, summary

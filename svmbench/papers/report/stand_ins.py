@@ -12,7 +12,7 @@ from svmbench.claims.measured import MeasuredRow
 from svmbench.data.catalogue import entry, names
 from svmbench.data.shape import calibration
 from svmbench.papers.report.layout import ItemResults
-from svmbench.records.groups import short
+from svmbench.records.spelling import short
 
 
 def stand_in_notes(source: ItemResults, rows: Iterable[MeasuredRow]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from svmbench.claims.parts import ClaimResult
 from svmbench.papers.report.verdicts import Dot, VerdictRow, reach_of, verdict_rows
-from svmbench.records.groups import short
+from svmbench.records.spelling import short
 
 #: Ticks of an axis that is long or short.
 _TICKS = ((20.0, (0.01, 0.1, 1.0, 10.0, 100.0)), (4.0, (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)))

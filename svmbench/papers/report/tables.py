@@ -31,8 +31,8 @@ from svmbench.papers.report.numbers import (
 )
 from svmbench.papers.report.stand_ins import stand_in_notes
 from svmbench.records.columns import SCHEMA_VERSION
-from svmbench.records.groups import short
 from svmbench.records.measures import Asked
+from svmbench.records.spelling import short
 from svmbench.report.notices import notices, stand_in_warning
 from svmbench.report.numbers import finite
 from svmbench.report.table import Row, Section, Table, TableCell

@@ -9,10 +9,11 @@ from typing import Any
 
 import pandas as pd
 
-from svmbench.records.groups import heading, short
+from svmbench.records.groups import heading
 from svmbench.records.measures import MEASURES, Asked
 from svmbench.records.read import Results
 from svmbench.records.samples import pairs
+from svmbench.records.spelling import short
 from svmbench.records.statistics import median
 from svmbench.report.comparison.judge import Judged
 from svmbench.report.comparison.match import CellKey, Match, Samples

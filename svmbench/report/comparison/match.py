@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from svmbench.errors import ConfigError, DataError, nearest
-from svmbench.records.groups import Group, short
+from svmbench.records.groups import Group
 from svmbench.records.measures import PASS_UNIT, Asked
 from svmbench.records.samples import measured, pairs, samples
+from svmbench.records.spelling import short
 from svmbench.report.comparison.model import Side
 from svmbench.report.pairing import samples_together
 

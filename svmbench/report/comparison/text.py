@@ -7,8 +7,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from svmbench.records.groups import heading, regularisation, short
+from svmbench.records.groups import heading
 from svmbench.records.measures import MEASURES
+from svmbench.records.spelling import regularisation, short
 from svmbench.records.statistics import median, reached
 from svmbench.report.comparison.model import ComparedCase, Comparison
 from svmbench.report.numbers import format_value

@@ -11,8 +11,9 @@ import pandas as pd
 
 from svmbench.durable import write_text
 from svmbench.errors import ConfigError, DataError
-from svmbench.records.groups import Group, heading, regularisation, short
+from svmbench.records.groups import Group, heading
 from svmbench.records.measures import PASS_UNIT, Asked
+from svmbench.records.spelling import regularisation, short
 from svmbench.records.summaries import summary
 from svmbench.report.html import render
 from svmbench.report.markup import write_tables

@@ -9,10 +9,11 @@ from typing import Any
 
 import pandas as pd
 
-from svmbench.records.groups import Group, heading, short
+from svmbench.records.groups import Group, heading
 from svmbench.records.measures import Asked
 from svmbench.records.read import Results
 from svmbench.records.samples import samples
+from svmbench.records.spelling import short
 from svmbench.records.statistics import median, reached
 from svmbench.records.summaries import Summary, summary
 from svmbench.report.numbers import finite, interval_text, number_text

@@ -1,0 +1,53 @@
+"""Numbers and parameters as one would write them."""
+
+from __future__ import annotations
+
+import math
+import re
+
+
+def short(number: float, digits: int = 6, plain_from: float = 1e-3) -> str:
+    """A parameter as one would write it: ``0.01``, ``1e-4``, ``250``."""
+    if number == 0 or not math.isfinite(number):
+        return f"{number:g}"
+    if plain_from <= abs(number) < 1e6:
+        return f"{number:.{digits}g}"
+    mantissa, exponent = f"{number:.{digits - 1}e}".split("e")
+    return f"{mantissa.rstrip('0').rstrip('.') if '.' in mantissa else mantissa}e{int(exponent)}"
+
+
+def spellings(number: float) -> tuple[str, ...]:
+    """How a user may have written a parameter, as a configuration or a table has it.
+
+    Returns
+    -------
+    tuple of str
+        1e-5: ``1e-5`` and ``1e-05``; 0.001: ``0.001`` and ``1e-3``.
+    """
+    found = (short(number), short(number, plain_from=1.0), f"{number:g}")
+    return tuple(dict.fromkeys(found))
+
+
+def place_words(written: str) -> str:
+    """A place on the axis of λ, with C first where that is what a user wrote.
+
+    Parameters
+    ----------
+    written : str
+        As `regularisation` prints it.
+
+    Returns
+    -------
+    str
+        ``λ = 1e-4``, or ``C = 1 (λ = 3.07e-5)``.
+    """
+    match = re.fullmatch(r"(\S+) \(C = (\S+)\)", written)
+    return f"C = {match[2]} (λ = {match[1]})" if match else f"λ = {written}"
+
+
+def regularisation(lam: float, C: float) -> str:
+    """λ, with C next to it if C is the rounder number."""
+    plain = short(lam, 3, plain_from=0.1)
+    if math.isclose(float(plain), lam, rel_tol=1e-9):
+        return plain
+    return f"{plain} (C = {short(C, 4)})"
