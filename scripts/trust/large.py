@@ -156,8 +156,11 @@ def reference(known: Known) -> Outcome:
         violations.append(f"D_ref = {found.dual!r} above P* <= {known.upper!r}")
     if found.primal < known.lower - known.rounding - most.rounding:
         violations.append(f"P_ref = {found.primal!r} below P* >= {known.lower!r}")
-    if not least.agrees(found.dual):
-        violations.append(f"D_ref = {found.dual!r}, in extended precision {least.value!r}")
+    computed = problem.dual(found.alpha)
+    if not least.agrees(computed):
+        violations.append(f"D = {computed!r}, in extended precision {least.value!r}")
+    if found.dual > least.value + least.rounding:
+        violations.append(f"D_ref = {found.dual!r} above D = {least.value!r} of its alpha")
     if not most.agrees(found.primal):
         violations.append(f"P_ref = {found.primal!r}, in extended precision {most.value!r}")
     reached = relative_gap(found.primal, found.dual) <= max(REFERENCE_GAP, known.gap)
