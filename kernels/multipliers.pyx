@@ -64,6 +64,8 @@ cdef class Multipliers(Counters):
         sigma.
     inside : int
         Rows in J.
+    moving : int
+        Rows whose alpha the step that was looked at changes.
     alpha_sum, slack_sum : float
         Sums over the rows of alpha_i, and of the shares of the certificate.
     """
@@ -71,13 +73,13 @@ cdef class Multipliers(Counters):
     cdef readonly CompactRows rows
     cdef readonly object w, pull, alpha, curvature
     cdef readonly double lam, penalty, alpha_sum, slack_sum
-    cdef readonly Py_ssize_t inside
+    cdef readonly Py_ssize_t inside, moving
     cdef double path
     cdef double[::1] _w, _u, _a, _c, _s, _norm, _limit, _change, _t, _values
     cdef double[:, ::1] _gram
     cdef int8_t[::1] _exact, _in
     cdef int32_t[::1] _awake, _columns
-    cdef Py_ssize_t _n_awake, _n_moving
+    cdef Py_ssize_t _n_awake
     cdef double _whole, _norm_of_step
     cdef bint _sleep
 
@@ -240,13 +242,13 @@ cdef class Multipliers(Counters):
                 # The place is free: n <= k.
                 self._values_swap(n, k)
                 n += 1
-        self._n_moving = n
+        self.moving = n
 
     cdef void _add_slope(self, double x, double *slope, double *rise) noexcept nogil:
         """Add these rows' share of the slope at x along the step, and of its rise."""
         cdef Py_ssize_t k
         cdef double sigma = self.penalty, m = self._whole, ds, t
-        for k in range(self._n_moving):
+        for k in range(self.moving):
             ds = self._change[k]
             t = self._t[k] - x * sigma * ds
             slope[0] -= (clip(t) - self._a[self._awake[k]]) * ds / m

@@ -21,6 +21,9 @@ ENTRIES_A_THREAD = 250_000
 #: kernel has the same.
 SEARCHED, SEARCH_STEPS = 1e-3, 40
 
+#: Rows whose slopes take about as long as to hand them to another thread: a few nanoseconds each.
+FEW_MOVING = 20_000
+
 
 def threads_for(entries: int, threads: int, d: int = 0) -> int:
     """How many of these threads are worth it for so many entries.
@@ -80,8 +83,9 @@ class ThreadedMultipliers:
         start = float((self.lam * self.w - self.pull) @ step)
         square = self.lam * float(step @ step)
         low, high, x = 0.0, 1.0, 1.0
+        few = sum(part.moving for part in self._parts) <= FEW_MOVING
         for _ in range(SEARCH_STEPS):
-            found = self._all(lambda part, at=x: part.slope(at), self._parts)
+            found = self._slopes(x, few)
             slope = start + x * square + sum(slope for slope, _ in found)
             rise = square + sum(rise for _, rise in found)
             if abs(slope) <= SEARCHED * abs(start) or (x == 1.0 and slope <= 0.0):
@@ -94,6 +98,12 @@ class ThreadedMultipliers:
             if not low < x < high:
                 x = 0.5 * (low + high)
         return x
+
+    def _slopes(self, x: float, few: bool) -> list[tuple[float, float]]:
+        """Each part's share of the slope at x and of its rise; few rows are not handed over."""
+        if few:
+            return [part.slope(x) for part in self._parts]
+        return self._all(lambda part: part.slope(x), self._parts)
 
     def _add_up(self) -> None:
         parts = self._parts
