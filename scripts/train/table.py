@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
+import os
 import resource
 import shutil
 import statistics
@@ -301,4 +302,8 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    # A forked child has BLAS threads again, whatever its parent has limited them to.
+    if os.environ.get("OPENBLAS_NUM_THREADS") != "1":
+        one = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
+        os.execve(sys.executable, [sys.executable, *sys.argv], one)
     main()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -208,6 +209,14 @@ def text_file(name: str) -> Callable[[Any], Any]:
 def target(path: Path) -> Path:
     """The file to write: what a symbolic link points to, so that the link stays one."""
     return path.resolve() if path.is_symlink() else path
+
+
+def no_threads_of_blas() -> None:
+    """Have NumPy's BLAS start no threads, whose waiting would take processor time.
+
+    To be called before NumPy is loaded. What the user has set is kept.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def budget_seconds(text: str) -> float:

@@ -34,6 +34,7 @@ def command(
     rows whose label is unknown, write any whole number. The accuracy is the share of rows whose
     label in DATA is the predicted one. Features that the model does not have are ignored.
     """
+    options.no_threads_of_blas()
     import numpy as np
 
     from svmbench.data.liblinear_model import read_liblinear

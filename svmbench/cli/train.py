@@ -140,6 +140,7 @@ def command(
 
     Exits 1 if a fit ended before its tolerance.
     """
+    options.no_threads_of_blas()
     from svmbench.durable import replacing, require_replaceable, require_writable
     from svmbench.train.classes import train
     from svmbench.train.examples import read_examples

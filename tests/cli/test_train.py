@@ -169,6 +169,26 @@ def test_training_loads_only_what_it_needs(loss, bias, rows):
     assert not slow
 
 
+@pytest.mark.parametrize("given", [{}, {"OPENBLAS_NUM_THREADS": "2"}])
+def test_blas_has_one_thread_unless_the_user_has_set_more(given):
+    code = (
+        "import os, sys\n"
+        "from threadpoolctl import threadpool_info\n"
+        "from svmbench.cli import main\n"
+        "try:\n"
+        "    main(sys.argv[1:])\n"
+        "finally:\n"
+        "    found = [each['num_threads'] for each in threadpool_info()]\n"
+        "    print(os.environ['OPENBLAS_NUM_THREADS'], *found, file=sys.stderr)"
+    )
+    kept = {name: value for name, value in os.environ.items() if "_NUM_THREADS" not in name}
+    command = [sys.executable, "-P", "-c", code, "train", str(SPARSE), "-o", "m"]
+    done = subprocess.run(command, env=kept | given, capture_output=True, text=True, check=True)
+    asked, *found = done.stderr.splitlines()[-1].split()
+    assert asked == given.get("OPENBLAS_NUM_THREADS", "1")
+    assert given or set(found) <= {"1"}
+
+
 def test_predicting_loads_only_what_it_needs():
     invoke("train", SPARSE, "-o", "m")
     packages, _, slow = loaded("predict", "m", SPARSE, "-o", "predictions")
