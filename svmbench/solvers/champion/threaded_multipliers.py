@@ -21,8 +21,9 @@ ENTRIES_A_THREAD = 250_000
 #: kernel has the same.
 SEARCHED, SEARCH_STEPS = 1e-3, 40
 
-#: Rows whose slopes take about as long as to hand them to another thread: a few nanoseconds each.
-FEW_MOVING = 20_000
+#: Rows whose slopes two threads find no faster than one: half of them at 3.3 ns each take the 19 us
+#: that it takes to hand work to another thread (both measured on generated rows).
+FEW_MOVING = 12_000
 
 
 def threads_for(entries: int, threads: int, d: int = 0) -> int:
