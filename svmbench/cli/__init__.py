@@ -28,7 +28,7 @@ import click
 
 import svmbench
 from svmbench.durable import refused
-from svmbench.errors import DataError, SvmbenchError, lacks_memory, nearest, unopened
+from svmbench.errors import ConfigError, DataError, SvmbenchError, lacks_memory, nearest, unopened
 
 EPILOG = """\b
 Exit codes:
@@ -247,8 +247,20 @@ def _exit_code(run: Callable[[], Any], debug: bool, interruptions: Sequence[int]
         if isinstance(error, ImportError) and (error.name or "").startswith("svmbench.kernels"):
             remedy = "compile them again: 'pip install .', or 'make demo' in a checkout"
             return _fail(f"the compiled kernels do not fit this version; {remedy}", 1, debug)
-        what = f"{type(error).__name__}: {error}"
-        return _fail(f"internal error ({what}); rerun with --debug and report it", 1, debug)
+        return _unknown(error, debug)
+
+
+def _unknown(error: Exception, debug: bool) -> int:
+    """Report an error that nobody has foreseen: of a plug-in's code, or of our own."""
+    what = f"{type(error).__name__}: {error}"
+    plug_in = sys.modules.get("svmbench.solvers.plug_in")
+    if plug_in is not None and (place := plug_in.place_in(error)):
+        line = f"{place}: the plug-in raises {what}; repair it, --debug shows where"
+        return _fail(line, ConfigError.exit_code, debug)
+    # A plug-in's code may have changed anything of this process.
+    names = plug_in.executed() if plug_in is not None else []
+    without = f", without {' and '.join(names)} if you can," if names else ""
+    return _fail(f"internal error ({what}); rerun with --debug{without} and report it", 1, debug)
 
 
 def _shortage(error: Exception) -> str:

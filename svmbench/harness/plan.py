@@ -20,6 +20,7 @@ from svmbench.harness.environment import fingerprint
 from svmbench.harness.trace import CHECKPOINT_RATIO, EACH_ITERATION, SCHEMA_VERSION
 from svmbench.problem import Problem
 from svmbench.reference.optimum import Reference
+from svmbench.solvers.plug_in import build_of
 from svmbench.solvers.registry import find_solver
 
 #: A data set's label, a lambda and a solver's label.
@@ -133,7 +134,7 @@ class Run:
     @cached_property
     def build(self) -> dict[str, Any]:
         """The solver's build when the run was planned; a program's files may change later."""
-        return find_solver(self.solver.name).build_with(self.solver.parameters)
+        return build_of(find_solver(self.solver.name), self.solver.parameters)
 
     def facts(self) -> dict[str, Any]:
         """Everything that could change what this run measures."""

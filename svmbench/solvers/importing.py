@@ -1,13 +1,20 @@
-"""Keeps the code of a plug-in from ending or muting the process that imports it."""
+"""Keeps the code of a plug-in from ending, muting or misguiding the process that imports it."""
 
 from __future__ import annotations
 
+import decimal
+import gc
+import locale
 import os
 import signal
 import sys
+import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
+
+import numpy as np
 
 #: Functions of `os` that end a process in silence, or put another program in its place.
 ENDING = ("_exit", "execv", "execve")
@@ -69,6 +76,38 @@ def kept_alive() -> Iterator[None]:
                 os.dup2(descriptor, number)
             for name, number, mode in _STREAMS:
                 setattr(sys, name, _open_again(streams[name], number, mode))
+
+
+@contextmanager
+def settings_kept() -> Iterator[None]:
+    """Import a plug-in so that Python's own settings are afterwards those from before.
+
+    They are how numbers are computed, read and printed (decimal, NumPy, locale), how deep calls
+    may be, what comes of warnings, which functions the interpreter calls by itself, and the
+    environment variables, which the processes of other solvers would inherit. A process that runs
+    the plug-in's solver leaves them to it.
+    """
+    depth, digits = sys.getrecursionlimit(), sys.get_int_max_str_digits()
+    place = locale.setlocale(locale.LC_ALL)
+    traced, profiled, collected = sys.gettrace(), sys.getprofile(), list(gc.callbacks)
+    profiled_in_threads, traced_in_threads = threading.getprofile(), threading.gettrace()
+    collects, variables = gc.isenabled(), dict(os.environ)
+    try:
+        with decimal.localcontext(), np.errstate(), warnings.catch_warnings():
+            yield
+    finally:
+        sys.setprofile(profiled)
+        sys.settrace(traced)
+        threading.setprofile(profiled_in_threads)  # type: ignore[arg-type]
+        threading.settrace(traced_in_threads)  # type: ignore[arg-type]
+        gc.callbacks[:] = collected
+        (gc.enable if collects else gc.disable)()
+        sys.setrecursionlimit(depth)
+        sys.set_int_max_str_digits(digits)
+        locale.setlocale(locale.LC_ALL, place)
+        if os.environ != variables:
+            os.environ.clear()
+            os.environ.update(variables)
 
 
 @contextmanager

@@ -3,15 +3,80 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
+
+from svmbench.errors import ConfigError
 
 #: Entry-point group in which plug-in packages name their solver classes.
 GROUP = "svmbench.solvers"
 
 #: The texts of the single files that this process has executed, by their paths.
 executed_texts: dict[Path, bytes] = {}
+
+#: The entry points that this process has loaded.
+executed_points: set[str] = set()
+
+
+def executed() -> list[str]:
+    """The plug-ins whose code this process has executed, as messages name them."""
+    return sorted(executed_points | {path.name for path in executed_texts})
+
+
+def build_of(solver: Any, parameters: Any) -> dict[str, Any]:
+    """The build of a solver with these parameters, which a plug-in's own function may make.
+
+    Parameters
+    ----------
+    solver : type of Solver
+    parameters : Parameters
+
+    Raises
+    ------
+    ConfigError
+        If JSON would not give back the same.
+    """
+    found = solver.build_with(parameters)
+    wrong = _not_json(found)
+    if not (wrong or (isinstance(found, dict) and "source_sha256" in found)):
+        wrong = "it lacks 'source_sha256'"
+    if wrong:
+        raise ConfigError(
+            f"solver {solver.name!r}: build() is wrong: {wrong}; add to super().build() names with "
+            "texts, finite numbers, lists or mappings"
+        )
+    return dict(found)
+
+
+def _not_json(value: Any, place: str = "it", depth: int = 20) -> str:
+    """Why JSON would not give back that value; empty if it would."""
+    if value is None or isinstance(value, str | bool):
+        return ""
+    if isinstance(value, int | float) and abs(value) <= sys.float_info.max:
+        return ""
+    if not isinstance(value, dict | list) or depth == 0:
+        return f"{place} is {type(value).__name__}"
+    parts = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, part in parts:
+        if isinstance(value, dict) and not isinstance(key, str):
+            return f"the key {key!r} of {place} is no text"
+        if wrong := _not_json(part, repr(key), depth - 1):
+            return wrong
+    return ""
+
+
+def place_in(error: BaseException) -> str:
+    """The innermost line of a plug-in's code in which an error arose; empty if in none."""
+    tops = {point.partition(":")[0].partition(".")[0] for point in executed_points}
+    found = ""
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        name, path = frame.f_globals.get("__name__", ""), Path(frame.f_code.co_filename)
+        if path in executed_texts or str(name).partition(".")[0] in tops:
+            found = f"{path.name}:{line}"
+    return found
 
 
 def files_of(module_name: str) -> set[Path]:

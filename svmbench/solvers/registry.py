@@ -16,8 +16,8 @@ from pathlib import Path
 import svmbench.solvers
 from svmbench.errors import ConfigError, nearest
 from svmbench.solvers.base import Solver
-from svmbench.solvers.importing import kept_alive
-from svmbench.solvers.plug_in import GROUP
+from svmbench.solvers.importing import kept_alive, settings_kept
+from svmbench.solvers.plug_in import GROUP, executed_points
 from svmbench.solvers.program import ForeignProgram
 from svmbench.solvers.single_file import file_of, load_file, unload_files
 
@@ -71,7 +71,8 @@ def add_file(path: Path) -> tuple[type[Solver], ...]:
     ConfigError
         If the file cannot be loaded, or a solver of that name exists already.
     """
-    found = load_file(path)
+    with settings_kept():
+        found = load_file(path)
     new = [solver for solver in found if solver not in _of_files]
     _of_files.extend(new)
     solvers.cache_clear()
@@ -111,8 +112,9 @@ def _own() -> list[type[Solver]]:
 def _plugged_in() -> list[type[Solver]]:
     found = []
     for point in entry_points(group=GROUP):
+        executed_points.add(point.value)
         try:
-            with kept_alive():
+            with kept_alive(), settings_kept():
                 solver = point.load()
         except KeyboardInterrupt:
             raise

@@ -25,6 +25,7 @@ from svmbench.harness.weights import SUFFIX, kept_weights
 from svmbench.records.spelling import short
 from svmbench.records.states import RERUN
 from svmbench.reference.optimum import reference_path, stored_pair
+from svmbench.solvers.plug_in import build_of
 from svmbench.solvers.program import ForeignProgram
 from svmbench.solvers.registry import find_solver
 from svmbench.verify.extended import Bounded, Facts, count_errors, dual, evaluate
@@ -231,9 +232,8 @@ class Verifier:
             run = self._read(folder, path.stem)
             if run is None or misfit(run, sweep):
                 continue
-            built = builds.get(_built(run)) or find_solver(run.solver.name).build_with(
-                run.solver.parameters
-            )
+            solver = find_solver(run.solver.name)
+            built = builds.get(_built(run)) or build_of(solver, run.solver.parameters)
             if run.header["build"] == built and (run.header["machine"], run.contended) in others:
                 reason = "runs.csv does not list it; 'svmbench run' writes that table again"
                 yield Verification("run", path.stem, "does not hold", reason)

@@ -1,15 +1,22 @@
 """A plug-in that ends the process, or takes its standard streams, while it is imported."""
 
+import decimal
+import gc
 import json
+import locale
 import os
 import signal
 import subprocess
 import sys
+import threading
+import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from svmbench.solvers.importing import kept_alive
+from svmbench.solvers.importing import kept_alive, settings_kept
+from svmbench.solvers.registry import add_file, forget_files
 
 SOLVER = """
 from svmbench.solvers.dual.dcd import Dcd
@@ -99,3 +106,92 @@ def test_a_current_folder_that_is_gone_stays_so(tmp_path, monkeypatch):
         os.chdir(tmp_path)
     with pytest.raises(FileNotFoundError):
         Path.cwd()
+
+
+def settings():
+    """What a plug-in could change of Python's settings, in words that can be compared."""
+    return {
+        "decimal": repr(decimal.getcontext()),
+        "depth": sys.getrecursionlimit(),
+        "digits": sys.get_int_max_str_digits(),
+        "locale": locale.setlocale(locale.LC_ALL),
+        "numpy": np.geterr(),
+        "warnings": list(warnings.filters),
+        "gc": (gc.isenabled(), list(gc.callbacks)),
+        "called": (sys.getprofile(), threading.getprofile(), threading.gettrace()),
+        "variables": dict(os.environ),
+    }
+
+
+def nothing(*_):
+    """Of what the interpreter calls."""
+
+
+def change_settings():
+    """Change all of them, as a plug-in may when it is imported."""
+    decimal.getcontext().prec = 1
+    decimal.getcontext().traps[decimal.FloatOperation] = True
+    sys.setrecursionlimit(sys.getrecursionlimit() + 7)
+    sys.set_int_max_str_digits(640)
+    locale.setlocale(locale.LC_ALL, "C")
+    np.seterr(all="raise")
+    warnings.simplefilter("error")
+    gc.disable()
+    gc.callbacks.append(nothing)
+    threading.setprofile(nothing)
+    threading.settrace(nothing)
+    os.environ["PYTHONHOME"] = "/nowhere"
+    sys.setprofile(nothing)
+
+
+def test_pythons_settings_stay_as_they_are():
+    before = settings()
+    with settings_kept():
+        change_settings()
+    assert settings() == before
+
+
+def test_the_command_imports_plug_ins_with_its_settings_kept(tmp_path):
+    file = tmp_path / "plug_in.py"
+    file.write_text("import sys\nsys.setrecursionlimit(sys.getrecursionlimit() + 7)\n" + SOLVER)
+    depth = sys.getrecursionlimit()
+    try:
+        add_file(file)
+    finally:
+        forget_files()
+    assert sys.getrecursionlimit() == depth
+
+
+def test_a_sweep_ends_as_usual_whatever_a_plug_in_sets(tmp_path):
+    made = run(tmp_path, "import decimal\ndecimal.getcontext().prec = 1\n" + SOLVER)
+    assert made.returncode == 0, made.stderr
+    assert made.stderr == ""
+
+
+def run(tmp_path, text):
+    """A small sweep of the solver of that plug-in."""
+    file, config = tmp_path / "plug_in.py", tmp_path / "config.yaml"
+    file.write_text(text)
+    config.write_text(
+        "version: 1\nname: one\ndatasets: [tiny-separable]\nlambda: [0.1]\nsolvers: [mine]\n"
+        "stop: {accuracy: [0.1], max_epochs: 10, time_limit: 5.0}\nrepeats: 1\n"
+    )
+    command = [sys.executable, "-P", "-m", "svmbench", "run", str(config), "--quiet"]
+    options = ["--plugin", str(file), "--out", str(tmp_path / "out")]
+    return subprocess.run([*command, *options], capture_output=True, text=True, timeout=120)
+
+
+def test_an_error_of_a_plug_ins_code_names_its_line(tmp_path):
+    text = f"{SOLVER}    @classmethod\n    def missing(cls):\n        return {{}}['what']\n"
+    made = run(tmp_path, text)
+    assert made.returncode == 2, made.stderr
+    place = f"plug_in.py:{text.count(chr(10))}"
+    assert made.stderr.startswith(f"svmbench: {place}: the plug-in raises KeyError: 'what'")
+    assert made.stderr.count("\n") == 1
+
+
+def test_an_error_that_a_plug_in_may_have_caused_names_it(tmp_path):
+    made = run(tmp_path, "import sys\nsys.path.clear()\n" + SOLVER)
+    assert made.returncode == 1, made.stderr
+    assert "rerun with --debug, without plug_in.py if you can, and report it" in made.stderr
+    assert made.stderr.count("\n") == 1

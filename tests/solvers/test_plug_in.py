@@ -5,10 +5,11 @@ import sys
 
 import pytest
 
-from svmbench.errors import InterruptedRunError
+from svmbench.errors import ConfigError, InterruptedRunError
 from svmbench.harness.worker import _require_unchanged
 from svmbench.solvers.base import Solver
-from svmbench.solvers.plug_in import GROUP
+from svmbench.solvers.dual.dcd import Dcd
+from svmbench.solvers.plug_in import GROUP, build_of
 
 MODULE = """
 import {helper}
@@ -112,3 +113,54 @@ def test_a_package_that_changes_during_a_sweep_is_noticed(build):
     build("helped_package", files | {"helped_package/pace.py": "PACE = 22\n"})
     with pytest.raises(InterruptedRunError, match="plug-in's files changed during the sweep"):
         _require_unchanged(sys.modules["helped_package"].Helped(), planned)
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ({"source_sha256": "", 1: 2}, "the key 1 of it is no text"),
+        ({"source_sha256": "", "a": {"b": 1, 2: 3}}, "the key 2 of 'a' is no text"),
+        ({"source_sha256": "", "a": [b"1"]}, "0 is bytes"),
+        ({"source_sha256": "", "a": (1,)}, "'a' is tuple"),
+        ({"source_sha256": "", "a": 10**5000}, "'a' is int"),
+        ({"source_sha256": "", "a": float("nan")}, "'a' is float"),
+        ({"a": 1}, "it lacks 'source_sha256'"),
+        (None, "it lacks 'source_sha256'"),
+        ([], "it lacks 'source_sha256'"),
+    ],
+)
+def test_a_build_that_json_does_not_give_back_is_refused_by_name(found, said):
+    class Mine(Dcd):
+        name = "mine"
+
+        @classmethod
+        def build(cls):
+            return found
+
+    with pytest.raises(ConfigError, match=rf"^solver 'mine': build\(\) is wrong: {said}; add to"):
+        build_of(Mine, Mine.schema())
+
+
+def test_a_build_with_itself_in_it_is_refused():
+    class Mine(Dcd):
+        name = "mine"
+
+        @classmethod
+        def build(cls):
+            found = {"source_sha256": ""}
+            found["a"] = found
+            return found
+
+    with pytest.raises(ConfigError, match="'a' is dict"):
+        build_of(Mine, Mine.schema())
+
+
+def test_a_build_of_texts_numbers_lists_and_mappings_is_taken():
+    class Mine(Dcd):
+        name = "mine"
+
+        @classmethod
+        def build(cls):
+            return super().build() | {"a": [1, 2.5, None, True, {"b": "c"}]}
+
+    assert build_of(Mine, Mine.schema())["a"] == [1, 2.5, None, True, {"b": "c"}]
