@@ -991,6 +991,82 @@ class WritesLabels(Specimen):
         ctypes.memset(labels.ctypes.data, 1, labels.nbytes)
 
 
+class TracesEvaluation(TrainsInEvaluation):
+    """Has the interpreter trace the harness's functions, and trains in the one that evaluates P."""
+
+    name = "traces-evaluation"
+
+    def start(self, problem, seed):
+        Hiding.start(self, problem, seed)
+        sys.settrace(self._called)
+
+
+class TrainsInCollection(Hiding):
+    """Has the garbage collector call it all the time, and trains when that is off the clock."""
+
+    name = "trains-in-collection"
+
+    def start(self, problem, seed):
+        super().start(problem, seed)
+        gc.set_threshold(1)
+        gc.callbacks.append(self._collected)
+
+    def _collected(self, phase, facts):
+        frame = sys._getframe()
+        while frame is not None:
+            if frame.f_code.co_name == "evaluate":
+                self.train()
+            frame = frame.f_back
+
+
+class WorksAtExit(Specimen):
+    """Works when its process ends, after everything has been recorded."""
+
+    name = "works-at-exit"
+
+    def start(self, problem, seed):
+        super().start(problem, seed)
+        atexit.register(work, 0.5)
+
+
+class RaisesInRemark(Specimen):
+    name = "raises-in-remark"
+
+    @property
+    def remark(self):
+        raise ValueError("no words left")
+
+
+class RaisesInT0(Specimen):
+    name = "raises-in-t0"
+
+    @property
+    def t0(self):
+        raise ValueError("no offset")
+
+
+class WorksInRemark(Specimen):
+    name = "works-in-remark"
+
+    @property
+    def remark(self):
+        work(0.5)
+        return ""
+
+
+class HangsInRemark(Specimen):
+    name = "hangs-in-remark"
+
+    @property
+    def remark(self):
+        time.sleep(3600.0)
+
+
+class ShowsOddT0(Specimen):
+    name = "shows-odd-t0"
+    t0 = float("nan")
+
+
 @dataclass(frozen=True)
 class Entry:
     """A specimen, and what comes of it.
@@ -1008,6 +1084,8 @@ class Entry:
         The entry of the column ``off_clock``.
     refused : bool
         Whether it has failed because what it showed cannot be true.
+    reaches : bool
+        Whether a run that has failed counts with what it reached before.
     """
 
     solver: type[Solver]
@@ -1016,6 +1094,7 @@ class Entry:
     reason: str = ""
     flag: str = ""
     refused: bool = False
+    reaches: bool = False
 
 
 BACKGROUND = "in other threads or processes"
@@ -1132,6 +1211,24 @@ SPECIMENS = (
         "writes other labels into the mapped rows",
         reason="the rows cannot be written",
     ),
+    Entry(
+        TracesEvaluation,
+        "trains while its tracer sees P evaluated",
+        "converged",
+        flag="unaccounted",
+    ),
+    Entry(TrainsInCollection, "trains while garbage is collected", "converged", flag="unaccounted"),
+    Entry(WorksAtExit, "works when its process ends", "converged"),
+    Entry(RaisesInRemark, "raises an error in `remark`", reason="no words left", reaches=True),
+    Entry(RaisesInT0, "raises an error in `t0`", reason="no offset", reaches=True),
+    Entry(WorksInRemark, "works in `remark`, after the run", "converged"),
+    Entry(
+        HangsInRemark,
+        "does not come back from `remark`",
+        "interrupted",
+        reason="without a checkpoint",
+    ),
+    Entry(ShowsOddT0, "shows that t0 is nan", "converged"),
 )
 
 

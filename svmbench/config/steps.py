@@ -47,8 +47,8 @@ def _field(kind: type[Transform]) -> Any:
     if _stands_alone(kind):
         accepted = accepted | None
     said = BeforeValidator(lambda value: value, json_schema_input_type=accepted)
-    assert kind.__doc__ is not None
-    description = " ".join(kind.__doc__.split("\n\n")[0].split())
+    page = kind.__doc__ or ""  # `python -OO` keeps none
+    description = " ".join(page.split("\n\n")[0].split())
     return Annotated[held, said], Field(default=None, alias=kind.name, description=description)
 
 

@@ -98,8 +98,8 @@ def settings_kept() -> Iterator[None]:
     finally:
         sys.setprofile(profiled)
         sys.settrace(traced)
-        threading.setprofile(profiled_in_threads)  # type: ignore[arg-type]
-        threading.settrace(traced_in_threads)  # type: ignore[arg-type]
+        threading.setprofile(profiled_in_threads)
+        threading.settrace(traced_in_threads)
         gc.callbacks[:] = collected
         (gc.enable if collects else gc.disable)()
         sys.setrecursionlimit(depth)

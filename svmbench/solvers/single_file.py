@@ -159,10 +159,11 @@ def _line(error: BaseException, path: Path) -> str:
     """``:LINE`` of the file where an exception arose; empty if that is unknown."""
     if isinstance(error, SyntaxError) and error.filename == str(path):
         return f":{error.lineno}"
+    # Not `extract_tb`, which reads the file: the plug-in may have forbidden that (`addaudithook`).
     lines = [
-        frame.lineno
-        for frame in traceback.extract_tb(error.__traceback__)
-        if frame.filename == str(path)
+        line
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if frame.f_code.co_filename == str(path)
     ]
     return f":{lines[-1]}" if lines else ""
 

@@ -1,6 +1,8 @@
 """``svmbench config``."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 from click.testing import CliRunner
@@ -55,3 +57,15 @@ def test_an_invalid_file_is_refused(command, tmp_path):
     result = CliRunner().invoke(main, ["config", command, str(path)])
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith(f"svmbench: {path}:2:1: 'repeats' should be at least 1")
+
+
+def test_configurations_are_read_without_docstrings(tmp_path):
+    """As by `python -OO`."""
+    path = tmp_path / "one.yaml"
+    path.write_text(
+        "version: 1\nname: one\ndatasets: [tiny-separable]\nlambda: [0.1]\nsolvers: [dcd]\n"
+        "stop: {accuracy: [0.1], time_limit: 1.0}\n"
+    )
+    command = [sys.executable, "-OO", "-P", "-m", "svmbench", "config", "check", str(path)]
+    made = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert made.returncode == 0, made.stderr

@@ -50,6 +50,14 @@ def test_a_plug_in_that_ends_the_process_is_refused_by_name(tmp_path, call, name
     assert made.stderr.count("\n") == 1
 
 
+def test_a_plug_in_that_forbids_to_open_files_is_refused_by_name(tmp_path):
+    text = "import sys\ndef hook(event, _):\n    assert event != 'open'\nsys.addaudithook(hook)\n"
+    made = listed(tmp_path, text + "open(__file__)\n")
+    assert made.returncode == 2, made.stderr
+    assert "plug_in.py:3: cannot be imported (AssertionError: no message)" in made.stderr
+    assert made.stderr.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     "text",
     [
