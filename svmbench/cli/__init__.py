@@ -33,7 +33,7 @@ from svmbench.errors import ConfigError, DataError, SvmbenchError, lacks_memory,
 EPILOG = """\b
 Exit codes:
   0    success
-  1    some runs failed, the system ran out of something, or an internal error
+  1    some runs failed, a resource ran out, or svmbench has an internal error
   2    the command line or a configuration is invalid
   3    a data set is missing, unreadable or not as expected
   4    a comparison found a regression

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("profile", default="default")
-@click.option("--dry-run", is_flag=True, help="Print the plan: sets, parts and bounds.")
+@click.option("--dry-run", is_flag=True, help="Print the plan: data sets, parts and goals.")
 @click.option(
     "--budget",
     metavar="TIME",
@@ -75,10 +75,10 @@ def command(
 ) -> int:
     """Compare our fastest solver with the programs that people use.
 
-    PROFILE is smoke (under a minute), default (25 minutes), full (hours), or a YAML file.
-    Finished measurements are reused. Ctrl-C keeps what was measured; run the same command again
-    to continue. At the end it writes tables, plots and a page that compares the results with the
-    bounds.
+    PROFILE is smoke (under a minute), default (25 minutes), full (hours), or a YAML file; without
+    it, default. Finished measurements are reused. Ctrl-C keeps what was measured; run the same
+    command again to continue. At the end it writes tables, plots and a page that compares the
+    results with our goals.
     """
     options.refuse_fetch_and_offline(fetch, offline)
     options.refuse_cluster_for_nothing(cluster, report_only)

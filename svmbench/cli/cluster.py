@@ -45,7 +45,7 @@ def _count(name: str, what: str) -> Callable[[Any], Any]:
 
 @click.group(name="cluster", no_args_is_help=False)
 def command() -> None:
-    """One problem whose rows are divided among many nodes."""
+    """Train one problem whose rows are divided among many nodes."""
 
 
 @command.command()
@@ -89,10 +89,10 @@ def plan(
 ) -> None:
     """Forecast the time of each method on shards.
 
-    It is rounds x (latency + bytes/bandwidth) + local work. Nothing is run: the rounds are those
-    of measured runs with the nearest λ, target and number of shards, and the costs were measured on
-    one machine. Rows that are harder than the measured ones take more. docs/cluster.md has both
-    tables, and holds the model against published runs.
+    The time is rounds x (latency + bytes/bandwidth) + local work. Nothing is run: the
+    rounds are those of measured runs with the nearest λ, target and number of shards, and the costs
+    were measured on one machine. Rows that are harder than the measured ones take longer.
+    docs/cluster.md has both tables, and compares the forecasts with published runs.
     """
     from svmbench.solvers.distributed.forecast import ClusterCosts, ProblemSize, forecasts
 
@@ -225,7 +225,7 @@ def train_command(
     rows. The loss is the hinge, and there is no bias. The model and its certificate are those of
     svmbench train. If a node is lost, its rows go to another one.
 
-    Exits 1 if the training ended before its tolerance.
+    Exits with status 1 if the training ended before it reached its tolerance.
     """
     from svmbench.data.libsvm import plain_name
     from svmbench.durable import require_replaceable, require_writable

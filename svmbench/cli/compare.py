@@ -39,7 +39,8 @@ _LEAST_BLOCKS = 5
     "--labels",
     nargs=2,
     metavar="A B",
-    help="Compare label B with label A: within FIRST, or of SECOND with FIRST.",
+    help="Compare label B with label A, both of FIRST; with two folders, B of SECOND with A of "
+    "FIRST.",
 )
 @click.option(
     "--metric",
@@ -119,8 +120,8 @@ def compare_command(
     seconds in units of one streaming read of the data on the same machine: compare these if
     the folders come from two machines.
 
-    Exits 4 if SECOND (or label B) is slower than FIRST (or label A) in some case by more
-    than the threshold, or reaches the accuracy less often. All cases are judged together.
+    Exits with status 4 if SECOND (or label B) is slower than FIRST (or label A) in some case by
+    more than the threshold, or reaches the accuracy less often. All cases are judged together.
     """
     from svmbench.durable import write_text
     from svmbench.report.comparison import to_json, to_markdown

@@ -20,7 +20,11 @@ def command() -> None:
 @command.command()
 @click.argument("file", type=click.Path(path_type=Path))
 def check(file: Path) -> None:
-    """Say whether FILE can be run, or list what is wrong with it."""
+    """Say whether FILE can be run, or list what is wrong with it.
+
+    FILE is the YAML file of a sweep, or the name of one that comes with svmbench (demo, smoke,
+    adult).
+    """
     from svmbench.config import find_config, load_sweep
     from svmbench.config.complaint import InvalidFileError
     from svmbench.errors import ConfigError
@@ -37,7 +41,7 @@ def check(file: Path) -> None:
     counts = {
         "data set": len(sweep.datasets),
         "lambda" if sweep.lambdas else "C": len(sweep.lambdas or sweep.C or ()),
-        "solver" if sum(runs_of) == len(runs_of) else "solver or horizon": sum(runs_of),
+        "solver" if sum(runs_of) == len(runs_of) else "solver setting": sum(runs_of),
         "repeat": sweep.at_least,
     }
     product = " x ".join(f"{count} {what}{'s'[: count - 1]}" for what, count in counts.items())
@@ -52,7 +56,11 @@ def check(file: Path) -> None:
 @command.command()
 @click.argument("file", type=click.Path(path_type=Path))
 def show(file: Path) -> None:
-    """Print FILE with every default written out."""
+    """Print FILE with every default written out.
+
+    FILE is the YAML file of a sweep, or the name of one that comes with svmbench (demo, smoke,
+    adult).
+    """
     from svmbench.config import dump_sweep, load_sweep
 
     click.echo(dump_sweep(load_sweep(file)), nl=False)

@@ -29,7 +29,8 @@ def command(folders: tuple[Path, ...], out: Path) -> None:
     """Compare published folders, each in a column of its own.
 
     FOLDER is one that `svmbench publish` has written. Nothing is pooled. A damaged or edited folder
-    is refused. Writes tables of seconds, of streaming passes and of who is first, and a page.
+    is refused. The command writes a page, and tables of the seconds, the streaming passes and the
+    fastest solvers.
     """
     from svmbench.report.sharing.merge import merge
 

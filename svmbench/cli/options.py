@@ -18,7 +18,7 @@ offline = click.option("--offline", is_flag=True, help="Do not look for data on 
 
 #: For commands that look for data on the network only if asked to.
 offline_beside_fetch = click.option(
-    "--offline", is_flag=True, help="Do not look for data on the network; the default."
+    "--offline", is_flag=True, help="Do not look for data on the network (the default)."
 )
 
 fetch = click.option("--fetch", is_flag=True, help="Download data that are not on this machine.")

@@ -54,7 +54,7 @@ QUICK = "papers"
     "--full does; a later call continues with the remaining runs.  "
     f"[default: {DEFAULT_BUDGET}; none with --full]",
 )
-@click.option("--full", is_flag=True, help="Full published size, however long it takes.")
+@click.option("--full", is_flag=True, help="Use the full published sizes, however long it takes.")
 @options.fetch
 @options.fresh
 @options.retry_failed

@@ -25,19 +25,24 @@ _NAMES = re.compile(r"(?:[^,()]|\([^)]*\))+")
     "--x",
     default="seconds",
     show_default=True,
-    help="seconds, seconds_after_setup, epochs, steps, presentations or percent.",
+    help="Horizontal axis: seconds, seconds_after_setup, epochs, steps, presentations or percent.",
 )
 @click.option(
     "--y",
     default="suboptimality",
     show_default=True,
-    help="suboptimality, primal, J, sum-objective, gap, train-error, test-error or test-accuracy.",
+    help="Vertical axis: suboptimality, primal, J, sum-objective, gap, train-error, test-error or "
+    "test-accuracy.",
 )
-@click.option("--solvers", metavar="A,B", help="Solvers or labels.  [default: all]")
-@click.option("--dataset", metavar="NAME", help="Needed if RESULTS have several.")
-@click.option("--lambda", "lam", type=float, help="Needed if RESULTS have several.")
-@click.option("--style", default="paper", show_default=True, help="paper or slides.")
-@click.option("--width", metavar="WIDTH", help="3.3in, 84mm, ...  [default: the style's]")
+@click.option("--solvers", metavar="A,B", help="Solvers or labels to draw.  [default: all]")
+@click.option("--dataset", metavar="NAME", help="Data set; needed if RESULTS have several.")
+@click.option("--lambda", "lam", type=float, help="λ; needed if RESULTS have several.")
+@click.option(
+    "--style", default="paper", show_default=True, help="Sizes of text and lines: paper or slides."
+)
+@click.option(
+    "--width", metavar="WIDTH", help="Such as 5in or 84mm.  [default: 3.3in; 9in for slides]"
+)
 @click.option(
     "-o",
     "--out",

@@ -14,9 +14,9 @@ from svmbench.cli import options
 def report_command(folder: Path) -> None:
     """Rewrite the tables, plots and page of RESULTS.
 
-    RESULTS is a folder that svmbench run has written. Reads config.yaml, runs.csv, traces.csv and
-    environment.json there, and runs nothing. Writes tables/ as Markdown, CSV and LaTeX, plots/ as
-    PNG, SVG and PDF, and report.html.
+    RESULTS is a folder that svmbench run has written. The command reads config.yaml, runs.csv,
+    traces.csv and environment.json there, and runs nothing. It writes tables/ as Markdown, CSV and
+    LaTeX, plots/ as PNG, SVG and PDF, and report.html.
     """
     # Deferred: pandas and matplotlib take longer to load than most commands to run.
     from svmbench.report.write import write_report

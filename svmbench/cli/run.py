@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from svmbench.harness.sweeps import Outcome
 
 
+#: What is said while the tables of an interrupted sweep are written.
+INTERRUPTED = "interrupted; writing tables (Ctrl-C again to skip)"
+
 #: States that need other words on the terminal.
 _WORDS = {"spared": "not needed after a cheaper setting", "not_installed": "not installed"}
 
@@ -55,7 +58,8 @@ _WORDS = {"spared": "not needed after a cheaper setting", "not_installed": "not 
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="Runs at a time. More than one disturb each other and are marked as contended.",
+    help="Number of runs at the same time. They disturb each other and are marked as contended "
+    "if there is more than one.",
 )
 @options.cluster
 @click.option("--stand-in", is_flag=True, help="Use the data sets' synthetic stand-ins.")
@@ -95,11 +99,14 @@ def command(
 
     CONFIG is a YAML file, or the name of one that comes with svmbench (demo, smoke, adult).
     Finished runs are reused as long as nothing that could change them has changed.
-    Ctrl-C keeps what was measured; run the same command again to continue.
+    Ctrl-C keeps what was measured and writes the tables of it; a second Ctrl-C skips them.
+    Run the same command again to continue.
     """
     from svmbench.config import load_sweep, with_plugins
+    from svmbench.harness.sweeps import require_match
 
     sweep = with_plugins(load_sweep(config), plugins)
+    require_match(sweep, only)
     if dry_run:
         with options.place_of(cluster, jobs) as place:
             click.echo("\n".join([describe(sweep, only), *nodes_lines(place)]))
@@ -130,8 +137,7 @@ def command(
         doubts = (lambda: doubts_of(folder)) if until_decided else None
         result = run_series([job], reporter, asked, doubts=doubts)
         if result.made + result.reused:
-            stopped = "interrupted; Ctrl-C again to skip " if result.interrupted else ""
-            reporter.stage(f"{stopped}tables and plots")
+            reporter.stage(INTERRUPTED if result.interrupted else "tables and plots")
             write_report(folder)
     if result.faults:
         raise DataError(result.faults[0])
@@ -161,9 +167,8 @@ def describe(sweep: Sweep, only: tuple[str, ...] = ()) -> str:
     With C, all cells are listed: patterns may be of λ, which is known only once the rows are.
     """
     from svmbench.harness.plan import for_each_horizon
-    from svmbench.harness.sweeps import is_named, require_match
+    from svmbench.harness.sweeps import is_named
 
-    require_match(sweep, only)
     cells = [
         (data.label, f"{'λ' if sweep.lambdas else 'C'} = {short(value)}", solver)
         for data, value, solver in product(

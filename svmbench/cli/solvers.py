@@ -89,7 +89,11 @@ WIDTH = 88
 @click.option(
     "--family", type=click.Choice([*FAMILIES, PLUG_IN]), help="Only solvers of this family."
 )
-@click.option("--check", is_flag=True, help="Check that NAME keeps the contract of solvers.")
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Train NAME on small problems, and check that it keeps the contract of solvers.",
+)
 @options.plugins
 @options.as_json
 def command(
@@ -109,8 +113,8 @@ def command(
     --plugin are listed too.
 
     With --check, NAME is trained on small problems instead, and every line says what holds or what
-    is wrong. Exits 1 if something is wrong, 2 if there is no such solver, and 3 if it is not
-    installed.
+    is wrong. Exits with status 1 if something is wrong, 2 if there is no such solver, and 3 if
+    it is not installed.
     """
     from svmbench.solvers.registry import find_solver, solvers
 

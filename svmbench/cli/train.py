@@ -63,7 +63,8 @@ if TYPE_CHECKING:
     "--path",
     "along",
     is_flag=True,
-    help="Train at 25 powers of two as C, and show what changes. Writes no model without --cv.",
+    help="Train with 25 powers of two as C, and write how the results change. Writes no model "
+    "without --cv.",
 )
 @click.option(
     "--bias",
@@ -100,7 +101,7 @@ if TYPE_CHECKING:
     default=1,
     show_default=True,
     help="Number of classes to train at the same time; with --cv, of folds. With two classes, "
-    "Newton steps on the hinge share it.",
+    "the threads share each Newton step on the hinge loss.",
 )
 @click.option(
     "--seed",
@@ -138,7 +139,7 @@ def command(
     bound D on the least possible P, and the origin of the rows. --cv also writes MODEL.cv.svg;
     --path writes MODEL.path.csv, MODEL.path.json and MODEL.path.svg.
 
-    Exits 1 if a fit ended before its tolerance.
+    Exits with status 1 if a fit ended before it reached its tolerance.
     """
     options.no_threads_of_blas()
     from svmbench.durable import replacing, require_replaceable, require_writable

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -17,7 +18,7 @@ from svmbench.config import Sweep, dump_sweep
 from svmbench.data.cache import require_sound
 from svmbench.data.dataset import Dataset
 from svmbench.data.load import load
-from svmbench.errors import ConfigError, DataError
+from svmbench.errors import ConfigError, DataError, nearest
 from svmbench.harness.blocks import BlockKey, block_of, forget, torn
 from svmbench.harness.crew import Crew
 from svmbench.harness.options import Options, Outcome, RepeatsOf, Reporter
@@ -196,7 +197,7 @@ class Sitting:
             self._runs = plan_runs(sweep, instances, place.contended, place.machine)
             chosen = [run for run in self._runs if _matches(run, options.only)]
             if not chosen:
-                raise _no_match(options.only)
+                raise _no_match(" ".join(options.only))
             if options.whole_blocks:
                 _clear_torn_blocks(sweep, self._runs, folder, options)
             if options.fresh and place.nodes is not None:
@@ -461,17 +462,41 @@ def is_named(patterns: tuple[str, ...], dataset: str, solver: str, label: str, l
 def require_match(sweep: Sweep, patterns: tuple[str, ...]) -> None:
     """Refuse patterns that match no run, before data are read and references computed.
 
-    With C, lambda is known only once the rows are.
+    Raises
+    ------
+    ConfigError
+        With the nearest name. If the sweep has C, lambda is known only once the rows are, and a
+        pattern that may be of lambda is let pass.
     """
-    if not patterns or sweep.lambdas is None:
-        return
-    for data, lam, spec in product(sweep.datasets, sweep.lambdas, sweep.solvers):
-        if is_named(patterns, data.label, spec.name, spec.label, lam):
-            return
-    raise _no_match(patterns)
+    lambdas = sweep.lambdas or ()
+    for pattern in patterns:
+        if sweep.lambdas is None and not _plain_name(pattern):
+            continue
+        cells = product(sweep.datasets, lambdas or (math.nan,), sweep.solvers)
+        if not any(
+            is_named((pattern,), data.label, spec.name, spec.label, lam)
+            for data, lam, spec in cells
+        ):
+            raise _no_match(pattern, _names(sweep, "/" in pattern))
 
 
-def _no_match(patterns: tuple[str, ...]) -> ConfigError:
-    return ConfigError(
-        f"--only {' '.join(patterns)}: matches no run; --dry-run without --only lists all"
-    )
+def _plain_name(pattern: str) -> bool:
+    """Whether a pattern can be nothing but the name of a data set, solver or label."""
+    return not set(pattern) & set("/*?[") and not re.match(r"[0-9.]", pattern)
+
+
+def _names(sweep: Sweep, of_cells: bool) -> list[str]:
+    """What ``--only`` may name."""
+    lambdas = [short(lam) for lam in sweep.lambdas or ()]
+    labels = [spec.label for spec in sweep.solvers]
+    datasets = [data.label for data in sweep.datasets]
+    if of_cells:
+        return ["/".join(cell) for cell in product(datasets, lambdas, labels)]
+    return list(dict.fromkeys([*labels, *(spec.name for spec in sweep.solvers), *datasets,
+                               *lambdas]))  # fmt: skip
+
+
+def _no_match(pattern: str, names: Collection[str] = ()) -> ConfigError:
+    listing = "svmbench run CONFIG --dry-run"
+    advice = nearest(pattern, names, listing) if names else f"'{listing}' lists all"
+    return ConfigError(f"--only {pattern}: matches no run; {advice}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,8 @@ from svmbench.report.sheet import picture, uniform_style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.legend import Legend
+    from matplotlib.text import Text
 
 #: The distance from the optimum has one name, whichever distance the sweep takes; regret has no
 #: points in traces.csv.
@@ -46,6 +48,12 @@ SUFFIXES = ("pdf", "png", "svg")
 #: Dots per inch of a PNG.
 _DPI = 300
 
+#: Inches between the upright name and the figure's edge.
+_MARGIN = 0.03
+
+#: Least width of a figure, in units of its text's size.
+_LEAST_EMS = 12.0
+
 _UNITS = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72}
 
 
@@ -60,7 +68,7 @@ class FigureStyle:
     aspect : float
         Height of the frame over the figure's width.
     text : float
-        Points.
+        Points; fewer if the figure is narrower than `_LEAST_EMS`.
     line : float
         Points.
     """
@@ -69,6 +77,10 @@ class FigureStyle:
     aspect: float
     text: float
     line: float
+
+    def within(self, width: float) -> FigureStyle:
+        """The style of a figure so many inches wide, whose text leaves room for the frame."""
+        return replace(self, width=width, text=min(self.text, 72 * width / _LEAST_EMS))
 
 
 STYLES = {
@@ -170,7 +182,8 @@ def single_figure(results: Results, asked: FigureRequest) -> SingleFigure:
     known(asked.y, ORDINATES, "y")
     known(asked.style, STYLES, "style")
     style = STYLES[asked.style]
-    width = inches(asked.width) if asked.width is not None else style.width
+    if asked.width is not None:
+        style = style.within(inches(asked.width))
     groups = chosen(results, asked)
     curves = curves_of(results, groups, asked.x, asked.y)
     if not curves:
@@ -179,7 +192,7 @@ def single_figure(results: Results, asked: FigureRequest) -> SingleFigure:
             f"{asked.y} along {asked.x}; choose other solvers, or another --x or --y"
         )
     with uniform_style():
-        return SingleFigure(_drawn(results, groups, curves, asked, style, width))
+        return SingleFigure(_drawn(results, groups, curves, asked, style))
 
 
 def known(name: str, names: Any, what: str) -> None:
@@ -296,7 +309,6 @@ def _drawn(
     curves: dict[str, Curve],
     asked: FigureRequest,
     style: FigureStyle,
-    width: float,
 ) -> Figure:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -304,8 +316,8 @@ def _drawn(
     from svmbench.report.style import looks
 
     measure = _ordinate(results, asked.y)
-    height, across = _height(curves, style, width)
-    figure = Figure(figsize=(width, height), layout="constrained")
+    height, across = _height(curves, style)
+    figure = Figure(figsize=(style.width, height), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots()
     axes.set_xscale("log")
@@ -328,23 +340,24 @@ def _drawn(
     _mark_ends(axes, curves, no_errors(first, measure), style)
     set_ticks(axes)
     place = f"{heading(first.dataset, first.stand_in)}, {place_words(first.written_lambda)}"
-    axes.set_title(place, loc="left", fontsize=style.text, parse_math=False,
-                   color="#B00000" if first.stand_in else "black")  # fmt: skip
-    axes.set_xlabel(ABSCISSAE[asked.x].words, fontsize=style.text)
+    title = axes.set_title(place, loc="left", fontsize=style.text, parse_math=False,
+                           color="#B00000" if first.stand_in else "black")  # fmt: skip
+    along = axes.set_xlabel(ABSCISSAE[asked.x].words, fontsize=style.text)
     axes.set_ylabel(measure.heading, fontsize=style.text)
     axes.tick_params(labelsize=0.9 * style.text)
-    _legend(figure, axes, style, across)
+    _fit_legend(figure, _legend(figure, axes, style, across))
+    _fit_names(figure, axes, title, along)
     return figure
 
 
-def _height(curves: Mapping[str, Curve], style: FigureStyle, width: float) -> tuple[float, int]:
+def _height(curves: Mapping[str, Curve], style: FigureStyle) -> tuple[float, int]:
     """Inches of the figure with its legend, and names on a line of that."""
     # A line of the legend: the sample, the spaces about it and a character of the names, in ems.
     ems = 4.5 + 0.62 * max(map(len, curves))
-    across = max(1, min(len(curves), int(width * 72 / (0.9 * style.text * ems))))
+    across = max(1, min(len(curves), int(style.width * 72 / (0.9 * style.text * ems))))
     legend_lines = -(-len(curves) // across)
     # At least nine lines of text for the frame with its title and labels.
-    height = max(style.aspect * width, 9 * style.text / 72)
+    height = max(style.aspect * style.width, 9 * style.text / 72)
     return height + 1.6 * style.text / 72 * legend_lines, across
 
 
@@ -364,7 +377,7 @@ def _mark_ends(axes: Axes, curves: Mapping[str, Curve], least: float, style: Fig
         )
 
 
-def _legend(figure: Figure, axes: Axes, style: FigureStyle, across: int) -> None:
+def _legend(figure: Figure, axes: Axes, style: FigureStyle, across: int) -> Legend:
     """Names below the frame, where they cover neither a curve nor each other."""
     legend = figure.legend(
         *axes.get_legend_handles_labels(),
@@ -377,6 +390,54 @@ def _legend(figure: Figure, axes: Axes, style: FigureStyle, across: int) -> None
     )
     for text in legend.get_texts():
         text.set_parse_math(False)  # names are the user's: a $ in them is a $
+    return legend
+
+
+def _fit_legend(figure: Figure, legend: Legend) -> None:
+    """Shrink the names of a legend that is wider than the figure; its samples keep their size."""
+    figure.draw_without_rendering()
+    for _ in range(20):
+        if legend.get_window_extent().width <= 0.98 * figure.bbox.width:
+            break
+        for text in legend.get_texts():
+            text.set_fontsize(0.93 * text.get_fontsize())
+
+
+def _fit_names(figure: Figure, axes: Axes, title: Text, along: Text) -> None:
+    """Break names wider than the figure, and make it as high as the lines and the upright one need.
+
+    Constrained layout keeps room beside a name, but not at its two ends.
+    """
+    for _ in range(2):  # the frame of a figure that was not high enough was elsewhere
+        figure.draw_without_rendering()
+        frame, page = axes.get_window_extent(), figure.bbox
+        lines = _broken(title, page.x1 - frame.x0)
+        middle = (frame.x0 + frame.x1) / 2
+        lines += _broken(along, 2 * min(middle, page.x1 - middle))
+        figure.set_figheight(figure.get_figheight() + lines * 1.2 * title.get_fontsize() / 72)
+    figure.draw_without_rendering()
+    upright = axes.yaxis.label.get_window_extent()
+    outside = max(upright.y1 - figure.bbox.y1, figure.bbox.y0 - upright.y0) / figure.dpi
+    if outside > -_MARGIN:  # the middle of the frame rises by half of what the figure gains
+        figure.set_figheight(figure.get_figheight() + 2 * (outside + _MARGIN))
+
+
+def _broken(name: Text, room: float) -> int:
+    """Break a name into lines that fit into so many dots; return the number of added ones."""
+    before = name.get_text().count("\n")
+    lines: list[str] = []
+    for word in re.split(r"(?<!=)\s(?!=)", name.get_text()):  # an equation stays in one piece
+        longer = f"{lines[-1]} {word}" if lines else word
+        name.set_text(longer)
+        if lines and name.get_window_extent().width <= room:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    name.set_text("\n".join(lines))
+    width = name.get_window_extent().width
+    if width > room:  # one word is wider
+        name.set_fontsize(name.get_fontsize() * room / width)
+    return len(lines) - 1 - before
 
 
 def _limits(curves: Sequence[Curve], group: Group, measure: Measure) -> tuple[float, float]:

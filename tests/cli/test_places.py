@@ -87,13 +87,30 @@ def test_a_folder_without_locks_is_one_line(tmp_path, monkeypatch):
         pass
 
 
-def test_only_is_refused_before_anything_is_read(sweep, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("only", "advice"),
+    [
+        (["dcdd"], "--only dcdd: matches no run; did you mean 'dcd'?"),
+        (["tiny-dense", "pegasus"], "--only pegasus: matches no run; did you mean 'pegasos'?"),
+        (["tiny-dense/*/dcdd"], "did you mean 'tiny-dense/0.01/dcd'?"),
+        (["qqq*"], "--only qqq*: matches no run; known: dcd, "),
+    ],
+)
+@pytest.mark.parametrize("constant", ["lambda", "C"])
+def test_only_is_refused_before_anything_else(only, advice, constant, sweep, tmp_path, monkeypatch):
+    if constant == "C":
+        if set("/*") & set(only[-1]):
+            pytest.skip("may be of λ, which C gives only once the rows are known")
+        sweep.write_text(re.sub("lambda: .*", "C: [1]", sweep.read_text()))
     monkeypatch.setattr("svmbench.harness.sweeps.load", lambda *args, **extra: 1 / 0)
+    options = [word for pattern in only for word in ("--only", pattern)]
     result = CliRunner().invoke(
-        main, ["run", str(sweep), "--only", "nothing", "--out", str(tmp_path / "results")]
+        main, ["run", str(sweep), *options, "--out", str(tmp_path / "results")]
     )
     assert result.exit_code == 2
-    assert "--only nothing: matches no run" in result.output
+    assert advice in result.output
+    assert len(result.output.splitlines()) == 1
+    assert not (tmp_path / "results").exists()
 
 
 @pytest.mark.parametrize("written", ["1e-5", "1e-05", "*/1e-5/*"])
