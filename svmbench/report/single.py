@@ -400,7 +400,7 @@ def _fit_legend(figure: Figure, legend: Legend) -> None:
         if legend.get_window_extent().width <= 0.98 * figure.bbox.width:
             break
         for text in legend.get_texts():
-            text.set_fontsize(0.93 * text.get_fontsize())
+            text.set_fontsize(0.93 * float(text.get_fontsize()))
 
 
 def _fit_names(figure: Figure, axes: Axes, title: Text, along: Text) -> None:
@@ -414,7 +414,7 @@ def _fit_names(figure: Figure, axes: Axes, title: Text, along: Text) -> None:
         lines = _broken(title, page.x1 - frame.x0)
         middle = (frame.x0 + frame.x1) / 2
         lines += _broken(along, 2 * min(middle, page.x1 - middle))
-        figure.set_figheight(figure.get_figheight() + lines * 1.2 * title.get_fontsize() / 72)
+        figure.set_figheight(figure.get_figheight() + lines * 1.2 * float(title.get_fontsize()) / 72)
     figure.draw_without_rendering()
     upright = axes.yaxis.label.get_window_extent()
     outside = max(upright.y1 - figure.bbox.y1, figure.bbox.y0 - upright.y0) / figure.dpi
@@ -436,7 +436,7 @@ def _broken(name: Text, room: float) -> int:
     name.set_text("\n".join(lines))
     width = name.get_window_extent().width
     if width > room:  # one word is wider
-        name.set_fontsize(name.get_fontsize() * room / width)
+        name.set_fontsize(float(name.get_fontsize()) * room / width)
     return len(lines) - 1 - before
 
 

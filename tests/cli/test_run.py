@@ -92,7 +92,7 @@ def test_a_dry_run_gives_both_bounds(run, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_an_interruption_before_the_first_question_decides_nothing(run, monkeypatch):
+def test_an_interruption_before_the_first_question_decides_nothing(run, tmp_path, monkeypatch):
     Simulation().install(monkeypatch)
 
     def interrupted(*_):
@@ -101,6 +101,8 @@ def test_an_interruption_before_the_first_question_decides_nothing(run, monkeypa
     monkeypatch.setattr("svmbench.harness.series._Series.decide", interrupted)
     done = run()
     assert done.exit_code == 130
+    assert "interrupted; writing tables (Ctrl-C again to skip)" in done.stderr
+    assert (tmp_path / "out" / "report.html").exists()
     assert "0 of 2 questions decided" in done.stdout
 
 
