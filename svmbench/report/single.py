@@ -414,7 +414,9 @@ def _fit_names(figure: Figure, axes: Axes, title: Text, along: Text) -> None:
         lines = _broken(title, page.x1 - frame.x0)
         middle = (frame.x0 + frame.x1) / 2
         lines += _broken(along, 2 * min(middle, page.x1 - middle))
-        figure.set_figheight(figure.get_figheight() + lines * 1.2 * float(title.get_fontsize()) / 72)
+        figure.set_figheight(
+            figure.get_figheight() + lines * 1.2 * float(title.get_fontsize()) / 72
+        )
     figure.draw_without_rendering()
     upright = axes.yaxis.label.get_window_extent()
     outside = max(upright.y1 - figure.bbox.y1, figure.bbox.y0 - upright.y0) / figure.dpi
