@@ -154,6 +154,8 @@ def refused(error: OSError, path: Path | None = None) -> UnwritableError | None:
         remedy = "allow it or choose another folder"
     elif error.errno in _OF_ANOTHER_KIND:
         remedy = "remove what is in its place"
+    elif error.errno == errno.ENAMETOOLONG:
+        remedy = "choose a shorter name"
     else:
         return None
     where = path or error.filename or "standard output or a file"

@@ -38,6 +38,7 @@ def test_the_file_has_the_usual_permissions(tmp_path):
     ("number", "remedy"),
     [
         (errno.ENOSPC, "make room"),
+        (errno.ENAMETOOLONG, "choose a shorter name"),
         (errno.EROFS, "allow it or choose another folder"),
         (errno.EACCES, "allow it or choose another folder"),
     ],

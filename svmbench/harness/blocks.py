@@ -7,8 +7,10 @@ block later, on another day say, lack that property.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 from svmbench.harness.plan import Run
 from svmbench.harness.store import Store
@@ -64,16 +66,16 @@ def torn(
 
 
 def forget(runs: Sequence[Run], store: Store) -> None:
-    """Remove the traces of runs, and of earlier runs with the same readable name."""
+    """Remove the traces of runs, and those of the same runs with other facts."""
     before = _names(store)
     for run in runs:
-        for stem in before.get(_name(run.id), ()):
-            (store.runs / f"{stem}.jsonl").unlink(missing_ok=True)
+        for path in _traces(run, before):
+            path.unlink(missing_ok=True)
 
 
-def _has_ended(run: Run, store: Store, before: dict[str, list[str]]) -> bool:
+def _has_ended(run: Run, store: Store, before: dict[str, list[Path]]) -> bool:
     """Whether a run of this name has ended: also with another id, faulty, damaged or removed."""
-    others = [stem for stem in before.get(_name(run.id), ()) if stem != run.id]
+    others = [path for path in _traces(run, before) if path.stem != run.id]
     if others or store.loss(run) is not None:
         return True
     trace = read_trace(store.path(run))
@@ -81,12 +83,30 @@ def _has_ended(run: Run, store: Store, before: dict[str, list[str]]) -> bool:
     return trace is not None and bool(trace.end) and trace.state != "interrupted"
 
 
-def _names(store: Store) -> dict[str, list[str]]:
+def _names(store: Store) -> dict[str, list[Path]]:
     """The folder's traces by the readable part of their names."""
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[Path]] = {}
     for path in store.runs.glob("*.jsonl"):
-        found.setdefault(_name(path.stem), []).append(path.stem)
+        found.setdefault(_name(path.stem), []).append(path)
     return found
+
+
+def _traces(run: Run, before: dict[str, list[Path]]) -> list[Path]:
+    """The traces of a run, also with other facts."""
+    return [path for path in before.get(_name(run.id), ()) if _may_be_of(path, run)]
+
+
+def _may_be_of(path: Path, run: Run) -> bool:
+    """Whether a trace of that name is one of the run's cell, as far as can be read.
+
+    Labels and λ that are written alike in names are still different.
+    """
+    try:
+        with path.open(encoding="utf-8") as file:
+            header = json.loads(file.readline())
+        return (header["dataset"], header["problem"]["lambda"], header["label"]) == run.cell
+    except (OSError, ValueError, KeyError, TypeError):
+        return True
 
 
 def _name(run: str) -> str:

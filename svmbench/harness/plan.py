@@ -23,6 +23,9 @@ from svmbench.reference.optimum import Reference
 from svmbench.solvers.plug_in import build_of
 from svmbench.solvers.registry import find_solver
 
+#: Characters of a run's id before its hash: with the endings of files, a name has at most 255.
+LONGEST_NAME = 190
+
 #: A data set's label, a lambda and a solver's label.
 Cell = tuple[str, float, str]
 
@@ -171,8 +174,12 @@ class Run:
         facts = json.dumps(self.facts(), sort_keys=True).encode()
         dataset, lam, label = self.cell
         horizon = "" if self.horizon is None else f"-h{self.horizon:g}"
-        readable = f"{dataset}-{label}-{lam:g}-r{self.repeat}{horizon}"
-        name = re.sub(r"[^A-Za-z0-9.=-]+", "-", readable)
+        end = f"-{lam:g}-r{self.repeat}{horizon}"
+        readable = f"{dataset}-{label}"
+        if len(readable) + len(end) > LONGEST_NAME:
+            digest = hashlib.sha256(readable.encode()).hexdigest()[:8]
+            readable = f"{readable[: LONGEST_NAME - len(end) - len(digest)]}{digest}"
+        name = re.sub(r"[^A-Za-z0-9.=-]+", "-", readable + end)
         return f"{name}-{hashlib.sha256(facts).hexdigest()[:16]}"
 
 

@@ -36,7 +36,7 @@ def kept_alive() -> Iterator[None]:
     What the plug-in prints goes to standard error. Afterwards the standard streams are those from
     before, even if it has closed or replaced them, and so are the current folder, to which the
     names of files are relative, the mask of new files, and what the user's signals do. A process
-    that it forks may end as it likes.
+    that it forks may end as it likes, and ends with the import at the latest.
     Compiled code that ends the process is not stopped.
 
     Raises
@@ -68,6 +68,8 @@ def kept_alive() -> Iterator[None]:
         try:
             yield
         finally:
+            if os.getpid() != own:  # else the command would go on twice
+                originals["_exit"](1)
             with suppress(Exception):  # it may have closed it
                 streams["stdout"].flush()
             for name, original in originals.items():

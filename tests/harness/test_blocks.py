@@ -73,6 +73,27 @@ def test_other_blocks_stay(tmp_path):
     assert counted(run_sweep(wanted, tmp_path, options=WHOLE)) == (2, 6)
 
 
+@pytest.mark.parametrize(
+    ("lam", "labels"), [((0.1234567, 0.1234568), ("a", "b")), ((0.1,), ("a b", "a-b"))]
+)
+def test_runs_whose_names_read_alike_stay(tmp_path, lam, labels):
+    solvers = zip(("dcd", "sgd-s"), labels, strict=True)
+    wanted = sweep(*({"name": name, "label": label} for name, label in solvers), lam=lam)
+    run_sweep(wanted, tmp_path, options=WHOLE)
+    first = min((tmp_path / "runs").glob("*-r1-*"))
+    first.unlink()
+    others = set((tmp_path / "runs").glob("*.jsonl"))
+    assert counted(run_sweep(wanted, tmp_path, options=WHOLE)) == (2, 4 * len(lam) - 2)
+    assert counted(run_sweep(wanted, tmp_path, options=WHOLE)) == (0, 4 * len(lam))
+    assert others < set((tmp_path / "runs").glob("*.jsonl"))
+
+
+def test_names_of_any_length_make_files(tmp_path):
+    wanted = sweep(*({"name": "dcd", "label": 300 * "x" + end} for end in "ab"), repeats=1)
+    assert counted(run_sweep(wanted, tmp_path, options=WHOLE)) == (2, 0)
+    assert counted(run_sweep(wanted, tmp_path, options=WHOLE)) == (0, 2)
+
+
 def test_an_interrupted_block_is_gone_on_with_unless_it_is_old(tmp_path, monkeypatch):
     wanted = sweep("dcd", "sgd-s")
     half = Options(whole_blocks=True, only=("dcd",))

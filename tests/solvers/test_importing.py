@@ -70,6 +70,8 @@ def test_a_plug_in_that_forbids_to_open_files_is_refused_by_name(tmp_path):
         "import os\nos.dup2(os.open(os.devnull, os.O_WRONLY), 1)",
         "print('from the plug-in')",
         "import os\nos.write(1, b'from the plug-in')",
+        "import os\nos.fork()",
+        "import os, sys\nif os.fork() == 0:\n    sys.exit()",
         "import os\nif os.fork() == 0:\n    os._exit(3)\nassert os.wait()[1] == 3 << 8",
     ],
 )
