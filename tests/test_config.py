@@ -504,6 +504,11 @@ REFUSALS = {
         ("  - dcd", "  - dcd\n  - {name: sgd-s, label: \uff44\uff43\uff44}"),
         "11:5: '\uff44\uff43\uff44' looks like a label before it; give it another one",
     ),
+    "labels that are the same in names of files": (
+        ("  - dcd", "  - {name: dcd, label: 一}\n  - {name: dcd, label: 二}"),
+        "11:5: '二' has the parameters of a solver before it, and the same label in names of "
+        "files; give it another one",
+    ),
     "transformed file called like a catalogue set": (
         ("path: mine.libsvm", "path: adult.libsvm.xz\n    bias: 1"),
         "5:5: 'adult' is a set of the catalogue; set another name",

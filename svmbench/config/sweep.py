@@ -54,6 +54,7 @@ from svmbench.data.transforms.step import RowCount, RowShare
 from svmbench.errors import ConfigError, nearest
 from svmbench.problem import Loss
 from svmbench.records.kinds import PLOTS, USUAL_TABLES, PlotKind, TableKind
+from svmbench.records.spelling import in_file_names
 from svmbench.solvers.base import Parameters
 from svmbench.solvers.program import ForeignProgram, ProgramParameters
 from svmbench.solvers.registry import find_solver
@@ -532,6 +533,10 @@ class Sweep(Strict):
         if i is not None:
             refuse(f"a second {specs[i].label!r}; drop it or give it a label of its own", i)
         _refuse_alike([spec.label for spec in specs])
+        i = second((in_file_names(spec.label), spec.name, repr(spec.parameters)) for spec in specs)
+        if i is not None:
+            same = "has the parameters of a solver before it, and the same label in names of files"
+            refuse(f"{specs[i].label!r} {same}; give it another one", i)
         return specs
 
     @field_validator("reference")

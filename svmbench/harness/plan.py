@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +18,7 @@ from svmbench.harness.accounts import CLOCK_RULES
 from svmbench.harness.environment import fingerprint
 from svmbench.harness.trace import CHECKPOINT_RATIO, EACH_ITERATION, SCHEMA_VERSION
 from svmbench.problem import Problem
+from svmbench.records.spelling import in_file_names
 from svmbench.reference.optimum import Reference
 from svmbench.solvers.plug_in import build_of
 from svmbench.solvers.registry import find_solver
@@ -179,8 +179,7 @@ class Run:
         if len(readable) + len(end) > LONGEST_NAME:
             digest = hashlib.sha256(readable.encode()).hexdigest()[:8]
             readable = f"{readable[: LONGEST_NAME - len(end) - len(digest)]}{digest}"
-        name = re.sub(r"[^A-Za-z0-9.=-]+", "-", readable + end)
-        return f"{name}-{hashlib.sha256(facts).hexdigest()[:16]}"
+        return f"{in_file_names(readable + end)}-{hashlib.sha256(facts).hexdigest()[:16]}"
 
 
 def plan_runs(

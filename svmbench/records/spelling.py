@@ -51,3 +51,8 @@ def regularisation(lam: float, C: float) -> str:
     if math.isclose(float(plain), lam, rel_tol=1e-9):
         return plain
     return f"{plain} (C = {short(C, 4)})"
+
+
+def in_file_names(text: str) -> str:
+    """A text as names of files have it: other characters than those of plain names are dashes."""
+    return re.sub(r"[^A-Za-z0-9.=-]+", "-", text)
