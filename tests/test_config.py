@@ -34,6 +34,7 @@ from svmbench.data.transforms import (
 )
 from svmbench.errors import ConfigError
 from svmbench.problem import LOSSES, Loss
+from svmbench.records.spelling import in_file_names
 from svmbench.solvers.base import Parameters, Precision, Solver, either_precision, parameter
 from svmbench.solvers.registry import find_solver, solvers
 
@@ -1027,7 +1028,7 @@ plain_sweeps = st.builds(
         st.tuples(labels, parameters),
         min_size=1,
         max_size=4,
-        unique_by=lambda pair: pair[0],
+        unique_by=lambda pair: in_file_names(pair[0]),
     ),
     datasets=datasets,
     stop=st.fixed_dictionaries(
