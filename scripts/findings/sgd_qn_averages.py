@@ -32,6 +32,12 @@ SEARCHED = tuple(10.0**k for k in range(5, 9))
 SHOWN = {"svmsgd2": (1.2, 2.0, 4.0, 6.0, 8.0, 10.0), "sgd-qn": (0.6, 1.2, 2.4, 3.9, 6.0, 8.1, 10.0)}
 FROM = 0.6
 
+#: The rows of delta that the paper has, as its figures prepare them; squared norms of rows and the
+#: values of t0 that are tried on them.
+DELTA: tuple[Any, ...] = ({"rows": [0, 150000]}, {"split": 0.333333}, "unit-norm")
+NORMS = (1.0, 0.5, 0.3, 0.1)
+ON_DELTA = tuple(10.0**k for k in range(4, 7))
+
 #: The lowest published cost of Figure 3.
 LOWEST = 0.3149
 
@@ -60,13 +66,15 @@ def prepared(shape: Shape, chain: Sequence[Any]) -> Dataset:
     return apply_transforms(rows, tests, spec.chain, name="alpha")[0]
 
 
-def searched(averaging: str) -> list[str]:
+def searched(
+    averaging: str, problem: Problem | None = None, tried: Sequence[float] = SEARCHED
+) -> list[str]:
     """P on the first tenth of the shuffled rows after a pass over it, for each t0."""
-    problem, shown = alpha(), list[str]()
+    problem, shown = problem or alpha(), list[str]()
     order = np.arange(problem.data.n_samples, dtype=np.int32)
     Generator(SEEDS[0]).shuffle(order)
     first = order[: len(order) // 10]
-    for t0 in SEARCHED:
+    for t0 in tried:
         kernel = Kernel(
             problem.data.rows, first, problem.lam, t0, SKIP, problem.loss, precision="float32"
         )
@@ -182,42 +190,15 @@ def least_of(decades: float, squared_norm: float) -> float:
     return lower_bound(changed(decades, squared_norm), 1e-6)
 
 
-def by_the_longest() -> Problem:
-    """`alpha` with all rows divided by the norm of the longest, not each by its own."""
-    found = entry("alpha")
+def searched_on_delta(squared_norm: float) -> list[str]:
+    """`searched`, on the stand-in of delta with rows of a norm, and the released weights."""
+    found = entry("delta")
     assert found.stand_in is not None
-    target = found.targets[0]
-    chain = [step for step in target.transforms if step != "unit-norm"]
-    longest = math.sqrt(float(np.max(prepared(found.stand_in, chain).rows.norms2())))
-    train = prepared(found.stand_in, [*chain, {"factor": 1.0 / longest}])
-    return Problem(train, target.lam, Loss("squared-hinge"))
-
-
-def divided_by_the_longest() -> list[list[str]]:
-    """Both methods' cost over the optimum on such rows, next to the published cost."""
-    problem = by_the_longest()
-    norm, least = float(np.mean(problem.data.rows.norms2())), lower_bound(problem, 1e-4)
-    early = {x: y for x, y in published("sgd-qn").items() if x >= FROM}
-    curves: list[tuple[SgdQn | Svmsgd2, dict[float, float], dict[float, float]]] = [
-        (svmsgd2(), published("svmsgd2"), later()),
-        (sgd_qn("released"), early, {}),
-    ]
-    shown = []
-    for run, first, rest in curves:
-        points = first | rest
-        at = sorted(points)
-        ours = np.mean([costs(run, at, seed, problem) for seed in SEEDS], axis=0) / least
-        apart = np.log(ours / (np.array([points[x] for x in at]) / LOWEST))
-        row = [run.name, f"{norm:.2f}", f"{run.t0:.3g}"]
-        for part in (apart[: len(first)], apart[len(first) :]):
-            if len(part):
-                mean = round(100 * float(np.mean(part)), 1) + 0.0  # no sign of a zero
-                square = 100 * math.sqrt(float(np.mean(part**2)))
-                row += [f"{mean:+.1f} %", f"{square:.1f} %"]
-            else:
-                row += ["–", "–"]
-        shown.append(row)
-    return shown
+    rows, tests = stand_in(found.stand_in, "delta", scale=0.3)
+    chain = [*DELTA, {"factor": math.sqrt(squared_norm)}]
+    spec = DatasetSpec.model_validate({"name": "delta", "transforms": chain})
+    train = apply_transforms(rows, tests, spec.chain, name="delta")[0]
+    return searched("released", Problem(train, 1e-4, Loss("squared-hinge")), ON_DELTA)
 
 
 def reading(decades: float, squared_norm: float, t0: float) -> list[str]:
@@ -299,8 +280,8 @@ def main() -> None:
     )
     print(
         markdown(
-            ["method", "mean squared norm", "t0", *2 * ["mean", "root mean square"]],
-            divided_by_the_longest(),
+            ["squared norm", *(f"t0 = {t0:.0e}" for t0 in ON_DELTA)],
+            [[f"{norm:g}", *searched_on_delta(norm)] for norm in NORMS],
         ),
         end="",
     )
