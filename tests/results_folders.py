@@ -286,6 +286,7 @@ claims:
     solver: dcd
     over: pegasos
     measure: {seconds: 1e-2}
+    by: 2
   - {text: It is beautiful., source: Section 1, kind: untestable, why: a matter of taste}
 notes: ["Reconstructed: λ."]
 """

@@ -131,17 +131,24 @@ class Versus:
     def question(self) -> Question:
         """Whether the row is the faster one."""
         found = self.pairs
-        return paired(found.a, found.b, 1.0, a_least=found.a_least, b_least=found.b_least)
+        return paired(
+            found.a,
+            found.b,
+            1.0,
+            a_least=found.a_least,
+            b_least=found.b_least,
+            scatter=self.asked.measure.scatter,
+        )
 
     @property
     def lower(self) -> RatioEvidence:
         """The evidence that their ratio is above a boundary."""
-        return evidence_of(self.question.logs)
+        return evidence_of(self.question.logs, self.question.scatter)
 
     @property
     def upper(self) -> RatioEvidence:
         """The evidence that their ratio is below a boundary."""
-        return evidence_of(self.question.uppers)
+        return evidence_of(self.question.uppers, self.question.scatter)
 
     @property
     def informative(self) -> int:

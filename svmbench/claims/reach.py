@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from svmbench.claims.limits import limits, rounded, says_nothing, seconds_needed
 from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.model import Claim
-from svmbench.claims.parts import ClaimCase, ClaimPart, ClaimVerdict
+from svmbench.claims.parts import SEEDS, ClaimCase, ClaimPart, ClaimVerdict
 from svmbench.evidence import paired, reaching
 from svmbench.records.measures import Asked
 from svmbench.records.samples import enclosed, measured, samples, states
@@ -103,6 +104,8 @@ def _mostly(
 ) -> ClaimPart:
     """Whether something is true in most runs.
 
+    It is observed if three seeds or more agree. If they do not, evidence decides.
+
     Parameters
     ----------
     label : str
@@ -126,7 +129,12 @@ def _mostly(
         # No further repeat would be run. The verdict rests on those that met the limit, often one.
         observed: ClaimVerdict = "holds" if at_limit else "does not hold"
         return ClaimPart(label, row.cells, reaching(run), observed, note=note, by_factor=False)
-    return ClaimPart(label, row.cells, reaching(list(found.values())), note=note, by_factor=False)
+    asked = ClaimPart(label, row.cells, reaching(list(found.values())), note=note, by_factor=False)
+    if skipped or len(set(run)) > 1:
+        return asked
+    lacks = max(0, SEEDS - len(run))
+    seen: ClaimVerdict = "holds" if run[0] else "does not hold"
+    return replace(asked, observed="open" if lacks else seen, seeds=len(run), lacks=lacks)
 
 
 def _repeats_are_skipped(row: MeasuredRow) -> bool:
@@ -146,7 +154,9 @@ def _bounded(label: str, row: MeasuredRow, claim: Claim) -> Iterator[ClaimPart]:
         if bound is None:
             continue
         values = [] if reason else _values(row, asked, bound, sign)
-        question = paired([bound] * len(values), values, *(_ABOVE if sign == "≥" else _BELOW))
+        region = _ABOVE if sign == "≥" else _BELOW
+        bounds = [bound] * len(values)
+        question = paired(bounds, values, *region, scatter=asked.measure.scatter)
         if reason:
             yield ClaimPart(label, row.cells, question, reason=reason)
         elif not values:

@@ -110,9 +110,11 @@ class ChangeEvidence:
 
 
 @lru_cache(maxsize=4096)
-def change_of(before: tuple[float, ...], after: tuple[float, ...]) -> ChangeEvidence:
+def change_of(
+    before: tuple[float, ...], after: tuple[float, ...], scatter: float = math.inf
+) -> ChangeEvidence:
     """The evidence of two sequences; cached, as pages are judged again and again."""
-    return ChangeEvidence(evidence_of(before), evidence_of(after))
+    return ChangeEvidence(evidence_of(before, scatter), evidence_of(after, scatter))
 
 
 def changing(
@@ -128,7 +130,12 @@ def changing(
         Claimed region of the ratio on the second problem, divided by that on the first.
     """
     return Question(
-        after.logs, low, high, upper_logs=after.upper_logs, before=(before.logs, before.uppers)
+        after.logs,
+        low,
+        high,
+        upper_logs=after.upper_logs,
+        before=(before.logs, before.uppers),
+        scatter=max(before.scatter, after.scatter),
     )
 
 
@@ -154,8 +161,8 @@ def pairs_of_halves(
     assert question.before is not None
     lowers, uppers = question.before
     seen = {
-        1.0: change_of(uppers, question.logs),
-        -1.0: change_of(lowers, question.uppers),
+        1.0: change_of(uppers, question.logs, question.scatter),
+        -1.0: change_of(lowers, question.uppers, question.scatter),
     }
     sides = [
         (boundary, side)
@@ -165,32 +172,37 @@ def pairs_of_halves(
     if not sides or any(not side * (seen[side].median - at) > TIE for at, side in sides):
         return None, None
     log_threshold += _LOG_TWO
-    before, after = [], []
+    before: list[int | None] = []
+    after: list[int | None] = []
     for boundary, side in sides:
         t = seen[side].split(boundary)
-        before.append(_until(lowers, uppers, t, -side, log_threshold))
-        after.append(_until(question.logs, question.uppers, t + boundary, side, log_threshold))
+        for found, bounds, at, towards in (
+            (before, (lowers, uppers), t, -side),
+            (after, (question.logs, question.uppers), t + boundary, side),
+        ):
+            found.append(_until(bounds, at, towards, log_threshold, question.scatter))
     first, second = _most(before), _most(after)
     return (1, 1) if (first, second) == (0, 0) else (first, second)
 
 
 def _until(
-    lowers: tuple[float, ...],
-    uppers: tuple[float, ...],
+    bounds: tuple[tuple[float, ...], tuple[float, ...]],
     boundary: float,
     side: float,
     log_threshold: float,
+    scatter: float,
 ) -> int | None:
     """Further pairs until one problem shows its centre on one side of a boundary."""
+    lowers, uppers = bounds
     if side > 0.0:
-        shown = evidence_of(lowers).above(boundary)
+        shown = evidence_of(lowers, scatter).above(boundary)
         low, high = boundary, math.inf
     else:
-        shown = evidence_of(uppers).below(boundary)
+        shown = evidence_of(uppers, scatter).below(boundary)
         low, high = -math.inf, boundary
     if shown >= log_threshold:
         return 0
-    return pairs_until_decided(lowers, uppers, low, high, log_threshold)
+    return pairs_until_decided(lowers, uppers, low, high, log_threshold, scatter=scatter)
 
 
 def _most(counts: list[int | None]) -> int | None:

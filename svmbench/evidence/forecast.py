@@ -25,6 +25,7 @@ def pairs_until_decided(
     high: float,
     log_threshold: float,
     widening: float = 0.0,
+    scatter: float = math.inf,
 ) -> int | None:
     """Further pairs until the evidence reaches a threshold, if they repeat those so far.
 
@@ -45,6 +46,8 @@ def pairs_until_decided(
         Logarithm of the evidence that decides.
     widening : float
         How far a boundary must be exceeded (logarithmic).
+    scatter : float
+        Standard deviation that a log-ratio is assumed not to exceed.
 
     Returns
     -------
@@ -52,7 +55,7 @@ def pairs_until_decided(
         At least 1; None without pairs, for an estimate on a boundary or with a boundary between
         its bounds, and beyond `MOST`.
     """
-    observed = {1.0: evidence_of(logs), -1.0: evidence_of(uppers)}
+    observed = {1.0: evidence_of(logs, scatter), -1.0: evidence_of(uppers, scatter)}
     sides = [
         (boundary, side)
         for boundary, side in needed_sides(observed[1.0].median, observed[-1.0].median, low, high)
@@ -64,7 +67,11 @@ def pairs_until_decided(
         return None
     for length in (len(logs) + 50, len(logs) + MOST):  # the first is enough for most questions
         extended = [
-            (RatioEvidence(np.resize(observed[side].logs, length)), at + side * widening, side)
+            (
+                RatioEvidence(np.resize(observed[side].logs, length), scatter),
+                at + side * widening,
+                side,
+            )
             for at, side in sides
         ]
         if any(each.evidence(at, side) < log_threshold for each, at, side in extended):

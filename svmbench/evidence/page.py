@@ -278,6 +278,7 @@ class _View:
             self.high,
             math.log(threshold) + self.loss,
             self.widening,
+            self.question.scatter,
         )
 
 
@@ -285,10 +286,14 @@ def _evidence(
     question: Question,
 ) -> tuple[RatioEvidence | ChangeEvidence, RatioEvidence | ChangeEvidence]:
     """Evidence that the ratio is above a boundary, and evidence that it is below."""
+    scatter = question.scatter
     if question.before is None:
-        return evidence_of(question.logs), evidence_of(question.uppers)
+        return evidence_of(question.logs, scatter), evidence_of(question.uppers, scatter)
     lowers, uppers = question.before
-    return change_of(uppers, question.logs), change_of(lowers, question.uppers)
+    return (
+        change_of(uppers, question.logs, scatter),
+        change_of(lowers, question.uppers, scatter),
+    )
 
 
 def _exp(log: float) -> float:

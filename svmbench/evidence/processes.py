@@ -2,7 +2,7 @@
 
 Let x_1, x_2, ... be the log-ratios log(b_i / a_i) of successive pairs and θ the centre of their
 distribution. For every c there are two one-sided hypotheses: θ <= c, against which `above`
-collects evidence, and θ >= c, against which `below` does. Both processes used here multiply one
+collects evidence, and θ >= c, against which `below` does. The processes used here multiply one
 factor for each pair, and each factor has an expectation of at most 1 given all earlier pairs if
 the hypothesis is true. Their products are therefore non-negative supermartingales that start at 1,
 and by Ville's inequality one ever exceeds t with probability at most 1/t.
@@ -19,7 +19,15 @@ with a shift of δ standard deviations, λ = δ is the bet of the fastest growth
 grid. De la Peña's (1999) factor exp(u - u²/2) rests on the same symmetry and is never larger, as
 cosh(u) <= exp(u²/2).
 
-The evidence is a weighted mean of both, which is a supermartingale again.
+**The distance process** also assumes that the standard deviation of x_i - θ is at most a known σ.
+The part of x_i above θ then has an expected square of at most σ²/2, so that 2 (x_i - c)₊²/σ² is an
+e-value if θ <= c (Chebyshev's inequality, as a bet). A bettor who stakes a share f of the wealth on
+it multiplies it by 1 - f + 2 f (x_i - c)₊²/σ²; f is mixed over a grid. One pair far beyond c thus
+says more than its sign, which can at most double the wealth. σ grows if the earlier pairs scatter
+more, and x_i - c counts as `FARTHEST` at most. For an infinite x_i only the sign is bet on: its
+distance from θ has no standard deviation. If no σ is known, there is no such process.
+
+The evidence is a weighted mean of these processes, which is a supermartingale again.
 
 Two facts are used throughout:
 
@@ -58,8 +66,16 @@ FloatArray = NDArray[np.float64]
 #: Standardised shifts for which the symmetric process bets, with equal weights.
 SHIFTS = np.array([0.25, 0.5, 1.0, 2.0])
 
-#: Weight of the sign process. The symmetric one decides faster unless tails are very heavy.
-SIGN_WEIGHT = 0.25
+#: Weights of the sign process and of the distance process, if there is one; the symmetric process
+#: has the rest. It decides faster than the sign process unless tails are very heavy.
+SIGN_WEIGHT, DISTANCE_WEIGHT = 0.25, 0.25
+
+#: Shares of the wealth that the distance process bets, with equal weights.
+STAKES = np.array([0.25, 0.5, 1.0])
+
+#: Larger distances from a boundary count as this one in the distance process: a factor of 10, so that
+#: one pair alone decides no question if σ is 0.3 or more.
+FARTHEST = math.log(10.0)
 
 #: Scale of log-ratios before any is known, and how many differences of pairs it counts for. This
 #: affects the power of the first few pairs only.
@@ -114,10 +130,39 @@ def scales(logs: FloatArray) -> FloatArray:
     mean = np.maximum(np.cumsum(differences) / count, _LEAST_SCALE)
     prior = FIRST_WEIGHT * math.log(FIRST_SCALE)
     shrunk = np.exp((prior + count * np.log(mean)) / (FIRST_WEIGHT + count))
-    # known[i]: differences of finite values that lie wholly before pair i
-    known = np.searchsorted(finite[1:], np.arange(logs.size))
+    known = _known_before(finite, logs.size)
     result[known > 0] = shrunk[known[known > 0] - 1]
     return result
+
+
+def deviations(logs: FloatArray, scatter: float) -> FloatArray:
+    """Standard deviation that each log-ratio is assumed not to exceed.
+
+    Parameters
+    ----------
+    logs : ndarray of shape (n,)
+    scatter : float
+        What is assumed before anything is measured.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        At least ``scatter``, and what the finite log-ratios before it show: half of the mean square
+        of the differences of successive ones estimates the variance.
+    """
+    result = np.full(logs.size, scatter)
+    finite = np.flatnonzero(np.isfinite(logs))
+    if finite.size > 1:
+        squares = np.diff(logs[finite]) ** 2 / 2
+        shown = np.sqrt(np.cumsum(squares) / np.arange(1, squares.size + 1))
+        known = _known_before(finite, logs.size)
+        result[known > 0] = np.maximum(scatter, shown[known[known > 0] - 1])
+    return result
+
+
+def _known_before(finite: NDArray[np.intp], count: int) -> NDArray[np.intp]:
+    """How many differences of finite log-ratios lie wholly before each of all log-ratios."""
+    return np.searchsorted(finite[1:], np.arange(count))
 
 
 class RatioEvidence:
@@ -127,6 +172,8 @@ class RatioEvidence:
     ----------
     logs : ndarray of shape (n,)
         Log-ratios in the order in which they were measured; -inf and +inf are legal.
+    scatter : float
+        Standard deviation that a log-ratio is assumed not to exceed; +inf if none is known.
 
     Notes
     -----
@@ -135,9 +182,11 @@ class RatioEvidence:
     sides at once, which skewed noise could give, does not occur.
     """
 
-    def __init__(self, logs: FloatArray) -> None:
+    def __init__(self, logs: FloatArray, scatter: float = math.inf) -> None:
         self.logs = logs
+        self.scatter = scatter
         self._scales = scales(logs)
+        self._deviations = deviations(logs, scatter)
         self._intervals: dict[float, tuple[float, float]] = {}
 
     @property
@@ -179,11 +228,8 @@ class RatioEvidence:
         """
         beyond = self._beyond(boundary, side)
         sign = _sign(int(np.count_nonzero(beyond > 0)), beyond.size)
-        largest, *others = np.sort(self._bets(beyond).sum(axis=1))[::-1].tolist()
-        total = 1.0 + sum(math.exp(other - largest) for other in others)
-        symmetric = math.log(1 - SIGN_WEIGHT) + largest + math.log(total / SHIFTS.size)
-        first, second = max(sign, symmetric), min(sign, symmetric)
-        return float(first + math.log1p(math.exp(second - first)))
+        bets = self._bets(beyond).sum(axis=1) + self._log_weights
+        return _log_sum([math.log(SIGN_WEIGHT) + sign, *bets.tolist()])
 
     def path(self, boundary: float, side: float) -> FloatArray:
         """Logarithm of the `evidence` after each pair.
@@ -194,7 +240,9 @@ class RatioEvidence:
         """
         beyond = self._beyond(boundary, side)
         sign = sign_process(np.cumsum(beyond > 0), np.arange(1, beyond.size + 1))
-        return _mixed(sign, np.cumsum(self._bets(beyond), axis=1))
+        bets = np.cumsum(self._bets(beyond), axis=1) + self._log_weights[:, None]
+        both = np.vstack([math.log(SIGN_WEIGHT) + sign, bets])
+        return np.asarray(np.logaddexp.reduce(both, axis=0))
 
     def interval(self, threshold: float) -> tuple[float, float]:
         """The boundaries against which the evidence is below a threshold.
@@ -224,14 +272,31 @@ class RatioEvidence:
         return beyond
 
     def _bets(self, beyond: FloatArray) -> FloatArray:
+        """Logarithms of the factors of the symmetric and the distance process, one row for each."""
         standardised = SHIFTS[:, None] * (beyond / self._scales)
-        return np.log1p(np.tanh(np.minimum(np.maximum(standardised, -1.0), 1.0)))
+        symmetric = np.log1p(np.tanh(np.minimum(np.maximum(standardised, -1.0), 1.0)))
+        if math.isinf(self.scatter):
+            return symmetric
+        gains = 2.0 * (np.clip(beyond, 0.0, FARTHEST) / self._deviations) ** 2
+        gains[beyond == math.inf] = 2.0
+        with np.errstate(divide="ignore"):
+            distance = np.log(1.0 - STAKES[:, None] + STAKES[:, None] * gains)
+        return np.vstack([symmetric, distance])
+
+    @cached_property
+    def _log_weights(self) -> FloatArray:
+        """Logarithms of the weights of the rows of `_bets`."""
+        if math.isinf(self.scatter):
+            return np.full(SHIFTS.size, math.log((1 - SIGN_WEIGHT) / SHIFTS.size))
+        symmetric = (1 - SIGN_WEIGHT - DISTANCE_WEIGHT) / SHIFTS.size
+        weights = [symmetric] * SHIFTS.size + [DISTANCE_WEIGHT / STAKES.size] * STAKES.size
+        return np.log(weights)
 
     def _end(self, log_threshold: float, side: float) -> float:
         finite = self.logs[np.isfinite(self.logs)]
         nowhere = -side * math.inf
         # Beyond all finite values by this much, every bet is clipped and nothing changes any more.
-        reach = float(self._scales.max(initial=0.0) / SHIFTS[0]) + 1.0
+        reach = float(self._scales.max(initial=0.0) / SHIFTS[0]) + FARTHEST
         outermost = float((side * finite).min(initial=math.inf))
         outermost = (0.0 if math.isinf(outermost) else outermost) - reach
         innermost = side * self.median
@@ -252,20 +317,19 @@ class RatioEvidence:
         return side * float(root)
 
 
-def _mixed(sign: FloatArray, symmetric: FloatArray) -> FloatArray:
-    """Logarithm of the mean of both processes; ``symmetric`` has a row for each shift."""
-    largest = symmetric.max(axis=0)
-    mean = largest + np.log(np.exp(symmetric - largest).mean(axis=0))
-    return np.asarray(np.logaddexp(math.log(SIGN_WEIGHT) + sign, math.log(1 - SIGN_WEIGHT) + mean))
+def _log_sum(logs: list[float]) -> float:
+    """Logarithm of the sum of some numbers, given their logarithms, of which one is finite."""
+    largest = max(logs)
+    return largest + math.log(sum(math.exp(log - largest) for log in logs))
 
 
 @lru_cache(maxsize=1 << 16)
 def _sign(successes: int, tosses: int) -> float:
-    """The weighted sign process, cached: the search for an interval asks for few values often."""
-    return math.log(SIGN_WEIGHT) + float(sign_process(successes, tosses))
+    """The sign process, cached: the search for an interval asks for few values often."""
+    return float(sign_process(successes, tosses))
 
 
 @lru_cache(maxsize=4096)
-def evidence_of(logs: tuple[float, ...]) -> RatioEvidence:
+def evidence_of(logs: tuple[float, ...], scatter: float = math.inf) -> RatioEvidence:
     """The evidence of some log-ratios; cached, as pages are judged again and again."""
-    return RatioEvidence(np.array(logs, dtype=np.float64))
+    return RatioEvidence(np.array(logs, dtype=np.float64), scatter)

@@ -13,9 +13,13 @@ from scipy.integrate import quad
 
 from svmbench.evidence import RatioEvidence, sign_process
 from svmbench.evidence.processes import (
+    DISTANCE_WEIGHT,
+    FARTHEST,
     FIRST_SCALE,
     SHIFTS,
     SIGN_WEIGHT,
+    STAKES,
+    deviations,
     evidence_of,
     scales,
 )
@@ -25,8 +29,11 @@ LOGS = st.lists(
 )
 BOUNDARIES = st.floats(-2, 2)
 
+#: What is assumed of the standard deviation of a log-ratio.
+SCATTERS = st.sampled_from([math.inf, 0.5, 0.1])
 
-def brute(logs, boundary, side):
+
+def brute(logs, boundary, side, scatter):
     """The evidence as docs and docstrings define it, without logarithms."""
     beyond = [side * (log - boundary) for log in logs]
     beyond = [0.0 if abs(value) <= 1e-12 else value for value in beyond]
@@ -38,7 +45,23 @@ def brute(logs, boundary, side):
         for value, scale in zip(beyond, scales(np.array(logs)), strict=True):
             wealth *= 1 + math.tanh(min(max(shift * value / scale, -1.0), 1.0))
         symmetric += wealth / len(SHIFTS)
-    return SIGN_WEIGHT * sign + (1 - SIGN_WEIGHT) * symmetric
+    if scatter == math.inf:
+        return SIGN_WEIGHT * sign + (1 - SIGN_WEIGHT) * symmetric
+    distance = 0.0
+    for stake in STAKES:
+        wealth = 1.0
+        for at, value in enumerate(beyond):
+            finite = [log for log in logs[:at] if math.isfinite(log)]
+            squares = [(after - before) ** 2 / 2 for before, after in pairwise(finite)]
+            sigma = max(scatter, math.sqrt(np.mean(squares)) if squares else 0.0)
+            gain = 2.0 if value == math.inf else 2 * (min(max(value, 0.0), FARTHEST) / sigma) ** 2
+            wealth *= 1 - stake + stake * gain
+        distance += wealth / len(STAKES)
+    return (
+        SIGN_WEIGHT * sign
+        + (1 - SIGN_WEIGHT - DISTANCE_WEIGHT) * symmetric
+        + DISTANCE_WEIGHT * distance
+    )
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 7, 30, 200])
@@ -64,10 +87,10 @@ def test_sign_process_at_its_ends():
     assert not np.isnan(sign_process(0, 100_000))
 
 
-@given(LOGS, BOUNDARIES, st.sampled_from([1.0, -1.0]))
-def test_evidence_is_what_is_defined(logs, boundary, side):
-    found = RatioEvidence(np.array(logs, dtype=float)).evidence(boundary, side)
-    assert found == pytest.approx(math.log(brute(logs, boundary, side)), abs=1e-7)
+@given(LOGS, BOUNDARIES, st.sampled_from([1.0, -1.0]), SCATTERS)
+def test_evidence_is_what_is_defined(logs, boundary, side, scatter):
+    found = RatioEvidence(np.array(logs, dtype=float), scatter).evidence(boundary, side)
+    assert found == pytest.approx(math.log(brute(logs, boundary, side, scatter)), abs=1e-7)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -100,6 +123,57 @@ def test_a_pair_is_a_fair_bet_whatever_came_before(seed, offset):
                     assert np.mean(following) >= 0.5 * wealth(signs)
 
 
+@pytest.mark.parametrize("far", [0.0, 1.0, 3.0])
+@pytest.mark.parametrize("offset", [0.0, 0.1])
+def test_a_pair_is_a_fair_bet_if_its_deviation_is_at_most_the_assumed_one(far, offset):
+    """Exact for every history of pairs that are near or far, below or above.
+
+    A pair is at a distance of ``near`` or ``far`` standard deviations from the centre, and far with
+    such a probability that its standard deviation is the assumed one.
+    """
+    scatter, near, depth = 0.5, 0.5, 4
+    chance = (1 - near**2) / (far**2 - near**2) if far > 1 else 0.0
+    near = near if far > 1 else far  # otherwise all pairs are at one distance, of 0 or 1
+    outcomes = [
+        (sign * scatter * distance, probability / 2)
+        for distance, probability in ((near, 1 - chance), (far, chance))
+        for sign in (-1.0, 1.0)
+        if probability > 0
+    ]
+
+    def wealth(logs):
+        return math.exp(RatioEvidence(np.array(logs), scatter).evidence(offset, 1.0))
+
+    for length in range(depth):
+        for logs in product([log for log, _ in outcomes], repeat=length):
+            after = sum(chance * wealth((*logs, log)) for log, chance in outcomes)
+            assert after <= wealth(logs) * (1 + 1e-12)
+
+
+def test_few_pairs_far_from_a_boundary_decide_and_one_does_not():
+    def needed(factor, scatter):
+        path = RatioEvidence(np.full(20, math.log(factor)), scatter).path(0.0, 1.0)
+        return int(np.argmax(path >= math.log(40))) + 1
+
+    assert [needed(factor, 0.5) for factor in (1.5, 2.0, 3.0, 10.0, 1e9)] == [8, 5, 3, 2, 2]
+    assert {needed(factor, math.inf) for factor in (1.5, 2.0, 3.0, 10.0, 1e9)} == {7}
+
+
+@given(LOGS)
+def test_deviations_know_only_earlier_pairs_and_are_at_least_the_assumed_one(logs):
+    found = deviations(np.array(logs, dtype=float), 0.3)
+    assert np.all(found >= 0.3)
+    changed = np.array([*logs[:-1], 2.5], dtype=float)
+    assert np.array_equal(found, deviations(changed, 0.3)[: len(logs)])
+
+
+def test_deviations_find_a_larger_scatter():
+    random = np.random.default_rng(4)
+    assert deviations(2.0 * random.standard_normal(4000), 0.5)[-1] == pytest.approx(2.0, rel=0.05)
+    assert deviations(0.1 * random.standard_normal(4000), 0.5)[-1] == 0.5
+    assert np.array_equal(deviations(np.array([math.inf, 0.1, -math.inf]), 0.5), [0.5] * 3)
+
+
 def test_evidence_of_nothing_is_1():
     nothing = RatioEvidence(np.array([]))
     assert nothing.evidence(0.3, 1.0) == pytest.approx(0.0, abs=1e-15)
@@ -107,12 +181,14 @@ def test_evidence_of_nothing_is_1():
     assert nothing.interval(20.0) == (-math.inf, math.inf)
 
 
-@pytest.mark.parametrize("noise", ["normal", "cauchy"])
-def test_false_alarms_with_a_look_after_every_pair(noise):
+@pytest.mark.parametrize(
+    ("noise", "scatter"), [("normal", math.inf), ("normal", 0.2), ("cauchy", math.inf)]
+)
+def test_false_alarms_with_a_look_after_every_pair(noise, scatter):
     """Simulation: Ville's bound at the worst moment, and an expectation of 1 at a fixed one."""
     random = np.random.default_rng(1)
     draw = random.standard_normal if noise == "normal" else random.standard_cauchy
-    paths = np.array([RatioEvidence(0.2 * draw(60)).path(0.0, 1.0) for _ in range(2000)])
+    paths = np.array([RatioEvidence(0.2 * draw(60), scatter).path(0.0, 1.0) for _ in range(2000)])
     for threshold in (5, 20, 40):
         assert np.mean(paths.max(axis=1) >= math.log(threshold)) <= 1 / threshold
     wealth = np.exp(paths[:, [4, 19]])
@@ -126,20 +202,20 @@ def test_false_alarms_with_a_look_after_every_pair(noise):
     assert gained.mean() <= 1 + 4 * gained.std() / math.sqrt(len(gained))
 
 
-@given(LOGS, BOUNDARIES, BOUNDARIES)
-def test_evidence_is_monotone_in_the_boundary(logs, one, other):
+@given(LOGS, BOUNDARIES, BOUNDARIES, SCATTERS)
+def test_evidence_is_monotone_in_the_boundary(logs, one, other, scatter):
     low, high = sorted((one, other))
-    evidence = RatioEvidence(np.array(logs, dtype=float))
+    evidence = RatioEvidence(np.array(logs, dtype=float), scatter)
     assert evidence.evidence(low, 1.0) >= evidence.evidence(high, 1.0) - 1e-9
     assert evidence.evidence(low, -1.0) <= evidence.evidence(high, -1.0) + 1e-9
     assert evidence.above(low) >= evidence.above(high) - 1e-9
     assert evidence.below(low) <= evidence.below(high) + 1e-9
 
 
-@given(LOGS, BOUNDARIES)
-def test_exchanging_a_and_b_exchanges_the_sides(logs, boundary):
-    forth = RatioEvidence(np.array(logs, dtype=float))
-    back = RatioEvidence(-np.array(logs, dtype=float))
+@given(LOGS, BOUNDARIES, SCATTERS)
+def test_exchanging_a_and_b_exchanges_the_sides(logs, boundary, scatter):
+    forth = RatioEvidence(np.array(logs, dtype=float), scatter)
+    back = RatioEvidence(-np.array(logs, dtype=float), scatter)
     assert forth.above(boundary) == pytest.approx(back.below(-boundary), abs=1e-9)
     low, high = forth.interval(7.0)
     assert back.interval(7.0) == pytest.approx((-high, -low), abs=1e-6)
@@ -155,12 +231,12 @@ def test_a_common_factor_moves_the_boundary(logs, boundary, factor):
     )
 
 
-@given(LOGS, BOUNDARIES, st.sampled_from([1.0, -1.0]))
-def test_the_path_ends_in_the_evidence_and_knows_no_future(logs, boundary, side):
-    path = RatioEvidence(np.array(logs, dtype=float)).path(boundary, side)
+@given(LOGS, BOUNDARIES, st.sampled_from([1.0, -1.0]), SCATTERS)
+def test_the_path_ends_in_the_evidence_and_knows_no_future(logs, boundary, side, scatter):
+    path = RatioEvidence(np.array(logs, dtype=float), scatter).path(boundary, side)
     assert path.shape == (len(logs),)
     for length in range(1, len(logs) + 1):
-        before = RatioEvidence(np.array(logs[:length], dtype=float))
+        before = RatioEvidence(np.array(logs[:length], dtype=float), scatter)
         assert path[length - 1] == pytest.approx(before.evidence(boundary, side), abs=1e-9)
 
 
@@ -182,9 +258,9 @@ def test_scales_find_the_scatter():
     assert np.array_equal(scales(np.array([math.inf, 0.1, -math.inf])), [FIRST_SCALE] * 3)
 
 
-@given(LOGS, st.floats(1.5, 500))
-def test_the_interval_ends_where_the_evidence_crosses_the_threshold(logs, threshold):
-    evidence = RatioEvidence(np.array(logs, dtype=float))
+@given(LOGS, st.floats(1.5, 500), SCATTERS)
+def test_the_interval_ends_where_the_evidence_crosses_the_threshold(logs, threshold, scatter):
+    evidence = RatioEvidence(np.array(logs, dtype=float), scatter)
     low, high = evidence.interval(threshold)
     if logs:
         assert low <= evidence.median <= high

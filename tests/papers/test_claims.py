@@ -309,7 +309,26 @@ def test_the_two_ways_to_fail(how, samples, state, verdict, said):
 def test_repeats_that_are_skipped_count_as_the_one_that_met_the_limit(kind, keys, verdict):
     limited = row("a", [INF] * 3, state=["time_limit", "skipped", "skipped"])
     assert found(claim(kind, **keys), limited).verdict == verdict
-    assert found(claim(kind, **keys), row("a", [INF] * 3)).verdict == "open"
+    assert found(claim(kind, **keys), row("a", [INF] * 2)).verdict == "open"
+
+
+@pytest.mark.parametrize(
+    ("samples", "verdict", "lacks", "said"),
+    [
+        ([1.0], "open", 2, "1 of 1 reach"),
+        ([1.0, 1.0, 1.0], "holds", 0, "3 of 3 reach"),
+        ([INF, INF, INF, INF], "does not hold", 0, "0 of 4 reach"),
+        ([1.0, 1.0, INF], "open", 0, "2 of 3 reach"),
+        ([1.0, INF] + [1.0] * 14, "holds", 0, "15 of 16 reach"),
+    ],
+)
+def test_three_seeds_that_agree_show_what_a_solver_reaches(samples, verdict, lacks, said):
+    """If they do not agree, evidence decides, as it does for times."""
+    result = found(claim("reaches", solvers=["a"]), row("a", samples, state="max_steps"))
+    (part,) = result.cases[0].parts
+    assert (result.verdict, part.part.lacks) == (verdict, lacks)
+    assert said in part.text
+    assert (part.more or 0) > 0 if verdict == "open" else part.more == 0
 
 
 # --- published values among our repeats --------------------------------------------

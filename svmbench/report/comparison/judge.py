@@ -54,6 +54,7 @@ def judge_page(
             tuple(log - math.log(shift.centre) for log in log_ratios(samples.a, samples.b)),
             *region(margin),
             shift.sd,
+            scatter=MEASURES[metric].scatter,
         )
         for samples, shift in zip(page, shifts, strict=True)
     ]
