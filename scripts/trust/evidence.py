@@ -2,8 +2,8 @@
 
 The script compares equal methods on pages of several questions, and judges each page after every
 repeat: the first verdict of a difference is false, and ends the page. It also compares methods that
-differ by a known factor, until the evidence shows the difference. The evidence assumes of the scatter what it assumes
-of costs.
+differ by a known factor, until the evidence shows the difference. Of the scatter it assumes what it
+assumes for costs.
 """
 
 from __future__ import annotations

@@ -73,8 +73,8 @@ SIGN_WEIGHT, DISTANCE_WEIGHT = 0.25, 0.25
 #: Shares of the wealth that the distance process bets, with equal weights.
 STAKES = np.array([0.25, 0.5, 1.0])
 
-#: Larger distances from a boundary count as this one in the distance process: a factor of 10, so that
-#: one pair alone decides no question if σ is 0.3 or more.
+#: Larger distances from a boundary count as this one in the distance process: a factor of 10, so
+#: that one pair alone decides no question if σ is 0.3 or more.
 FARTHEST = math.log(10.0)
 
 #: Scale of log-ratios before any is known, and how many differences of pairs it counts for. This
