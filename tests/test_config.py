@@ -505,6 +505,14 @@ REFUSALS = {
         ("  - dcd", "  - dcd\n  - {name: sgd-s, label: \uff44\uff43\uff44}"),
         "11:5: '\uff44\uff43\uff44' looks like a label before it; give it another one",
     ),
+    "data sets whose labels are the same in names of files": (
+        (
+            "  - tiny-sparse",
+            "  - {name: tiny-sparse, label: a b}\n  - {name: tiny-sparse, label: a-b}",
+        ),
+        "5:5: 'a-b' has the same label in names of files as a data set before it; give it another "
+        "one",
+    ),
     "labels that are the same in names of files": (
         ("  - dcd", "  - {name: dcd, label: 一}\n  - {name: dcd, label: 二}"),
         "11:5: '二' has the parameters of a solver before it, and the same label in names of "

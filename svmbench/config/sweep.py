@@ -524,6 +524,11 @@ class Sweep(Strict):
         if i is not None:
             refuse(f"a second data set {specs[i].label!r}; drop it or give it a label", i)
         _refuse_alike([spec.label for spec in specs])
+        # Different chains of transforms may end in the same rows, whose runs would have one id.
+        i = second(in_file_names(spec.label) for spec in specs)
+        if i is not None:
+            same = "has the same label in names of files as a data set before it"
+            refuse(f"{specs[i].label!r} {same}; give it another one", i)
         return specs
 
     @field_validator("solvers")
