@@ -190,15 +190,18 @@ def least_of(decades: float, squared_norm: float) -> float:
     return lower_bound(changed(decades, squared_norm), 1e-6)
 
 
-def searched_on_delta(squared_norm: float) -> list[str]:
-    """`searched`, on the stand-in of delta with rows of a norm, and the released weights."""
-    found = entry("delta")
+def searched_on_delta() -> list[list[str]]:
+    """`searched`, on the stand-in of delta with rows of some norms, and the released weights."""
+    found, shown = entry("delta"), []
     assert found.stand_in is not None
     rows, tests = stand_in(found.stand_in, "delta", scale=0.3)
-    chain = [*DELTA, {"factor": math.sqrt(squared_norm)}]
-    spec = DatasetSpec.model_validate({"name": "delta", "transforms": chain})
-    train = apply_transforms(rows, tests, spec.chain, name="delta")[0]
-    return searched("released", Problem(train, 1e-4, Loss("squared-hinge")), ON_DELTA)
+    for norm in NORMS:
+        chain = [*DELTA, {"factor": math.sqrt(norm)}]
+        spec = DatasetSpec.model_validate({"name": "delta", "transforms": chain})
+        train = apply_transforms(rows, tests, spec.chain, name="delta")[0]
+        problem = Problem(train, 1e-4, Loss("squared-hinge"))
+        shown.append([f"{norm:g}", *searched("released", problem, ON_DELTA)])
+    return shown
 
 
 def reading(decades: float, squared_norm: float, t0: float) -> list[str]:
@@ -281,7 +284,7 @@ def main() -> None:
     print(
         markdown(
             ["squared norm", *(f"t0 = {t0:.0e}" for t0 in ON_DELTA)],
-            [[f"{norm:g}", *searched_on_delta(norm)] for norm in NORMS],
+            searched_on_delta(),
         ),
         end="",
     )
