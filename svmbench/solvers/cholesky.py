@@ -10,8 +10,12 @@ import numpy as np
 from svmbench.data.dataset import Array, FloatArray
 
 #: Sizes from which SciPy's LAPACK factors systems. It is several times as fast as NumPy's there,
-#: and about as fast below; to load it takes as long as a hundred factors of this size.
+#: and about as fast below.
 LARGE = 200
+
+#: To load SciPy's LAPACK takes as long as so many of NumPy's factors of that size. Where it is not
+#: loaded yet, NumPy's is used until half of this time has been spent on it.
+LOADING = 100.0
 
 
 def load() -> None:
@@ -34,6 +38,21 @@ def lapack() -> Any:
     return scipy.linalg.lapack
 
 
+#: Sizes of the large systems that NumPy's LAPACK has factored.
+_without: list[int] = []
+
+
+def _loaded_or_worth_it(size: int) -> bool:
+    """Whether SciPy's LAPACK is loaded, or this factor would bring NumPy's to half of its loading.
+
+    A short training thus does without it, and a long one loses at most half of the loading.
+    """
+    if lapack.cache_info().currsize:
+        return True
+    _without.append(size)
+    return sum((each / LARGE) ** 3 for each in _without) > 0.5 * LOADING
+
+
 def factor_of(system: FloatArray) -> FloatArray | None:
     """The upper triangular U with U^T U = system; None where rounding has made it indefinite.
 
@@ -50,7 +69,7 @@ def factor_of(system: FloatArray) -> FloatArray | None:
         In C order. Its lower triangle means nothing.
     """
     factor: Array
-    if len(system) >= LARGE:
+    if len(system) >= LARGE and _loaded_or_worth_it(len(system)):
         # In Fortran's order the upper triangle is the lower one.
         factor, failed = lapack().dpotrf(system.T, lower=1, clean=0)
         return None if failed else factor.T

@@ -25,6 +25,7 @@ def system(seed, d):
 def test_it_is_the_system_s_solution(large, seed, d):
     matrix, right = system(seed, d)
     given_before = right.copy()
+    cholesky.load()
     with mock.patch.object(cholesky, "LARGE", large):
         found = solution(factor_of(matrix), right)
     # Cholesky is backward stable: the error is a multiple of d units of roundoff.
@@ -44,9 +45,27 @@ def test_only_one_triangle_is_read():
 
 @pytest.mark.parametrize("large", [0, 1000], ids=["scipy", "numpy"])
 def test_an_indefinite_system_has_no_factor(large, monkeypatch):
+    cholesky.load()
     monkeypatch.setattr(cholesky, "LARGE", large)
     assert factor_of(np.diag([1.0, -1e-3])) is None
     assert factor_of(np.zeros((2, 2))) is None
+
+
+def test_a_few_systems_are_factored_without_loading_it():
+    code = """
+import sys
+import numpy as np
+from svmbench.solvers.cholesky import factor_of
+
+def loaded(size, times):
+    for _ in range(times):
+        factor_of(np.eye(size))
+    return "scipy.linalg.lapack" in sys.modules
+
+print(loaded(100, 50), loaded(300, 14), loaded(300, 1))
+"""
+    command = [sys.executable, "-P", "-c", code]
+    assert subprocess.run(command, capture_output=True, check=True).stdout == b"False False True\n"
 
 
 @pytest.mark.parametrize("name", ["auto", "ipm", "newton"])
