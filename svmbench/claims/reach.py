@@ -61,7 +61,7 @@ def fails(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
             for repeat, state in states(row.group).items()
             if _ran(state) or state == "skipped"
         }
-        yield _mostly(claim.solver, row, found, "not finite")
+        yield _mostly(claim.solver, row, found, "not finite", at_limit=False)
     elif reason := says_nothing((row,), claim.asked):
         yield ClaimPart(claim.solver, row.cells, reaching(()), reason=reason)
     else:
@@ -72,7 +72,7 @@ def fails(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
             if repeat in values and not STATES[state].fault
         }
         words = f"do not reach {claim.asked.at:g} ({limits([row])})"
-        yield _mostly(claim.solver, row, found, words)
+        yield _mostly(claim.solver, row, found, words, at_limit=True)
 
 
 def _ran(state: str) -> bool:
@@ -88,7 +88,7 @@ def _reached(label: str, row: MeasuredRow, asked: Asked) -> ClaimPart:
     words = f"reach {asked.at:g}"
     if not all(found.values()):
         words += f" ({limits([row])}{_needed(row, asked.at, list(found.values()))})"
-    return _mostly(label, row, found, words)
+    return _mostly(label, row, found, words, at_limit=False)
 
 
 def _needed(row: MeasuredRow, at: float, found: Sequence[bool]) -> str:
@@ -99,7 +99,9 @@ def _needed(row: MeasuredRow, at: float, found: Sequence[bool]) -> str:
     return "" if seconds is None else f"; by its curve about {rounded(seconds)}"
 
 
-def _mostly(label: str, row: MeasuredRow, found: Mapping[int, bool], words: str) -> ClaimPart:
+def _mostly(
+    label: str, row: MeasuredRow, found: Mapping[int, bool], words: str, *, at_limit: bool
+) -> ClaimPart:
     """Whether something is true in most runs.
 
     It is observed if three seeds or more agree. If they do not, evidence decides.
@@ -112,6 +114,8 @@ def _mostly(label: str, row: MeasuredRow, found: Mapping[int, bool], words: str)
         By repeat, whether it is true.
     words : str
         What it is.
+    at_limit : bool
+        What it is for a run that meets the time limit without anything else.
     """
     if not found:
         ends = ", ".join(dict.fromkeys(states(row.group).values())) or "no runs"
@@ -121,16 +125,15 @@ def _mostly(label: str, row: MeasuredRow, found: Mapping[int, bool], words: str)
     run = [value for repeat, value in found.items() if repeat not in skipped]
     after = f", {len(skipped)} skipped" if skipped else ""
     note = f"{sum(run)} of {len(run)} {words}{after}"
-    asked = ClaimPart(label, row.cells, reaching(list(found.values())), note=note, by_factor=False)
-    if len(set(run)) != 1:
-        return asked
-    seen: ClaimVerdict = "holds" if run[0] else "does not hold"
-    if _repeats_are_skipped(row):
+    if _repeats_are_skipped(row) and set(run) == {at_limit}:
         # No further repeat would be run. The verdict rests on those that met the limit, often one.
-        return replace(asked, question=reaching(run), observed=seen)
-    if skipped:
+        observed: ClaimVerdict = "holds" if at_limit else "does not hold"
+        return ClaimPart(label, row.cells, reaching(run), observed, note=note, by_factor=False)
+    asked = ClaimPart(label, row.cells, reaching(list(found.values())), note=note, by_factor=False)
+    if len(set(run)) > 1 or "skipped" in states(row.group).values():
         return asked
     lacks = max(0, SEEDS - len(run))
+    seen: ClaimVerdict = "holds" if run[0] else "does not hold"
     return replace(asked, observed="open" if lacks else seen, seeds=len(run), lacks=lacks)
 
 

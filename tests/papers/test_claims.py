@@ -312,14 +312,6 @@ def test_repeats_that_are_skipped_count_as_the_one_that_met_the_limit(kind, keys
     assert found(claim(kind, **keys), row("a", [INF] * 2)).verdict == "open"
 
 
-def test_a_run_that_reached_it_and_met_the_limit_later_shows_that_it_is_reached():
-    """Its target is tighter than the accuracy of the claim, and its repeats are skipped."""
-    limited = row("a", [1.0, INF, INF], state=["time_limit", "skipped", "skipped"])
-    result = found(claim("reaches", solvers=["a"]), limited)
-    assert result.verdict == "holds"
-    assert "1 of 1 reach" in result.cases[0].text
-
-
 @pytest.mark.parametrize(
     ("samples", "verdict", "lacks", "said"),
     [
