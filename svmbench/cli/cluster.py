@@ -89,9 +89,9 @@ def plan(
 ) -> None:
     """Forecast the time of each method on shards.
 
-    The time is rounds x (latency + bytes/bandwidth) + local work. Nothing is run: the
-    rounds are those of measured runs with the nearest λ, target and number of shards, and the costs
-    were measured on one machine. Rows that are harder than the measured ones take longer.
+    The time is rounds x (latency + bytes/bandwidth) + local work. Nothing is run: the rounds are
+    those of measured runs to a gap at least as strict, with the nearest number of shards and λ, and
+    the costs were measured on one machine. Rows that are harder than the measured ones take longer.
     docs/cluster.md has both tables, and compares the forecasts with published runs.
     """
     from svmbench.solvers.distributed.forecast import ClusterCosts, ProblemSize, forecasts
