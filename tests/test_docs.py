@@ -10,14 +10,16 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import get_args
 
 import pandas as pd
 import pytest
 from click.testing import CliRunner
 
 from svmbench.cli import main
-from svmbench.config import load_sweep
+from svmbench.config import LossName, Stop, Sweep, SweepReference, load_sweep
 from svmbench.solvers import registry
+from svmbench.solvers.program import ProgramParameters
 
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATE = ROOT / "docs" / "plugin-template"
@@ -193,6 +195,26 @@ def test_the_template_of_a_plug_in_installs_and_runs(tmp_path):
     ends = runs[runs["solver"] == "subgradient"].set_index(["dataset", "lambda"])
     assert (ends["state"] != "failed").all()
     assert (ends.loc[("tiny-dense", 0.1), "accuracy"] <= 0.01).all()
+
+
+def keys_of(page):
+    """The keys of a page, with what they mean."""
+    table = page.split("| key | meaning |\n")[1].split("\n\n")[0]
+    return dict(re.findall(r"^\| `([\w.]+)` \| (.*) \|$", table, re.MULTILINE))
+
+
+def test_every_key_of_a_configuration_is_described():
+    described = keys_of((ROOT / "configs" / "README.md").read_text(encoding="utf-8"))
+    parts = {"stop": Stop, "reference": SweepReference}
+    keys = {field.alias or name for name, field in Sweep.model_fields.items()} - parts.keys()
+    keys |= {f"{name}.{key}" for name, part in parts.items() for key in part.model_fields}
+    assert set(described) == keys
+    assert [loss for loss in get_args(LossName) if loss not in described["loss"]] == []
+
+
+def test_every_key_of_a_program_is_described():
+    described = keys_of((ROOT / "docs" / "adding-a-solver.md").read_text(encoding="utf-8"))
+    assert set(described) == ProgramParameters.model_fields.keys() - {"precision"} | {"label"}
 
 
 def test_links_lead_somewhere():

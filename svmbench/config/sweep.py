@@ -494,7 +494,7 @@ class Sweep(Strict):
     solvers: Annotated[tuple[SolverSpec, ...], Field(min_length=1)] = Field(
         description="Solvers, each a name or {name: NAME, label: LABEL, parameters...}."
     )
-    stop: Stop = Field(description="When a run ends: once all targets are met, or at the first limit.")
+    stop: Stop = Field(description="When a run ends: once all targets are met, or at a limit.")
     repeats: RepeatsOrNumber = Field(
         default=1,
         description="Runs of each cell, each with its own seed: a number, or a rule.",
