@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
-from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from svmbench.data.dataset import Dataset, FloatArray
 from svmbench.data.derived import with_constant
@@ -18,6 +17,7 @@ from svmbench.data.liblinear_model import LiblinearModel
 from svmbench.errors import ConfigError, DataError
 from svmbench.memory import available_memory, require_memory
 from svmbench.problem import Problem
+from svmbench.train.blas import OneThread
 from svmbench.train.chunks import ROW_BYTES, chunks_of, exceeds_memory
 from svmbench.train.examples import Examples, scaled
 from svmbench.train.fit import Fit, fit
@@ -132,7 +132,7 @@ class Training:
         self._chunks = _require_room(self._examples, objective, self._threads, len(self._wanted))
         self._given = self._examples.rows
         self._norms2 = np.asarray(self._given.rows.norms2())
-        self._blas = ThreadpoolController()
+        self._blas = OneThread()
         if objective.bias == "regularised":
             self._examples = replace(self._examples, rows=with_constant(self._given, 1.0))
 
@@ -172,8 +172,7 @@ class Training:
                 threads=self._threads_each,
             )
 
-        # Threads of BLAS gain nothing on vectors, and take the processors from one another.
-        with self._blas.limit(limits=1):
+        with self._blas.held():
             fits = in_threads(of_class, self._wanted, self._threads, failed)
         return Trained(_model(self._classes, objective, fits), fits)
 

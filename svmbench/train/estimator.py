@@ -140,24 +140,30 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         self._check_parameters()
         try:
-            objective = Objective(self._loss(), self.C, "free" if self.fit_intercept else "none")
+            bias = "free" if self.fit_intercept else "none"
+            objective = Objective(self._loss(), float(self.C), bias)  # numpy's may be of 32 bits
         except (ConfigError, TypeError) as error:
             raise ValueError(str(error)) from None
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
-        )
-        check_classification_targets(y)
-        classes, labels = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs samples of at least 2 classes in the data, but the "
-                f"data contains only one class: {classes.tolist()[0]!r}"
-            )
+        before = self.__dict__.copy()
         try:
+            X, y = validate_data(
+                self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
+            )
+            check_classification_targets(y)
+            classes, labels = np.unique(y, return_inverse=True)
+            if len(classes) < 2:
+                raise ValueError(
+                    f"{type(self).__name__} needs samples of at least 2 classes in the data, but "
+                    f"the data contains only one class: {classes.tolist()[0]!r}"
+                )
             trained = self._train(self._examples(X, y, classes, labels, sample_weight), objective)
-        except (ConfigError, DataError) as error:
-            raise ValueError(str(error)) from None
-        self.classes_ = classes  # only now: a fit that is interrupted leaves the old model whole
+        except BaseException as error:  # Ctrl-C, too, leaves the old model whole
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            if isinstance(error, ConfigError | DataError):
+                raise ValueError(str(error)) from None
+            raise
+        self.classes_ = classes
         self._keep(trained)
         self._last = trained if self.warm_start else None
         return self
@@ -250,7 +256,7 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _train(self, examples: Examples, objective: Objective) -> Trained:
         start = getattr(self, "_last", None) if self.warm_start else None
-        return train(examples, objective, self.tol, start=start, **self._how())
+        return train(examples, objective, float(self.tol), start=start, **self._how())
 
     def _keep(self, trained: Trained) -> None:
         learnt = Learnt.of(trained)

@@ -105,7 +105,12 @@ class LinearSVCPath(_OfManyCs):
         for C, trained in zip(
             values,
             path(
-                examples, objective, values, self.tol, complete=self.Cs is not None, **self._how()
+                examples,
+                objective,
+                values,
+                float(self.tol),
+                complete=self.Cs is not None,
+                **self._how(),
             ),
             strict=False,
         ):
@@ -225,7 +230,7 @@ class LinearSVCCV(_OfManyCs):
         examples = examples.counting()
         values = self._values(examples, objective)
         found = cross_validate(
-            examples, objective, self.cv, values, max(self.tol, SELECTION),
+            examples, objective, self.cv, values, max(float(self.tol), SELECTION),
             complete=self.Cs is not None, **self._how(),
         )  # fmt: skip
         trained = super()._train(examples, replace(objective, C=found.best))

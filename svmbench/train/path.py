@@ -94,6 +94,8 @@ def _pull_of_zero(rows: Dataset, weights: FloatArray | None, objective: Objectiv
         return _SLOPES[objective.loss] * counts
     positive = rows.labels > 0
     sums = float(counts[positive].sum()), float(counts[~positive].sum())
+    if min(sums) == 0.0:  # one class, or its weights have no place in double precision
+        return 0.0 * counts
     if objective.loss == "hinge":
         shares = min(sums) / sums[0], min(sums) / sums[1]
     else:

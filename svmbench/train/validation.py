@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from svmbench.data.dataset import Array, FloatArray
 from svmbench.errors import DataError
+from svmbench.train.blas import OneThread
 from svmbench.train.classes import in_threads
 from svmbench.train.examples import Examples
 from svmbench.train.objective import Objective
@@ -159,8 +159,7 @@ def cross_validate(
             gap = max(gap, trained.gap)
         return found, gap
 
-    # BLAS is limited here, because the limits of threads that overlap would undo one another.
-    with threadpool_limits(1):
+    with OneThread().held():
         of_folds = in_threads(of_fold, range(folds), min(threads, folds), failed)
     most = max(len(found) for found, _ in of_folds)
     errors = np.array([found + found[-1:] * (most - len(found)) for found, _ in of_folds])

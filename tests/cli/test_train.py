@@ -240,6 +240,15 @@ def test_labels_that_are_no_classes(folder, text, message):
     assert message in result.stderr
 
 
+@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+@pytest.mark.parametrize("how", [("--path",), ("--cv", "2")])
+def test_one_class_is_refused_for_many_values_of_c_too(folder, how, loss):
+    (folder / "one.libsvm").write_text("1 1:1\n1 2:1\n")
+    result = invoke("train", "one.libsvm", "--bias", "free", "--loss", loss, *how)
+    assert result.exit_code == 3
+    assert "all rows have the label 1; two classes are needed" in result.stderr
+
+
 def test_a_fit_that_is_given_up_says_so(folder):
     result = invoke("train", SPARSE, "--lambda", "1e-12", "--tol", "1e-15", "--time-limit", "0.001")
     assert result.exit_code == 1

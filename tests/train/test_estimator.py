@@ -19,7 +19,7 @@ from sklearn.utils.estimator_checks import (
 )
 
 import svmbench
-from svmbench import LinearSVC, LinearSVCCV, LogisticRegression
+from svmbench import LinearSVC, LinearSVCCV, LinearSVCPath, LogisticRegression
 from svmbench.train.arrays import as_dataset
 
 ALL = [LinearSVC(), LinearSVC(loss="hinge", fit_intercept=False), LogisticRegression()]
@@ -257,6 +257,24 @@ def test_a_fit_that_is_interrupted_leaves_the_old_model_whole(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         fitted.fit(X, np.where(y == "yes", "dog", "cat"))
     assert set(fitted.predict(X)) <= {"yes", "no"}
+    with pytest.raises(KeyboardInterrupt):
+        fitted.fit(X[:, :2], y)
+    with pytest.raises(ValueError, match="contains only one class"):
+        fitted.fit(X[:, :2], np.full_like(y, "no"))
+    assert set(fitted.predict(X)) <= {"yes", "no"}
+
+
+@pytest.mark.parametrize("estimator", [LinearSVC, LogisticRegression, LinearSVCPath])
+def test_a_number_of_single_precision_gives_the_same_fit_as_its_double(estimator):
+    X, y = rows()
+    name = "Cs" if estimator is LinearSVCPath else "C"
+    for C in (0.3, 1.7):
+        single, tol = np.float32(C), np.float32(1e-9)
+        found = estimator(**{name: [single] if name == "Cs" else single}, tol=tol).fit(X, y)
+        C = float(single)
+        same = estimator(**{name: [C] if name == "Cs" else C}, tol=float(tol)).fit(X, y)
+        assert found.certificate_ == same.certificate_
+        assert type(found.certificate_.D) is float
 
 
 def test_logarithms_of_probabilities_are_finite_far_from_the_plane():

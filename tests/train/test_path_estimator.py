@@ -34,6 +34,14 @@ def test_paths_to_a_small_tol_pass_the_check_of_weights():
     check_sample_weight_equivalence_on_sparse_data("LinearSVCPath", exact)
 
 
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_weights_that_leave_double_precision_are_refused(loss):
+    X, y = rows()
+    tiny = LinearSVCPath(loss=loss, class_weight=dict.fromkeys(np.unique(y), 1e-200))
+    with pytest.raises(ValueError, match="weights from 0 to 0 are out of range"):
+        tiny.fit(X, y, np.full(len(y), 1e-200))
+
+
 def rows(m=90, d=4, classes=2, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(m, d))

@@ -1,0 +1,42 @@
+"""One thread for BLAS, which all fits of a process share."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+
+class OneThread:
+    """Limits the BLAS that is loaded so far to one thread wherever it is entered.
+
+    Threads of BLAS gain nothing on vectors, and take the processors from one another. The limit
+    holds for the whole process: the first user sets it, and the last one gives back the threads
+    that the first one found. With a limit for each, fits of several threads would give back the one
+    thread of another.
+    """
+
+    _lock, _users = threading.Lock(), 0
+    _limit: Any = None
+
+    def __init__(self) -> None:
+        self._blas = ThreadpoolController().select(user_api="blas")
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the limit."""
+        cls = OneThread
+        with cls._lock:
+            if cls._users == 0:
+                cls._limit = self._blas.limit(limits=1)
+            cls._users += 1
+        try:
+            yield
+        finally:
+            with cls._lock:
+                cls._users -= 1
+                if cls._users == 0:
+                    cls._limit.restore_original_limits()
