@@ -61,7 +61,7 @@ def fails(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
             for repeat, state in states(row.group).items()
             if _ran(state) or state == "skipped"
         }
-        yield _mostly(claim.solver, row, found, "not finite", at_limit=False)
+        yield _mostly(claim.solver, row, found, "not finite", at_limit=False, at_end=True)
     elif reason := says_nothing((row,), claim.asked):
         yield ClaimPart(claim.solver, row.cells, reaching(()), reason=reason)
     else:
@@ -100,7 +100,13 @@ def _needed(row: MeasuredRow, at: float, found: Sequence[bool]) -> str:
 
 
 def _mostly(
-    label: str, row: MeasuredRow, found: Mapping[int, bool], words: str, *, at_limit: bool
+    label: str,
+    row: MeasuredRow,
+    found: Mapping[int, bool],
+    words: str,
+    *,
+    at_limit: bool,
+    at_end: bool = False,
 ) -> ClaimPart:
     """Whether something is true in most runs.
 
@@ -116,6 +122,8 @@ def _mostly(
         What it is.
     at_limit : bool
         What it is for a run that meets the time limit without anything else.
+    at_end : bool
+        Whether it is known from the end of a run only, so that skipped repeats are no evidence.
     """
     if not found:
         ends = ", ".join(dict.fromkeys(states(row.group).values())) or "no runs"
@@ -129,7 +137,8 @@ def _mostly(
         # No further repeat would be run. The verdict rests on those that met the limit, often one.
         observed: ClaimVerdict = "holds" if at_limit else "does not hold"
         return ClaimPart(label, row.cells, reaching(run), observed, note=note, by_factor=False)
-    asked = ClaimPart(label, row.cells, reaching(list(found.values())), note=note, by_factor=False)
+    question = reaching(run if at_end else list(found.values()))
+    asked = ClaimPart(label, row.cells, question, note=note, by_factor=False)
     if len(set(run)) > 1 or "skipped" in states(row.group).values():
         return asked
     lacks = max(0, SEEDS - len(run))

@@ -93,6 +93,13 @@ def test_the_words_say_how_many_repeats_were_run():
     assert f"b in 0 of 1, {MANY - 1} skipped" in found(claim(), row("a", noisy()), b).summary
 
 
+def test_runs_that_were_skipped_do_not_show_that_weights_stay_finite():
+    ends = ["diverged", "diverged", "time_limit", *["skipped"] * MANY]
+    result = found(claim("fails", how="not-finite"), row("a", [INF] * len(ends), state=ends))
+    assert f"2 of 3 not finite, {MANY} skipped" in result.summary
+    assert result.verdict == "open"
+
+
 def test_copies_of_one_limited_run_are_no_evidence():
     limited = row("a", [INF] * MANY, state=["time_limit", *["skipped"] * (MANY - 1)])
     result = found(claim("reaches", solvers=["a"]), limited)
