@@ -30,6 +30,10 @@ SCATTER = 0.2
 #: Noise without a standard deviation, of which the evidence promises nothing: shown, not judged.
 WITHOUT_PROMISE = ("Cauchy",)
 
+#: Log-ratio of a run that meets its limit against one that reaches its target: exactly this one is
+#: a bound of what is not known.
+LIMIT = math.log(10.0)
+
 #: Questions per page, and the number of pages.
 PAGES = {1: 4000, 10: 1000, 50: 300}
 
@@ -108,6 +112,14 @@ def some_unreached(random: np.random.Generator, questions: int, repeats: int) ->
     return logs
 
 
+def some_limited(random: np.random.Generator, questions: int, repeats: int) -> FloatArray:
+    """The same, but a limit ends those that do not reach their target."""
+    logs = some_unreached(random, questions, repeats)
+    infinite = np.isinf(logs)
+    logs[infinite] = np.copysign(LIMIT, logs[infinite])
+    return logs
+
+
 EQUAL: dict[str, Noise] = {
     "normal": normal,
     "Student, 3": student(3),
@@ -118,6 +130,7 @@ EQUAL: dict[str, Noise] = {
     "growing scale": growing_scale,
     "common rival": common_rival,
     "some unreached": some_unreached,
+    "some limited": some_limited,
 }
 
 TAILS: dict[str, Noise] = {"normal": normal, "Student, 3": student(3), "Cauchy": student(1)}
@@ -145,8 +158,11 @@ def first_verdict(logs: FloatArray) -> int | None:
 def _best_path(row: FloatArray) -> FloatArray:
     """The larger evidence of both sides after each repeat."""
     informative = ~np.isnan(row)
-    evidence = RatioEvidence(row[informative], COST_SCATTER)
-    path = np.maximum(evidence.path(0.0, 1.0), evidence.path(0.0, -1.0))
+    lowers, uppers = bounds(row[informative])
+    path = np.maximum(
+        RatioEvidence(lowers, COST_SCATTER, uppers).path(0.0, 1.0),
+        RatioEvidence(uppers, COST_SCATTER, lowers).path(0.0, -1.0),
+    )
     return np.asarray(np.concatenate([[0.0], path])[np.cumsum(informative)])
 
 
@@ -157,7 +173,13 @@ def page(logs: FloatArray) -> list[Question]:
 
 def asked(logs: FloatArray) -> Question:
     """Whether the ratio is above 1."""
-    return Question(tuple(logs.tolist()), low=1.0, scatter=COST_SCATTER)
+    lowers, uppers = (tuple(each.tolist()) for each in bounds(logs))
+    return Question(lowers, low=1.0, upper_logs=uppers, scatter=COST_SCATTER)
+
+
+def bounds(logs: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Lower and upper bounds of the log-ratios."""
+    return np.where(logs == -LIMIT, -math.inf, logs), np.where(logs == LIMIT, math.inf, logs)
 
 
 def false_pages(noise: Noise, questions: int, pages: int, seed: int) -> int:

@@ -143,12 +143,14 @@ class Versus:
     @property
     def lower(self) -> RatioEvidence:
         """The evidence that their ratio is above a boundary."""
-        return evidence_of(self.question.logs, self.question.scatter)
+        asked = self.question
+        return evidence_of(asked.logs, asked.scatter, asked.uppers)
 
     @property
     def upper(self) -> RatioEvidence:
         """The evidence that their ratio is below a boundary."""
-        return evidence_of(self.question.uppers, self.question.scatter)
+        asked = self.question
+        return evidence_of(asked.uppers, asked.scatter, asked.logs)
 
     @property
     def informative(self) -> int:

@@ -111,10 +111,25 @@ class ChangeEvidence:
 
 @lru_cache(maxsize=4096)
 def change_of(
-    before: tuple[float, ...], after: tuple[float, ...], scatter: float = math.inf
+    before: tuple[float, ...],
+    after: tuple[float, ...],
+    scatter: float = math.inf,
+    far_ends: tuple[tuple[float, ...] | None, tuple[float, ...] | None] = (None, None),
 ) -> ChangeEvidence:
     """The evidence of two sequences; cached, as pages are judged again and again."""
-    return ChangeEvidence(evidence_of(before, scatter), evidence_of(after, scatter))
+    return ChangeEvidence(
+        evidence_of(before, scatter, far_ends[0]), evidence_of(after, scatter, far_ends[1])
+    )
+
+
+def of_sides(question: Question) -> tuple[ChangeEvidence, ChangeEvidence]:
+    """Evidence that a change is above a boundary, and evidence that it is below."""
+    assert question.before is not None
+    (lowers, uppers), scatter = question.before, question.scatter
+    return (
+        change_of(uppers, question.logs, scatter, (lowers, question.uppers)),
+        change_of(lowers, question.uppers, scatter, (uppers, question.logs)),
+    )
 
 
 def changing(
@@ -160,10 +175,7 @@ def pairs_of_halves(
     """
     assert question.before is not None
     lowers, uppers = question.before
-    seen = {
-        1.0: change_of(uppers, question.logs, question.scatter),
-        -1.0: change_of(lowers, question.uppers, question.scatter),
-    }
+    seen = dict(zip((1.0, -1.0), of_sides(question), strict=True))
     sides = [
         (boundary, side)
         for boundary, side in needed_sides(seen[1.0].median, seen[-1.0].median, low, high)
@@ -195,10 +207,10 @@ def _until(
     """Further pairs until one problem shows its centre on one side of a boundary."""
     lowers, uppers = bounds
     if side > 0.0:
-        shown = evidence_of(lowers, scatter).above(boundary)
+        shown = evidence_of(lowers, scatter, uppers).above(boundary)
         low, high = boundary, math.inf
     else:
-        shown = evidence_of(uppers, scatter).below(boundary)
+        shown = evidence_of(uppers, scatter, lowers).below(boundary)
         low, high = -math.inf, boundary
     if shown >= log_threshold:
         return 0

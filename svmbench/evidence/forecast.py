@@ -55,7 +55,7 @@ def pairs_until_decided(
         At least 1; None without pairs, for an estimate on a boundary or with a boundary between
         its bounds, and beyond `MOST`.
     """
-    observed = {1.0: evidence_of(logs, scatter), -1.0: evidence_of(uppers, scatter)}
+    observed = {1.0: evidence_of(logs, scatter, uppers), -1.0: evidence_of(uppers, scatter, logs)}
     sides = [
         (boundary, side)
         for boundary, side in needed_sides(observed[1.0].median, observed[-1.0].median, low, high)
@@ -68,7 +68,11 @@ def pairs_until_decided(
     for length in (len(logs) + 50, len(logs) + MOST):  # the first is enough for most questions
         extended = [
             (
-                RatioEvidence(np.resize(observed[side].logs, length), scatter),
+                RatioEvidence(
+                    np.resize(observed[side].logs, length),
+                    scatter,
+                    np.resize(observed[-side].logs, length),
+                ),
                 at + side * widening,
                 side,
             )
@@ -85,7 +89,7 @@ def pairs_until_decided(
     return None
 
 
-def least_factor(scatter: float, pairs: int, threshold: float) -> float:
+def least_factor(scatter: float, pairs: int, threshold: float, assumed: float = math.inf) -> float:
     """The least ratio that this many pairs are likely to show to be above 1.
 
     Parameters
@@ -93,14 +97,16 @@ def least_factor(scatter: float, pairs: int, threshold: float) -> float:
     scatter : float
         Standard deviation of the log-ratio of two runs of one pair, which is taken as normal.
     pairs : int
-        At least 7; fewer show no ratio at all.
+        Without an assumed scatter, fewer than 7 show no ratio at all.
     threshold : float
         Evidence that decides; 2/level for a question that is a page of its own.
+    assumed : float
+        Standard deviation that the evidence assumes it not to exceed.
     """
     noise = scatter * np.random.default_rng(0).standard_normal((SERIES, pairs))
 
     def shown(log_factor: float) -> float:
-        paths = (RatioEvidence(row + log_factor).path(0.0, 1.0) for row in noise)
+        paths = (RatioEvidence(row + log_factor, assumed).path(0.0, 1.0) for row in noise)
         return float(np.mean([path.max() >= math.log(threshold) for path in paths]))
 
     low, high = 0.0, max(scatter, LEAST_FACTOR)

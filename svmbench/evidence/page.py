@@ -32,7 +32,7 @@ from typing import Literal
 import numpy as np
 from scipy.stats import norm  # type: ignore[import-untyped]
 
-from svmbench.evidence.changes import ChangeEvidence, change_of, pairs_of_halves
+from svmbench.evidence.changes import ChangeEvidence, of_sides, pairs_of_halves
 from svmbench.evidence.forecast import pairs_until_decided
 from svmbench.evidence.processes import RatioEvidence, evidence_of
 from svmbench.evidence.questions import Question
@@ -288,12 +288,11 @@ def _evidence(
     """Evidence that the ratio is above a boundary, and evidence that it is below."""
     scatter = question.scatter
     if question.before is None:
-        return evidence_of(question.logs, scatter), evidence_of(question.uppers, scatter)
-    lowers, uppers = question.before
-    return (
-        change_of(uppers, question.logs, scatter),
-        change_of(lowers, question.uppers, scatter),
-    )
+        return (
+            evidence_of(question.logs, scatter, question.uppers),
+            evidence_of(question.uppers, scatter, question.logs),
+        )
+    return of_sides(question)
 
 
 def _exp(log: float) -> float:

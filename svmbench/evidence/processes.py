@@ -25,7 +25,9 @@ e-value if θ <= c (Chebyshev's inequality, as a bet). A bettor who stakes a sha
 it multiplies it by 1 - f + 2 f (x_i - c)₊²/σ²; f is mixed over a grid. One pair far beyond c thus
 says more than its sign, which can at most double the wealth. σ grows if the earlier pairs scatter
 more, and x_i - c counts as `FARTHEST` at most. For an infinite x_i only the sign is bet on: its
-distance from θ has no standard deviation. If no σ is known, there is no such process.
+distance from θ has no standard deviation. If only a bound of x_i is known and nothing on its other
+side, x_i may be infinite, so that the bound gains at most as much. If no σ is known, there is no
+such process.
 
 The evidence is a weighted mean of these processes, which is a supermartingale again.
 
@@ -174,6 +176,9 @@ class RatioEvidence:
         Log-ratios in the order in which they were measured; -inf and +inf are legal.
     scatter : float
         Standard deviation that a log-ratio is assumed not to exceed; +inf if none is known.
+    far_ends : ndarray of shape (n,), optional
+        If ``logs`` are bounds of the log-ratios: the bounds on their other side, which may be
+        infinite.
 
     Notes
     -----
@@ -182,9 +187,12 @@ class RatioEvidence:
     sides at once, which skewed noise could give, does not occur.
     """
 
-    def __init__(self, logs: FloatArray, scatter: float = math.inf) -> None:
+    def __init__(
+        self, logs: FloatArray, scatter: float = math.inf, far_ends: FloatArray | None = None
+    ) -> None:
         self.logs = logs
         self.scatter = scatter
+        self._endless = np.isinf(logs if far_ends is None else far_ends)
         self._scales = scales(logs)
         self._deviations = deviations(logs, scatter)
         self._intervals: dict[float, tuple[float, float]] = {}
@@ -278,6 +286,7 @@ class RatioEvidence:
         if math.isinf(self.scatter):
             return symmetric
         gains = 2.0 * (np.clip(beyond, 0.0, FARTHEST) / self._deviations) ** 2
+        gains[self._endless] = np.minimum(gains[self._endless], 2.0)
         gains[beyond == math.inf] = 2.0
         with np.errstate(divide="ignore"):
             distance = np.log(1.0 - STAKES[:, None] + STAKES[:, None] * gains)
@@ -330,6 +339,11 @@ def _sign(successes: int, tosses: int) -> float:
 
 
 @lru_cache(maxsize=4096)
-def evidence_of(logs: tuple[float, ...], scatter: float = math.inf) -> RatioEvidence:
+def evidence_of(
+    logs: tuple[float, ...],
+    scatter: float = math.inf,
+    far_ends: tuple[float, ...] | None = None,
+) -> RatioEvidence:
     """The evidence of some log-ratios; cached, as pages are judged again and again."""
-    return RatioEvidence(np.array(logs, dtype=np.float64), scatter)
+    ends = logs if far_ends is None else far_ends
+    return RatioEvidence(np.array(logs, dtype=np.float64), scatter, np.array(ends))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svmbench.evidence import LEVEL, Question, RatioEvidence, judge, least_factor
+from svmbench.evidence import LEVEL, Question, RatioEvidence, judge, least_factor, verdicts
 from svmbench.evidence.forecast import MOST, pairs_until_decided
 
 LOGS = st.lists(
@@ -72,16 +72,20 @@ def test_forecasts_are_about_right():
     assert 0.5 <= np.median(forecast) / np.median(needed) <= 2.0
 
 
-@pytest.mark.parametrize(("pairs", "scatter"), [(8, 0.02), (12, 0.1), (30, 0.3)])
-def test_the_least_factor_is_shown_four_times_in_five(pairs, scatter):
+@pytest.mark.parametrize(
+    ("pairs", "scatter", "assumed"),
+    [(8, 0.02, math.inf), (12, 0.1, math.inf), (30, 0.3, math.inf), (12, 0.1, 0.5), (3, 0.1, 0.5)],
+)
+def test_the_least_factor_is_shown_four_times_in_five(pairs, scatter, assumed):
     """Against judging a page of one question after every pair."""
     random = np.random.default_rng(5)
-    factor, trials = least_factor(scatter, pairs, 2 / LEVEL), 150
+    factor, trials = least_factor(scatter, pairs, 2 / LEVEL, assumed), 150
     found = 0
     for _ in range(trials):
         ratios = factor * random.lognormal(0.0, scatter, pairs)
-        looks = [tuple(np.log(ratios[:look]).tolist()) for look in range(7, pairs + 1)]
-        found += any(judge([Question(logs, 1.0)])[0].verdict == "holds" for logs in looks)
+        looks = [tuple(np.log(ratios[:look]).tolist()) for look in range(2, pairs + 1)]
+        pages = [[Question(logs, 1.0, scatter=assumed)] for logs in looks]
+        found += any(verdicts(page) == ["holds"] for page in pages)
     assert 0.7 < found / trials < 0.9
 
 

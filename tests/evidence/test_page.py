@@ -317,6 +317,24 @@ def test_bounds_of_log_ratios_give_no_more_evidence_than_the_log_ratios(pairs):
     assert (bounded.low, bounded.high) == (known.low, math.inf)
 
 
+def test_runs_that_a_limit_ended_decide_no_sooner_than_runs_that_never_reach_their_target():
+    """Otherwise two unlucky runs would show that a method differs from itself."""
+    far, never = (math.log(10.0),), (math.inf,)
+
+    def verdict(lower, upper, pairs):
+        asked = Question(lower * pairs, low=1.0, upper_logs=upper * pairs, scatter=0.5)
+        return judge([asked])[0].verdict
+
+    for pairs, known in ((1, "open"), (2, "holds"), (6, "holds"), (7, "holds")):
+        assert verdict(far, far, pairs) == known
+        unknown = "holds" if pairs == 7 else "open"
+        assert verdict(never, never, pairs) == verdict(far, never, pairs) == unknown
+    before = Question((0.0,) * 20, low=1.0, scatter=0.5)
+    for upper, known in ((far, "holds"), (never, "open")):
+        after = Question(far * 3, low=1.0, upper_logs=upper * 3, scatter=0.5)
+        assert judge([changing(before, after, low=2.0)])[0].verdict == known
+
+
 @pytest.mark.parametrize("upper", [(0.0,), (0.0, 0.5), (0.0, math.nan)])
 def test_an_upper_bound_below_its_log_ratio_is_refused(upper):
     with pytest.raises(ValueError, match="every log-ratio has an upper bound"):

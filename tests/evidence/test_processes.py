@@ -159,6 +159,16 @@ def test_few_pairs_far_from_a_boundary_decide_and_one_does_not():
     assert {needed(factor, math.inf) for factor in (1.5, 2.0, 3.0, 10.0, 1e9)} == {7}
 
 
+@given(st.floats(-3, 3), BOUNDARIES, st.sampled_from([0.5, 0.1]))
+def test_a_bound_is_no_more_evidence_than_any_log_ratio_beyond_it(bound, boundary, scatter):
+    for side in (1.0, -1.0):
+        ends = np.array([side * math.inf])
+        bounded = RatioEvidence(np.array([bound]), scatter, ends).evidence(boundary, side)
+        for further in (0.0, 0.3, 5.0, math.inf):
+            known = RatioEvidence(np.array([bound + side * further]), scatter)
+            assert bounded <= known.evidence(boundary, side) + 1e-9
+
+
 @given(LOGS)
 def test_deviations_know_only_earlier_pairs_and_are_at_least_the_assumed_one(logs):
     found = deviations(np.array(logs, dtype=float), 0.3)
