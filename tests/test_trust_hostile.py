@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from svmbench.document import parse_document
+
 ROOT = Path(__file__).resolve().parent.parent
 TRUST = ROOT / "scripts" / "trust"
 LARGEST = ("--only", "index 2^31 - 1", "--only", "index 2^31")
@@ -54,6 +56,21 @@ def test_a_misreading_is_found(kinds, tmp_path, monkeypatch):
     monkeypatch.setattr(kinds.strict, "libsvm", lambda *_: None)
     with pytest.raises(kinds.FindError, match="although not legal"):
         kind.attempt(case, tmp_path)
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_label(kinds, tmp_path):
+    text = b"\xef\xbb\xbf1 2:3\n"
+    (tmp_path / "rows.libsvm").write_bytes(text)
+    case = kinds.Case({"rows.libsvm": text}, {"multilabel": False, "threads": 1})
+    assert kinds.LibsvmFile().attempt(case, tmp_path)
+
+
+def test_a_tab_before_a_block_of_text_is_legal(kinds, tmp_path):
+    text = b"checked: >-\n  \t a\n"
+    (tmp_path / "x.yaml").write_bytes(text)
+    kind = kinds.Yaml()
+    kind.read = parse_document
+    assert kind.attempt(kinds.Case({"x.yaml": text}), tmp_path)
 
 
 def test_large_inputs_end_under_their_limits_of_memory():

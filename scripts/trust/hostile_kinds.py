@@ -18,6 +18,7 @@ import math
 import os
 import re
 import shutil
+from codecs import BOM_UTF8
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -328,7 +329,8 @@ class LibsvmFile(Kind):
     def attempt(self, case: Case, folder: Path) -> bool:
         """Read it, compare the rows, join them and pass them to the kernels."""
         path = folder / "rows.libsvm"
-        meant = strict.libsvm(case.files["rows.libsvm"], 0, case.how["multilabel"])
+        text = case.files["rows.libsvm"].removeprefix(BOM_UTF8)
+        meant = strict.libsvm(text, 0, case.how["multilabel"])
         kept: list[ParsedText] = []
 
         def read() -> ParsedText:
@@ -652,8 +654,8 @@ class Yaml(Kind):
         """Read it; an accepted file has no alias and no duplicate key."""
         name, content = next(iter(case.files.items()))
         self.read(folder / name)
-        loader = yaml.CSafeLoader if hasattr(yaml, "CSafeLoader") else yaml.SafeLoader
-        _look_at(yaml.compose(content.decode("utf-8-sig"), Loader=loader), set())
+        # Not libyaml's loader, which refuses a tab at the start of a block of text.
+        _look_at(yaml.compose(content.decode("utf-8-sig"), Loader=yaml.SafeLoader), set())
         return True
 
 

@@ -308,7 +308,7 @@ def read_entry(path: Path) -> Entry:
     except ValidationError as error:
         raise DataError(f"{path}: {_first_problem(error)}") from None
     if found.name != path.stem:
-        raise DataError(f"{path}: describes '{found.name}'; name and file must agree")
+        raise DataError(f"{path}: describes {found.name!r:.80}; name and file must agree")
     return found
 
 

@@ -6,9 +6,7 @@ import atexit
 import json
 import math
 import os
-import resource
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -20,6 +18,7 @@ from typing import IO, Any, Literal
 from svmbench.harness import child
 from svmbench.harness.assignment import Assignment
 from svmbench.harness.environment import pinned
+from svmbench.solvers.importing import Standing, standing
 
 #: Runs that one launcher serves at most.
 RUNS_OF_A_LAUNCHER = 25
@@ -95,7 +94,7 @@ class Worker:
         self._forks = forks
         self._launcher: subprocess.Popen[bytes] | None = None
         self._conditions: tuple[object, ...] | None = None
-        self._standing: tuple[object, ...] | None = None
+        self._standing: Standing | None = None
         self._repeats: dict[object, int] = {}  # of the data sets that the launcher has served
         self._count = 0
         self._ladder: str | None = None
@@ -133,7 +132,7 @@ class Worker:
         served, repeat, threads = (sweep, assignment.dataset), assignment.repeat, assignment.threads
         conditions = (pinned(threads), _current_folder())
         died = self._launcher is not None and self._launcher.poll() is not None
-        changed = self._launcher is not None and _standing(self._launcher.pid) != self._standing
+        changed = self._launcher is not None and standing(self._launcher.pid) != self._standing
         other_repeat = self._repeats.get(served, repeat) != repeat
         worn = other_repeat or self._count >= RUNS_OF_A_LAUNCHER
         if died or changed or worn or conditions != self._conditions:
@@ -145,7 +144,7 @@ class Worker:
                 "svmbench.harness.launcher", threads, self.stderr, answers=True
             )
             self._conditions, self._count, self._rest = conditions, 0, b""
-            self._standing = _standing(self._launcher.pid)
+            self._standing = standing(self._launcher.pid)
         self._repeats[served] = repeat
         self._count += 1
 
@@ -240,29 +239,6 @@ def _dismiss_all() -> None:
     while _idle:
         with _idle.pop():
             pass
-
-
-def _standing(pid: int) -> tuple[object, ...] | None:
-    """What a process bequeaths to those that it forks, and what others can change of it.
-
-    These are its priority, its processors and its limits. None if they are unknown.
-    """
-    if sys.platform != "linux":
-        return None
-    try:
-        limits = [
-            resource.prlimit(pid, getattr(resource, name))
-            for name in dir(resource)
-            if name.startswith("RLIMIT_")
-        ]
-        return (
-            os.getpriority(os.PRIO_PROCESS, pid),
-            os.sched_getscheduler(pid),
-            os.sched_getaffinity(pid),
-            limits,
-        )
-    except OSError:
-        return None
 
 
 def _current_folder() -> str | None:

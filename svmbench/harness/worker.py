@@ -272,8 +272,8 @@ def _made(solver_class: str, parameters: dict[str, Any], text: str | None) -> So
     try:
         found = solver_at(solver_class, text)
         return found(found.schema(**parameters))
-    except (ConfigError, InterruptedRunError):
-        raise
+    except (ConfigError, InterruptedRunError, RecursionError):
+        raise  # calls too deep are the plug-in's fault: the same would come of the next run
     except Exception as error:
         said = " ".join(str(error).split())[:300] or "no message"
         raise InterruptedRunError(

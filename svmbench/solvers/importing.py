@@ -6,15 +6,18 @@ import decimal
 import gc
 import locale
 import os
+import resource
 import signal
 import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
+
+from svmbench.errors import ConfigError
 
 #: Functions of `os` that end a process in silence, or put another program in its place.
 ENDING = ("_exit", "execv", "execve")
@@ -23,6 +26,27 @@ ENDING = ("_exit", "execv", "execve")
 _OF_THE_USER = (signal.SIGINT, signal.SIGTERM)
 
 _STREAMS = (("stdin", 0, "r"), ("stdout", 1, "w"), ("stderr", 2, "w"))
+
+#: Functions that the interpreter calls for errors that nobody has caught.
+_HOOKS = ((sys, "excepthook"), (sys, "unraisablehook"), (threading, "excepthook"))
+
+
+class Standing(NamedTuple):
+    """What a process bequeaths to those that it forks, and what others can change of it.
+
+    Parameters
+    ----------
+    priority : int
+    scheduler : int
+    processors : set of int
+    limits : dict
+        The soft and the hard limit by their number in `resource`.
+    """
+
+    priority: int
+    scheduler: int
+    processors: set[int]
+    limits: dict[int, tuple[int, int]]
 
 
 class EndedError(BaseException):
@@ -80,20 +104,74 @@ def kept_alive() -> Iterator[None]:
                 setattr(sys, name, _open_again(streams[name], number, mode))
 
 
+def standing(pid: int) -> Standing | None:
+    """The standing of a process; None if it is unknown."""
+    if sys.platform != "linux":
+        return None
+    kinds = [getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")]
+    try:
+        return Standing(
+            os.getpriority(os.PRIO_PROCESS, pid),
+            os.sched_getscheduler(pid),
+            os.sched_getaffinity(pid),
+            {kind: resource.prlimit(pid, kind) for kind in kinds},
+        )
+    except OSError:
+        return None
+
+
+def _take_up(before: Standing) -> None:
+    """Return to a standing, as far as the system allows it."""
+    with suppress(OSError):
+        os.sched_setaffinity(0, before.processors)
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, before.priority)
+    for kind, limits in before.limits.items():
+        with suppress(OSError, ValueError):
+            resource.setrlimit(kind, limits)
+
+
 @contextmanager
-def settings_kept() -> Iterator[None]:
-    """Import a plug-in so that Python's own settings are afterwards those from before.
+def settings_kept(plug_in: str) -> Iterator[None]:
+    """Import a plug-in so that the settings of this process are afterwards those from before.
 
     They are how numbers are computed, read and printed (decimal, NumPy, locale), how deep calls
-    may be, what comes of warnings, which functions the interpreter calls by itself, and the
-    environment variables, which the processes of other solvers would inherit. A process that runs
-    the plug-in's solver leaves them to it.
+    may be, what comes of warnings, which functions the interpreter calls by itself; and, because
+    the processes of other solvers would inherit them, the environment variables, the priority, the
+    processors and the limits. A process that runs the plug-in's solver leaves them to it.
+
+    Parameters
+    ----------
+    plug_in : str
+        Its name, for the message.
+
+    Raises
+    ------
+    ConfigError
+        If the system refuses to restore the priority, the processors or the limits.
     """
+    before = standing(os.getpid())
+    with _pythons_settings_kept():
+        try:
+            yield
+        finally:
+            if before is not None:
+                _take_up(before)
+    if standing(os.getpid()) != before:
+        raise ConfigError(
+            f"{plug_in}: its import changes the priority, processors or limits of the process; do "
+            "so in start()"
+        )
+
+
+@contextmanager
+def _pythons_settings_kept() -> Iterator[None]:
     depth, digits = sys.getrecursionlimit(), sys.get_int_max_str_digits()
     place = locale.setlocale(locale.LC_ALL)
     traced, profiled, collected = sys.gettrace(), sys.getprofile(), list(gc.callbacks)
     profiled_in_threads, traced_in_threads = threading.getprofile(), threading.gettrace()
     collects, variables = gc.isenabled(), dict(os.environ)
+    hooks = [(module, name, getattr(module, name)) for module, name in _HOOKS]
     try:
         with decimal.localcontext(), np.errstate(), warnings.catch_warnings():
             yield
@@ -102,6 +180,8 @@ def settings_kept() -> Iterator[None]:
         sys.settrace(traced)
         threading.setprofile(profiled_in_threads)
         threading.settrace(traced_in_threads)
+        for module, name, hook in hooks:
+            setattr(module, name, hook)
         gc.callbacks[:] = collected
         (gc.enable if collects else gc.disable)()
         sys.setrecursionlimit(depth)

@@ -10,8 +10,9 @@ import inspect
 import pkgutil
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from typing import Any
 
 import svmbench.solvers
 from svmbench.errors import ConfigError, nearest
@@ -71,7 +72,7 @@ def add_file(path: Path) -> tuple[type[Solver], ...]:
     ConfigError
         If the file cannot be loaded, or a solver of that name exists already.
     """
-    with settings_kept():
+    with settings_kept(path.name):
         found = load_file(path)
     new = [solver for solver in found if solver not in _of_files]
     _of_files.extend(new)
@@ -113,21 +114,26 @@ def _plugged_in() -> list[type[Solver]]:
     found = []
     for point in entry_points(group=GROUP):
         executed_points.add(point.value)
-        try:
-            with kept_alive(), settings_kept():
-                solver = point.load()
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # also SystemExit: it would end the command in silence
-            reason = " ".join(str(error).split()) or "no message"
-            raise ConfigError(
-                f"plug-in {point.value}: cannot be imported ({type(error).__name__}: "
-                f"{reason[:300]}); repair or uninstall it"
-            ) from error
+        with settings_kept(f"plug-in {point.value}"):
+            solver = _loaded(point)
         if not (inspect.isclass(solver) and issubclass(solver, Solver)):
             raise ConfigError(f"plug-in {point.value}: is not a subclass of svmbench's Solver")
         found.append(solver)
     return found
+
+
+def _loaded(point: EntryPoint) -> Any:
+    try:
+        with kept_alive():
+            return point.load()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # also SystemExit: it would end the command in silence
+        reason = " ".join(str(error).split()) or "no message"
+        raise ConfigError(
+            f"plug-in {point.value}: cannot be imported ({type(error).__name__}: "
+            f"{reason[:300]}); repair or uninstall it"
+        ) from error
 
 
 def _place(solver: type[Solver]) -> str:

@@ -129,6 +129,7 @@ def test_positive_label_alone_or_in_a_list(tmp_path):
         (GOOD.replace("urls", "sha256: abc, urls"), "train.sha256: "),
         (GOOD.replace("file: mine", "file: ../mine"), "train.file: "),
         (GOOD.replace("name: mine", "name: yours"), "describes 'yours'"),
+        (GOOD.replace("name: mine", f"name: {'x' * 5000}"), "describes 'xxx"),
         (GOOD + "format: parquet", "format: Input should be"),
         (GOOD + "scale: 2", "'scale' belongs to format idx"),
         (GOOD + "format: idx", "mine needs a label_file"),
@@ -145,6 +146,7 @@ def test_a_wrong_description(tmp_path, text, words):
     message = refusal(read_entry, path)
     assert message.startswith(str(path))
     assert words in message
+    assert len(message) < 1000
 
 
 def test_unreadable_descriptions(tmp_path):

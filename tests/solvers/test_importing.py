@@ -1,21 +1,26 @@
 """A plug-in that ends the process, or takes its standard streams, while it is imported."""
 
+import csv
 import decimal
 import gc
 import json
 import locale
 import os
+import resource
 import signal
 import subprocess
 import sys
 import threading
 import warnings
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from svmbench.solvers.importing import kept_alive, settings_kept
+from svmbench.errors import ConfigError
+from svmbench.solvers import importing
+from svmbench.solvers.importing import kept_alive, settings_kept, standing
 from svmbench.solvers.registry import add_file, forget_files
 
 SOLVER = """
@@ -129,6 +134,8 @@ def settings():
         "warnings": list(warnings.filters),
         "gc": (gc.isenabled(), list(gc.callbacks)),
         "called": (sys.getprofile(), threading.getprofile(), threading.gettrace()),
+        "hooks": (sys.excepthook, sys.unraisablehook, threading.excepthook),
+        "standing": standing(os.getpid()),
         "variables": dict(os.environ),
     }
 
@@ -150,15 +157,45 @@ def change_settings():
     gc.callbacks.append(nothing)
     threading.setprofile(nothing)
     threading.settrace(nothing)
+    sys.excepthook = sys.unraisablehook = threading.excepthook = nothing
+    if sys.platform == "linux":
+        _, files = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (60, files))
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     os.environ["PYTHONHOME"] = "/nowhere"
     sys.setprofile(nothing)
 
 
 def test_pythons_settings_stay_as_they_are():
     before = settings()
-    with settings_kept():
+    with settings_kept("mine"):
         change_settings()
     assert settings() == before
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the standing of a process is Linux's")
+@pytest.mark.parametrize(
+    "change", ["os.nice(1)", "resource.setrlimit(resource.RLIMIT_CORE, (0, 0))"]
+)
+def test_a_plug_in_that_changes_its_process_for_good_is_refused_by_name(
+    tmp_path, monkeypatch, change
+):
+    """A user without privileges can neither raise a priority nor a limit again."""
+    _, hard = before = resource.getrlimit(resource.RLIMIT_CORE)
+    if hard == 0 and "CORE" in change:
+        pytest.skip("the limit is the lowest already")
+    priority = os.getpriority(os.PRIO_PROCESS, 0)
+    file = tmp_path / "plug_in.py"
+    file.write_text(f"import os, resource\n{change}\n{SOLVER}")
+    monkeypatch.setattr(importing, "_take_up", lambda _: None)
+    try:
+        with pytest.raises(ConfigError, match=r"^plug_in\.py: its import changes the priority"):
+            add_file(file)
+    finally:
+        forget_files()
+        with suppress(OSError, ValueError):
+            os.setpriority(os.PRIO_PROCESS, 0, priority)
+            resource.setrlimit(resource.RLIMIT_CORE, before)
 
 
 def test_the_command_imports_plug_ins_with_its_settings_kept(tmp_path):
@@ -176,6 +213,13 @@ def test_a_sweep_ends_as_usual_whatever_a_plug_in_sets(tmp_path):
     made = run(tmp_path, "import decimal\ndecimal.getcontext().prec = 1\n" + SOLVER)
     assert made.returncode == 0, made.stderr
     assert made.stderr == ""
+
+
+def test_a_plug_in_that_lets_calls_be_less_deep_fails_once_and_for_all(tmp_path):
+    made = run(tmp_path, "import sys\nsys.setrecursionlimit(60)\n" + SOLVER)
+    (row,) = csv.DictReader((tmp_path / "out" / "runs.csv").open(encoding="utf-8"))
+    assert (row["state"], made.stderr) == ("failed", "")
+    assert "RecursionError" in row["reason"]
 
 
 def run(tmp_path, text):
