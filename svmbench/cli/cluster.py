@@ -28,13 +28,11 @@ class _Count(click.ParamType[int]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """The number."""
         text = str(value)
-        if text.isdecimal():
-            return int(text)
         try:
-            number = float(text)
+            number = int(text) if text.isdecimal() else float(text)
         except ValueError:
             number = math.nan
-        if not number.is_integer():
+        if number % 1 != 0:
             self.fail(f"{text!r} is not a whole number, such as 4200000000 or 4.2e9", param, ctx)
         return int(number)
 
@@ -142,6 +140,11 @@ def _table(size: ProblemSize, found: list[ClusterForecast]) -> str:
         f"{run.target:g}" + ("" if run.reached else ", which it did not reach")
         for run in runs
     ]
+    measured = max(run.target for run in runs)
+    if measured > size.target:
+        said.append(
+            f"no run was measured to less than {measured:g}; {size.target:g} takes more rounds"
+        )
     if size.features > MOST_FEATURES:
         said.append(f"newton-shards takes at most {MOST_FEATURES:,} features")
     said.append(f"rows of a node: {_bytes(ENTRY * size.nonzeros / size.nodes)}")

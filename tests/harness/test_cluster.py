@@ -3,9 +3,11 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
+import time
 from contextlib import ExitStack
 
 import pandas as pd
@@ -419,6 +421,35 @@ def test_a_scheduler_s_file_that_leads_nowhere_is_refused_at_once(tmp_path, monk
         file.write_text(text)
     with pytest.raises(ConfigError, match="no Dask scheduler there"):
         planner.DaskPlace(str(file))
+
+
+@pytest.mark.parametrize(
+    "address", ["", "here", "tcp://", "foo://127.0.0.1:9", "127.0.0.1:99999999", "http://here:1"]
+)
+def test_an_address_that_is_none_is_one_line(address, monkeypatch):
+    monkeypatch.setattr(planner, "PATIENCE", 0.5)
+    clients = []
+    monkeypatch.setattr(planner, "Client", lambda *given, **more: clients.append(given))
+    done = CliRunner().invoke(main, ["run", "smoke", "--cluster", address])
+    assert done.exit_code == 2
+    assert f"--cluster {address}: no Dask scheduler there" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not clients, "one that has no scheduler prints a traceback when it is deleted"
+
+
+def test_a_program_that_is_silent_is_given_up(monkeypatch):
+    monkeypatch.setattr(planner, "PATIENCE", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        begun = time.monotonic()
+        with pytest.raises(ConfigError, match="no Dask scheduler there"):
+            planner.DaskPlace(f"127.0.0.1:{silent.getsockname()[1]}")
+        assert time.monotonic() - begun < 20.0
+
+
+def test_the_address_of_a_worker_is_none_of_a_scheduler(two, monkeypatch):
+    address = next(iter(known(two)))
+    with pytest.raises(ConfigError, match="no Dask scheduler there"):
+        planner.DaskPlace(address)
 
 
 def test_the_command_runs_on_the_nodes(two, tmp_path):

@@ -135,6 +135,18 @@ def test_a_run_that_did_not_reach_the_target_stands_before_all_that_did(table):
     assert forecast("cocoa", 8, size(nodes=8), COSTS).at_least
 
 
+def test_a_target_beyond_all_measured_ones_takes_more_than_the_strictest(table):
+    table(run(target=1e-6))
+    assert not forecast("cocoa", 8, size(nodes=8, target=1e-6), COSTS).at_least
+    assert forecast("cocoa", 8, size(nodes=8, target=1e-7), COSTS).at_least
+
+
+def test_the_command_says_why_rounds_to_a_strict_target_are_a_bound():
+    lines = call(*GIVEN, "--nodes", "8", "--tol", "1e-8").output.splitlines()
+    assert all(">" in line for line in lines[1:5])
+    assert "no run was measured to less than 1e-06; 1e-08 takes more rounds" in lines
+
+
 def test_many_features_leave_only_cocoa():
     wide = size(features=5001, nonzeros=48)
     assert {each.method for each in forecasts(wide, COSTS)} == {"cocoa"}
@@ -165,6 +177,8 @@ def test_the_measured_runs_are_whole():
         ({"lam": math.nan}, "lambda must be positive and finite"),
         ({"target": 1.0}, "the target must be between 0 and 1"),
         ({"target": math.nan}, "the target must be between 0 and 1"),
+        ({"rows": 10**400}, "rows must be 1e18 or less"),
+        ({"nonzeros": 10**19}, "nonzeros must be 1e18 or less"),
     ],
 )
 def test_impossible_problems_are_refused(change, said):
@@ -172,7 +186,9 @@ def test_impossible_problems_are_refused(change, said):
         size(**change)
 
 
-@pytest.mark.parametrize("bad", [{"latency": -1.0}, {"bandwidth": 0.0}, {"flop": math.inf}])
+@pytest.mark.parametrize(
+    "bad", [{"latency": -1.0}, {"bandwidth": 0.0}, {"flop": math.inf}, {"node": 1e308}]
+)
 def test_impossible_costs_are_refused(bad):
     with pytest.raises(ConfigError, match=f"{next(iter(bad))} must be"):
         ClusterCosts(**bad)
@@ -211,8 +227,10 @@ def test_the_command_s_json_has_the_same_numbers():
         (["--nodes", "nan"], "'nan' is not a whole number"),
         (["--nodes", "inf"], "'inf' is not a whole number"),
         (["--nodes", "0"], "nodes must be 1 or more"),
-        (["--bandwidth", "0"], "bandwidth must be positive"),
-        (["--latency", "nan"], "latency must be positive"),
+        (["--nodes", "9" * 5000], "is not a whole number"),
+        (["--nodes", "1e200"], "nodes must be 1e18 or less"),
+        (["--bandwidth", "0"], "bandwidth must be between 1 and 1e30"),
+        (["--latency", "nan"], "latency must be between 0 and 1e30"),
         (["--tol", "2"], "the target must be between 0 and 1"),
     ],
 )

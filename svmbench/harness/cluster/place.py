@@ -24,6 +24,8 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from distributed import Client, Future
+from distributed.comm import connect
+from distributed.security import Security
 
 from svmbench.data.cache import content_hash
 from svmbench.data.moved import pieces
@@ -569,12 +571,31 @@ def _connected(address: str) -> Client:
     try:
         # Dask itself would wait for ever for a scheduler file that is not there.
         at = _address_in(Path(address)) if address.endswith(".json") else address
+        asyncio.run(_knock(at))
         return Client(at, timeout=PATIENCE, set_as_default=False, name="svmbench")
     except (OSError, TimeoutError, ValueError, KeyError, TypeError) as error:
         raise ConfigError(
             f"--cluster {address}: no Dask scheduler there ({_text(error)}); name the address that"
             " 'dask scheduler' prints, or its scheduler file"
         ) from None
+
+
+async def _knock(address: str) -> None:
+    """Require a scheduler at an address.
+
+    Dask's client waits for ever for a program that is silent, and prints a traceback when it is
+    deleted without ever having had a scheduler.
+    """
+    given = Security().get_connection_args("client")
+    async with asyncio.timeout(2.0 * PATIENCE):
+        comm = await connect(address, timeout=PATIENCE, **given)
+        try:
+            await comm.write({"op": "identity", "n_workers": 0, "reply": True})
+            said = await comm.read()
+        finally:
+            comm.abort()
+    if not isinstance(said, dict) or said.get("type") != "Scheduler":
+        raise OSError("it is not a scheduler that answers")
 
 
 def _address_in(file: Path) -> str:

@@ -16,6 +16,9 @@ from svmbench.solvers.distributed.measured import RUNS, MeasuredRounds
 from svmbench.solvers.distributed.newton_shards import MOST_FEATURES
 from svmbench.solvers.distributed.sharded_multipliers import LENGTHS
 
+#: The largest counts and costs, so that no product of them overflows.
+MOST, MOST_COST = 10**18, 1e30
+
 #: Bytes of a number; of an entry of stored rows, a column and a value.
 NUMBER, ENTRY = 8, 6
 
@@ -50,8 +53,9 @@ class ClusterCosts:
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
-            if not 0.0 <= value < math.inf or (name == "bandwidth" and value == 0.0):
-                raise ConfigError(f"{name} must be positive and finite, not {value!r}")
+            least = 1.0 if name == "bandwidth" else 0.0
+            if not least <= value <= MOST_COST:
+                raise ConfigError(f"{name} must be between {least:g} and 1e30, not {value!r}")
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,8 @@ class ProblemSize:
         for name in ("rows", "features", "nonzeros", "nodes"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be 1 or more, not {getattr(self, name)}")
+            if getattr(self, name) > MOST:
+                raise ConfigError(f"{name} must be 1e18 or less")
         if self.nonzeros > self.rows * self.features:
             raise ConfigError(
                 f"{self.nonzeros:,} nonzeros do not fit into {self.rows:,} rows of "
@@ -108,7 +114,7 @@ class ClusterForecast(NamedTuple):
     nodes : int
     rounds : int
     at_least : bool
-        Whether the measured run did not reach the target: all is more than this.
+        Whether the measured run did not reach the wanted target: all is more than this.
     bytes_per_round : float
         Of all nodes together, both ways.
     latency, transfer, reading, planner : float
@@ -190,7 +196,7 @@ def forecast(method: str, nodes: int, size: ProblemSize, costs: ClusterCosts) ->
         method,
         nodes,
         run.rounds,
-        not run.reached,
+        not run.reached or run.target > size.target,
         total / run.rounds,
         run.rounds * (costs.latency + (nodes - 1) * costs.node) * travels,
         total / costs.bandwidth,
