@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from svmbench.claims.limits import says_nothing, unreached
+from svmbench.claims.limits import limits, rounded, says_nothing, seconds_needed, unreached
 from svmbench.claims.measured import MeasuredRow, SweepCell
 from svmbench.claims.model import Claim
 from svmbench.claims.parts import PAIRS_A_SET, ClaimCase, ClaimPart
@@ -109,10 +109,18 @@ def factor(
     )
     skippable = skipped_cells(first, second, asked)
     lacks = _lacks(claim, question, (first, second))
+    longer = barred((first, second), skippable, asked)
     if not found:
         note = _without_pairs(first, second, asked)
         return ClaimPart(
-            what, rests_on, question, observed="open", note=note, skippable=skippable, lacks=lacks
+            what,
+            rests_on,
+            question,
+            observed="open",
+            note=note,
+            skippable=skippable,
+            lacks=lacks,
+            barred=longer,
         )
     if reason := unreached({below: first, above: second}, found, asked):
         return ClaimPart(what, rests_on, question, reason=reason)
@@ -125,6 +133,7 @@ def factor(
         skippable=skippable,
         lacks=lacks,
         limit=_limit(deciding_limit(found, region, asked), (first, second), asked),
+        barred=longer,
     )
 
 
@@ -136,6 +145,37 @@ def skipped_cells(first: MeasuredRow, second: MeasuredRow, asked: Asked) -> tupl
         if skipped_make_pairs(one.group, other.group, asked)
         for cell in one.cells
     )
+
+
+def barred(rows: Sequence[MeasuredRow], skippable: Collection[SweepCell], asked: Asked) -> str:
+    """The longer time limit without which no further repeats can be had, in words; or empty.
+
+    Parameters
+    ----------
+    rows : sequence of MeasuredRow
+        Each further repeat takes one of each.
+    skippable : collection of cells
+        Those whose repeats make pairs all the same (see `skipped_cells`).
+    asked : Asked
+    """
+    late = [row for row in rows if _is_out_of_time(row)]
+    others = [row for row in late if not set(row.cells) <= set(skippable)]
+    if not others and len(late) < len(rows):
+        return ""
+    return " and ".join(_longer_limit(row, asked) for row in others or late)
+
+
+def _is_out_of_time(row: MeasuredRow) -> bool:
+    """Whether further repeats are skipped because one of them met the time limit."""
+    return "skipped" in (ends := set(states(row.group).values())) and "converged" not in ends
+
+
+def _longer_limit(row: MeasuredRow, asked: Asked) -> str:
+    needed = None if asked.at is None else seconds_needed(row, asked.at)
+    label, had = row.group.label, limits([row])
+    if needed is None:
+        return f"a time limit of more than {had} for {label}"
+    return f"a time limit of about {rounded(needed)} instead of {had} for {label}, by its curve"
 
 
 def _lacks(claim: Claim, question: Question, rows: Sequence[MeasuredRow]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from svmbench.claims.compare import deciding_limit, skipped_cells
+from svmbench.claims.compare import barred, deciding_limit, skipped_cells
 from svmbench.claims.limits import says_nothing, unreached
 from svmbench.claims.model import Claim
 from svmbench.claims.parts import SEEDS, ClaimCase, ClaimPart, ClaimVerdict
@@ -58,15 +58,17 @@ def counts(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
     unknown = len(held) - len(known)
     hidden = f", {unknown} not known for a limit" if unknown else ""
     note = f"{claim.asked.words} {shown}: so with {so} of {len(held)} seeds{hidden}"
+    skippable = skipped_cells(below, above, claim.asked)
     yield ClaimPart(
         what,
         rests_on,
         observed=verdict,
         note=note,
         by_factor=False,
-        skippable=skipped_cells(below, above, claim.asked),
+        skippable=skippable,
         seeds=len(found),
         lacks=lacks,
+        barred=barred((below, above), skippable, claim.asked),
     )
 
 

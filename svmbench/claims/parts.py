@@ -99,6 +99,8 @@ class ClaimPart:
         Repeats that it is to have, whatever they show.
     limit : str
         The limit that would decide what more repeats cannot, in words.
+    barred : str
+        The longer time limit without which it can have no more repeats, in words.
     halves : tuple of two tuples
         The cells it rests on before and after, if its question is about a change.
     """
@@ -116,6 +118,7 @@ class ClaimPart:
     seeds: int = 0
     lacks: int = 0
     limit: str = ""
+    barred: str = ""
     halves: tuple[tuple[SweepCell, ...], ...] = ()
 
 
@@ -166,7 +169,9 @@ class PartResult:
 
     @property
     def more(self) -> int | None:
-        """Further pairs that it needs; None if more are not expected to decide it."""
+        """Further pairs that it needs; None if it can have none or more are unlikely to help."""
+        if self.part.barred:
+            return None
         if self.part.lacks or self.answer is None:
             return self.part.lacks
         return self.answer.more

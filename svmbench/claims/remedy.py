@@ -32,16 +32,20 @@ def of(cases: Sequence[CaseResult], ranks: Across | None) -> str:
     said = [_repeats(parts)] if any(part.more for part in parts) else []
     if any(part.answer is None and not part.part.lacks for part in parts):
         said.append("runs that are still missing")
-    stuck = [part for part in parts if part.answer is not None and part.more is None]
-    said += dict.fromkeys(part.part.limit for part in stuck if part.part.limit)
+    stuck = [part for part in parts if part.more is None]
+    said += dict.fromkeys(filter(None, map(_longer, stuck)))
     where = f" in {len(undecided)} of {len(cases)} cases" if len(cases) > 1 else ""
-    close = [part for part in stuck if not part.part.limit]
+    close = [part for part in stuck if not _longer(part)]
     takes = f"It would take {', and '.join(said)}{where}." if said else ""
     if not close:
         return takes
     some = "some estimates lie" if said else "the estimate lies"
     unlikely = f"more repeats are unlikely to decide it: {some} too close to what is claimed."
     return f"{takes} Elsewhere, {unlikely}" if takes else unlikely[0].upper() + unlikely[1:]
+
+
+def _longer(part: PartResult) -> str:
+    return part.part.barred or part.part.limit
 
 
 def _across(cases: Sequence[CaseResult]) -> str:

@@ -50,6 +50,40 @@ def test_counts_that_a_limit_hides_are_not_compared():
     assert "it would take a limit of about 20 epochs" in result.summary
 
 
+SKIPPED = ["time_limit", "skipped", "skipped"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "measure"), [("counts", {"epochs": 0.01}), ("faster", {"epochs": 0.01})]
+)
+def test_skipped_repeats_are_no_repeats_to_come(kind, measure):
+    """b met its time limit, which is too near the times of a for its skipped repeats to count."""
+    a, b = row("a", [20.0, 21.0, 20.0]), row("b", [INF] * 3, state=SKIPPED, epochs=40.0)
+    result = found(claim(kind, measure=measure), a, b)
+    assert result.verdict == "open"
+    assert result.remedy == "It would take a time limit of more than 30 s for b."
+    assert [part.more for part in result.open_parts] == [None]
+
+
+def test_the_curve_tells_the_longer_time_limit():
+    def accuracy(epoch, repeat):
+        return 0.2 / max(epoch, 0.1) ** 0.5
+
+    a = row("a", [20.0, 21.0, 20.0])
+    b = row("b", [INF] * 3, state=SKIPPED, epochs=40.0, traces=accuracy)
+    result = found(claim("counts"), a, b)
+    assert result.remedy == (
+        "It would take a time limit of about 1,200 s instead of 30 s for b, by its curve."
+    )
+
+
+def test_skipped_repeats_that_make_pairs_are_repeats_to_come():
+    a, b = row("a", [1.0, 1.1, 1.0]), row("b", [INF] * 3, state=SKIPPED)
+    result = found(claim(by=12.0), a, b)
+    assert result.verdict == "open"
+    assert "more repeat" in result.remedy
+
+
 def test_bounds_of_samples_become_bounds_of_the_evidence():
     short = paired([1.0] * 9, [INF] * 9, low=2.0, b_least=[3.0] * 9)
     assert short.logs == pytest.approx([math.log(3.0)] * 9)
