@@ -77,4 +77,8 @@ def _proven(lead: Lead) -> str:
     """Whether the leader was shown to take less than every other; else against whom it was not."""
     if lead.clear or not lead.following:
         return "yes" if lead.clear else "–"
-    return "no" if len(lead.rivals) > 2 else f"not against {' and '.join(lead.rivals)}"
+    open_ones = len(lead.rivals)
+    if open_ones == lead.others > 1:
+        return "against none yet"
+    named = " and ".join(lead.rivals) if open_ones <= 2 else f"{open_ones} of {lead.others}"
+    return f"not against {named}"

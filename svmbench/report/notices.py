@@ -111,7 +111,7 @@ def _remarks(runs: pd.DataFrame) -> Iterator[Notice]:
     said = runs[runs["remark"] != ""].drop_duplicates([*ROW, "remark"])
     if not said.empty:
         yield Notice(
-            f"{', '.join(dict.fromkeys(said['label']))}: chose how to train from the problem.",
+            f"{', '.join(dict.fromkeys(said['label']))}: remarks on the training.",
             tuple(
                 f"{dataset}, {label}, λ = {regularisation(lam, C)}: {remark}"
                 for dataset, label, lam, C, remark in zip(

@@ -48,6 +48,8 @@ class Lead:
         The label with the next median and its ratio to the least; empty if there is none.
     rivals : tuple of str
         Labels that the leader was not shown to take less than.
+    others : int
+        How many labels there are beside the leader's.
     """
 
     place: str
@@ -57,6 +59,7 @@ class Lead:
     clear: bool = False
     following: str = ""
     rivals: tuple[str, ...] = ()
+    others: int = 0
 
 
 @dataclass(frozen=True)
@@ -227,6 +230,7 @@ def _lead(
         clear=bool(others) and not rivals,
         following=_following(leader, others[0]) if others else "",
         rivals=tuple(group.label for group in rivals),
+        others=len(others),
     )
 
 

@@ -141,6 +141,11 @@ def test_the_answer_names_rivals_that_may_be_as_fast(run, monkeypatch):
     assert {first, second} == {"dcd", "sgd-s"}
 
 
+def test_the_answer_says_that_nothing_is_proven_of_any_rival(run):
+    row = run(solvers=["dcd", "sgd-s", "ocas"], repeats=1).stdout.splitlines()[1]
+    assert row.endswith("against none yet")
+
+
 def test_demo_is_the_sweep_of_that_name(tmp_path, monkeypatch):
     monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path / "cache"))
     Simulation().install(monkeypatch)

@@ -267,8 +267,8 @@ def test_information_stands_apart_from_warnings(make_results, tmp_path, change):
     folder = make_results(tmp_path / "r", repeats=3, labels=("dcd",), datasets=(("adult", False),))
     change(folder, remark="chose shrinking")
     page = Page(build(folder))
-    assert "dcd: chose how to train" in page.section("information")["text"]
-    assert "dcd: chose how to train" not in page.section("warnings")["text"]
+    assert "dcd: remarks on the training" in page.section("information")["text"]
+    assert "dcd: remarks on the training" not in page.section("warnings")["text"]
 
 
 def test_curves_have_titles(page, reported):
