@@ -266,7 +266,7 @@ KINDS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 
 def main() -> None:
     """Read a job from standard input and write its result to the file that the job names."""
-    job = json.load(sys.stdin)
+    job = json.load(sys.stdin.buffer)
     end_with(job["parent"])
     write_text(Path(job["found"]), json.dumps(KINDS[job["kind"]](job)) + "\n")
 

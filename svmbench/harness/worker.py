@@ -95,7 +95,7 @@ def main() -> None:
     while True:
         try:
             with _pipe():
-                line = sys.stdin.readline()
+                line = sys.stdin.buffer.readline()
             if not line:
                 return
             job = json.loads(line)

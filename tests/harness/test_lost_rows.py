@@ -126,6 +126,7 @@ class Broken:
     def fail(self, *_):
         raise OSError(errno.{error}, os.strerror(errno.{error}))
     readline = write = flush = fail
+    buffer = property(lambda self: self)
 if {writing}:
     worker._execute = lambda job, last, answer: answer("a hash")
     worker.end_with = print
@@ -149,6 +150,16 @@ def test_a_pipe_of_a_worker_that_the_system_breaks_is_no_fault_of_a_solver(writi
     found, reason = child.cause_of_death(done.returncode, io.BytesIO(done.stderr), False)
     assert found == state
     assert os.strerror(getattr(errno, error)) in reason
+
+
+def test_a_worker_reads_its_jobs_whatever_encoding_the_user_has_chosen():
+    code = "import os; from svmbench.harness import worker; worker.end_with = os._exit"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}; worker.main()"],
+        input=b'{"parent": 7}\n',
+        env=os.environ | {"PYTHONIOENCODING": "utf-16"},
+    )
+    assert done.returncode == 7
 
 
 @pytest.mark.parametrize("error", NO_MEMORY)
