@@ -141,7 +141,8 @@ def _search(
     best = _nothing(problem)
     for pairs, share in _turns(problem, time_limit):
         while best.gap > gap and time.monotonic() - begun < share * time_limit:
-            pair = next(pairs, None)
+            with np.errstate(all="ignore"):  # what is out of range is no better
+                pair = next(pairs, None)
             if pair is None:
                 break
             best = _better(best, problem, pair, time.monotonic() - begun)

@@ -247,3 +247,17 @@ def test_columns_are_taken_as_they_are(storage):
     assert np.array_equal(dense(part), X[:, chosen])
     assert part.n_features == 4
     assert np.array_equal(part.rows.dot(np.arange(4.0)), X[:, chosen] @ np.arange(4.0))
+
+
+@pytest.mark.parametrize(
+    ("loss", "bias", "radius"),
+    [
+        *(("hinge", "none", np.inf), ("hinge", "free", np.inf), ("hinge", "none", 1.0)),
+        *(("squared-hinge", "none", np.inf), ("logistic", "none", np.inf)),
+    ],
+)
+def test_nothing_is_said_of_overflow_within_a_search(loss, bias, radius):
+    """Warnings are errors in these tests."""
+    data = dataset([[1e300, 0.0], [-1e300, 1e300]], [1, -1], "dense float64")
+    problem = Problem(data, 0.1, Loss(loss), bias, radius)
+    assert certified_optimum(problem, 1e-5, 0.2).dual >= 0.0
