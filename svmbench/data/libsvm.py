@@ -276,7 +276,8 @@ def parse_libsvm(
     threads : int, optional
         Number of parallel parsers; by default the number of processors of this process.
     beyond_memory : bool
-        Keep rows in a file without a name as soon as they take a quarter of the free memory.
+        Keep rows in a file without a name as soon as they take a quarter of the free memory, and
+        from the first one on if the text's file is larger than the free memory.
 
     Raises
     ------
@@ -333,7 +334,8 @@ def _parse(
         parsers.put(parser)  # to reuse its buffers; a parser that failed is not reused
         return part, lines
 
-    parts = Parts(f"{path}: reading further rows", beyond_memory)
+    size = path.stat().st_size if path.is_file() else 0
+    parts = Parts(f"{path}: reading further rows", beyond_memory, size)
     lines = 0
     try:
         for part, count in in_order(parse, _pieces(path, digest), threads):

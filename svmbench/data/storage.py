@@ -20,7 +20,8 @@ FLOAT32_DIGITS = 6
 _LARGEST_UINT16_WIDTH = 1 << 16
 _BLOCK = 1 << 20
 
-#: Share of the free memory that rows may take before further ones are kept in a file.
+#: Share of the free memory that rows may take before further ones are kept in a file; nothing if
+#: their text is larger than the free memory.
 _IN_MEMORY = 0.25
 
 
@@ -93,12 +94,14 @@ class Parts:
         The reading, as the subject of a refusal.
     beyond_memory : bool
         Whether there is such a limit; else rows that do not fit into memory are refused.
+    size : int
+        Bytes of the text's file.
     """
 
-    def __init__(self, what: str, beyond_memory: bool) -> None:
+    def __init__(self, what: str, beyond_memory: bool, size: int) -> None:
         self._what, self._growing = what, Growing(what)
         free = available_memory() if beyond_memory else None
-        self._most = math.inf if free is None else _IN_MEMORY * free
+        self._most = math.inf if free is None else _IN_MEMORY * free * (size <= free)
         self._taken = 0
         self._parts: list[Part] = []
         self._scratch: Scratch | None = None

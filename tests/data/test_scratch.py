@@ -64,6 +64,16 @@ def test_rows_that_fit_stay_in_memory(tmp_path, monkeypatch):
     assert rows_of(path, beyond_memory=True).mapped_bytes == 0
 
 
+@pytest.mark.parametrize(("memory", "kept"), [(3.0, True), (0.9, False)])
+def test_a_text_larger_than_memory_leaves_memory_free(tmp_path, monkeypatch, memory, kept):
+    path = tmp_path / "a.libsvm"
+    path.write_text(4 * "".join(lines("mixed")))
+    monkeypatch.setattr(storage, "available_memory", lambda: int(memory * path.stat().st_size))
+    parts = parse_libsvm(path, beyond_memory=True).parts
+    assert storage.mapping_of(parts[-1].indices) is not None
+    assert (storage.mapping_of(parts[0].indices) is None) == kept
+
+
 def test_hints_change_nothing(tmp_path, monkeypatch):
     path = tmp_path / "a.libsvm"
     path.write_text("".join(lines("mixed")))
