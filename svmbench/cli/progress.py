@@ -7,10 +7,13 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    Task,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.table import Column
+from rich.text import Text
 
 from svmbench.cli.series import counted
 from svmbench.harness.plan import Run
@@ -19,6 +22,9 @@ from svmbench.records.spelling import short
 
 #: Share of the runs between two lines if there is no terminal to draw on.
 LINE_EVERY = 0.1
+
+#: Share of the terminal's width that the bar takes, and its least and greatest width.
+BAR_SHARE, LEAST_BAR, GREATEST_BAR = 0.125, 5, 40
 
 
 class ProgressReporter(Reporter):
@@ -34,12 +40,12 @@ class ProgressReporter(Reporter):
         self._console = Console(stderr=True, quiet=quiet, highlight=False)
         self._live = self._console.is_terminal
         self._progress = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("ETA"),
-            TimeRemainingColumn(elapsed_when_finished=False),
+            _Description(Column()),
+            BarColumn(_bar_width(self._console.width), table_column=_whole()),
+            MofNCompleteColumn(table_column=_whole()),
+            TimeElapsedColumn(table_column=_whole()),
+            TextColumn("ETA", table_column=_whole()),
+            TimeRemainingColumn(elapsed_when_finished=False, table_column=_whole()),
             console=self._console,
             transient=True,
             disable=quiet or not self._live,
@@ -88,3 +94,25 @@ class ProgressReporter(Reporter):
         if not self._live and self._ended >= self._said + max(1, LINE_EVERY * self._total):
             self._said = self._ended
             self._console.print(f"{self._ended} of {self._total} runs", markup=False)
+
+
+class _Description(TextColumn):
+    """What is being done, on one line: the only column that a narrow terminal cuts."""
+
+    def __init__(self, column: Column) -> None:
+        super().__init__("{task.description}", markup=False, table_column=column)
+
+    def render(self, task: Task) -> Text:
+        """The description, which is never continued on a second line."""
+        text = super().render(task)
+        text.no_wrap, text.overflow = True, "ellipsis"
+        return text
+
+
+def _bar_width(terminal: int) -> int:
+    return max(LEAST_BAR, min(GREATEST_BAR, int(BAR_SHARE * terminal)))
+
+
+def _whole() -> Column:
+    """A column that is drawn in full."""
+    return Column(no_wrap=True)

@@ -2,6 +2,7 @@
 
 import io
 
+import pytest
 from rich.console import Console
 from rich.progress import Progress
 
@@ -17,6 +18,20 @@ def test_names_are_drawn_as_they_are():
         progress.add_task("[/b] [red]tiny[/red]", total=None)
         progress.refresh()
     assert "[/b] [red]tiny[/red]" in out.getvalue()
+
+
+@pytest.mark.parametrize("width", [50, 60, 80])
+def test_a_narrow_terminal_cuts_only_the_description(width, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(width))
+    reporter = ProgressReporter(quiet=True)
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=True, width=width)
+    with Progress(*reporter._progress.columns, console=console) as progress:
+        progress.add_task("tiny-separable λ=0.001 a-solver-with-parameters #1", total=108)
+        progress.refresh()
+    (line,) = [part for part in out.getvalue().split("\r\x1b[2K")[-1].splitlines() if "ETA" in part]
+    for whole in ("tiny-sep", "0/108", "0:00:00", "-:--:--"):
+        assert whole in line
 
 
 def test_lines_count_the_announced_runs(capsys):
