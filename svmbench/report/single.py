@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ from svmbench.report.sheet import picture, uniform_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
     from matplotlib.legend import Legend
     from matplotlib.text import Text
@@ -347,6 +349,8 @@ def _drawn(
     axes.tick_params(labelsize=0.9 * style.text)
     _fit_legend(figure, _legend(figure, axes, style, across))
     _fit_names(figure, axes, title, along)
+    for axis in (axes.xaxis, axes.yaxis):
+        _thin_numbers(axis, 0.3 * style.text / 72 * figure.dpi)
     return figure
 
 
@@ -440,6 +444,24 @@ def _broken(name: Text, room: float) -> int:
     if width > room:  # one word is wider
         name.set_fontsize(float(name.get_fontsize()) * room / width)
     return len(lines) - 1 - before
+
+
+def _thin_numbers(axis: Axis, apart: float) -> None:
+    """Leave out every second number, or more, until the others are so many dots apart."""
+    from matplotlib.ticker import FuncFormatter
+
+    which = 0 if axis.axis_name == "x" else 1
+    low, high = axis.get_view_interval()
+    values = {each.get_position()[which]: each for each in axis.get_majorticklabels()}
+    shown = {value: each for value, each in values.items() if low <= value <= high}
+    boxes = [label.get_window_extent().padded(apart / 2) for label in shown.values()]
+    step = 1
+    while any(a.overlaps(b) for a, b in pairwise(boxes[::step])):
+        step += 1
+    if step == 1:
+        return
+    kept = {value: shown[value].get_text() for value in list(shown)[::step]}
+    axis.set_major_formatter(FuncFormatter(lambda value, _: kept.get(value, "")))
 
 
 def _limits(curves: Sequence[Curve], group: Group, measure: Measure) -> tuple[float, float]:

@@ -7,7 +7,7 @@ import math
 import re
 import shutil
 import xml.etree.ElementTree as ET
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
@@ -207,7 +207,8 @@ def test_variants_of_a_solver_are_told_apart(loaded):
 def test_every_name_and_number_is_within_the_figure(folder, loaded, style, width):
     results = read_results(folder)
     groups = chosen(results, FigureRequest(dataset="covtype", lam=1e-4))
-    axes_of = [*product(["seconds"], ORDINATES), ("seconds_after_setup", "suboptimality")]
+    others = product(["seconds_after_setup", "epochs"], ["suboptimality"])
+    axes_of = [*product(["seconds"], ORDINATES), *others]
     drawn = [(x, y) for x, y in axes_of if curves_of(results, groups, x, y)]
     assert len(drawn) > 3
     for x, y in drawn:
@@ -220,6 +221,11 @@ def test_every_name_and_number_is_within_the_figure(folder, loaded, style, width
         page, frame = figure.bbox.padded(3), axes.get_window_extent()
         for box in [frame, numbers, *(name.get_window_extent() for name in names)]:
             assert all(page.contains(*point) for point in box.corners()), (x, y, box, page)
+        for at, axis in enumerate((axes.xaxis, axes.yaxis)):
+            low, high = axis.get_view_interval()
+            shown = [n for n in axis.get_majorticklabels() if low <= n.get_position()[at] <= high]
+            boxes = [number.get_window_extent() for number in shown if number.get_text()]
+            assert not any(a.overlaps(b) for a, b in pairwise(boxes)), (x, y)
         assert frame.width > 0.2 * figure.bbox.width
         assert frame.height > 0.1 * figure.bbox.height
 
