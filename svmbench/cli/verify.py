@@ -101,6 +101,8 @@ def command(
                     click.echo(_line(result))
     if table is not None:
         _write(table, results)
+    if len(chosen) > 1:
+        click.echo(f"all {len(chosen)} folders:")
     click.echo(_summary(results))
     verdicts = {result.verdict for result in results}
     return 1 if "does not hold" in verdicts else 3 if "not verified" in verdicts else 0

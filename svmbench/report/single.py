@@ -349,8 +349,8 @@ def _drawn(
     axes.tick_params(labelsize=0.9 * style.text)
     _fit_legend(figure, _legend(figure, axes, style, across))
     _fit_names(figure, axes, title, along)
-    for axis in (axes.xaxis, axes.yaxis):
-        _thin_numbers(axis, 0.3 * style.text / 72 * figure.dpi)
+    for at, axis in enumerate((axes.xaxis, axes.yaxis)):
+        _thin_numbers(axis, at, 0.3 * style.text / 72 * figure.dpi)
     return figure
 
 
@@ -446,13 +446,12 @@ def _broken(name: Text, room: float) -> int:
     return len(lines) - 1 - before
 
 
-def _thin_numbers(axis: Axis, apart: float) -> None:
+def _thin_numbers(axis: Axis, at: int, apart: float) -> None:
     """Leave out every second number, or more, until the others are so many dots apart."""
     from matplotlib.ticker import FuncFormatter
 
-    which = 0 if axis.axis_name == "x" else 1
     low, high = axis.get_view_interval()
-    values = {each.get_position()[which]: each for each in axis.get_majorticklabels()}
+    values = {each.get_position()[at]: each for each in axis.get_majorticklabels()}
     shown = {value: each for value, each in values.items() if low <= value <= high}
     boxes = [label.get_window_extent().padded(apart / 2) for label in shown.values()]
     step = 1

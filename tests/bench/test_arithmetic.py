@@ -461,6 +461,15 @@ def test_who_is_fastest_is_asked_within_a_sweep(monkeypatch):
     assert [cell.text for cell in row.cells if cell.best] == ["3.00"]
 
 
+def test_a_median_that_is_not_reached_says_how_many_repeats_reached_it(monkeypatch):
+    monkeypatch.setattr(fastest, "champion", lambda: "dcd")
+    late = group("rehline", [math.nan] * 3, solver="rehline", state="max_steps", spent=3.0)
+    result = swept([group("dcd", [1.0] * 3), late], monkeypatch)
+    ((row,),) = [each.rows for each in fastest.fastest_table(result, ALONE).sections]
+    (cell,) = (cell for cell in row.cells if cell.text == "not reached")
+    assert cell.hint.endswith(", 0 of 3")
+
+
 @pytest.mark.parametrize(
     ("ours", "theirs", "standing", "mark"),
     [

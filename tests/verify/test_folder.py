@@ -261,6 +261,14 @@ def test_a_folder_without_results_is_an_error(tmp_path):
     assert result.exit_code != 0
 
 
+def test_the_summary_counts_all_folders_and_says_so(root):
+    shutil.copytree(root / "results", root / "more")
+    result = CliRunner().invoke(main, ["verify", str(root / "results"), str(root / "more")])
+    assert result.exit_code == 0, result.output
+    lines = result.output.splitlines()
+    assert lines[:3] == [f"{root / 'results'}:", f"{root / 'more'}:", "all 2 folders:"]
+
+
 def test_weights_asked_for_later_are_made_and_then_reused(tmp_path):
     wanted = Sweep.model_validate(SWEEP | {"solvers": ["dcd"]})
     bare = run_sweep(wanted, tmp_path / "results")

@@ -190,9 +190,10 @@ def fastest_table(found: Found, threshold: float) -> Table:
             "Median seconds to relative accuracy ε, of the setting that is fastest there. If "
             "several sweeps pose a problem, a solver is shown in the one in which it does best "
             "against the champion's runs of that sweep. Bold: the least ratio to these, in pairs. "
-            "Point at a number to see the setting, the interval and the ratio. –: not run there.",
+            "Point at a number to see the setting, the interval and the ratio. –: not run there. "
+            "not reached: by half of the repeats or more.",
             "Shown ahead: whom the paired runs of the champion and the fastest peer prove to be "
-            "faster; open: neither.",
+            f"faster; open: neither; {champion()} alone reached it: no repeat of a peer did.",
             "*: kept out of tuning.",
         ),
     )
@@ -206,7 +207,9 @@ def fastest_table(found: Found, threshold: float) -> Table:
 def _cell(one: FastestEntry, least: float) -> TableCell:
     median, low, high = one.seconds.median, one.seconds.low, one.seconds.high
     if math.isinf(median):
-        return TableCell("not reached", value=median, hint=f"{one.label}: {one.seconds.limit}")
+        reached, made = sum(map(math.isfinite, one.seconds.samples)), len(one.seconds.samples)
+        hint = f"{one.label}: {one.seconds.limit}, {reached} of {made}"
+        return TableCell("not reached", value=median, hint=hint)
     hint = f"{one.label}: {interval_text(median, low, high)} s"
     if one.solver != champion() and math.isfinite(one.ratio):
         hint += f", {number_text(one.ratio)} times the champion's in the same sweep"
