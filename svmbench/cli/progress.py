@@ -66,6 +66,10 @@ class ProgressReporter(Reporter):
         if not self._live:
             self._console.print(text, markup=False)
 
+    def say(self, text: str) -> None:
+        """Print a line that stays, above what is being prepared."""
+        self._console.print(text, markup=False)
+
     def detail(self, text: str) -> None:
         """Show how far the stage is."""
         self._progress.update(self._task, description=text)

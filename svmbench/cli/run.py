@@ -137,7 +137,9 @@ def command(
         doubts = (lambda: doubts_of(folder)) if until_decided else None
         result = run_series([job], reporter, asked, doubts=doubts)
         if result.made + result.reused:
-            reporter.stage(INTERRUPTED if result.interrupted else "tables and plots")
+            if result.interrupted:
+                reporter.say(INTERRUPTED)
+            reporter.stage("tables and plots")
             write_report(folder)
     if result.faults:
         raise DataError(result.faults[0])
