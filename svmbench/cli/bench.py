@@ -197,7 +197,9 @@ def _summary(progress: Progress, jobs: Sequence[Job], seconds: float) -> str:
         f"{counted(tasks['made'], 'new measurement')}, "
         f"{progress.sweeps.reused} and {tasks['reused']} reused in {duration(seconds)}"
     ]
-    if progress.left:
+    if progress.sweeps.interrupted:
+        lines.append("interrupted; run the same command again to continue")
+    elif progress.left:
         lines.append(
             f"out of time with {counted(progress.sweeps.left, 'run')} and "
             f"{counted(tasks['left'], 'measurement')} left; run the same command again to continue"

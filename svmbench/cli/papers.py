@@ -292,7 +292,9 @@ def _summary(result: Result, planned: Sequence[Job], root: Path, seconds: float)
         said = ", ".join(f"{count} {state}" for state, count in states.most_common())
         new = f"{counted(result.made, 'new run')}, {result.reused} reused in {duration(seconds)}"
         lines.append(f"{new}: {said}" if said else new)
-    if result.left:
+    if result.interrupted:
+        lines.append("interrupted; run the same command again to continue")
+    elif result.left:
         lines.append(
             f"out of time with {counted(result.left, 'run')} left; run the same command again to "
             "continue"

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from svmbench.cli import main
+from svmbench.cli.papers import _summary
 from svmbench.config import Sweep
 from svmbench.config.sweep import DatasetSpec
 from svmbench.data import catalogue
@@ -445,6 +446,9 @@ def test_an_interruption_ends_it_all_and_keeps_what_was_made(folder, tmp_path):
     result = run_series(work, Impatient())
     assert result.interrupted
     assert not work[1].folder.exists()
+    said = _summary(result, work, tmp_path, 1.0)
+    assert "interrupted; run the same command again to continue" in said
+    assert "out of time" not in said
     again = run_series(work, Reporter())
     assert 0 < again.made < 5
 
