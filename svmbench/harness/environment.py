@@ -44,6 +44,9 @@ def machine() -> dict[str, Any]:
     }
 
 
+#: Of the facts that `environment` states.
+SCHEMA_VERSION = 1
+
 #: The facts that `machine` states.
 MACHINE = ("cpu", "logical_cpus", "architecture", "caches", "memory_gib", "system")
 
@@ -62,7 +65,7 @@ def fingerprint_of(facts: dict[str, Any]) -> str:
 def environment() -> dict[str, Any]:
     """Everything recorded along with the results of a sweep."""
     return {
-        "schema_version": 1,
+        "schema_version": SCHEMA_VERSION,
         "recorded": datetime.now(UTC).isoformat(timespec="seconds"),
         "svmbench": svmbench.__version__,
         "git": _git(),

@@ -17,7 +17,7 @@ from svmbench.data.cache import by_identity, open_cached
 from svmbench.data.cache import verify as verify_entry
 from svmbench.data.dataset import Dataset
 from svmbench.errors import ConfigError, DataError
-from svmbench.harness.environment import MACHINE, fingerprint_of
+from svmbench.harness.environment import MACHINE, SCHEMA_VERSION, fingerprint_of
 from svmbench.harness.rows import regret_rows, run_row, trace_rows
 from svmbench.harness.store import BOUNDS_MARGIN
 from svmbench.harness.trace import Trace, is_complete, read_trace
@@ -411,6 +411,8 @@ def _machine(folder: Path, made: list[Recorded]) -> Iterator[Verification]:
         text = (folder / "environment.json").read_text(encoding="utf-8")
         facts = json.loads(text, object_pairs_hook=_once)
         machine = fingerprint_of({key: facts[key] for key in MACHINE})
+        if facts["schema_version"] != SCHEMA_VERSION:
+            raise ValueError(f"schema_version is {facts['schema_version']!r:.80}")
     except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
         reason = f"cannot be read ({type(error).__name__}: {error})"
         yield Verification("file", "environment.json", "not verified", reason)

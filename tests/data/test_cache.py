@@ -153,7 +153,7 @@ def test_damage_is_noticed_and_repaired(damage, caplog):
     (record,) = caplog.records
     message = record.getMessage()
     assert message.startswith(f"{path}: damaged cache entry (")
-    assert message.endswith("; rebuilding it")
+    assert message.endswith("; it is rebuilt when needed")
     assert "\n" not in message
     with pytest.raises(DataError, match=r"damaged|sha256"):
         verify(path)

@@ -356,6 +356,12 @@ def test_the_environment_of_another_machine_is_found(folder, wrong):
     assert "cannot be read" in wrong(folder)["environment.json"]
 
 
+def test_an_environment_in_another_form_is_found(folder, wrong):
+    path = folder / "environment.json"
+    path.write_text(path.read_text().replace('"schema_version": 1', '"schema_version": 2'))
+    assert "schema_version is 2" in wrong(folder)["environment.json"]
+
+
 def test_an_edit_of_any_file_of_the_report_is_found(folder):
     files = [
         *(path for name in ("tables", "plots") for path in sorted((folder / name).iterdir())),
