@@ -21,6 +21,7 @@ import json
 import os
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -258,10 +259,8 @@ def _run_tests(finder: Changed, tests: tuple[str, ...], loaded: int) -> None:
         os._exit(code)
 
 
-def _load_what_tests_need(module: str, reading: int) -> None:
+def _load_what_tests_need(module: str, names: list[str]) -> None:
     """Import the packages of others that the tests have imported, once for all processes."""
-    with os.fdopen(reading) as file:
-        names = json.loads(file.read() or "[]")
     own = module.partition(".")[0]
     for name in names:
         spec = None
@@ -306,12 +305,12 @@ def main(
         raise click.UsageError(f"{module}: not a module of Python that can be changed")
     path = Path(spec.origin)
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    reading, writing = os.pipe()
     unchanged = Changed(module, path, compile(tree, str(path), "exec"))
-    if outcome(unchanged, tests, seconds, writing) != "passed":
-        raise click.ClickException("the tests do not pass without a change")
-    os.close(writing)
-    _load_what_tests_need(module, reading)
+    with tempfile.TemporaryFile("w+") as loaded:  # more than a pipe takes
+        if outcome(unchanged, tests, seconds, loaded.fileno()) != "passed":
+            raise click.ClickException("the tests do not pass without a change")
+        loaded.seek(0)
+        _load_what_tests_need(module, json.loads(loaded.read() or "[]"))
     known = dict(_logged(log))
     selected = [change for change in changes(tree) if _chosen(change, lines)][first::every]
     results: dict[str, str] = {}

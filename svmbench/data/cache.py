@@ -122,7 +122,9 @@ def open_cached(path: Path) -> Dataset | None:
     except _DAMAGE as error:
         if refusal := unopened(error, path):
             raise refusal from error
-        _log.warning("%s: damaged cache entry (%s); it is rebuilt when needed", path, _reason(error))
+        _log.warning(
+            "%s: damaged cache entry (%s); it is rebuilt when needed", path, _reason(error)
+        )
         return None
 
 

@@ -60,8 +60,9 @@ def check_row(file: str, header: Sequence[str], row: Sequence[str], known: dict[
         raise ContradictionError(f"{file}: a row of {len(row)} fields under {len(header)} columns")
     for column, text in zip(header, row, strict=True):
         if not _says(text, known[column]):
+            says = "nothing of it" if _is_empty(known[column]) else repr(known[column])
             raise ContradictionError(
-                f"{file}: {column} is {text or 'empty'}, its trace says {known[column]!r}"
+                f"{file}: {column} is {text or 'empty'}, its trace says {says}"
             )
 
 

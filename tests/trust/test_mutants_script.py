@@ -99,3 +99,11 @@ def f(a: int = 1, *, b="x"):
             "return not a if a and b else -abs(min(a, 2.5)) + 1: None",
         ]
     )
+
+
+def test_tests_may_load_many_modules(folder):
+    tests = folder / "test_small.py"
+    many = "import sys\nsys.modules.update((f'{number:0200}', sys) for number in range(1000))\n"
+    tests.write_text(many + tests.read_text())
+    made = run(folder, "--every", "100")
+    assert made.returncode == 0, made.stderr

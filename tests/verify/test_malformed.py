@@ -145,6 +145,11 @@ def test_numbers_as_nobody_writes_them_are_found(text):
         check_row("t", ["a"], [text], {"a": value})
 
 
+def test_a_field_of_which_the_trace_says_nothing_is_found():
+    with pytest.raises(ContradictionError, match="t: a is 1, its trace says nothing of it"):
+        check_row("t", ["a"], ["1"], {"a": None})
+
+
 def test_a_time_limit_that_the_times_contradict_is_found(folder, wrong):
     path = a_trace(folder)
     records = records_of(path)
