@@ -25,6 +25,10 @@ _BLOCK = 1 << 20
 _IN_MEMORY = 0.25
 
 
+#: Row starts of a part whose arrays are in a file.
+_NO_ROWS = np.zeros(1, dtype=np.int64)
+
+
 @dataclass(frozen=True, eq=False)
 class Part:
     """Consecutive rows of a text, in the smallest form that holds them.
@@ -105,7 +109,7 @@ class Parts:
         self._taken = 0
         self._parts: list[Part] = []
         self._scratch: Scratch | None = None
-        self._places: list[Extent | None] = []  # of columns and values, in turn, of the last parts
+        self._places: list[Extent | None] = []  # of the arrays of the last parts, in turn
 
     def add(self, part: Part) -> None:
         """Keep a part.
@@ -119,14 +123,14 @@ class Parts:
         later = part.nbytes_later
         if self._taken > self._most:
             scratch = self._scratch = self._scratch or Scratch(self._what)
-            arrays = part.indices, part.values
+            arrays = part.indptr, part.indices, part.values
             self._places += [None if each is None else scratch.put(each) for each in arrays]
             # The arrays of a part may share a piece of memory, which all of them have to release.
             part = replace(
                 part,
                 labels=part.labels.copy(),
                 label_indptr=None if part.label_indptr is None else part.label_indptr.copy(),
-                indptr=part.indptr.copy(),
+                indptr=_NO_ROWS,
                 indices=None,
                 values=None,
             )
@@ -138,11 +142,12 @@ class Parts:
         if self._scratch is None:
             return self._parts
         arrays = self._scratch.arrays(self._places)
-        pairs = list(zip(arrays[::2], arrays[1::2], strict=True))
-        first = len(self._parts) - len(pairs)
+        rows = list(zip(arrays[::3], arrays[1::3], arrays[2::3], strict=True))
+        first = len(self._parts) - len(rows)
         mapped = [
-            replace(part, indices=indices, values=values)
-            for part, (indices, values) in zip(self._parts[first:], pairs, strict=True)
+            replace(part, indptr=indptr, indices=indices, values=values)
+            for part, (indptr, indices, values) in zip(self._parts[first:], rows, strict=True)
+            if indptr is not None
         ]
         return self._parts[:first] + mapped
 

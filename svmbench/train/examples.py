@@ -180,17 +180,7 @@ def read_examples(
         or too large.
     """
     text = libsvm.parse_libsvm(path, dtype=dtype, beyond_memory=True)
-    labels = np.asarray(text.labels, dtype=np.float64)
-    broken = labels[labels != np.rint(labels)]
-    if len(broken):
-        raise DataError(
-            f"{path}: label {broken[0]:g}: classes are whole numbers; is this a regression set?"
-        )
-    large = labels[np.abs(labels) > LARGEST_LABEL]
-    if len(large):
-        raise DataError(
-            f"{path}: label {large[0]:g}: classes are whole numbers up to {LARGEST_LABEL}"
-        )
+    labels = _whole(text.labels, path)
     rows = libsvm.to_dataset(
         text,
         name=libsvm.plain_name(path),
@@ -198,4 +188,20 @@ def read_examples(
         positive=(),
         dtype=dtype,
     )
-    return Examples(rows, labels.astype(np.int64))
+    return Examples(rows, labels)
+
+
+def _whole(labels: Array, path: Path) -> Array:
+    """Labels of a text as whole numbers; the reader keeps small ones as such."""
+    if labels.dtype.kind != "i":
+        broken = labels[labels != np.rint(labels)]
+        if len(broken):
+            raise DataError(
+                f"{path}: label {broken[0]:g}: classes are whole numbers; is this a regression set?"
+            )
+        large = labels[np.abs(labels) > LARGEST_LABEL]
+        if len(large):
+            raise DataError(
+                f"{path}: label {large[0]:g}: classes are whole numbers up to {LARGEST_LABEL}"
+            )
+    return labels.astype(np.int64)

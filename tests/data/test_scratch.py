@@ -71,6 +71,7 @@ def test_a_text_larger_than_memory_leaves_memory_free(tmp_path, monkeypatch, mem
     monkeypatch.setattr(storage, "available_memory", lambda: int(memory * path.stat().st_size))
     parts = parse_libsvm(path, beyond_memory=True).parts
     assert storage.mapping_of(parts[-1].indices) is not None
+    assert storage.mapping_of(parts[-1].indptr) is not None
     assert (storage.mapping_of(parts[0].indices) is None) == kept
 
 
