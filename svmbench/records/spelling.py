@@ -46,11 +46,16 @@ def place_words(written: str) -> str:
 
 
 def regularisation(lam: float, C: float) -> str:
-    """λ, with C next to it if C is the rounder number."""
+    """λ, with C next to it if C has fewer digits: a user chose the rounder of the two."""
     plain = short(lam, 3, plain_from=0.1)
-    if math.isclose(float(plain), lam, rel_tol=1e-9):
+    if math.isclose(float(plain), lam, rel_tol=1e-9) and _digits(lam) <= _digits(C):
         return plain
     return f"{plain} (C = {short(C, 4)})"
+
+
+def _digits(value: float) -> int:
+    """How many significant digits a number has, of nine."""
+    return len(f"{value:.8e}".partition("e")[0].replace(".", "").rstrip("0"))
 
 
 def in_file_names(text: str) -> str:

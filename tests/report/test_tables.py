@@ -308,6 +308,7 @@ def test_parameters_are_written_as_one_would():
     assert spellings(1e-5) == ("1e-5", "1e-05")
     assert spellings(1e-3) == ("0.001", "1e-3")
     assert regularisation(1e-3, 0.03) == "1e-3"
+    assert regularisation(1 / (1.0 * 400), 1.0) == "2.5e-3 (C = 1)"
     assert regularisation(1 / (2.0 * 32561), 2.0) == "1.54e-5 (C = 2)"
     assert place_words("1.54e-5 (C = 2)") == "C = 2 (λ = 1.54e-5)"
     assert place_words("1e-4") == "λ = 1e-4"
