@@ -11,7 +11,7 @@ from recorded_folders import SWEEP, copy_of, make
 
 from svmbench.errors import ConfigError, DataError
 from svmbench.harness.environment import MACHINE, fingerprint_of
-from svmbench.report.sharing.merge import merge, refuse_contradictions
+from svmbench.report.sharing.merge import _by_lambda, merge, refuse_contradictions
 from svmbench.report.sharing.publish import MANIFEST, _hashes, open_published, publish
 
 
@@ -175,6 +175,11 @@ def test_who_is_first_is_said_for_each_machine(published, second, tmp_path):
     assert set(first["folder"]) == {"published", "again"}
     text = (tmp_path / "merged" / "machines-first.md").read_text()
     assert text.count("; then ") == len(first)
+
+
+def test_a_greater_lambda_of_a_later_folder_comes_first():
+    rows = dict.fromkeys([("1e-3", "ε = 0.1"), ("1e-3", "ε = 0.01"), ("2.5e-3 (C = 1)", "ε = 0.1")])
+    assert [lam for lam, _ in _by_lambda(rows)] == ["2.5e-3 (C = 1)", "1e-3", "1e-3"]
 
 
 def test_one_folder_or_the_same_runs_twice_are_no_comparison(published, tmp_path):

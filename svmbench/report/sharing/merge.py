@@ -124,7 +124,7 @@ def first(members: Sequence[PublishedFolder]) -> Table:
             columns=("λ", "to", *map(_name, members)),
             rows=tuple(
                 Row((TableCell(lam), TableCell(to), *_leading(leads, len(members))))
-                for (lam, to), leads in rows.items()
+                for (lam, to), leads in _by_lambda(rows).items()
             ),
             texts=len(members) + 2,
         )
@@ -155,6 +155,11 @@ def first(members: Sequence[PublishedFolder]) -> Table:
         notes=(*_FIRST, _SAME),
         records=pd.DataFrame(records),
     )
+
+
+def _by_lambda(rows: dict[tuple[str, str], Any]) -> dict[tuple[str, str], Any]:
+    """The rows by λ, the greatest first, as the other tables have them."""
+    return dict(sorted(rows.items(), key=lambda row: -float(row[0][0].split()[0])))
 
 
 def _leading(leads: Mapping[int, Lead], width: int) -> Iterator[TableCell]:
