@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from svmbench.claims.limits import limits, rounded, says_nothing, seconds_needed, unreached
+from svmbench.claims.limits import says_nothing, seconds_needed, unreached
 from svmbench.claims.measured import MeasuredRow, SweepCell
 from svmbench.claims.model import Claim
-from svmbench.claims.parts import PAIRS_A_SET, ClaimCase, ClaimPart
+from svmbench.claims.parts import PAIRS_A_SET, ClaimCase, ClaimPart, LongerLimit
 from svmbench.evidence import Question, paired
 from svmbench.records.measures import Asked
 from svmbench.records.samples import Pairs, skipped_make_pairs, states
@@ -147,8 +147,10 @@ def skipped_cells(first: MeasuredRow, second: MeasuredRow, asked: Asked) -> tupl
     )
 
 
-def barred(rows: Sequence[MeasuredRow], skippable: Collection[SweepCell], asked: Asked) -> str:
-    """The longer time limit without which no further repeats can be had, in words; or empty.
+def barred(
+    rows: Sequence[MeasuredRow], skippable: Collection[SweepCell], asked: Asked
+) -> tuple[LongerLimit, ...]:
+    """The longer time limits without which no further repeats can be had; none if they can.
 
     Parameters
     ----------
@@ -159,23 +161,22 @@ def barred(rows: Sequence[MeasuredRow], skippable: Collection[SweepCell], asked:
     asked : Asked
     """
     late = [row for row in rows if _is_out_of_time(row)]
-    others = [row for row in late if not set(row.cells) <= set(skippable)]
-    if not others and len(late) < len(rows):
-        return ""
-    return " and ".join(_longer_limit(row, asked) for row in others or late)
+    lost = [row for row in late if not set(row.cells) <= set(skippable)]
+    if not lost and len(late) < len(rows):
+        return ()
+    return tuple(
+        LongerLimit(
+            row.group.label,
+            float(row.group.runs["limit_seconds"].max()),
+            None if asked.at is None else seconds_needed(row, asked.at),
+        )
+        for row in lost or late
+    )
 
 
 def _is_out_of_time(row: MeasuredRow) -> bool:
     """Whether further repeats are skipped because one of them met the time limit."""
     return "skipped" in (ends := set(states(row.group).values())) and "converged" not in ends
-
-
-def _longer_limit(row: MeasuredRow, asked: Asked) -> str:
-    needed = None if asked.at is None else seconds_needed(row, asked.at)
-    label, had = row.group.label, limits([row])
-    if needed is None:
-        return f"a time limit of more than {had} for {label}"
-    return f"a time limit of about {rounded(needed)} instead of {had} for {label}, by its curve"
 
 
 def _lacks(claim: Claim, question: Question, rows: Sequence[MeasuredRow]) -> int:

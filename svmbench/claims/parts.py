@@ -64,6 +64,23 @@ class ClaimCase:
         return (*self.rows.values(), *chain.from_iterable(self.series.values()), *of_ends)
 
 
+class LongerLimit(NamedTuple):
+    """A time limit that would let further repeats of a solver be run.
+
+    Parameters
+    ----------
+    label : str
+    seconds : float
+        The limit that they met.
+    needed : float or None
+        Seconds that the solver would take by its curve; None if the curve does not tell.
+    """
+
+    label: str
+    seconds: float
+    needed: float | None
+
+
 @dataclass(frozen=True)
 class ClaimPart:
     """One comparison that a case's verdict rests on.
@@ -99,8 +116,8 @@ class ClaimPart:
         Repeats that it is to have, whatever they show.
     limit : str
         The limit that would decide what more repeats cannot, in words.
-    barred : str
-        The longer time limit without which it can have no more repeats, in words.
+    barred : tuple of LongerLimit
+        Those without which it can have no more repeats.
     halves : tuple of two tuples
         The cells it rests on before and after, if its question is about a change.
     """
@@ -118,7 +135,7 @@ class ClaimPart:
     seeds: int = 0
     lacks: int = 0
     limit: str = ""
-    barred: str = ""
+    barred: tuple[LongerLimit, ...] = ()
     halves: tuple[tuple[SweepCell, ...], ...] = ()
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from svmbench.claims.limits import rounded
 from svmbench.claims.measured import SweepCell
-from svmbench.claims.parts import CaseResult, PartResult
+from svmbench.claims.parts import CaseResult, LongerLimit, PartResult
 from svmbench.evidence import Across
 from svmbench.harness.crew import START
 
@@ -33,9 +34,10 @@ def of(cases: Sequence[CaseResult], ranks: Across | None) -> str:
     if any(part.answer is None and not part.part.lacks for part in parts):
         said.append("runs that are still missing")
     stuck = [part for part in parts if part.more is None]
-    said += dict.fromkeys(filter(None, map(_longer, stuck)))
+    said += _longer_limits([limit for part in stuck for limit in part.part.barred])
+    said += dict.fromkeys(part.part.limit for part in stuck if _lacks_limit(part))
     where = f" in {len(undecided)} of {len(cases)} cases" if len(cases) > 1 else ""
-    close = [part for part in stuck if not _longer(part)]
+    close = [part for part in stuck if not part.part.barred and not part.part.limit]
     takes = f"It would take {', and '.join(said)}{where}." if said else ""
     if not close:
         return takes
@@ -44,8 +46,21 @@ def of(cases: Sequence[CaseResult], ranks: Across | None) -> str:
     return f"{takes} Elsewhere, {unlikely}" if takes else unlikely[0].upper() + unlikely[1:]
 
 
-def _longer(part: PartResult) -> str:
-    return part.part.barred or part.part.limit
+def _lacks_limit(part: PartResult) -> bool:
+    """Whether a longer limit, but no further repeat, would decide it."""
+    return bool(part.part.limit) and not part.part.barred
+
+
+def _longer_limits(limits: Sequence[LongerLimit]) -> Iterator[str]:
+    """The largest limit that each solver needs, in words."""
+    for label in dict.fromkeys(limit.label for limit in limits):
+        own = [limit for limit in limits if limit.label == label]
+        had = f"{max(limit.seconds for limit in own):g} s"
+        needed = [limit.needed for limit in own if limit.needed is not None]
+        if len(needed) == len(own):
+            yield f"a time limit of about {rounded(max(needed))} for {label} instead of {had}"
+        else:
+            yield f"a time limit of more than {had} for {label}"
 
 
 def _across(cases: Sequence[CaseResult]) -> str:

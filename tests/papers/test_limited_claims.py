@@ -72,8 +72,23 @@ def test_the_curve_tells_the_longer_time_limit():
     a = row("a", [20.0, 21.0, 20.0])
     b = row("b", [INF] * 3, state=SKIPPED, epochs=40.0, traces=accuracy)
     result = found(claim("counts"), a, b)
-    assert result.remedy == (
-        "It would take a time limit of about 1,200 s instead of 30 s for b, by its curve."
+    assert result.remedy == ("It would take a time limit of about 1,200 s for b instead of 30 s.")
+
+
+def test_a_solver_is_told_its_largest_limit_once():
+    def curve(height):
+        return lambda epoch, repeat: height / max(epoch, 0.1) ** 0.5
+
+    rows = [
+        each
+        for lam, height in ((1e-3, 0.2), (1e-4, 0.1))
+        for each in (
+            row("a", [20.0, 21.0, 20.0], lam=lam),
+            row("b", [INF] * 3, lam=lam, state=SKIPPED, epochs=40.0, traces=curve(height)),
+        )
+    ]
+    assert found(claim("counts"), *rows).remedy == (
+        "It would take a time limit of about 1,200 s for b instead of 30 s in 2 of 2 cases."
     )
 
 
