@@ -18,7 +18,7 @@ from typing import IO, Any, Literal
 from svmbench.harness import child
 from svmbench.harness.assignment import Assignment
 from svmbench.harness.environment import pinned
-from svmbench.solvers.importing import Standing, standing
+from svmbench.solvers.importing import ProcessSettings, process_settings
 
 #: Runs that one launcher serves at most.
 RUNS_OF_A_LAUNCHER = 25
@@ -94,7 +94,7 @@ class Worker:
         self._forks = forks
         self._launcher: subprocess.Popen[bytes] | None = None
         self._conditions: tuple[object, ...] | None = None
-        self._standing: Standing | None = None
+        self._launcher_settings: ProcessSettings | None = None
         self._repeats: dict[object, int] = {}  # of the data sets that the launcher has served
         self._count = 0
         self._ladder: str | None = None
@@ -132,7 +132,10 @@ class Worker:
         served, repeat, threads = (sweep, assignment.dataset), assignment.repeat, assignment.threads
         conditions = (pinned(threads), _current_folder())
         died = self._launcher is not None and self._launcher.poll() is not None
-        changed = self._launcher is not None and standing(self._launcher.pid) != self._standing
+        changed = (
+            self._launcher is not None
+            and process_settings(self._launcher.pid) != self._launcher_settings
+        )
         other_repeat = self._repeats.get(served, repeat) != repeat
         worn = other_repeat or self._count >= RUNS_OF_A_LAUNCHER
         if died or changed or worn or conditions != self._conditions:
@@ -144,7 +147,7 @@ class Worker:
                 "svmbench.harness.launcher", threads, self.stderr, answers=True
             )
             self._conditions, self._count, self._rest = conditions, 0, b""
-            self._standing = standing(self._launcher.pid)
+            self._launcher_settings = process_settings(self._launcher.pid)
         self._repeats[served] = repeat
         self._count += 1
 

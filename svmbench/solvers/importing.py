@@ -31,7 +31,7 @@ _STREAMS = (("stdin", 0, "r"), ("stdout", 1, "w"), ("stderr", 2, "w"))
 _HOOKS = ((sys, "excepthook"), (sys, "unraisablehook"), (threading, "excepthook"))
 
 
-class Standing(NamedTuple):
+class ProcessSettings(NamedTuple):
     """What a process bequeaths to those that it forks, and what others can change of it.
 
     Parameters
@@ -104,13 +104,13 @@ def kept_alive() -> Iterator[None]:
                 setattr(sys, name, _open_again(streams[name], number, mode))
 
 
-def standing(pid: int) -> Standing | None:
-    """The standing of a process; None if it is unknown."""
+def process_settings(pid: int) -> ProcessSettings | None:
+    """The settings of a process; None if it is unknown."""
     if sys.platform != "linux":
         return None
     kinds = [getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")]
     try:
-        return Standing(
+        return ProcessSettings(
             os.getpriority(os.PRIO_PROCESS, pid),
             os.sched_getscheduler(pid),
             os.sched_getaffinity(pid),
@@ -120,8 +120,8 @@ def standing(pid: int) -> Standing | None:
         return None
 
 
-def _take_up(before: Standing) -> None:
-    """Return to a standing, as far as the system allows it."""
+def _restore(before: ProcessSettings) -> None:
+    """Return to these settings, as far as the system allows it."""
     with suppress(OSError):
         os.sched_setaffinity(0, before.processors)
     with suppress(OSError):
@@ -150,14 +150,14 @@ def settings_kept(plug_in: str) -> Iterator[None]:
     ConfigError
         If the system refuses to restore the priority, the processors or the limits.
     """
-    before = standing(os.getpid())
+    before = process_settings(os.getpid())
     with _pythons_settings_kept():
         try:
             yield
         finally:
             if before is not None:
-                _take_up(before)
-    if standing(os.getpid()) != before:
+                _restore(before)
+    if process_settings(os.getpid()) != before:
         raise ConfigError(
             f"{plug_in}: its import changes the priority, processors or limits of the process; do "
             "so in start()"

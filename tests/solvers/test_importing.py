@@ -20,7 +20,7 @@ import pytest
 
 from svmbench.errors import ConfigError
 from svmbench.solvers import importing
-from svmbench.solvers.importing import kept_alive, settings_kept, standing
+from svmbench.solvers.importing import kept_alive, process_settings, settings_kept
 from svmbench.solvers.registry import add_file, forget_files
 
 SOLVER = """
@@ -135,7 +135,7 @@ def settings():
         "gc": (gc.isenabled(), list(gc.callbacks)),
         "called": (sys.getprofile(), threading.getprofile(), threading.gettrace()),
         "hooks": (sys.excepthook, sys.unraisablehook, threading.excepthook),
-        "standing": standing(os.getpid()),
+        "process": process_settings(os.getpid()),
         "variables": dict(os.environ),
     }
 
@@ -173,7 +173,7 @@ def test_pythons_settings_stay_as_they_are():
     assert settings() == before
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the standing of a process is Linux's")
+@pytest.mark.skipif(sys.platform != "linux", reason="these settings are Linux's")
 @pytest.mark.parametrize(
     "change", ["os.nice(1)", "resource.setrlimit(resource.RLIMIT_CORE, (0, 0))"]
 )
@@ -187,7 +187,7 @@ def test_a_plug_in_that_changes_its_process_for_good_is_refused_by_name(
     priority = os.getpriority(os.PRIO_PROCESS, 0)
     file = tmp_path / "plug_in.py"
     file.write_text(f"import os, resource\n{change}\n{SOLVER}")
-    monkeypatch.setattr(importing, "_take_up", lambda _: None)
+    monkeypatch.setattr(importing, "_restore", lambda _: None)
     try:
         with pytest.raises(ConfigError, match=r"^plug_in\.py: its import changes the priority"):
             add_file(file)
