@@ -184,22 +184,31 @@ def _header(path: Path, lines: list[str]) -> tuple[dict[str, list[str]], int]:
             return found, number
         if key not in _KEYS or (_KEYS[key] is not None and len(values) != _KEYS[key]):
             raise DataError(f"{path}:{number}: {line[:60]!r} is no line of a LIBLINEAR model")
+        if key in found:
+            raise DataError(f"{path}:{number}: a second line of {key}; the file is damaged")
         found[key] = values
     raise DataError(f"{path}: no weights; is this a model?")
 
 
 def _whole(path: Path, line: int, text: str) -> int:
     try:
-        return int(text)
+        return int(_plain(text))
     except ValueError:
         raise DataError(f"{path}:{line}: {text[:60]!r} is no whole number") from None
 
 
 def _number(path: Path, line: int, text: str) -> float:
     try:
-        value = float(text)
+        value = float(_plain(text))
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
         raise DataError(f"{path}:{line}: {text[:60]!r} is no finite number")
     return value
+
+
+def _plain(text: str) -> str:
+    """A number as it stands in a model; Python reads underscores between digits, too."""
+    if "_" in text:
+        raise ValueError(text)
+    return text

@@ -24,9 +24,11 @@ def as_dataset(X: Any) -> Dataset:
     if not X.has_canonical_format:  # the user's own matrix stays as it is
         X = X.copy()
         X.sum_duplicates()
-    indptr = X.indptr.astype(np.int64, copy=False).view()
-    indices = X.indices.astype(np.int32, copy=False).view()
-    return Dataset("X", d, indptr, indices, X.data.view(), labels)
+    entries = int(X.indptr[-1])  # SciPy allows more of them, which belong to no row
+    indptr = np.ascontiguousarray(X.indptr, dtype=np.int64).view()
+    indices = np.ascontiguousarray(X.indices[:entries], dtype=np.int32).view()
+    values = np.ascontiguousarray(X.data[:entries]).view()
+    return Dataset("X", d, indptr, indices, values, labels)
 
 
 def balanced(examples: Examples) -> FloatArray:

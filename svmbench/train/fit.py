@@ -146,7 +146,8 @@ def fit(
         Whether the fit is no longer wanted; asked after each pass or iteration.
     start : Fit, optional
         A fit of the same rows with another lambda, or of similar rows, to begin from. If its own
-        weights turn out to be the best, ``method`` is "start".
+        weights turn out to be the best, ``method`` is "start". It is ignored where the ratio of
+        both lambdas leaves double precision.
     chunks : int
         Visit the rows in so many chunks, for rows that do not fit into memory. The problem is then
         as `descent_by_chunks` takes it. 0 for rows in memory.
@@ -259,7 +260,9 @@ def _improve(
 ) -> None:
     """Look at the start and at the pairs of all methods, until the best are good enough."""
     problem, tolerance = best.problem, best.tolerance
-    start = _start_of(problem, before) if before is not None else None
+    start = None
+    if before is not None and 0.0 < problem.lam / before.lam < math.inf:
+        start = _start_of(problem, before)
     stand = _Method(AT_START, iter(()))
     if start is not None and relative_gap(start.primal, start.dual) <= tolerance:
         best.look(stand, start.pair)

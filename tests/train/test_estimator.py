@@ -132,6 +132,29 @@ def test_unsorted_columns_and_duplicates_are_summed_in_a_copy():
     assert matrix.data.tolist() == [1.0, 2.0, 3.0, -1.0]
 
 
+def spaced(array):
+    """The same numbers, not next to each other."""
+    return np.repeat(array, 2)[::2]
+
+
+@pytest.mark.parametrize("name", ["data", "indices", "indptr"])
+def test_sparse_arrays_that_are_not_contiguous_are_copied(name):
+    X, y = rows()
+    sparse = sp.csr_matrix(X)
+    setattr(sparse, name, spaced(getattr(sparse, name)))
+    found = LinearSVC().fit(sparse, y)
+    assert np.array_equal(found.coef_, LinearSVC().fit(sp.csr_matrix(X), y).coef_)
+
+
+def test_entries_behind_the_last_row_are_ignored():
+    X, y = rows()
+    sparse = sp.csr_matrix(X)
+    sparse.data = np.append(sparse.data, 1e9)
+    sparse.indices = np.append(sparse.indices, sparse.indices[:1])
+    found = LinearSVC().fit(sparse, y)
+    assert np.array_equal(found.coef_, LinearSVC().fit(sp.csr_matrix(X), y).coef_)
+
+
 def test_each_class_against_the_rest():
     X, y = load_iris(return_X_y=True)
     fitted = LinearSVC(n_jobs=2).fit(X, y)

@@ -189,6 +189,15 @@ def test_a_start_that_meets_the_tolerance_is_the_fit(tiny):
     assert np.array_equal(later.w, before.w)
 
 
+@pytest.mark.parametrize("lambdas", [(1e200, 1e-200), (1e-200, 1e200)])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_start_of_a_lambda_beyond_any_ratio_is_ignored(tiny, loss, lambdas):
+    first, second = (Problem(tiny["tiny-sparse"], lam, Loss(loss)) for lam in lambdas)
+    before = fit(first, 1e-2, time_limit=0.0)
+    found, alone = (fit(second, 1e-2, start=start, time_limit=0.0) for start in (before, None))
+    assert (found.primal, found.dual) == (alone.primal, alone.dual)
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_a_fit_without_time_is_no_worse_than_its_start(tiny, loss):
     problem = Problem(tiny["tiny-sparse"], 1e-3, Loss(loss))
