@@ -167,6 +167,7 @@ def barred(
     return tuple(
         LongerLimit(
             row.group.label,
+            row.cells,
             float(row.group.runs["limit_seconds"].max()),
             None if asked.at is None else seconds_needed(row, asked.at),
         )

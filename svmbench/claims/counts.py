@@ -82,7 +82,7 @@ def _held(found: Pairs, by: float) -> Iterator[bool | None]:
             continue
         if math.isfinite(a) and b_least >= by * a:
             yield True
-        elif b < by * a_least:
+        elif b <= by * a_least:  # a that was not reached by then takes more
             yield False
         else:
             yield None

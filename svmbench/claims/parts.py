@@ -70,6 +70,8 @@ class LongerLimit(NamedTuple):
     Parameters
     ----------
     label : str
+    cells : tuple
+        Those of which no repeat is run.
     seconds : float
         The limit that they met.
     needed : float or None
@@ -77,6 +79,7 @@ class LongerLimit(NamedTuple):
     """
 
     label: str
+    cells: tuple[SweepCell, ...]
     seconds: float
     needed: float | None
 
@@ -187,11 +190,20 @@ class PartResult:
     @property
     def more(self) -> int | None:
         """Further pairs that it needs; None if it can have none or more are unlikely to help."""
-        if self.part.barred:
+        if self.barred:
             return None
         if self.part.lacks or self.answer is None:
             return self.part.lacks
         return self.answer.more
+
+    @property
+    def barred(self) -> tuple[LongerLimit, ...]:
+        """The longer limits without which it cannot have the repeats that it needs."""
+        if self.answer is None or not self.answer.halves:
+            return self.part.barred
+        halves = zip(self.part.halves, self.answer.halves, strict=True)
+        needed = {cell for cells, (_, more) in halves if more != 0 for cell in cells}
+        return tuple(limit for limit in self.part.barred if needed & set(limit.cells))
 
     @property
     def needs(self) -> list[Need]:
@@ -202,7 +214,12 @@ class PartResult:
         if self.answer is None or not self.answer.halves:
             return [Need(self.part.rests_on, self.more, self.pairs)]
         halves = zip(self.part.halves, self.answer.halves, strict=True)
-        return [Need(cells, more, pairs) for cells, (pairs, more) in halves if more != 0]
+        skipped = {cell for limit in self.barred for cell in limit.cells}
+        return [
+            Need(cells, None if skipped & set(cells) else more, pairs)
+            for cells, (pairs, more) in halves
+            if more != 0
+        ]
 
 
 @dataclass(frozen=True)

@@ -34,10 +34,12 @@ def of(cases: Sequence[CaseResult], ranks: Across | None) -> str:
     if any(part.answer is None and not part.part.lacks for part in parts):
         said.append("runs that are still missing")
     stuck = [part for part in parts if part.more is None]
-    said += _longer_limits([limit for part in stuck for limit in part.part.barred])
+    said += _longer_limits(
+        [limit for part in stuck if not _lacks_limit(part) for limit in part.barred]
+    )
     said += dict.fromkeys(part.part.limit for part in stuck if _lacks_limit(part))
     where = f" in {len(undecided)} of {len(cases)} cases" if len(cases) > 1 else ""
-    close = [part for part in stuck if not part.part.barred and not part.part.limit]
+    close = [part for part in stuck if not part.barred and not part.part.limit]
     takes = f"It would take {', and '.join(said)}{where}." if said else ""
     if not close:
         return takes
@@ -47,8 +49,11 @@ def of(cases: Sequence[CaseResult], ranks: Across | None) -> str:
 
 
 def _lacks_limit(part: PartResult) -> bool:
-    """Whether a longer limit, but no further repeat, would decide it."""
-    return bool(part.part.limit) and not part.part.barred
+    """Whether its own limit, and not that for further repeats, says what would decide it.
+
+    That of a change names the values at which runs are to be longer.
+    """
+    return bool(part.part.limit) and (not part.barred or bool(part.part.halves))
 
 
 def _longer_limits(limits: Sequence[LongerLimit]) -> Iterator[str]:

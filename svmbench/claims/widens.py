@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from svmbench.claims.compare import factor, skipped_cells
+from svmbench.claims.compare import barred, factor, skipped_cells
 from svmbench.claims.limits import limits, rounded, says_nothing, seconds_needed
 from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.model import Claim
@@ -39,11 +39,20 @@ def widens(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
     rests_on = (*before.rests_on, *after.rests_on)
     question = changing(before.question, after.question, low=claim.by)
     named = ((first, before), (last, after))
+    longer = (*before.barred, *after.barred)
     if reason := "; ".join(f"at {place}, {part.reason}" for place, part in named if part.reason):
         yield ClaimPart(what, rests_on, question, reason=reason, halves=halves)
         return
     if missing := "; ".join(f"at {place}, {part.note}" for place, part in named if part.observed):
-        yield ClaimPart(what, rests_on, question, observed="open", note=missing, halves=halves)
+        yield ClaimPart(
+            what,
+            rests_on,
+            question,
+            observed="open",
+            note=missing,
+            barred=longer,
+            halves=halves,
+        )
         return
     yield ClaimPart(
         what,
@@ -52,6 +61,7 @@ def widens(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
         note="; ".join(_factor_at(place, part) for place, part in named),
         skippable=(*before.skippable, *after.skippable),
         limit=_limit(claim, named, ends),
+        barred=longer,
         halves=halves,
     )
 
@@ -77,9 +87,11 @@ def _slowest_over_fastest(claim: Claim, case: ClaimCase) -> ClaimPart:
     if reason := says_nothing(rows, asked):
         return ClaimPart(what, rests_on, none, reason=reason)
     found = _extremes(rows, asked)
+    skippable = {place for row in rows[1:] for place in skipped_cells(rows[0], row, asked)}
+    longer = barred(rows, skippable, asked)
     if not found:
         note = f"no repeat has {asked.words} of all of them"
-        return ClaimPart(what, rests_on, none, observed="open", note=note)
+        return ClaimPart(what, rests_on, none, observed="open", note=note, barred=longer)
     if not any(map(math.isfinite, found.a)):
         reason = f"none reaches {asked.at:g} within the limit ({limits(rows)})"
         return ClaimPart(what, rests_on, none, reason=reason)
@@ -91,8 +103,7 @@ def _slowest_over_fastest(claim: Claim, case: ClaimCase) -> ClaimPart:
         b_least=found.b_least,
         scatter=asked.measure.scatter,
     )
-    skippable = {place for row in rows[1:] for place in skipped_cells(rows[0], row, asked)}
-    return ClaimPart(what, rests_on, question, skippable=tuple(sorted(skippable)))
+    return ClaimPart(what, rests_on, question, skippable=tuple(sorted(skippable)), barred=longer)
 
 
 def _extremes(rows: Sequence[MeasuredRow], asked: Asked) -> Pairs:

@@ -248,6 +248,8 @@ def _in_memory(length: int, dtype: np.dtype[Any]) -> Array:
 
 
 def _in_file(length: int, dtype: np.dtype[Any]) -> Array:
+    if not length:  # an array without entries has no place in a file
+        return _in_memory(length, dtype)
     return Scratch("storing its rows").empty(length, dtype)
 
 

@@ -57,6 +57,18 @@ def test_rows_in_a_file_are_those_in_memory(tmp_path, monkeypatch, kind, memory)
     assert list((tmp_path / "cache").iterdir()) == []
 
 
+@pytest.mark.parametrize("text", ["1\n-1\n", "1 3:0\n-1\n"])
+def test_rows_without_entries_need_no_place_in_a_file(tmp_path, monkeypatch, text):
+    path = tmp_path / "a.libsvm"
+    path.write_text(text)
+    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path / "cache"))
+    plain = rows_of(path)
+    monkeypatch.setattr(storage, "available_memory", lambda: 0)
+    kept = rows_of(path, beyond_memory=True)
+    assert (kept.storage, kept.n_samples, kept.nnz) == (plain.storage, 2, 0)
+    assert kept.labels.tolist() == [1, -1]
+
+
 def test_rows_that_fit_stay_in_memory(tmp_path, monkeypatch):
     path = tmp_path / "a.libsvm"
     path.write_text("".join(lines("ones")))

@@ -50,6 +50,12 @@ def test_counts_that_a_limit_hides_are_not_compared():
     assert "it would take a limit of about 20 epochs" in result.summary
 
 
+def test_a_count_is_more_than_what_a_limit_left():
+    """a has not reached the accuracy after 10 epochs, b has."""
+    result = found(claim("counts", by=1.0), row("a", [INF] * 3), row("b", [10.0] * 3))
+    assert result.verdict == "does not hold"
+
+
 SKIPPED = ["time_limit", "skipped", "skipped"]
 
 

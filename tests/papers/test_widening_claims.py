@@ -138,6 +138,22 @@ def test_between_two_limits_nothing_is_known_of_the_change():
     assert cheapest(result) == ()
 
 
+@pytest.mark.parametrize("wanted", [claim, of])
+def test_skipped_repeats_are_no_repeats_to_come(wanted):
+    """b met its limit at C = 1, which is too near the times of a for its skipped repeats to count.
+
+    By the pairs so far more of them would decide the claim.
+    """
+    named = ("widens",) if wanted is claim else ("a", "b")
+    rows = [*at(1, a=20, b=INF), *at(10, a=1, b=2)]
+    ends = rows[1].group.runs
+    ends["state"] = ["time_limit", *["skipped"] * (MANY - 1)]
+    result = found(wanted(*named, by=40), *rows)
+    assert result.verdict == "open"
+    assert result.remedy == "It would take longer limits at C = 1."
+    assert [part.more for part in result.open_parts] == [None]
+
+
 def falling(after):
     """A curve that comes to 0.01 after some seconds; an epoch takes three."""
     return lambda epoch, repeat: 1.0 if epoch == 0 else 0.01 * after / (3.0 * epoch)
