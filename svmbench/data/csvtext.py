@@ -132,13 +132,17 @@ class _Lines:
                 self._begin(cells)
                 if self._layout.header:
                     continue
-            if len(cells) != len(self._names or ()) or ":" in line or "#" in line:
+            if len(cells) != len(self._names or ()):
                 raise self._explain(self._line, line)
             label = _NO_DIGITS if self._label is None else cells[self._label]
             pairs = [
                 f" {place}:{cells[column]}" for place, column in enumerate(self._kept, start=1)
             ]
-            yield self._line, line, f"{label}{''.join(pairs)}\n"
+            text = f"{label}{''.join(pairs)}\n"
+            # A cell with a mark of LIBSVM text would be read as more than its own value.
+            if (":" in line or "#" in line) and ("#" in text or text.count(":") > len(pairs)):
+                raise self._explain(self._line, line)
+            yield self._line, line, text
 
     def _cells(self, number: int, line: str) -> list[str]:
         if "\r" in line:

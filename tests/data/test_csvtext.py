@@ -58,6 +58,21 @@ def test_dropped_columns(tmp_path, drop):
     assert dense(text) == [[0, 0], [1, 2000]]
 
 
+@pytest.mark.parametrize("time", ["12:30", "#1", "noon"])
+def test_a_dropped_column_holds_any_text(tmp_path, time):
+    content = f"time,a,y\n{time},2,1\n{time},3,0\n".encode()
+    text = parse_csv(write(tmp_path, content), Csv(label="y", drop=("time",)))
+    assert text.labels.tolist() == [1, 0]
+    assert dense(text) == [[2], [3]]
+
+
+@pytest.mark.parametrize("cell", ["12:30", "#1", "2 3:1", "2#"])
+@pytest.mark.parametrize("content", ["{0},1\n", "2,{0}\n"])
+def test_marks_of_libsvm_text_are_no_numbers(tmp_path, cell, content):
+    path = write(tmp_path, ("a,y\n1,1\n" + content.format(cell)).encode())
+    assert f"'{cell}' in column" in refusal(path, Csv(label="y"))
+
+
 @pytest.mark.parametrize(
     ("separator", "content"),
     [
