@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from svmbench.claims.limits import says_nothing, seconds_needed, unreached
+from svmbench.claims.limits import limit_met, says_nothing, seconds_needed, unreached
 from svmbench.claims.measured import MeasuredRow, SweepCell
 from svmbench.claims.model import Claim
 from svmbench.claims.parts import PAIRS_A_SET, ClaimCase, ClaimPart, LongerLimit
@@ -168,7 +168,7 @@ def barred(
         LongerLimit(
             row.group.label,
             row.cells,
-            float(row.group.runs["limit_seconds"].max()),
+            limit_met(row),
             None if asked.at is None else seconds_needed(row, asked.at),
         )
         for row in lost or late

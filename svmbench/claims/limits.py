@@ -75,7 +75,7 @@ def limits(rows: Iterable[MeasuredRow]) -> str:
         runs = row.group.runs
         for state in dict.fromkeys(states(row.group).values()):
             if state in LIMITED:
-                ends[f"{_largest(runs['limit_seconds'])} s"] = None
+                ends[f"{_largest([limit_met(row)])} s"] = None
             elif state == "max_steps":
                 ends[f"{_largest(runs['max_epochs'])} epochs"] = None
             elif state != "converged":
@@ -108,8 +108,19 @@ def _lowest(values: FloatArray) -> FloatArray:
     return lowest
 
 
+def limit_met(row: MeasuredRow) -> float:
+    """The largest time limit that a run met, else that runs had, in seconds.
+
+    A limit relative to the fastest run is that of runs that were made. Of those that were skipped
+    only the sweep's own is known, which is longer.
+    """
+    runs = row.group.runs
+    met = runs.loc[runs["state"] == "time_limit", "limit_seconds"]
+    return float((runs["limit_seconds"] if met.empty else met).max())
+
+
 def _longest(row: MeasuredRow) -> float:
-    longest = float(row.group.runs["limit_seconds"].max())
+    longest = limit_met(row)
     return longest if math.isfinite(longest) else 1.0
 
 

@@ -71,6 +71,24 @@ def test_skipped_repeats_are_no_repeats_to_come(kind, measure):
     assert [part.more for part in result.open_parts] == [None]
 
 
+@pytest.mark.parametrize(
+    ("times", "said"),
+    [([20.0, 21.0, 20.0], "more than 30 s for b."), ([INF] * 3, "within the limit (30 s)")],
+)
+def test_the_limit_that_a_run_met_may_be_relative(times, said):
+    """Skipped repeats have the limit of the sweep, which is longer."""
+    a, b = (
+        row(name, each, state=SKIPPED, epochs=40.0)
+        for name, each in (("a", times), ("b", [INF] * 3))
+    )
+    for each in (a, b):
+        each.group.runs["limit_seconds"] = [30.0, 100.0, 100.0]
+    if times[0] < INF:
+        a.group.runs["state"] = "converged"
+    result = found(claim("counts"), a, b)
+    assert said in f"{result.summary} {result.remedy}"
+
+
 def test_the_curve_tells_the_longer_time_limit():
     def accuracy(epoch, repeat):
         return 0.2 / max(epoch, 0.1) ** 0.5
