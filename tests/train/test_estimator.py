@@ -196,6 +196,7 @@ def test_a_fit_that_rounding_ends_says_so():
     [
         ({"C": 0.0}, "C must be positive"),
         ({"C": "1"}, "C must be positive and finite, not '1'"),
+        ({"C": 10**400}, "C must be positive and finite, not 10000"),
         ({"C": None}, "C must be positive and finite, not None"),
         ({"loss": "huber"}, "loss must be one of hinge, squared_hinge"),
         ({"tol": 0.0}, "tol must be positive"),
