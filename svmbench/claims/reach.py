@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from svmbench.claims.compare import barred
 from svmbench.claims.limits import limits, rounded, says_nothing, seconds_needed
 from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.model import Claim
@@ -174,7 +175,8 @@ def _bounded(label: str, row: MeasuredRow, claim: Claim) -> Iterator[ClaimPart]:
             yield ClaimPart(label, row.cells, question, observed="open", note=note)
         else:
             note = f"{asked.words} {_median(values)}, to be {sign} {short(bound)}"
-            yield ClaimPart(label, row.cells, question, note=note, by_factor=False)
+            longer = () if asked.measure.to_accuracy else barred((row,), (), asked)
+            yield ClaimPart(label, row.cells, question, note=note, by_factor=False, barred=longer)
 
 
 def _facts(label: str, row: MeasuredRow, claim: Claim) -> Iterator[ClaimPart]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from svmbench.claims.compare import barred
 from svmbench.claims.limits import says_nothing
 from svmbench.claims.model import LEAST_REPEATS, Claim
 from svmbench.claims.parts import ClaimCase, ClaimPart, ClaimVerdict
@@ -45,4 +46,12 @@ def _part(claim: Claim, case: ClaimCase, label: str) -> ClaimPart:
         f"published {short(published, 4)}"
     )
     lacks = max(0, LEAST_REPEATS - len(values))
-    return ClaimPart(label, row.cells, observed=verdict, note=note, seeds=len(values), lacks=lacks)
+    return ClaimPart(
+        label,
+        row.cells,
+        observed=verdict,
+        note=note,
+        seeds=len(values),
+        lacks=lacks,
+        barred=barred((row,), (), asked),
+    )

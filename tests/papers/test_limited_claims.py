@@ -89,6 +89,15 @@ def test_the_limit_that_a_run_met_may_be_relative(times, said):
     assert said in f"{result.summary} {result.remedy}"
 
 
+@pytest.mark.parametrize(("kind", "bounds"), [("spans", {}), ("reaches", {"at_most": 0.1001})])
+def test_skipped_repeats_of_one_solver_are_no_repeats_to_come(kind, bounds):
+    b = row("b", [INF] * 3, state=SKIPPED, test_error=[0.1, math.nan, math.nan])
+    wanted = claim(kind, solvers=["b"], measure="test_error", **bounds).quoting({"b": 0.1})
+    result = found(wanted, b)
+    assert result.verdict == "open"
+    assert result.remedy == "It would take a time limit of more than 30 s for b."
+
+
 def test_the_curve_tells_the_longer_time_limit():
     def accuracy(epoch, repeat):
         return 0.2 / max(epoch, 0.1) ** 0.5
