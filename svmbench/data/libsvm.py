@@ -309,6 +309,14 @@ class _DoubleNeededError(Exception):
     """Rows have been rounded to single precision, and a later one needs double."""
 
 
+def _size(path: Path) -> int:
+    """Bytes of a file; 0 if there is none of that name, which is refused when it is opened."""
+    try:
+        return path.stat().st_size
+    except (OSError, ValueError):
+        return 0
+
+
 def _parse(
     path: Path,
     n_features: int | None,
@@ -334,8 +342,7 @@ def _parse(
         parsers.put(parser)  # to reuse its buffers; a parser that failed is not reused
         return part, lines
 
-    size = path.stat().st_size if path.is_file() else 0
-    parts = Parts(f"{path}: reading further rows", beyond_memory, size)
+    parts = Parts(f"{path}: reading further rows", beyond_memory, _size(path))
     lines = 0
     try:
         for part, count in in_order(parse, _pieces(path, digest), threads):
