@@ -409,7 +409,7 @@ class LogisticRegression(_Linear):
 
 def _is_number(value: Any) -> bool:
     """Whether it is a number that double precision can hold."""
-    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
         return False
     try:
         float(value)
