@@ -88,9 +88,10 @@ def plan(
     """Forecast the time of each method on shards.
 
     The time is rounds x (latency + bytes/bandwidth) + local work. Nothing is run: the rounds are
-    those of measured runs to a gap at least as strict, with the nearest number of shards and λ, and
-    the costs were measured on one machine. Rows that are harder than the measured ones take longer.
-    docs/cluster.md has both tables, and compares the forecasts with published runs.
+    those of measured runs to a gap at least as strict (1e-6 is the strictest), with the nearest
+    number of shards and λ, and the costs were measured on one machine. Rows that are harder than
+    the measured ones take longer. docs/cluster.md has both tables, and compares the forecasts with
+    published runs.
     """
     from svmbench.solvers.distributed.forecast import ClusterCosts, ProblemSize, forecasts
 
