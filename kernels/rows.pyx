@@ -75,13 +75,18 @@ cdef class CompactRows:
     labels : ndarray of int8, shape (m,)
         -1 or +1.
 
+    checked : CompactRows, optional
+        Rows of the same arrays, with other labels: what was checked for them is not checked again.
+
     Raises
     ------
     ValueError
         When the arrays do not describe m rows of d features: kernels trust them blindly.
     """
 
-    def __cinit__(self, Py_ssize_t d, indptr, indices, values, labels):
+    def __cinit__(
+        self, Py_ssize_t d, indptr, indices, values, labels, CompactRows checked=None
+    ):
         key = (_dtype_name(indices), _dtype_name(values))
         if key not in _STORAGE:
             raise ValueError(f"no kernel reads rows stored as indices {key[0]}, values {key[1]}")
@@ -93,7 +98,10 @@ cdef class CompactRows:
         if indices is None:
             if values.shape != (m, d):
                 raise ValueError(f"dense values have shape {values.shape}, not {(m, d)}")
-        else:
+        elif checked is None or not (
+            checked.c.m == m and checked.c.d == d and checked.indptr is indptr
+            and checked.indices is indices and checked.values is values
+        ):
             self._check_sparse(m, d, indptr, indices, values)
         cdef list buffers = []
         self.c.m = m

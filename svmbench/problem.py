@@ -23,8 +23,9 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -32,6 +33,8 @@ from svmbench.data.dataset import Array, Dataset, FloatArray
 from svmbench.kernels import objective, terms
 from svmbench.kernels.projection import project_l1
 from svmbench.records.bounds import BELOW, lies_below
+
+T = TypeVar("T")
 
 #: The losses whose conjugate is a parabola.
 HINGES = ("hinge", "squared-hinge", "smoothed-hinge")
@@ -135,6 +138,28 @@ def accuracy_of(primal: float, reference_dual: float, distance: str = "relative"
     return relative_gap(primal, reference_dual)
 
 
+class _Last:
+    """What was computed from the last dual variables: callers ask for most of it more than once.
+
+    w(alpha), D(alpha) and the proof of D(alpha) are usually wanted together, and each would read
+    all rows or take a logarithm for each.
+    """
+
+    def __init__(self) -> None:
+        self._last: tuple[FloatArray, dict[str, Any]] = (np.zeros(0), {})
+
+    def of(self, alpha: FloatArray, name: str, compute: Callable[[], T]) -> T:
+        """What ``compute`` gives for this alpha, by its name."""
+        last, found = self._last
+        if not np.array_equal(last, alpha):
+            found = {}
+            self._last = np.array(alpha), found
+        if name not in found:
+            found[name] = compute()
+        known: T = found[name]
+        return known
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
     """A data set with a regularisation constant, a loss, and the constraints on w and b.
@@ -168,6 +193,7 @@ class Problem:
     bias: str = "none"
     l1_radius: float = math.inf
     row_weights: FloatArray | None = None
+    _last: _Last = field(default_factory=_Last, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.data.n_samples == 0:
@@ -280,6 +306,9 @@ class Problem:
 
     def conjugate_sum(self, alpha: FloatArray) -> float:
         """Sum of c_i q(alpha_i); -inf where an alpha_i lies outside its box."""
+        return self._last.of(alpha, "conjugates", lambda: self._conjugate_sum(alpha))
+
+    def _conjugate_sum(self, alpha: FloatArray) -> float:
         total = float(objective.conjugate_sum(alpha, self.loss.code, self.loss.gamma))
         if self.row_weights is None or total == -math.inf:
             return total
@@ -306,7 +335,7 @@ class Problem:
 
     def feasible(self, alpha: FloatArray) -> bool:
         """Whether alpha lies in its box and, with a free bias, is balanced up to rounding."""
-        if objective.conjugate_sum(alpha, self.loss.code, self.loss.gamma) == -math.inf:
+        if self.conjugate_sum(alpha) == -math.inf:
             return False
         if self.bias == "none":
             return True
@@ -383,8 +412,9 @@ class Problem:
         return weights
 
     def _combination(self, alpha: FloatArray) -> FloatArray:
-        """1/(lam m) sum_i c_i alpha_i y_i x_i, shape (d,)."""
-        return self.row_sum(alpha) / (self.lam * self.data.n_samples)
+        """1/(lam m) sum_i c_i alpha_i y_i x_i, shape (d,); not to be changed."""
+        scale = self.lam * self.data.n_samples
+        return self._last.of(alpha, "combination", lambda: self.row_sum(alpha) / scale)
 
     def _size(self, w: Array) -> float:
         """||w||_1 where it is bounded, else 0; nan where w has a nan."""

@@ -325,6 +325,32 @@ def test_gamma_must_be_positive(gamma):
         Loss("smoothed-hinge", gamma)
 
 
+def test_dual_variables_that_change_in_place_are_read_again():
+    problem = PROBLEMS["sparse"]
+    alpha = np.full(problem.data.n_samples, 0.5)
+    before = problem.dual(alpha), problem.conjugate_sum(alpha), problem.weights(alpha)
+    alpha[::2] = 1.0
+    fresh = Problem(problem.data, problem.lam)
+    assert problem.dual(alpha) == fresh.dual(alpha) != before[0]
+    assert problem.conjugate_sum(alpha) == fresh.conjugate_sum(alpha) != before[1]
+    assert (problem.weights(alpha) == fresh.weights(alpha)).all()
+    alpha[::2] = 0.5
+    assert problem.dual(alpha) == before[0]
+
+
+def test_w_and_d_of_the_same_dual_variables_take_one_pass(monkeypatch):
+    problem = Problem(PROBLEMS["sparse"].data, 0.01, Loss("logistic"))
+    summed, row_sum = [], Problem.row_sum
+    monkeypatch.setattr(
+        Problem, "row_sum", lambda self, alpha: summed.append(alpha) or row_sum(self, alpha)
+    )
+    alpha = np.full(problem.data.n_samples, 0.5)
+    w = problem.weights(alpha)
+    w[:] = np.nan  # the caller's own
+    assert np.isfinite(problem.dual(alpha))
+    assert len(summed) == 1
+
+
 def test_an_unknown_loss_is_refused_with_the_known_ones():
     with pytest.raises(ValueError, match=r"'ramp'.*hinge, squared-hinge, smoothed-hinge, logistic"):
         Loss("ramp")

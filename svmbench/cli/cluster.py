@@ -234,7 +234,7 @@ def train_command(
     from svmbench.data.libsvm import plain_name
     from svmbench.durable import require_replaceable, require_writable
     from svmbench.train.examples import read_examples
-    from svmbench.train.files import certificate_path, save
+    from svmbench.train.files import certificate, certificate_path, save
     from svmbench.train.objective import Objective
     from svmbench.train.sharded import method_for, train_on_shards
 
@@ -260,10 +260,13 @@ def train_command(
             seed=seed,
             time_limit=seconds,
         )
-    save(target, trained, examples, objective)
+    facts = certificate(trained, examples, objective)
+    save(target, trained.model, facts)
     if not quiet:
         taken = trained.fits[0].seconds
-        lines = training_text.summary(examples, objective, trained, target, read, taken)
+        lines = training_text.summary(
+            examples, objective, trained, facts["fits"], target, read, taken
+        )
         click.echo("\n".join(lines))
     if trained.gap > tolerance:
         click.echo(

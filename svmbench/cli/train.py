@@ -207,7 +207,7 @@ def command(
         pictures[files.plot] = path_plot(points, validation)
     if trained is not None:
         facts = certificate(trained, examples, objective, validation)
-        save(target, trained, examples, objective, validation)
+        save(target, trained.model, facts)
     for name, picture in pictures.items():
         with replacing(name, "wb") as file:
             file.write(picture)
@@ -225,7 +225,9 @@ def command(
             table = "\n".join(training_text.validation_table(validation))
             click.echo(f"{table}\nplot: {plot_path(target)}")
         if trained is not None:
-            lines = training_text.summary(examples, objective, trained, target, read, taken)
+            lines = training_text.summary(
+                examples, objective, trained, facts["fits"], target, read, taken
+            )
             click.echo("\n".join(lines))
         else:
             click.echo(f"{read:.2f} s reading, {taken:.2f} s training")

@@ -49,11 +49,15 @@ def summary(
     examples: Examples,
     objective: Objective,
     trained: Trained,
+    fits: list[dict[str, Any]],
     path: Path,
     read: float,
     taken: float,
 ) -> list[str]:
-    """The rows, the problem, each fit's certificate and errors, and where the model is."""
+    """The rows, the problem, each fit's certificate and errors, and where the model is.
+
+    ``fits`` are those of `svmbench.train.files.certificate`.
+    """
     from svmbench.train.files import certificate_path
 
     rows, model = examples.rows, trained.model
@@ -68,12 +72,12 @@ def summary(
     if examples.class_weights:
         each = (f"class {label} {short(w)}" for label, w in sorted(examples.class_weights.items()))
         lines.append(f"weights: {', '.join(each)}; P is for weights whose mean is 1")
-    against = model.labels if len(trained.fits) > 1 else model.labels[:1]
-    for label, fit in list(zip(against, trained.fits, strict=True))[:_LISTED]:
-        errors = "error" if fit.errors == 1 else "errors"
+    for fit, facts in list(zip(trained.fits, fits, strict=True))[:_LISTED]:
+        wrong = facts["training_errors"]
         lines.append(
-            f"class {label}: P = {fit.primal:.10g}, within {fit.gap:.1e} of the optimum; "
-            f"{fit.errors:,} training {errors} ({fit.errors / m:.2%}); {fit.method}"
+            f"class {facts['class']}: P = {fit.primal:.10g}, within {fit.gap:.1e} of the optimum; "
+            f"{wrong:,} training {'error' if wrong == 1 else 'errors'} ({wrong / m:.2%}); "
+            f"{fit.method}"
         )
     if len(trained.fits) > _LISTED:
         lines.append(

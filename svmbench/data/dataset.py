@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import mmap
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -103,6 +103,14 @@ class Dataset:
     def rows(self) -> CompactRows:
         """The rows as the kernels read them."""
         return CompactRows(self.n_features, self.indptr, self.indices, self.values, self.labels)
+
+    def relabelled(self, labels: Array) -> Dataset:
+        """The same rows with other labels, int8 of shape (m,); kernels do not check them again."""
+        other = replace(self, labels=labels)
+        other.__dict__["rows"] = CompactRows(
+            self.n_features, self.indptr, self.indices, self.values, labels, self.rows
+        )
+        return other
 
     @property
     def storage(self) -> str:

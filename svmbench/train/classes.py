@@ -100,6 +100,19 @@ def train(
     )  # fmt: skip
 
 
+def training_errors(examples: Examples, model: LiblinearModel) -> tuple[int, ...]:
+    """Training rows that each fit predicts wrongly: one number for two classes, else one per class.
+
+    A row on a plane is predicted as the rest. Rows of weight 0 do not count.
+    """
+    rows = examples.counting()
+    values = model.decision_values(rows.rows)
+    return tuple(
+        int(np.count_nonzero((values[:, k] > 0.0) != (rows.labels == model.labels[k])))
+        for k in range(values.shape[1])
+    )
+
+
 class Training:
     """Rows to train on at any C, checked and prepared once.
 

@@ -85,7 +85,7 @@ class Examples:
         what LIBLINEAR's -wi does.
         """
         own = self.labels == label
-        rows = replace(self.rows, labels=np.where(own, 1, -1).astype(np.int8))
+        rows = self.rows.relabelled(np.where(own, 1, -1).astype(np.int8))
         if self.row_weights is None and not self.class_weights:
             return rows, None
         return rows, self._weights(self.classes if len(self.classes) == 2 else (label,))

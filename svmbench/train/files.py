@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import svmbench
-from svmbench.data.liblinear_model import write_liblinear
+from svmbench.data.liblinear_model import LiblinearModel, write_liblinear
 from svmbench.durable import replacing
 
 if TYPE_CHECKING:
@@ -26,14 +26,8 @@ def certificate_path(model: Path) -> Path:
     return model.with_name(f"{model.name}.json")
 
 
-def save(
-    path: Path,
-    trained: Trained,
-    examples: Examples,
-    objective: Objective,
-    validation: Validation | None = None,
-) -> None:
-    """Write a model, and then its certificate.
+def save(path: Path, model: LiblinearModel, facts: dict[str, Any]) -> None:
+    """Write a model, and then the facts of its `certificate`.
 
     The certificate holds the hash of the model that it belongs to: if the program is killed
     between the two files, the old certificate can be told from that of the new model.
@@ -43,10 +37,9 @@ def save(
     UnwritableError
         When a file cannot be written.
     """
-    facts = certificate(trained, examples, objective, validation)
-    facts["model_sha256"] = write_liblinear(path, trained.model)
+    written = write_liblinear(path, model)
     with replacing(certificate_path(path)) as file:
-        json.dump(facts, file, indent=2, allow_nan=False)
+        json.dump({**facts, "model_sha256": written}, file, indent=2, allow_nan=False)
         file.write("\n")
 
 
@@ -56,7 +49,9 @@ def certificate(
     objective: Objective,
     validation: Validation | None = None,
 ) -> dict[str, Any]:
-    """What is certified, of which rows, and by what program."""
+    """What is certified, of which rows, and by what program, for a JSON."""
+    from svmbench.train.classes import training_errors  # prediction does without
+
     rows, labels = examples.rows, trained.model.labels
     against = labels if len(trained.fits) > 1 else labels[:1]
     folds = {}
@@ -82,11 +77,13 @@ def certificate(
                 "D": fit.dual,
                 # JSON knows no infinity: without a positive lower bound there is no such gap.
                 "relative_gap": fit.gap if fit.dual > 0.0 else None,
-                "training_errors": fit.errors,
+                "training_errors": wrong,
                 "seconds": fit.seconds,
                 "method": fit.method,
             }
-            for label, fit in zip(against, trained.fits, strict=True)
+            for label, fit, wrong in zip(
+                against, trained.fits, training_errors(examples, trained.model), strict=True
+            )
         ],
     }
 

@@ -84,8 +84,6 @@ class Fit:
         b; 0 if the problem has none.
     primal, dual : float
         P(w, b), and a lower bound on P* that allows for rounding.
-    errors : int
-        Training rows that w and b predict wrongly; a row on the plane is predicted as negative.
     looks : int
         Number of certificates that were computed.
     seconds : float
@@ -102,7 +100,6 @@ class Fit:
     bias: float
     primal: float
     dual: float
-    errors: int
     looks: int
     seconds: float
     method: str
@@ -179,20 +176,14 @@ def fit(
     with np.errstate(all="ignore"):
         best = _Best(problem, tolerance, longest)
         _improve(best, seed, due, given_up, progress, start, chunks, threads)
-        errors = _errors(problem, best.w, best.bias)
     seconds = time.monotonic() - begun
     if problem.is_below(best.proven(), best.primal, best.w, best.bias):
         raise AssertionError(f"P = {best.primal!r} is below the proven D = {best.proven()!r}")
     dual = min(best.proven(), best.primal)
     return Fit(
-        best.w, best.bias, best.primal, dual, errors, best.looks, seconds, best.method,
-        problem.lam, best.alpha,
+        best.w, best.bias, best.primal, dual, best.looks, seconds, best.method, problem.lam,
+        best.alpha,
     )  # fmt: skip
-
-
-def _errors(problem: Problem, w: FloatArray, bias: float) -> int:
-    positive = problem.data.rows.dot(np.ascontiguousarray(w)) + bias > 0.0
-    return int(np.count_nonzero(positive != (problem.data.labels > 0)))
 
 
 class _Best:

@@ -112,10 +112,7 @@ def _fit(
 
 def _certified(problem: Problem, run: ShardedSolver, looks: int, seconds: float) -> Fit:
     w, alpha = run.w, run.alpha
-    evaluation = problem.evaluate(w)
-    dual = min(max(0.0, proven_dual(problem, alpha)), evaluation.primal)
+    primal = problem.primal(w)
+    dual = min(max(0.0, proven_dual(problem, alpha)), primal)
     method = f"{run.name}, {run.remark}"
-    return Fit(
-        w, 0.0, evaluation.primal, dual, evaluation.errors, looks, seconds, method, problem.lam,
-        alpha,
-    )  # fmt: skip
+    return Fit(w, 0.0, primal, dual, looks, seconds, method, problem.lam, alpha)

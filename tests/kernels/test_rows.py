@@ -183,6 +183,19 @@ def test_bad_arrays_are_refused(name):
         CompactRows(**{**GOOD, **changes})
 
 
+def test_rows_with_other_labels_are_checked_unless_their_arrays_were():
+    rows, flipped = CompactRows(**GOOD), -GOOD["labels"]
+    other = CompactRows(**{**GOOD, "labels": flipped}, checked=rows)
+    assert (other.labels == flipped).all()
+    assert other.dot(np.array([1.0, 10.0, 100.0])).tolist() == [201.0, 30.0]
+    for name in ("column too large", "columns falling"):
+        changes, message = BAD[name]
+        with pytest.raises(ValueError, match=message):
+            CompactRows(**{**GOOD, **changes}, checked=rows)
+    with pytest.raises(ValueError, match="labels must be -1 or \\+1"):
+        CompactRows(**{**GOOD, "labels": 0 * flipped}, checked=rows)
+
+
 def test_weights_of_another_length_are_refused():
     rows = CompactRows(**GOOD)
     with pytest.raises(ValueError, match="w has 2 entries, the rows 3 features"):

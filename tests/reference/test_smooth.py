@@ -29,6 +29,21 @@ def trained(problem, wanted, start=None):
     return relative_gap(primal, dual), count
 
 
+@pytest.mark.parametrize("bias", ["none", "free"])
+@pytest.mark.parametrize("wanted", [1e-2, 1e-4])
+def test_the_last_step_is_as_exact_as_the_wanted_gap_needs(bias, wanted, monkeypatch):
+    even, loss = many_rows(m=3000, d=60), Loss("logistic")
+    data = dataset(even.values * np.logspace(-1, 1, 60), even.labels, "dense float64")
+    monkeypatch.setattr(smooth, "_MOST_FEATURES", 0)  # conjugate gradients alone
+    w, b, _ = list(smooth.newton(Problem(data, 2e-4, loss, bias)))[-1]
+    problem = Problem(data, 1e-4, loss, bias)
+    gap, count = trained(problem, wanted, (w, b))
+    monkeypatch.setattr(smooth, "_SHARE_LEFT", 0.0)
+    exacter, costlier = trained(problem, wanted, (w, b))
+    assert exacter < gap <= wanted
+    assert count.entries < costlier.entries
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("bias", ["none", "free"])
 @pytest.mark.parametrize("loss", smooth.LOSSES)

@@ -47,8 +47,6 @@ def test_the_certificate_is_that_of_the_problem(tiny, name, loss, bias, lam):
     assert 0.0 <= found.gap <= 1e-5
     assert found.primal == problem.primal(found.w, found.bias)
     assert found.dual <= found.primal * (1.0 + 1e-12)
-    scores = problem.data.labels * problem.margins(found.w, found.bias)
-    assert found.errors == np.count_nonzero((scores > 0.0) != (problem.data.labels > 0))
 
 
 @pytest.mark.parametrize("bias", ["none", "free"])
@@ -338,7 +336,7 @@ def test_a_tiny_c_gives_weights_that_predict(loss, C, bias):
     assert found.w.any()
     direction = data.labels @ data.values
     if bias == "none":  # a free one is for the larger class
-        assert found.errors < 0.3 * m
+        assert np.mean(problem.margins(found.w) <= 0.0) < 0.3
         # All rows lie within the margin, and w is proportional to the sum of y x.
         assert found.w @ direction > 0.999 * np.linalg.norm(found.w) * np.linalg.norm(direction)
 
