@@ -41,6 +41,11 @@ def _count(name: str, what: str) -> Callable[[Any], Any]:
     return click.option(name, type=_Count(), required=True, help=what)
 
 
+_lambda = click.option(
+    "--lambda", "lam", type=float, default=1e-4, show_default=True, help="λ of the objective."
+)
+
+
 @click.group(name="cluster", no_args_is_help=False)
 def command() -> None:
     """Train one problem whose rows are divided among many nodes."""
@@ -53,9 +58,7 @@ def command() -> None:
 @click.option(
     "--nodes", type=_Count(), default=8, show_default=True, help="Nodes, of one core each."
 )
-@click.option(
-    "--lambda", "lam", type=float, default=1e-4, show_default=True, help="λ of the objective."
-)
+@_lambda
 @click.option(
     "--tol",
     "target",
@@ -174,19 +177,9 @@ def _bytes(value: float) -> str:
     required=True,
     help="A Dask cluster, given by its scheduler's address or file (scheduler.json).",
 )
-@options.out_file("model", "The model's file.  [default: DATA's name with .model, in this folder]")
-@click.option(
-    "--lambda", "lam", type=float, default=1e-4, show_default=True, help="λ of the objective."
-)
-@click.option(
-    "--tol",
-    "tolerance",
-    type=click.FloatRange(0.0, math.inf, min_open=True, max_open=True),
-    callback=options.refuse_nan,
-    default=1e-3,
-    show_default=True,
-    help="Train until P is proven to exceed the least possible by at most this fraction.",
-)
+@options.model_file
+@_lambda
+@options.tolerance(1e-3)
 @click.option(
     "--method",
     type=click.Choice(["newton-shards", "cocoa"]),
@@ -203,13 +196,7 @@ def _bytes(value: float) -> str:
     metavar="TIME",
     help="Stop after this time, such as 90s or 10m, and write the best weights.",
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**64 - 1),
-    default=0,
-    show_default=True,
-    help="Seed of the order of rows in cocoa.",
-)
+@options.seed("Seed of the order of rows in cocoa.")
 @options.quiet
 def train_command(
     data: Path,
@@ -231,15 +218,14 @@ def train_command(
 
     Exits with status 1 if the training ended before it reached its tolerance.
     """
-    from svmbench.data.libsvm import plain_name
     from svmbench.durable import require_replaceable, require_writable
     from svmbench.train.examples import read_examples
     from svmbench.train.files import certificate, certificate_path, save
     from svmbench.train.objective import Objective
     from svmbench.train.sharded import method_for, train_on_shards
 
-    seconds = options.seconds_of("--time-limit", time_limit) if time_limit else math.inf
-    target = options.target(model or Path(f"{plain_name(data)}.model"))
+    seconds = options.limit_seconds(time_limit)
+    target = options.model_target(model, data)
     for each in (target, certificate_path(target)):
         require_replaceable(each, data)
         require_writable(each)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -160,7 +161,7 @@ def nodes_of(cluster: str) -> Iterator[DaskPlace]:
         yield place
 
 
-def refuse_nan(ctx: click.Context, param: click.Parameter, value: float) -> float:
+def _refuse_nan(ctx: click.Context, param: click.Parameter, value: float) -> float:
     """Refuse nan, which no range of click's excludes."""
     if value != value:
         raise click.BadParameter("nan is not a number", ctx, param)
@@ -191,6 +192,30 @@ def out_file(name: str, text: str) -> Callable[[Any], Any]:
     return click.option("-o", "--out", name, type=kind, help=text)
 
 
+model_file = out_file(
+    "model", "The model's file.  [default: DATA's name with .model, in this folder]"
+)
+
+
+def tolerance(default: float) -> Callable[[Any], Any]:
+    """The relative gap to which a model is certified."""
+    return click.option(
+        "--tol",
+        "tolerance",
+        type=click.FloatRange(0.0, math.inf, min_open=True, max_open=True),
+        callback=_refuse_nan,
+        default=default,
+        show_default=True,
+        help="Train until P is proven to exceed the least possible by at most this fraction.",
+    )
+
+
+def seed(text: str) -> Callable[[Any], Any]:
+    """The seed of a training; ``text`` is its help."""
+    kind = click.IntRange(0, 2**64 - 1)
+    return click.option("--seed", type=kind, default=0, show_default=True, help=text)
+
+
 class _RowsFile(click.Path):
     """A file of rows; nothing that stands for the standard input, which is read only once."""
 
@@ -211,6 +236,13 @@ def target(path: Path) -> Path:
     return path.resolve() if path.is_symlink() else path
 
 
+def model_target(model: Path | None, data: Path) -> Path:
+    """The model's file to write: the one given, or DATA's name with .model, in this folder."""
+    from svmbench.data.libsvm import plain_name
+
+    return target(model or Path(f"{plain_name(data)}.model"))
+
+
 def no_threads_of_blas() -> None:
     """Have NumPy's BLAS start no threads, whose waiting would take processor time.
 
@@ -222,6 +254,11 @@ def no_threads_of_blas() -> None:
 def budget_seconds(text: str) -> float:
     """Read ``--budget`` from the command line, as `seconds_of` does."""
     return seconds_of("--budget", text)
+
+
+def limit_seconds(text: str) -> float:
+    """Read ``--time-limit`` of a training; inf if it is not given."""
+    return seconds_of("--time-limit", text) if text else math.inf
 
 
 def seconds_of(option: str, text: str) -> float:

@@ -8,7 +8,7 @@ import time
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import click
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     ),
 )
 @options.text_file("data")
-@options.out_file("model", "The model's file.  [default: DATA's name with .model, in this folder]")
+@options.model_file
 @click.option(
     "--loss",
     type=click.Choice(["hinge", "squared-hinge", "logistic"]),
@@ -80,15 +80,7 @@ if TYPE_CHECKING:
     metavar="CLASS=W",
     help="Multiply C by W for the rows of a class, as LIBLINEAR's -wCLASS W does. May be repeated.",
 )
-@click.option(
-    "--tol",
-    "tolerance",
-    type=click.FloatRange(0.0, math.inf, min_open=True, max_open=True),
-    callback=options.refuse_nan,
-    default=1e-4,
-    show_default=True,
-    help="Train until P is proven to exceed the least possible by at most this fraction.",
-)
+@options.tolerance(1e-4)
 @click.option(
     "--time-limit",
     default="",
@@ -103,13 +95,7 @@ if TYPE_CHECKING:
     help="Number of classes to train at the same time; with --cv, of folds. With two classes, "
     "the threads share each Newton step on the hinge loss.",
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**64 - 1),
-    default=0,
-    show_default=True,
-    help="Seed of the random orders of rows.",
-)
+@options.seed("Seed of the random orders of rows.")
 @options.as_json
 @options.quiet
 def command(
@@ -142,97 +128,32 @@ def command(
     Exits with status 1 if a fit ended before it reached its tolerance.
     """
     options.no_threads_of_blas()
-    from svmbench.durable import replacing, require_replaceable, require_writable
-    from svmbench.train.classes import train
+    from svmbench.durable import require_replaceable, require_writable
     from svmbench.train.examples import read_examples
-    from svmbench.train.files import certificate, certificate_path, save
-    from svmbench.train.path import grid, path, point
-    from svmbench.train.path_files import PathFiles, document, records, save_path
-    from svmbench.train.plot import path_plot, plot_path, validation_plot
-    from svmbench.train.validation import SELECTION, cross_validate
 
-    if cost is not None and lam is not None:
-        raise click.UsageError("-C and --lambda; keep one of them")
-    if cost is not None or lam is not None:
-        for given, what in ((folds, "--cv chooses C"), (along, "--path tries values of C")):
-            if given:
-                raise click.UsageError(f"{what}: leave -C and --lambda out")
-    seconds = options.seconds_of("--time-limit", time_limit) if time_limit else math.inf
+    _refuse_two_ways_to_c(cost, lam, folds, along)
+    how: _How = {
+        "seed": seed, "time_limit": options.limit_seconds(time_limit), "threads": threads
+    }  # fmt: skip
     class_weights = _class_weights(weights)
-    target = options.target(model) if model else _default_model(data)
-    files = PathFiles.beside(target)
-    chosen = folds is not None or not along
-    for each in (
-        *((target, certificate_path(target)) if chosen else ()),
-        *((plot_path(target),) if folds else ()),
-        *(files.all if along else ()),
-    ):
+    request = _Request(options.model_target(model, data), folds, along)
+    for each in request.files():
         require_replaceable(each, data)
         require_writable(each)
     begun = time.monotonic()
     examples = replace(read_examples(data), class_weights=class_weights)
     read = time.monotonic() - begun
     objective = _objective(loss, cost, lam, bias, examples)
-    how: _How = {"seed": seed, "time_limit": seconds, "threads": threads}
-    values = grid(examples, objective) if folds is not None or along else ()
-    hidden = quiet or as_json
-    validation = None
-    if folds is not None:
-        with _shown(hidden, "fold {} of " + f"{folds}: C = {{:g}}") as show:
-            validation = cross_validate(
-                examples, objective, folds, values, max(tolerance, SELECTION),
-                **how, progress=lambda fold, C: show(fold + 1, C),
-            )  # fmt: skip
-        objective = replace(objective, C=validation.best)
-    points: list[Point] = []
-    trained: Trained | None = None
-    if along:
-        with _shown(hidden, "C = {:g}, value {} of " + str(len(values))) as show:
-            show(values[0], 1)
-            for C, at in zip(
-                values, path(examples, objective, values, tolerance, **how), strict=False
-            ):
-                points.append(point(examples, at, replace(objective, C=C)))
-                show(2.0 * C, len(points) + 1)
-                if chosen and objective.C == C:
-                    trained = at
-    if chosen and trained is None:
-        with _shown(hidden, "training class {}: within {:.1e} of the optimum") as show:
-            trained = train(examples, objective, tolerance, **how, progress=show)
+    found = _trained(request, examples, objective, tolerance, how, hidden=quiet or as_json)
     taken = time.monotonic() - begun - read
-    facts: dict[str, Any] = {}
-    # Files are written once all pictures are drawn: Ctrl-C meanwhile leaves no part of them.
-    pictures = {} if validation is None else {plot_path(target): validation_plot(validation)}
-    if along:
-        pictures[files.plot] = path_plot(points, validation)
-    if trained is not None:
-        facts = certificate(trained, examples, objective, validation)
-        save(target, trained.model, facts)
-    for name, picture in pictures.items():
-        with replacing(name, "wb") as file:
-            file.write(picture)
-    if along:
-        save_path(files, points, examples, objective, tolerance, validation)
-        facts = {**document(points, examples, objective, tolerance, validation), **facts}
+    facts = _written(request, examples, found, tolerance)
     if as_json:
         import json
 
         click.echo(json.dumps(facts, indent=2))
     elif not quiet:
-        if along:
-            click.echo("\n".join(training_text.path_text(records(points, validation), files)))
-        if validation is not None:
-            table = "\n".join(training_text.validation_table(validation))
-            click.echo(f"{table}\nplot: {plot_path(target)}")
-        if trained is not None:
-            lines = training_text.summary(
-                examples, objective, trained, facts["fits"], target, read, taken
-            )
-            click.echo("\n".join(lines))
-        else:
-            click.echo(f"{read:.2f} s reading, {taken:.2f} s training")
-            click.echo("no model is written: choose C with --cv K, or train with -C")
-    return _shortcomings(points, validation, trained, tolerance, quiet)
+        click.echo("\n".join(_lines(request, examples, found, facts, read, taken)))
+    return _shortcomings(found, tolerance, quiet)
 
 
 class _How(TypedDict):
@@ -243,14 +164,180 @@ class _How(TypedDict):
     threads: int
 
 
-def _shortcomings(
-    points: Sequence[Point],
-    validation: Validation | None,
-    trained: Trained | None,
+class _Request(NamedTuple):
+    """What is to be trained and written.
+
+    Parameters
+    ----------
+    model : Path
+        The model's file; all other files are named after it.
+    folds : int or None
+        Folds of the cross-validation that chooses C.
+    along : bool
+        Whether a path is trained.
+    """
+
+    model: Path
+    folds: int | None
+    along: bool
+
+    @property
+    def one_c(self) -> bool:
+        """Whether there is a C for a model: given, by default, or chosen by cross-validation."""
+        return self.folds is not None or not self.along
+
+    def files(self) -> Iterator[Path]:
+        """All files that are written."""
+        from svmbench.train.files import certificate_path
+        from svmbench.train.path_files import PathFiles
+        from svmbench.train.plot import plot_path
+
+        if self.one_c:
+            yield from (self.model, certificate_path(self.model))
+        if self.folds is not None:
+            yield plot_path(self.model)
+        if self.along:
+            yield from PathFiles.beside(self.model).all
+
+
+class _Fitted(NamedTuple):
+    """What was trained.
+
+    Parameters
+    ----------
+    objective : Objective
+        With the C of the model.
+    validation : Validation or None
+    points : sequence of Point
+        Of the path; empty without one.
+    trained : Trained or None
+        The model; None if there is no C for it.
+    """
+
+    objective: Objective
+    validation: Validation | None
+    points: Sequence[Point]
+    trained: Trained | None
+
+
+def _trained(
+    request: _Request,
+    examples: Examples,
+    objective: Objective,
     tolerance: float,
-    quiet: bool,
-) -> int:
+    how: _How,
+    *,
+    hidden: bool,
+) -> _Fitted:
+    """Choose C, train the path, and train the model unless the path has it."""
+    from svmbench.train.classes import train
+    from svmbench.train.path import grid
+    from svmbench.train.validation import SELECTION, cross_validate
+
+    values = grid(examples, objective) if request.folds is not None or request.along else ()
+    validation = None
+    if request.folds is not None:
+        with _shown(hidden, "fold {} of " + f"{request.folds}: C = {{:g}}") as show:
+            validation = cross_validate(
+                examples, objective, request.folds, values, max(tolerance, SELECTION),
+                **how, progress=lambda fold, C: show(fold + 1, C),
+            )  # fmt: skip
+        objective = replace(objective, C=validation.best)
+    points: list[Point] = []
+    model: Trained | None = None
+    if request.along:
+        points, at_c = _trained_along(values, examples, objective, tolerance, how, hidden=hidden)
+        model = at_c if request.one_c else None
+    if request.one_c and model is None:
+        with _shown(hidden, "training class {}: within {:.1e} of the optimum") as show:
+            model = train(examples, objective, tolerance, **how, progress=show)
+    return _Fitted(objective, validation, points, model)
+
+
+def _trained_along(
+    values: tuple[float, ...],
+    examples: Examples,
+    objective: Objective,
+    tolerance: float,
+    how: _How,
+    *,
+    hidden: bool,
+) -> tuple[list[Point], Trained | None]:
+    """The points of a path, and its model at the objective's C, if it comes so far."""
+    from svmbench.train.path import path, point
+
+    points: list[Point] = []
+    at_c: Trained | None = None
+    with _shown(hidden, "C = {:g}, value {} of " + str(len(values))) as show:
+        show(values[0], 1)
+        for C, at in zip(values, path(examples, objective, values, tolerance, **how), strict=False):
+            points.append(point(examples, at, replace(objective, C=C)))
+            show(2.0 * C, len(points) + 1)
+            if objective.C == C:
+                at_c = at
+    return points, at_c
+
+
+def _written(
+    request: _Request, examples: Examples, found: _Fitted, tolerance: float
+) -> dict[str, Any]:
+    """Write the files; the facts that they hold."""
+    from svmbench.durable import replacing
+    from svmbench.train.files import certificate, save
+    from svmbench.train.path_files import PathFiles, document, save_path
+    from svmbench.train.plot import path_plot, plot_path, validation_plot
+
+    objective, validation, points, trained = found
+    files = PathFiles.beside(request.model)
+    facts: dict[str, Any] = {}
+    # Files are written once all pictures are drawn: Ctrl-C meanwhile leaves no part of them.
+    pictures = {} if validation is None else {plot_path(request.model): validation_plot(validation)}
+    if request.along:
+        pictures[files.plot] = path_plot(points, validation)
+        facts = document(points, examples, objective, tolerance, validation)
+    if trained is not None:
+        own = certificate(trained, examples, objective, validation)
+        save(request.model, trained.model, own)
+        facts |= own
+    for name, picture in pictures.items():
+        with replacing(name, "wb") as file:
+            file.write(picture)
+    if request.along:
+        save_path(files, points, examples, objective, tolerance, validation)
+    return facts
+
+
+def _lines(
+    request: _Request,
+    examples: Examples,
+    found: _Fitted,
+    facts: dict[str, Any],
+    read: float,
+    taken: float,
+) -> Iterator[str]:
+    """What is printed: the path, the errors of cross-validation, the model."""
+    from svmbench.train.path_files import PathFiles, records
+    from svmbench.train.plot import plot_path
+
+    objective, validation, points, trained = found
+    if request.along:
+        files = PathFiles.beside(request.model)
+        yield from training_text.path_text(records(points, validation), files)
+    if validation is not None:
+        yield from training_text.validation_table(validation)
+        yield f"plot: {plot_path(request.model)}"
+    if trained is not None:
+        yield from training_text.summary(
+            examples, objective, trained, facts["fits"], request.model, read, taken
+        )
+    else:
+        yield f"{read:.2f} s reading, {taken:.2f} s training"
+        yield "no model is written: choose C with --cv K, or train with -C"
+
+
+def _shortcomings(found: _Fitted, tolerance: float, quiet: bool) -> int:
     """Say what falls short of what was asked for; the exit status."""
+    _, validation, points, trained = found
     notes, failures = [], []
     if validation is not None and validation.gap > validation.tolerance:
         notes.append(
@@ -272,6 +359,17 @@ def _shortcomings(
     return 1 if failures else 0
 
 
+def _refuse_two_ways_to_c(
+    cost: float | None, lam: float | None, folds: int | None, along: bool
+) -> None:
+    if cost is not None and lam is not None:
+        raise click.UsageError("-C and --lambda; keep one of them")
+    if cost is not None or lam is not None:
+        for given, what in ((folds, "--cv chooses C"), (along, "--path tries values of C")):
+            if given:
+                raise click.UsageError(f"{what}: leave -C and --lambda out")
+
+
 def _class_weights(given: tuple[str, ...]) -> dict[int, float]:
     found: dict[int, float] = {}
     for each in given:
@@ -287,12 +385,6 @@ def _class_weights(given: tuple[str, ...]) -> dict[int, float]:
             raise click.UsageError(f"--weight {each}: class {which} has a weight already")
         found[which] = value
     return found
-
-
-def _default_model(data: Path) -> Path:
-    from svmbench.data.libsvm import plain_name
-
-    return options.target(Path(f"{plain_name(data)}.model"))
 
 
 def _objective(
