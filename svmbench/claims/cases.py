@@ -6,15 +6,13 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from svmbench.claims.kinds import KINDS
 from svmbench.claims.measured import MeasuredRow, fills
 from svmbench.claims.model import Claim
 from svmbench.claims.parts import ClaimCase
 from svmbench.claims.places import Place, Slot, same
 from svmbench.records.groups import heading
 from svmbench.records.spelling import short
-
-#: Kinds that claim something of each solver separately; the solvers may be in different sweeps.
-_ALONE = ("reaches", "fails", "grows", "rises", "spans")
 
 
 def cases_of(claim: Claim, rows: Sequence[MeasuredRow], several: bool) -> list[ClaimCase]:
@@ -57,7 +55,7 @@ def cases_not_run(
     missing: dict[tuple[str, ...], list[Slot]] = {}
     for slot in mine:
         planned = run[str(slot["sweep"])] == labels or labels not in run.values()
-        if claim.kind in _ALONE or planned:
+        if KINDS[claim.kind].alone or planned:
             missing.setdefault(_problem(claim, slot, several), []).append(slot)
     measured = [row for row in rows if row.group.label in labels and row.lies_in(claim.where)]
     return [
@@ -138,7 +136,7 @@ def _wanted(
     A sweep with only some of the compared solvers does not count if another sweep has all of
     them.
     """
-    if claim.kind in _ALONE:
+    if KINDS[claim.kind].alone:
         return run | (labels - set().union(*runs))
     return labels if run == labels or labels not in runs else None
 

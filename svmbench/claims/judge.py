@@ -49,7 +49,7 @@ from svmbench.evidence import exponent as exponent_of
 from svmbench.report.numbers import format_value
 
 #: The parts of a case, by kind.
-KINDS: Mapping[str, Callable[[Claim, ClaimCase], Iterator[ClaimPart]]] = {
+PARTS: Mapping[str, Callable[[Claim, ClaimCase], Iterator[ClaimPart]]] = {
     "faster": faster,
     "order": order,
     "largest": largest,
@@ -122,7 +122,7 @@ class KnownParts:
             self._now[key] = self._before[key]
         if key not in self._now:
             # The rows are kept as well: another object must not get the identity of one of them.
-            self._now[key] = ((claim, rows), tuple(KINDS[claim.kind](asked, case)))
+            self._now[key] = ((claim, rows), tuple(PARTS[claim.kind](asked, case)))
         return self._now[key][1]
 
 

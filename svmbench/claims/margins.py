@@ -20,7 +20,7 @@ def held_to(claim: Claim) -> str:
         decided = f"decided by signed ranks over at least {MIN_DATA_SETS} data sets"
     else:
         decided = "in at least one case" if claim.cases == "any" else f"in {claim.cases} cases"
-    return f"{_MARGINS[claim.kind](claim)}; {decided}"
+    return f"{MARGINS[claim.kind](claim)}; {decided}"
 
 
 def _factor(claim: Claim) -> str:
@@ -123,7 +123,8 @@ def _number(value: float) -> str:
     return short(value, 5)
 
 
-_MARGINS: Mapping[str, Callable[[Claim], str]] = {
+#: The words of each kind.
+MARGINS: Mapping[str, Callable[[Claim], str]] = {
     "faster": _factor,
     "counts": _factor,
     "spans": _spans,

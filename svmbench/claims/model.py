@@ -8,56 +8,18 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from svmbench.claims.places import Place, WrittenMeasure
+from svmbench.claims.kinds import CURVES, KINDS, ClaimKind
+from svmbench.claims.places import Place, WrittenMeasure, refuse_along
 from svmbench.config.reading import Strict
 from svmbench.config.refusal import refuse
-from svmbench.records.abscissae import ABSCISSAE
 from svmbench.records.measures import ALONG, Asked
 
-ClaimKind = Literal[
-    "faster", "order", "largest", "ratio", "alike", "differ", "reaches", "fails", "grows", "path",
-    "rises", "counts", "spans", "widens", "untestable",
-]  # fmt: skip
-
-#: Keys that a kind requires, and optional ones; all kinds have text, source and where.
-_KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "faster": (("solver", "over", "measure"), ("over_dataset", "by", "cases", "across")),
-    "order": (("solvers", "measure"), ("tie", "cases")),
-    "largest": (("solvers", "measure"), ("cases",)),
-    "ratio": (
-        ("solver", "over", "measure", "published"),
-        ("over_dataset", "within", "cases"),
-    ),
-    "alike": (("solvers", "measure", "within"), ("cases",)),
-    "differ": (("solver", "over", "measure", "by"), ("cases",)),
-    "reaches": (("solvers", "measure"), ("at_most", "at_least", "cases")),
-    "fails": (("solver", "how"), ("measure", "cases")),
-    "grows": (
-        ("solver", "measure", "along"),
-        ("at_most", "at_least", "between", "points", "cases"),
-    ),
-    "path": (
-        ("solver", "over", "measure", "along"),
-        ("between", "by", "points", "ratios", "within", "cases"),
-    ),
-    "rises": (("solvers", "measure"), ("cases",)),
-    "counts": (("solver", "over", "measure"), ("by", "cases")),
-    "spans": (("solvers", "measure"), ("cases",)),
-    "widens": (("measure", "along", "between"), ("solver", "over", "solvers", "by", "cases")),
-    "untestable": (("why",), ()),
-}
-#: Kinds that compare the solvers of a list.
-_LISTED = ("order", "largest", "alike")
-
+#: Keys of all kinds.
 _ALWAYS = ("text", "source", "where", "kind", "least_rows")
 
 #: Repeats that the verdict of a claim of kind spans takes. A further run of the same method lies
 #: outside the range of n repeats with a probability of at most 2/(n + 1).
 LEAST_REPEATS = 20
-
-#: Values of `along`, by kind.
-_CURVES = tuple(name for name, each in ABSCISSAE.items() if each.in_claims)
-_ALONG = {"grows": ("lambda", "m", *_CURVES), "widens": ("C", "lambda"), "path": _CURVES}
 
 
 class Claim(Strict):
@@ -69,16 +31,7 @@ class Claim(Strict):
     )
     where: Place = Field(default=Place(), description="The rows it is about; all unless set.")
     kind: ClaimKind = Field(
-        description="faster: a solver over another, by a factor. order: solvers by a measure, the "
-        "least first. largest: the first of the solvers has the largest measure. ratio: of two "
-        "measures, next to the published one. alike: measures within a "
-        "factor of each other. differ: two measures apart by more than a factor, either way. "
-        "reaches: an accuracy, or a value within bounds. fails: a solver, in one of two ways. "
-        "grows: a power of λ, m or the abscissa of a curve. path: one curve lies below another. "
-        "rises: a curve rises between two of its points. counts: what a seed determines, observed "
-        "and compared. spans: our repeats lie on both sides of the published values. widens: a "
-        "factor between solvers is larger at a second value of C or λ. untestable: "
-        "says why."
+        description=" ".join(f"{name}: {kind.words}." for name, kind in KINDS.items())
     )
     solver: str | None = Field(default=None, description="Label of the solver it is about.")
     over: str | None = Field(
@@ -126,8 +79,8 @@ class Claim(Strict):
     along: str | None = Field(
         default=None,
         description="grows: lambda, m, or the abscissa of a curve. widens: C or lambda. path: that "
-        f"of its curves: {', '.join(_CURVES)}.",
-        json_schema_extra={"enum": ["C", "lambda", "m", *_CURVES, None]},
+        f"of its curves: {', '.join(CURVES)}.",
+        json_schema_extra={"enum": ["C", "lambda", "m", *CURVES, None]},
     )
     between: tuple[float, float] | None = Field(
         default=None,
@@ -171,11 +124,11 @@ class Claim(Strict):
                 "'Section 4.2'",
                 "source",
             )
-        needed, optional = _KEYS[self.kind]
-        for key in needed:
+        kind = KINDS[self.kind]
+        for key in kind.needs:
             if getattr(self, key) in (None, ()) or key not in self.model_fields_set:
                 refuse(f"a claim of kind {self.kind} needs {key!r}; add it", key)
-        for key in sorted(self.model_fields_set - {*_ALWAYS, *needed, *optional}):
+        for key in sorted(self.model_fields_set - {*_ALWAYS, *kind.needs, *kind.takes}):
             refuse(f"a claim of kind {self.kind} has no {key!r}; drop it", key)
         self._check_kind()
         return self
@@ -189,8 +142,9 @@ class Claim(Strict):
             self._check_bounds(self.measure)
         if self.kind == "grows" and not bounded:
             refuse("grows with which exponent? add 'at_most' or 'at_least'", "along")
-        if self.kind in _ALONG and self.along not in _ALONG[self.kind]:
-            choices = " or ".join(_ALONG[self.kind])
+        kind = KINDS[self.kind]
+        if kind.along and self.along not in kind.along:
+            choices = " or ".join(kind.along)
             refuse(f"a claim of kind {self.kind} is along {choices}; write one of them", "along")
         if self.kind == "fails" and (self.how == "limit") != (self.measure is not None):
             if self.measure is None:
@@ -198,15 +152,15 @@ class Claim(Strict):
             refuse("not-finite is a state of the run, not a measure; drop 'measure'", "measure")
         if self.kind in ("path", "rises") or self.along_curve:
             self._check_curve()
-        elif self.measure is not None and self.measure.measure.taken == "along":
-            refuse(f"{self.measure.name} is known along a run only; use another one", "measure")
+        elif self.measure is not None:
+            refuse_along(self.measure.measure, "measure")
         if self.kind == "grows":
             self._check_growth()
         if self.kind == "widens":
             self._check_ends()
         if self.kind == "differ" and self.by <= 1.0:
             refuse("any two results differ by this factor; write one above 1", "by")
-        listed = self.solvers if self.kind == "widens" else self.kind in _LISTED
+        listed = self.solvers if self.kind == "widens" else kind.several
         if len(self.solvers) < 2 and listed:
             refuse(f"a claim of kind {self.kind} compares two solvers or more; add them", "solvers")
         if self.over_dataset is None and len(set(self.labels)) < len(self.labels):

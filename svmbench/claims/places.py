@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Field, PlainValidator
 
 from svmbench.config.reading import Strict, as_list
 from svmbench.config.refusal import refuse
-from svmbench.records.measures import Asked
+from svmbench.records.measures import Asked, Measure
 
 #: Columns of runs.csv that, with the sweep, distinguish the rows of tables.
-AXES = ("sweep", "dataset", "lambda", "C", "solver", "m")
+Axis = Literal["sweep", "dataset", "lambda", "C", "m", "solver"]
+AXES: tuple[str, ...] = get_args(Axis)
+
+#: Those that a file can name: m is known only once the rows are.
+NAMED = tuple(axis for axis in AXES if axis != "m")
 
 #: A cell's place: sweep, data set, solver, and λ or C, whichever the sweep gives.
 Slot = dict[str, str | float]
@@ -36,6 +40,12 @@ def _as_asked(value: Any) -> Asked:
 
 
 WrittenMeasure = Annotated[Asked, PlainValidator(_as_asked)]
+
+
+def refuse_along(measure: Measure, key: str) -> None:
+    """Refuse a measure that has no single value for a run, only a curve."""
+    if measure.taken == "along":
+        refuse(f"{measure.name} is known along a run only; use another one", key)
 
 
 Several = Annotated[tuple[str | float, ...], BeforeValidator(as_list)]

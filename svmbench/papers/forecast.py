@@ -28,6 +28,7 @@ from typing import Literal
 
 import pandas as pd
 
+from svmbench.claims.kinds import KINDS
 from svmbench.claims.places import same
 from svmbench.config import SolverSpec, Stop
 from svmbench.data.transforms import rows_after
@@ -40,9 +41,7 @@ from svmbench.records.states import RERUN
 
 Basis = Literal["full", "quick", "passes", "limit"]
 
-#: Kinds of claims that are decided by pairs of repeats, and how many repeats the clear ones of a
-#: page with hundreds of questions take.
-_PAIRED = ("faster", "order", "largest", "ratio", "alike", "differ", "path", "grows", "widens")
+#: Repeats that a clear claim takes, on a page with hundreds of questions, if pairs decide it.
 PAIRS = 12
 
 _COLUMNS = (
@@ -147,7 +146,10 @@ class _Sweep:
         constants = [("lambda", each) for each in sweep.lambdas or ()]
         constants += [("C", each) for each in sweep.C or ()]
         paired = {
-            label for claim in self.item.claims if claim.kind in _PAIRED for label in claim.labels
+            label
+            for claim in self.item.claims
+            if KINDS[claim.kind].paired
+            for label in claim.labels
         }
         for source in self.job.sources:
             if source.unavailable:

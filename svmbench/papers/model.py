@@ -22,7 +22,7 @@ from pydantic import (
 from svmbench.bundled import bundled
 from svmbench.claims.empty import check_claims
 from svmbench.claims.model import Claim
-from svmbench.claims.places import Place, WrittenMeasure
+from svmbench.claims.places import Axis, Place, WrittenMeasure, refuse_along
 from svmbench.config.files import dump_sweep
 from svmbench.config.reading import Strict, read_model
 from svmbench.config.refusal import refuse
@@ -46,10 +46,8 @@ class TableShape(Strict):
 
     title: str = Field(default="", description="Shown below the item's own title.")
     of: Place = Field(default=Place(), description="Rows of the runs it shows; all unless set.")
-    rows: tuple[Literal["sweep", "dataset", "lambda", "C", "solver", "m"], ...] = Field(
-        min_length=1, description="Axes that distinguish its rows."
-    )
-    columns: tuple[Literal["sweep", "dataset", "lambda", "C", "solver", "m"], ...] = Field(
+    rows: tuple[Axis, ...] = Field(min_length=1, description="Axes that distinguish its rows.")
+    columns: tuple[Axis, ...] = Field(
         default=(), description="Axes that distinguish its columns, besides the measures."
     )
     measures: tuple[WrittenMeasure, ...] = Field(min_length=1)
@@ -66,8 +64,7 @@ class TableShape(Strict):
     @model_validator(mode="after")
     def _measured(self) -> TableShape:
         for asked in self.measures:
-            if asked.measure.taken == "along":
-                refuse(f"{asked.name} is known along a run only; use another one", "measures")
+            refuse_along(asked.measure, "measures")
         return self
 
 
@@ -129,8 +126,8 @@ class FigureShape(Strict):
             _require(self.y, MEASURES, "y")
             asked = [name for name in (self.x, self.y) if name in MEASURES]
             for key, name in (("x", self.x), ("y", self.y)):
-                if name in MEASURES and MEASURES[name].taken == "along":
-                    refuse(f"{name} is known along a run only; use another one", key)
+                if name in MEASURES:
+                    refuse_along(MEASURES[name], key)
             if self.at is None and any(MEASURES[name].to_accuracy for name in asked):
                 refuse("at which accuracy? add 'at'", "at")
         return self

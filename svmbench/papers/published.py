@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
-from svmbench.claims.places import WrittenMeasure
+from svmbench.claims.places import NAMED, WrittenMeasure
 from svmbench.config.reading import Strict
 from svmbench.config.refusal import refuse
 from svmbench.errors import nearest
@@ -17,31 +17,36 @@ from svmbench.papers.published_file import PublishedFile, read_rows
 from svmbench.records.abscissae import ABSCISSAE
 from svmbench.records.measures import ALONG
 
-#: Columns of a file of curves; those before `x` may be absent.
-_PLACE = ("sweep", "dataset", "lambda", "C")
+#: Columns of a file of curves, and those that must be there.
+_COLUMNS = (*NAMED, "x", "y", "at", "value", "note")
 _REQUIRED = ("solver", "x", "y", "at", "value")
-_COLUMNS = (*_PLACE, *_REQUIRED, "note")
 
 
-class PublishedValue(Strict):
-    """One published number, by the row it belongs to."""
+class _Placed(Strict):
+    """The problem that something published belongs to, as far as it is given."""
 
     sweep: str | None = None
     dataset: str | None = None
     lambda_: float | None = Field(default=None, alias="lambda")
     C: float | None = None
+
+    def place(self) -> dict[str, str | float]:
+        """The axes that it gives, without the solver."""
+        given = self.model_dump(by_alias=True, include=set(_Placed.model_fields))
+        return {name: value for name, value in given.items() if value is not None}
+
+
+class PublishedValue(_Placed):
+    """One published number, by the row it belongs to."""
+
     solver: str | None = Field(default=None, description="Label; or a program that is not run.")
     measure: WrittenMeasure
     value: float | str = Field(description="A number; or text such as '> 18,000'.")
 
 
-class PublishedCurve(Strict):
+class PublishedCurve(_Placed):
     """Points of one published curve, by the row it belongs to."""
 
-    sweep: str | None = None
-    dataset: str | None = None
-    lambda_: float | None = Field(default=None, alias="lambda")
-    C: float | None = None
     solver: str = Field(description="Label; or a program that is not run.")
     x: str = Field(description=f"What the abscissae are: {', '.join(ABSCISSAE)}.")
     y: str = Field(description="Measure of the ordinates; shares as shares, not in per cent.")
@@ -72,11 +77,6 @@ class PublishedCurve(Strict):
         if xs != sorted(xs):
             refuse("a curve's abscissae ascend; sort its points")
         return points
-
-    def place(self) -> dict[str, str | float]:
-        """The axes that it gives, without the solver."""
-        given = self.model_dump(by_alias=True, include={"sweep", "dataset", "lambda_", "C"})
-        return {name: value for name, value in given.items() if value is not None}
 
 
 def _as_curves(value: Any, info: ValidationInfo) -> Any:

@@ -9,14 +9,11 @@ from typing import Any
 
 from pydantic import Field
 
-from svmbench.claims.places import Place, WrittenMeasure, same
+from svmbench.claims.places import NAMED, Place, WrittenMeasure, same
 from svmbench.config.reading import Strict
 from svmbench.config.refusal import refuse
 
-#: Columns of such a table that say where a number belongs.
-PLACE_COLUMNS = ("sweep", "dataset", "lambda", "C", "solver")
-
-#: Those of them that hold numbers.
+#: Axes that are numbers.
 _NUMBERS = ("lambda", "C")
 
 
@@ -31,7 +28,7 @@ class PublishedFile(Strict):
     measures: dict[str, WrittenMeasure] = Field(
         min_length=1,
         description="Measure of each column of numbers. Columns that are neither listed here nor "
-        "a place (sweep, dataset, lambda, C, solver) are remarks for readers of the file.",
+        f"a place ({', '.join(NAMED)}) are remarks for readers of the file.",
     )
 
     def values(self, folder: Path) -> list[dict[str, Any]]:
@@ -57,7 +54,7 @@ class PublishedFile(Strict):
         return found
 
     def _place(self, row: dict[str, str], line: int) -> Iterator[tuple[str, str | float]]:
-        for name in PLACE_COLUMNS:
+        for name in NAMED:
             if text := row.get(name):
                 value = _number(text) if name in _NUMBERS else text
                 if name in _NUMBERS and isinstance(value, str):

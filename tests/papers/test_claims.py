@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +14,9 @@ import yaml
 from claims_support import INF, MANY, claim, found, noisy, row
 from pydantic import ValidationError
 
+from svmbench.claims import judge, margins
 from svmbench.claims.judge import decide, judge_claims
+from svmbench.claims.kinds import KINDS
 from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.model import Claim
 from svmbench.papers.model import Item
@@ -803,3 +807,12 @@ def test_a_claim_needs_its_source():
     with pytest.raises(ValidationError, match="add 'source'"):
         Claim.model_validate(keys)
     assert Claim.model_validate(keys | {"source": "Section 2"}).kind == "untestable"
+
+
+def test_every_kind_has_its_questions_its_margin_and_its_row_in_the_documentation():
+    page = (Path(__file__).parents[2] / "docs" / "papers.md").read_text(encoding="utf-8")
+    section = page.partition("### Kinds\n")[2].partition("\n###")[0]
+    explained = re.findall(r"^\| `([a-z]+)` \|", section, re.MULTILINE)
+    assert sorted(explained) == sorted(KINDS)
+    asked = {kind for kind in KINDS if kind != "untestable"}
+    assert set(judge.PARTS) == set(margins.MARGINS) == asked

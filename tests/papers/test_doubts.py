@@ -72,7 +72,7 @@ def test_only_cells_with_new_runs_are_looked_at_again(asked, monkeypatch):
         looked.append(case.place)
         return judge.faster(claim, case)
 
-    monkeypatch.setattr(judge, "KINDS", {**judge.KINDS, "faster": faster})
+    monkeypatch.setattr(judge, "PARTS", {**judge.PARTS, "faster": faster})
     first = doubts()
     assert len(looked) == len(REGULARISATION)
     table = root / "demo" / "times" / "base" / "runs.csv"

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from svmbench.claims.measured import MeasuredRow
-from svmbench.claims.places import same
+from svmbench.claims.places import AXES, same
 from svmbench.papers.model import TableShape
 from svmbench.papers.published import Published
 from svmbench.papers.report.layout import (
@@ -370,7 +370,7 @@ class _Builder:
             "paper": self.source.paper.key,
             "item": self.source.name,
         }
-        place = {name: (row.axis(name) if row else None) for name in _PLACE}
+        place = {name: (row.axis(name) if row else None) for name in AXES}
         place |= {name: value for name, value in self._axes(at).items() if value != ""}
         record |= place
         record["stand_in"] = row.group.stand_in if row else None
@@ -408,9 +408,6 @@ class _Builder:
                 "published_ratio": self._published_ratio(at, asked),
             }
         return {f"{asked.column}_{name}": value for name, value in record.items()}
-
-
-_PLACE = ("sweep", "dataset", "lambda", "C", "m", "solver")
 
 
 def _factor(value: float) -> str:
