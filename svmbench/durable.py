@@ -25,7 +25,7 @@ _CLOSED = (errno.EROFS, errno.EACCES, errno.EPERM)
 _OF_ANOTHER_KIND = (errno.EISDIR, errno.ENOTDIR)
 
 #: Age at which the leftovers of killed processes are removed: longer than any write takes.
-_ABANDONED_SECONDS = 24 * 3600
+ABANDONED_SECONDS = 24 * 3600
 
 
 @contextmanager
@@ -229,7 +229,7 @@ def remove_abandoned(folder: Path, pattern: str) -> None:
     for path in folder.glob(pattern):
         process = re.match(r".*[.-](\d+)-[^-]*$", path.name)
         with contextlib.suppress(OSError):  # another process may be first
-            old = time.time() - path.stat().st_mtime > _ABANDONED_SECONDS
+            old = time.time() - path.stat().st_mtime > ABANDONED_SECONDS
             if not old or (process and _is_alive(int(process[1]))):
                 continue
             if path.is_dir():

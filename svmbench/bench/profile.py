@@ -80,6 +80,13 @@ class SetSpec(Strict):
         """Its name in the results."""
         return self.data.label
 
+    @property
+    def use(self) -> str:
+        """What it was used for besides measuring, in words; empty if for nothing."""
+        if self.held_out:
+            return "kept out of tuning"
+        return "tuned on" if self.tuned else ""
+
 
 class SweepPart(Strict):
     """Runs on each set.

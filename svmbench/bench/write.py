@@ -17,7 +17,6 @@ from svmbench.bench.champion import champion
 from svmbench.bench.found import Found, read_found
 from svmbench.bench.plan import LEFT_OUT, Plan
 from svmbench.bench.plots import write_plots
-from svmbench.bench.profile import SetSpec
 from svmbench.bench.tables import build_tables
 from svmbench.bench.tables.bounds import aimed_text, measured_text
 from svmbench.bench.tables.fastest import relative_costs
@@ -259,13 +258,7 @@ def _sets(found: Found) -> list[dict[str, str]]:
                 "m": "–" if first is None else f"{first['m']:,.0f}",
                 "d": "–" if first is None else f"{first['d']:,.0f}",
                 "nnz": "–" if first is None else f"{first['nnz']:,.0f}",
-                "use": _use(each),
+                "use": each.use or "measured only",
             }
         )
     return listed
-
-
-def _use(spec: SetSpec) -> str:
-    if spec.held_out:
-        return "kept out of tuning"
-    return "tuned on" if spec.tuned else "measured only"

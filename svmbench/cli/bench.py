@@ -18,6 +18,7 @@ from svmbench.cli.series import (
     nodes_lines,
     open_questions,
     time_spent,
+    unfinished,
     unused_line,
 )
 
@@ -156,13 +157,8 @@ def describe(planned: Plan) -> str:
     lines = [f"{profile.name}: {profile.title}", f"champion: {champion()}"]
     lines.append("sets:")
     for each in profile.sets:
-        marks = [
-            word
-            for word, on in (("tuned on", each.tuned), ("kept out of tuning", each.held_out))
-            if on
-        ]
         words = planned.sources[each.label].words or f"{each.label}: the set itself"
-        lines.append("  " + "; ".join([words, *marks]))
+        lines.append("  " + "; ".join(filter(None, [words, each.use])))
     lines.append("parts:")
     for name, part in profile.sweeps.items():
         of_part = [job for job in planned.jobs if job.name == name]
@@ -197,12 +193,7 @@ def _summary(progress: Progress, jobs: Sequence[Job], seconds: float) -> str:
         f"{counted(tasks['made'], 'new measurement')}, "
         f"{progress.sweeps.reused} and {tasks['reused']} reused in {duration(seconds)}"
     ]
-    if progress.sweeps.interrupted:
-        lines.append("interrupted; run the same command again to continue")
-    elif progress.left:
-        lines.append(
-            f"out of time with {counted(progress.sweeps.left, 'run')} and "
-            f"{counted(tasks['left'], 'measurement')} left; run the same command again to continue"
-        )
+    left = f"{counted(progress.sweeps.left, 'run')} and {counted(tasks['left'], 'measurement')}"
+    lines += unfinished(progress.sweeps, left if progress.left else "")
     lines += [*time_spent(progress.sweeps, jobs), *open_questions(progress.sweeps.open)]
     return "\n".join(lines)

@@ -20,6 +20,7 @@ from svmbench.cli.series import (
     nodes_lines,
     open_questions,
     time_spent,
+    unfinished,
     unused_line,
 )
 
@@ -292,13 +293,7 @@ def _summary(result: Result, planned: Sequence[Job], root: Path, seconds: float)
         said = ", ".join(f"{count} {state}" for state, count in states.most_common())
         new = f"{counted(result.made, 'new run')}, {result.reused} reused in {duration(seconds)}"
         lines.append(f"{new}: {said}" if said else new)
-    if result.interrupted:
-        lines.append("interrupted; run the same command again to continue")
-    elif result.left:
-        lines.append(
-            f"out of time with {counted(result.left, 'run')} left; run the same command again to "
-            "continue"
-        )
+    lines += unfinished(result, counted(result.left, "run") if result.left else "")
     lines += [*time_spent(result, planned), *open_questions(result.open)]
     where = f"the runs.csv of their sweep below {root}"
     lines += mishaps(states, result.damaged, result.missing, where)

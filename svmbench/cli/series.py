@@ -50,6 +50,21 @@ def time_spent(result: Result, jobs: Sequence[Job]) -> list[str]:
     return lines
 
 
+def unfinished(result: Result, left: str) -> list[str]:
+    """What ended a series too early, and how to continue; nothing if it is complete.
+
+    Parameters
+    ----------
+    result : Result
+    left : str
+        What is left to be done, in words; empty if nothing is.
+    """
+    again = "run the same command again to continue"
+    if result.interrupted:
+        return [f"interrupted; {again}"]
+    return [f"out of time with {left} left; {again}"] if left else []
+
+
 def open_questions(questions: Sequence[Open]) -> list[str]:
     """The time that open questions would take to be decided, or why time does not help them."""
     lines = []

@@ -14,10 +14,10 @@ from svmbench.data.catalogue import DataFile, known_names, url_name
 from svmbench.data.download import download_to
 from svmbench.data.first_seen import expected_sha256, record_path
 from svmbench.data.libsvm import feed_text, text_sha256
+from svmbench.durable import ABANDONED_SECONDS
 from svmbench.errors import DataError
 
 _PARTIAL = ".partial-"
-_ABANDONED_SECONDS = 24 * 3600
 
 
 class StorageError(DataError):
@@ -171,7 +171,7 @@ def _sweep(folder: Path) -> None:
     """Remove the partial files of downloads that were killed."""
     for path in folder.glob(f"{_PARTIAL}*"):
         with contextlib.suppress(FileNotFoundError):
-            if time.time() - path.stat().st_mtime > _ABANDONED_SECONDS:
+            if time.time() - path.stat().st_mtime > ABANDONED_SECONDS:
                 path.unlink()
 
 

@@ -21,14 +21,35 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 Fate = Literal["reached", "limit", "diverged", "cut"]
 
-#: The quantiles a band lies between.
+#: The quantiles between which a band lies.
 BAND = (0.1, 0.9)
+
+#: The marks at the ends of curves, in words.
+_END_MARKS = "Dot: reached its accuracy; ring: ended by a limit; cross: diverged."
 
 #: A panel does not show a curve whose lowest stretch lies above this multiple of its upper
 #: limit: on a logarithmic axis, and on a linear one.
 _LIFT, _LIFT_LINEAR = 1e4, 3.0
 
 _GRID = 200
+
+
+def remarks(groups: Sequence[Group], grey: str) -> list[str]:
+    """What a figure of curves shows, in sentences.
+
+    Parameters
+    ----------
+    groups : sequence of Group
+        Whose curves it has.
+    grey : str
+        What its grey lines are; empty if it has none.
+    """
+    most = max(len(group.repeats) for group in groups)
+    low, high = (f"{100 * q:.0f}" for q in BAND)
+    band = f"Median of up to {most} runs, bands from the {low} to the {high} % quantile."
+    joined = dict.fromkeys(group.label for group in groups if group.separate_runs)
+    ends = f"Joined ends of separate runs, one per horizon: {', '.join(joined)}."
+    return [band if most > 1 else "Single runs.", grey, _END_MARKS, ends if joined else ""]
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,11 @@ from svmbench.records.read import Results
 from svmbench.records.spelling import place_words, short
 from svmbench.records.summaries import summary
 from svmbench.report.curves import (
-    BAND,
     Curve,
     heights_along,
     lifted,
     median_curve,
+    remarks,
     trajectories,
 )
 from svmbench.report.numbers import number_text
@@ -204,19 +204,8 @@ def _of_lambda(results: Results, groups: Sequence[Group], kind: str) -> LambdaPa
 
 
 def _remarks(groups: Sequence[Group], kind: str) -> str:
-    most = max(len(group.repeats) for group in groups)
-    low, high = (f"{100 * q:.0f}" for q in BAND)
-    lines = [
-        f"Median of up to {most} runs, bands from the {low} to the {high} % quantile."
-        if most > 1
-        else "Single runs.",
-        PLOT_KINDS[kind].grey,
-        "Dot: reached its accuracy; ring: ended by a limit; cross: diverged.",
-    ]
-    joined = dict.fromkeys(group.label for group in groups if group.separate_runs)
-    if joined:
-        lines[-1] += " Joined ends of separate runs, one per horizon: " + ", ".join(joined) + "."
-    return "\n".join(lines)
+    runs, grey, ends, joined = remarks(groups, PLOT_KINDS[kind].grey)
+    return "\n".join([runs, grey, f"{ends} {joined}".rstrip()])
 
 
 # ---------------------------------------------------------------- titles

@@ -137,7 +137,7 @@ def write_profiles(results: Results) -> list[Path]:
         Empty for a sweep of fewer than two labels, or of one data set and λ.
     """
     problems = _problems(results)
-    profiles = _profiles(results, problems)
+    profiles = _profiles(problems)
     if not profiles:
         _remove(results.folder)
         return []
@@ -172,7 +172,7 @@ def build_profiles(results: Results) -> list[ProfilePanel]:
 
     Only problems for which every label has runs count.
     """
-    return _profiles(results, _problems(results))
+    return _profiles(_problems(results))
 
 
 # ---------------------------------------------------------------- problems
@@ -210,7 +210,7 @@ def _problems(results: Results) -> list[_ProfileProblem]:
     return problems if len(pairs) >= _LEAST_PAIRS else []
 
 
-def _profiles(results: Results, problems: Sequence[_ProfileProblem]) -> list[ProfilePanel]:
+def _profiles(problems: Sequence[_ProfileProblem]) -> list[ProfilePanel]:
     if not problems:
         return []
     labels = list(problems[0].groups)

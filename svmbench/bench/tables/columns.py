@@ -204,12 +204,7 @@ def source_text(found: Found, label: str) -> str:
     """What a set's rows are, in words."""
     source = found.plan.sources.get(label)
     spec = next(each for each in found.plan.profile.sets if each.label == label)
-    words = [source.words if source is not None else ""]
-    if spec.tuned:
-        words.append("tuned on")
-    if spec.held_out:
-        words.append("kept out of tuning")
-    return "; ".join(filter(None, words))
+    return "; ".join(filter(None, [source.words if source is not None else "", spec.use]))
 
 
 def parts_of(

@@ -19,7 +19,7 @@ from svmbench.papers.report.regrets import Regrets
 from svmbench.records.groups import heading
 from svmbench.records.measures import MEASURES
 from svmbench.records.spelling import place_words, short
-from svmbench.report.curves import BAND
+from svmbench.report.curves import remarks
 from svmbench.report.sheet import PANEL, PANELS_ACROSS, Sheet, save_figure, uniform_style
 
 if TYPE_CHECKING:
@@ -241,23 +241,13 @@ def _names(found: Sequence[Panel], shape: FigureShape) -> list[str]:
 def _remarks(source: ItemResults, shape: FigureShape) -> str:
     rows = _rows(source, shape)
     most = max(len(row.group.repeats) for row in rows)
-    low, high = (f"{100 * q:.0f}" for q in BAND)
-    parts = []
+    parts: list[str] = []
     if shape.kind == "curve":
-        parts.append(
-            f"Median of up to {most} runs, bands from the {low} to the {high} % quantile."
-            if most > 1
-            else "Single runs."
-        )
+        grey = "Grey: the accuracies asked for." if shape.y == "accuracy" else ""
         if MEASURES[shape.y].objective:
-            parts.append("Grey: the certified optimum.")
-        elif shape.y == "accuracy":
-            parts.append("Grey: the accuracies asked for.")
-        parts.append("Dot: reached its accuracy; ring: ended by a limit; cross: diverged.")
-        parts += _published_words(source, shape, rows)
-        joined = dict.fromkeys(row.group.label for row in rows if row.group.separate_runs)
-        if joined:
-            parts.append(f"Joined ends of separate runs, one per horizon: {', '.join(joined)}.")
+            grey = "Grey: the certified optimum."
+        *first, joined = remarks([row.group for row in rows], grey)
+        parts += filter(None, [*first, *_published_words(source, shape, rows), joined])
     elif shape.kind == "across":
         parts.append(f"Medians of up to {most} runs with their intervals.")
         parts.append("Triangle: not reached, the value is at least this.")
