@@ -2,8 +2,8 @@
 
 A claim about all cases is refuted by one of them, and holds only if all do. If an open case looks
 contrary, it alone is decided first; otherwise all open cases are needed. A claim about most cases
-needs as many of the cheapest as make a majority. Which side a part will be decided for is guessed
-from its estimate. The guess decides nothing but the order of the runs.
+needs as many of the cheapest as make a majority. The estimate of a part is taken as a guess of the
+side for which it will be decided. This guess affects only the order of the runs.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _looks_contrary(part: PartResult) -> bool:
 def _way(part: PartResult) -> _Way:
     wanted = [(worth(need.more, need.pairs), need.cells) for need in part.needs]
     pairs = [(count, cells) for count, cells in wanted if count is not None]
-    # A cell that was not run costs nobody knows what.
+    # The cost of a cell that was not run is unknown.
     if len(pairs) < len(wanted) or part.answer is None:
         return _NONE
     seconds = sum(count * part.seconds.get(cell, 0.0) for count, cells in pairs for cell in cells)

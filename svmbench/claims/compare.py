@@ -138,7 +138,7 @@ def factor(
 
 
 def skipped_cells(first: MeasuredRow, second: MeasuredRow, asked: Asked) -> tuple[SweepCell, ...]:
-    """The cells whose repeats, if they are skipped for their time limit, still make pairs."""
+    """The cells whose repeats make pairs even if they are skipped for their time limit."""
     return tuple(
         cell
         for one, other in ((first, second), (second, first))
@@ -157,7 +157,7 @@ def barred(
     rows : sequence of MeasuredRow
         Each further repeat takes one of each.
     skippable : collection of cells
-        Those whose repeats make pairs all the same (see `skipped_cells`).
+        Those whose repeats make pairs even if they are skipped (see `skipped_cells`).
     asked : Asked
     """
     late = [row for row in rows if _is_out_of_time(row)]
@@ -181,9 +181,9 @@ def _is_out_of_time(row: MeasuredRow) -> bool:
 
 
 def _lacks(claim: Claim, question: Question, rows: Sequence[MeasuredRow]) -> int:
-    """Pairs that a case lacks for its part in the value of its data set.
+    """Pairs that a case still needs before it counts in the value of its data set.
 
-    It has as many as can be had if the repeats of a solver are skipped.
+    None if the repeats of a solver are skipped, because no more pairs can be had.
     """
     if claim.across is None or any("skipped" in states(row.group).values() for row in rows):
         return 0
@@ -193,8 +193,8 @@ def _lacks(claim: Claim, question: Question, rows: Sequence[MeasuredRow]) -> int
 def deciding_limit(found: Pairs, region: tuple[float, float], asked: Asked) -> str:
     """The limit after which every pair is known to be inside or outside the region, in words.
 
-    Empty if no pair is unknown for want of a longer limit, or if some run had as much without
-    reaching the accuracy.
+    Empty if a longer limit would make no further pair known, or if some run had as much and did not
+    reach the accuracy.
     """
     low, high = region
     needed = longest = 0.0
@@ -213,7 +213,7 @@ def deciding_limit(found: Pairs, region: tuple[float, float], asked: Asked) -> s
 
 
 def _limit(words: str, rows: Sequence[MeasuredRow], asked: Asked) -> str:
-    """The deciding limit; if it is one of time, and what ended the runs is another one, so said."""
+    """The deciding limit; it says so if it is one of time and another limit ended the runs."""
     ends = {state for row in rows for state in states(row.group).values()}
     if not words or asked.measure.limit != "limit_seconds" or "max_steps" not in ends:
         return words

@@ -75,14 +75,14 @@ def counts(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
 def _held(found: Pairs, by: float) -> Iterator[bool | None]:
     """Whether it is so with each seed; None if a limit ended a run too early to tell.
 
-    A seed with which neither reaches the accuracy is not among them.
+    Seeds with which neither reaches the accuracy are left out.
     """
     for a, b, a_least, b_least in zip(found.a, found.b, found.a_least, found.b_least, strict=True):
         if math.isinf(a) and math.isinf(b):
             continue
         if math.isfinite(a) and b_least >= by * a:
             yield True
-        elif b <= by * a_least:  # a that was not reached by then takes more
+        elif b <= by * a_least:  # if a was not reached by then, it takes more
             yield False
         else:
             yield None

@@ -1,7 +1,7 @@
 """Refuses claims that say nothing about the sweeps that should decide them.
 
-What a claim alone shows (no source, a bound that any result meets) is refused with its keys, in
-`svmbench.claims.model`; what only the runs show, a target that w = 0 already meets, is
+A fault that the claim alone shows (no source, a bound that any result meets) is refused with its
+keys, in `svmbench.claims.model`. A target that w = 0 already meets shows only in the runs; it is
 reported when the claim is judged.
 """
 

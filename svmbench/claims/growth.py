@@ -96,7 +96,7 @@ def _bounds(claim: Claim) -> str:
 
 
 def values_by_repeat(rows: Sequence[MeasuredRow], claim: Claim) -> list[list[float]]:
-    """The measure at each place, for each repeat that has it at all, as they were measured."""
+    """The measure at all places of each repeat that has them all; repeats as they were measured."""
     places = [samples(row.group, claim.asked) for row in rows]
     common = set.intersection(*(set(values) for values in places))
     repeats = in_order(common, *(row.group for row in rows))

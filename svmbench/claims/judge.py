@@ -5,10 +5,10 @@ the page as a whole, however often it is judged and whenever repeats are added. 
 claims are judged apart, because they only describe a claim that signed ranks decide.
 
 A case **holds** if all its parts that can be tested do, and **does not hold** if one contradicts
-it; `quantifiers` has the verdict of a claim from those of its cases. A claim is open when there are
-no runs of it. Cases that cannot be tested are listed separately. Signed ranks decide a statistical
-claim, once each of its cases has the pairs that its value rests on; with too few data sets for them
-it cannot be tested, whatever its cases say.
+it; `quantifiers` derives the verdict of a claim from those of its cases. A claim is open when there
+are no runs of it. Cases that cannot be tested are listed separately. Signed ranks decide a
+statistical claim, once each of its cases has the pairs that its value rests on; with too few data
+sets for them it cannot be tested, whatever its cases say.
 """
 
 from __future__ import annotations
@@ -373,8 +373,8 @@ _DENIED: Mapping[str, ClaimVerdict] = {
 def estimate(answer: Answer, *, exponent: bool = False) -> str:
     """The factor of an answer, or its exponent, with a sign and its interval: ``= 2 [1.5, 3]``.
 
-    A factor of which only a bound is known has the sign ``≥`` or ``≤``. One without any bound,
-    which changes of a factor have where limits ended runs on both sides, is "not known".
+    A factor of which only a bound is known has the sign ``≥`` or ``≤``. A factor without any bound
+    is "not known". A change of a factor has none if limits ended runs on both sides.
     """
     if answer.estimate == 0.0 and answer.estimate_high == math.inf:
         return "not known"

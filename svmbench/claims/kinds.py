@@ -20,7 +20,7 @@ CURVES = tuple(name for name, each in ABSCISSAE.items() if each.in_claims)
 
 
 @dataclass(frozen=True)
-class Kind:
+class KindOfClaim:
     """One row of the table of kinds.
 
     Parameters
@@ -50,66 +50,66 @@ class Kind:
 
 
 #: Every kind by name.
-KINDS: dict[ClaimKind, Kind] = {
-    "faster": Kind(
+KINDS: dict[ClaimKind, KindOfClaim] = {
+    "faster": KindOfClaim(
         "a solver over another, by a factor",
         ("solver", "over", "measure"), ("over_dataset", "by", "cases", "across"), paired=True,
     ),
-    "order": Kind(
+    "order": KindOfClaim(
         "solvers by a measure, the least first",
         ("solvers", "measure"), ("tie", "cases"), several=True, paired=True,
     ),
-    "largest": Kind(
+    "largest": KindOfClaim(
         "the first of the solvers has the largest measure",
         ("solvers", "measure"), ("cases",), several=True, paired=True,
     ),
-    "ratio": Kind(
+    "ratio": KindOfClaim(
         "of two measures, next to the published one",
         ("solver", "over", "measure", "published"), ("over_dataset", "within", "cases"),
         paired=True,
     ),
-    "alike": Kind(
+    "alike": KindOfClaim(
         "measures within a factor of each other",
         ("solvers", "measure", "within"), ("cases",), several=True, paired=True,
     ),
-    "differ": Kind(
+    "differ": KindOfClaim(
         "two measures apart by more than a factor, either way",
         ("solver", "over", "measure", "by"), ("cases",), paired=True,
     ),
-    "reaches": Kind(
+    "reaches": KindOfClaim(
         "an accuracy, or a value within bounds",
         ("solvers", "measure"), ("at_most", "at_least", "cases"), alone=True,
     ),
-    "fails": Kind(
+    "fails": KindOfClaim(
         "a solver, in one of two ways", ("solver", "how"), ("measure", "cases"), alone=True,
     ),
-    "grows": Kind(
+    "grows": KindOfClaim(
         "a power of λ, m or the abscissa of a curve",
         ("solver", "measure", "along"), ("at_most", "at_least", "between", "points", "cases"),
         along=("lambda", "m", *CURVES), alone=True, paired=True,
     ),
-    "path": Kind(
+    "path": KindOfClaim(
         "one curve lies below another",
         ("solver", "over", "measure", "along"),
         ("between", "by", "points", "ratios", "within", "cases"),
         along=CURVES, paired=True,
     ),
-    "rises": Kind(
+    "rises": KindOfClaim(
         "a curve rises between two of its points",
         ("solvers", "measure"), ("cases",), alone=True,
     ),
-    "counts": Kind(
+    "counts": KindOfClaim(
         "what a seed determines, observed and compared",
         ("solver", "over", "measure"), ("by", "cases"),
     ),
-    "spans": Kind(
+    "spans": KindOfClaim(
         "our repeats lie on both sides of the published values",
         ("solvers", "measure"), ("cases",), alone=True,
     ),
-    "widens": Kind(
+    "widens": KindOfClaim(
         "a factor between solvers is larger at a second value of C or λ",
         ("measure", "along", "between"), ("solver", "over", "solvers", "by", "cases"),
         along=("C", "lambda"), paired=True,
     ),
-    "untestable": Kind("says why", ("why",)),
+    "untestable": KindOfClaim("says why", ("why",)),
 }  # fmt: skip

@@ -109,10 +109,10 @@ def _lowest(values: FloatArray) -> FloatArray:
 
 
 def limit_met(row: MeasuredRow) -> float:
-    """The largest time limit that a run met, else that runs had, in seconds.
+    """The largest time limit in seconds: of the runs that met theirs, else of all runs.
 
-    A limit relative to the fastest run is that of runs that were made. Of those that were skipped
-    only the sweep's own is known, which is longer.
+    A limit relative to the fastest run is known only of runs that were made. Of skipped runs only
+    the sweep's own limit is known, which is longer.
     """
     runs = row.group.runs
     met = runs.loc[runs["state"] == "time_limit", "limit_seconds"]

@@ -111,8 +111,8 @@ class ClaimPart:
     denied : bool
         Whether it holds where the answer to its question is no.
     skippable : tuple
-        Those of the cells it rests on whose repeats, if they are skipped for their time limit,
-        make pairs all the same.
+        Those of the cells it rests on whose repeats make pairs even if they are skipped for their
+        time limit.
     seeds : int
         Seeds it was observed with, if no chance is involved.
     lacks : int

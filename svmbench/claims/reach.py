@@ -122,7 +122,7 @@ def _mostly(
     words : str
         What it is.
     at_limit : bool
-        What it is for a run that meets the time limit without anything else.
+        Whether it is true for a run that shows nothing but that it met the time limit.
     at_end : bool
         Whether it is known from the end of a run only, so that skipped repeats are no evidence.
     """

@@ -49,9 +49,9 @@ def of(cases: Sequence[CaseResult], ranks: Across | None) -> str:
 
 
 def _lacks_limit(part: PartResult) -> bool:
-    """Whether its own limit, and not that for further repeats, says what would decide it.
+    """Whether to name the limit that would decide it, not the one that allows further repeats.
 
-    That of a change names the values at which runs are to be longer.
+    For a change, the former says at which values runs have to be longer.
     """
     return bool(part.part.limit) and (not part.barred or bool(part.part.halves))
 

@@ -1,10 +1,10 @@
 """Memory-mapped cache of data sets: parsed once, opened at once, shared by all workers.
 
 An entry is a folder of .npy files with a header.json that describes them. It is written under
-a temporary name, synced and renamed, so that an entry is whole or absent. Opening checks the
-header, that it is that of the entry's own key, the files' sizes and that no index is out of
-bounds; `verify` checks all bytes, and `require_sound` does so once. Two processes may write the
-same entry at once: both succeed, and either result is as good.
+a temporary name, synced and renamed, so that an entry is whole or absent. Opening checks the header
+and its key, the sizes of the files, and that no index is out of bounds; `verify` checks all bytes,
+and `require_sound` does so once. Two processes may write the same entry at once: both succeed, and
+either result is as good.
 """
 
 from __future__ import annotations

@@ -266,7 +266,7 @@ def cached_paths(wanted: Entry) -> dict[Role, Path]:
 
 
 def require_rows_of(wanted: Entry, role: Role, cached: Path) -> None:
-    """Compare the hash of the text that cached rows are of with that of a user's own files.
+    """Compare a user's own files with the text from which cached rows were read, by their hashes.
 
     The rows of other files are stored under the hash of the text.
 

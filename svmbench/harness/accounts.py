@@ -13,33 +13,36 @@ from typing import NamedTuple
 from svmbench.harness.clock import Clock, Stopwatch, now
 from svmbench.harness.leftovers import descendants
 
-#: Number of the rules by which time is counted, held against a run, or refused. It is part of a
-#: run's identity: raise it with every change of them, so that no pair mixes two sets of rules.
+#: Version of the rules by which time is counted, added to the clock, or refused. It is part of a
+#: run's identity. Raise it whenever a rule changes, so that no pair mixes two sets of rules.
 CLOCK_RULES = 3
 
-#: Reads may take as long as the evaluations of P if they include a lower bound, which often takes
-#: a pass over the rows, and this share of that otherwise; and in addition this share of training.
+#: Reads that include a lower bound, which often takes a pass over the rows, may take as long as the
+#: evaluations of P; other reads may take the first share of that time. All may take the second
+#: share of the training time in addition.
 WITHOUT_BOUND, OF_TRAINING = 0.25, 0.02
 
-#: Reads may also take this multiple of what correct ones take, as measured in the same process, and
-#: so many more reads are allowed for, since the first ones find no memory that is ready.
+#: If it is more, reads may instead take this multiple of the time of correct reads, which is
+#: measured in the same process. So many reads are added, because the first ones find no memory that
+#: is ready.
 OF_CORRECT, FIRST_READS = 2.0, 2
 
-#: Evaluations and records together may take this multiple of what they take before the solver's
-#: program is loaded, and in addition so many seconds each, for calls in Python and for writing.
+#: Evaluations and records may together take this multiple of the time that the evaluations take
+#: before the solver's program is loaded, and so many seconds for each record, for calls in Python
+#: and for writing.
 OF_USUAL, A_RECORD = 4.0, 0.001
 
 #: A pass over the rows may take this multiple of what it takes before the program is loaded.
 OF_USUAL_PASS = 3.0
 
-#: Seconds that each read may take in addition, for calls in Python, and all reads of a run.
+#: Seconds that reads may take in addition: each read, for calls in Python, and all of a run.
 A_READ, READS_FROM = 30e-6, 0.002
 
-#: The same for wall time, in which the process may also wait for the processor.
+#: The second of these for wall time, which includes waiting for the processor.
 READS_WALL_FROM = 0.25
 
-#: Processor time in other threads and processes beyond that of the run's threads while the clock
-#: runs: the share of training, and the seconds, up to which a run may have it.
+#: Processor time that other threads and processes may use: a share of training, or so many seconds
+#: if that is more.
 BACKGROUND_SHARE, BACKGROUND_FROM = 0.1, 0.05
 
 #: Passes over the rows that a run may count in the time of one sequential pass, and the seconds up
@@ -203,10 +206,10 @@ class Accounts:
         return int(evaluations * OF_USUAL * self._usual.checkpoint + records * A_RECORD * 1e9)
 
     def _of_living(self) -> float:
-        """Nanoseconds that descendants which are not waited for have used since the beginning.
+        """Nanoseconds that descendants which still live have used since the beginning.
 
-        Less those that children which have been waited for had used before it: the system counts
-        them since a child's birth.
+        What descendants had used before is subtracted for all of them. Of those that have been
+        waited for since, the system counts the whole life elsewhere.
         """
         return 1e9 * (sum(descendants().values()) - sum(self._before.values()))
 

@@ -28,7 +28,7 @@ CLOSED = 75
 #: Exit code reported of a child that the system refused to start.
 REFUSED = 76
 
-#: Exit code of a worker that found no memory outside its run, which records its own lack of it.
+#: Exit code of a worker that lacked memory outside its run; a run records its own lack of it.
 NO_MEMORY = 77
 
 #: Exit code of a worker whose pipes the system did not let it read or write.
@@ -103,7 +103,7 @@ def end_with(parent: int) -> None:
 
 
 def readable(descriptors: Iterable[int], seconds: float = math.inf) -> set[int]:
-    """Those of some descriptors that can be read, or have ended, within that time.
+    """The descriptors that can be read, or have ended, within that time.
 
     Unlike with select(2), their numbers may be large.
     """

@@ -32,9 +32,9 @@ START = 0.2
 #: says nothing about the solver, and its repeats are run.
 STALLED = 2.0
 
-#: A short ladder begins so many rungs below the lowest one that reached the loosest accuracy in any
-#: earlier repeat, or below the lowest end of an earlier one if none reached it: of a ladder of
-#: tolerances, with four times that rung's tolerance.
+#: A short ladder begins so many rungs below the lowest rung that reached the loosest accuracy in an
+#: earlier repeat. If none reached it, it begins so many below the lowest rung at which an earlier
+#: repeat ended. In a ladder of tolerances, it then begins with four times that rung's tolerance.
 RUNGS_BELOW = 2
 
 
@@ -116,7 +116,7 @@ class Crew:
         self.outcome.reused = len(self.found)
 
     def possible(self) -> list[Run]:
-        """The pending runs that there is reason to run, as far as the finished ones show."""
+        """The pending runs that the finished ones give no reason to leave out."""
         return [
             run
             for run in self.pending.values()
@@ -126,8 +126,8 @@ class Crew:
     def announce(self, wanted: Callable[[Run], bool]) -> int:
         """Announce the possible runs among the wanted ones.
 
-        The reporter's number of runs then stays right: it shrinks for each of them that turns out
-        not to be run, and grows for each run that was not announced.
+        This keeps the reporter's number of runs right: it shrinks when an announced run is not
+        made, and grows when a run is made that was not announced.
 
         Parameters
         ----------
@@ -149,7 +149,7 @@ class Crew:
         return self._announced & self.pending.keys()
 
     def hangs(self, cell: Cell) -> bool:
-        """Whether a run of a cell waited without end in this call, which makes no other of it."""
+        """Whether a run of a cell hung in this call, which then makes no other run of it."""
         return cell in self._hung
 
     def renew(self, runs: Mapping[str, Run]) -> None:

@@ -11,11 +11,11 @@ from svmbench.harness.options import RepeatsOf
 from svmbench.harness.plan import Cell
 from svmbench.harness.sweeps import Sitting
 
-#: Share of the pairs that a question is expected to need which it gets before it is asked again.
+#: Before it is asked again, a question gets this share of the pairs that it is expected to need.
 BATCH = 0.5
 
-#: Fewest informative pairs before a question that more are not expected to decide is given up: the
-#: scatter of fewer says too little.
+#: A question that more pairs are not expected to decide is given up only once it has so many
+#: informative pairs. The scatter of fewer says too little.
 FEWEST = 5
 
 
@@ -52,14 +52,14 @@ class Doubt:
     text : str
         The question in words.
     skippable : frozenset of cells
-        Those of its cells that make pairs although their repeats are skipped, once they are out of
-        time: because the limit that they met is far from the times of the other cells.
+        Those of its cells that, once they are out of time, make pairs although their repeats are
+        skipped. The limit that they met is far beyond the times of the other cells.
     later : bool
         Whether it is worth time only when no other question is left, because its answer changes no
         verdict.
     goals : frozenset of str
-        What it helps to decide. All questions with a goal in common must be answered to reach it,
-        so that its price is that of all of them. A question without any is a goal by itself.
+        What it helps to decide. A goal is reached when all questions that have it are answered, so
+        that it costs as much as all of them. A question without goals is a goal by itself.
     needed : bool
         Whether the cheapest way to a verdict includes it. The others come after those, and before
         those that change no verdict.

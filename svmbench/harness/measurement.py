@@ -115,7 +115,7 @@ class Measurement:
     reason : str
         Why the run ended as it did, if its state does not say everything.
     note : str
-        The same where nothing is wrong with what the run has shown.
+        Why the run ended as it did, where nothing is wrong with what it has shown.
     refused : bool
         Whether the run has `failed` because what it shows cannot be true: it reached nothing.
     loading : float

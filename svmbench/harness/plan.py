@@ -148,7 +148,7 @@ class Run:
             "parameters": self.solver.parameters.model_dump(mode="json"),
             "problem": self.instance.problem.facts(),
             "test": self.instance.test.identity if self.instance.test else None,
-            # How long a silent worker is tolerated does not change what it measures.
+            # The patience with a silent worker does not change what it measures.
             "stop": self.stop.model_dump(mode="json", exclude=self._not_in_facts()),
             "reference_gap_asked": self.reference_gap,
             "clock_rules": CLOCK_RULES,

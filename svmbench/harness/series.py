@@ -9,8 +9,8 @@
 3. The rest of the time goes to open questions. The first are those whose goal, such as the verdict
    of a claim, is expected to be reached in the least time: the seconds that a repeat of their cells
    takes times the repeats that are still needed. After every round the questions are asked again.
-   Questions that the cheapest way to a verdict does without come later, and those whose answers
-   change no verdict come last.
+   Questions that the cheapest way to a verdict does not need come later. Those whose answers change
+   no verdict come last.
 4. Time that no question can use goes to a second repeat of the cells that have only one.
 
 A run in progress when the budget ends is abandoned. A later call finds the finished runs and adds
@@ -52,7 +52,7 @@ PATIENCE = 20.0
 #: repeat or two after it still gets them.
 SHARE_OF_REST = 0.25
 
-#: Rounds after one another that may add no pair to a question before it is given up.
+#: A question is given up after so many rounds in a row that added no pair to it.
 VAIN_ROUNDS = 2
 
 #: A question in a series: its key and its words, as several may be about the same cells.
@@ -365,9 +365,9 @@ class _Series:
         return took
 
     def _priced(self, doubt: Doubt) -> Open:
-        """The question with its price, which it loses if its latest repeats made no pair.
+        """The question with its price; without one if `VAIN_ROUNDS` rounds in a row made no pair.
 
-        It does not lose it the first time: a repeat may have been stopped from outside.
+        One such round proves little: its repeats may have been stopped from outside.
         """
         question = doubt.key, doubt.text
         before = self._pairs_before.pop(question, None)

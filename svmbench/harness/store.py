@@ -35,7 +35,7 @@ from svmbench.harness.weights import SUFFIX, weights_are_kept
 from svmbench.records.states import FAULTS, RERUN
 from svmbench.reference.optimum import Reference
 
-#: Share by which a gap is less than another that it improves: rounding explains less than this.
+#: A gap improves another if it is less by this share; a smaller difference may be rounding.
 BOUNDS_MARGIN = 1e-9
 
 #: Suffix of a trace while its run is in progress.

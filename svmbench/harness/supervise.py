@@ -39,11 +39,11 @@ CIRCUMSTANCES = (
     "node",  # of a cluster; absent from runs of this machine
 )
 
-#: Seconds of a run that its worker's clock may lack: the share, and the least that counts.
+#: Seconds of a run that its worker's clock may lack: a share, or so many if that is more.
 UNSEEN_SHARE, UNSEEN_FROM = 0.05, 0.5
 
-#: Seconds for which a machine must have been suspended to interrupt a run. Two clocks are read one
-#: after the other, and the process may have to wait in between.
+#: A run is interrupted if the machine was suspended for so many seconds. Less may be the time that
+#: the process waited between reading one clock and the other.
 SUSPENDED_FROM = 1.0
 
 #: Reason of a run during which its cached rows were changed on disk.

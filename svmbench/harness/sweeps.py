@@ -33,11 +33,11 @@ from svmbench.solvers.program import ForeignProgram
 from svmbench.solvers.registry import find_solver
 from svmbench.solvers.work_folder import remove_abandoned
 
-#: Vectors of d doubles that certifying an optimum needs at a time, and with an l1 ball; the weights
-#: of each optimum are kept in addition.
+#: Vectors of d doubles that are needed at a time to certify an optimum: without and with an l1
+#: ball. The weights of each optimum are kept in addition.
 VECTORS, VECTORS_IN_BALL = 5, 8
 
-#: The same of m doubles, at least: the dual variables, their order, norms of rows and margins.
+#: Vectors of m doubles, at least: the dual variables, their order, norms of rows and margins.
 ROW_VECTORS = 4
 
 #: What to do if the weights do not fit into memory.
@@ -238,7 +238,7 @@ class Sitting:
         return outcome
 
     def lacking(self, options: Options) -> int:
-        """Runs that these options ask for and that there is reason to run."""
+        """The number of possible runs that these options ask for."""
         return sum(self._wants(run, options) for run in self._crew.possible())
 
     def announce(self, options: Options) -> int:
@@ -365,10 +365,10 @@ class Sitting:
             self._unpublished = False
 
     def _skip(self) -> None:
-        """Skip the repeats that every cell has, and earlier skipped ones, where time is out.
+        """Skip repeats of cells that are out of time: those that every cell has, and earlier ones.
 
-        If questions decide how many repeats there are, the second is among these: one that is
-        skipped tells them that there will be no more.
+        If questions decide the number of repeats, the second counts among those of every cell: that
+        it is skipped tells the questions that there will be no more.
         """
         least, before = self.sweep.at_least, self._skipped_before
         if self.sweep.at_most > least:

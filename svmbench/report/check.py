@@ -35,7 +35,7 @@ def stale_files(folder: Path, plots: bool = False) -> Iterator[tuple[str, str]]:
     Yields
     ------
     (str, str)
-        A file that differs, is missing or is too many, and the reason. Another version of
+        A file that differs, is missing or does not belong there, and the reason. Another version of
         svmbench or of Matplotlib may have written it differently.
     """
     if not any((folder / name).exists() for name in ("report.html", "tables", "plots")):

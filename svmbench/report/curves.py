@@ -123,7 +123,7 @@ def trajectories(
 
 
 def no_errors(group: Group, measure: Measure) -> float:
-    """Where a logarithm shows a share of 0: at half a row's; 0 for what is no share."""
+    """Where a logarithmic axis shows a share of 0: at half of one row's; 0 if it is no share."""
     return 0.5 * measure.scale / group.middle("m") if measure.share else 0.0
 
 

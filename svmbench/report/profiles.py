@@ -61,7 +61,7 @@ class ProfileKind:
     ordinate : str
         What its vertical axis shows.
     share : str
-        What a curve gives the share of.
+        Of what a curve shows the share.
     samples : str
         How repeats count, for its caption.
     look : str

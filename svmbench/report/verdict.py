@@ -24,7 +24,7 @@ from svmbench.report.tables.accuracy import summarise
 #: The only place if no accuracy was asked for.
 _STOP = "at the stop"
 
-#: What the evidence says of a leader that no other may have beaten.
+#: What is said of a leader that the evidence shows to be ahead of all others.
 _CLEAR = "shown to take less than every other"
 
 

@@ -24,8 +24,8 @@ from svmbench.problem import Problem, relative_gap
 from svmbench.reference.search import PrimalAndDual
 from svmbench.solvers.distributed.shards import ranges
 
-#: Chunks in the free memory: one is visited and the next one read, and there has to be room for
-#: what the system keeps longer than it has to.
+#: So many chunks have room in the free memory: the one that is visited, the next one, which is read
+#: meanwhile, and what the system keeps for longer than necessary.
 IN_MEMORY = 6
 
 #: Most chunks: each has weights of its own.

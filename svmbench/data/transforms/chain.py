@@ -95,7 +95,7 @@ def makes_test_rows(transforms: Sequence[Transform]) -> bool:
 
 
 def scales_between(transforms: Sequence[Transform], m: int, m_test: int = 0) -> tuple[float, float]:
-    """Between which scales a stand-in has all rows that transforms name, and uses all it has.
+    """The scales from which a stand-in has all rows that are named, and up to which it uses all.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def rows_after(
 def _portions(
     transforms: Sequence[Transform], m: int, m_test: int
 ) -> tuple[tuple[int, Portion], tuple[int, Portion]]:
-    """What a chain leaves of which number of rows, for the training and the test rows."""
+    """For the training and the test rows: the number of rows before a chain, and what it leaves."""
     train, test = (m, Portion()), (m_test, Portion())
     for transform in transforms:
         if isinstance(transform, Swap):

@@ -135,7 +135,7 @@ class DaskPlace:
         return [partial(_seat, each) for each in self._nodes.values()]
 
     def hosts(self) -> Sequence[DaskNode]:
-        """The nodes that are there now, for work that is no run; they are asked directly.
+        """The nodes that are there now, for work other than runs; they are asked directly.
 
         Raises
         ------

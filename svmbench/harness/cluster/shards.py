@@ -21,7 +21,7 @@ _log = logging.getLogger(__name__)
 
 
 class ShardError(SvmbenchError):
-    """A part could not do on its node what it was asked for."""
+    """A part has failed on its node."""
 
 
 class PartCall(NamedTuple):
@@ -118,7 +118,7 @@ class _Host:
 
 
 class OnNodes(Executor):
-    """The parts are dealt out to the nodes of a cluster, each of which does its own in turn.
+    """An executor on the nodes of a cluster; each node calls its parts one after another.
 
     Parameters
     ----------
