@@ -13,7 +13,7 @@ from svmbench.bench.found import Found, Measured, grouped
 from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.parts import ClaimCase
 from svmbench.claims.rivals import best_of
-from svmbench.evidence import Question, RatioEvidence, paired
+from svmbench.evidence import Question, RatioEvidence
 from svmbench.evidence.processes import evidence_of
 from svmbench.records.groups import heading
 from svmbench.records.measures import Asked
@@ -130,15 +130,7 @@ class Versus:
     @cached_property
     def question(self) -> Question:
         """Whether the row is the faster one."""
-        found = self.pairs
-        return paired(
-            found.a,
-            found.b,
-            1.0,
-            a_least=found.a_least,
-            b_least=found.b_least,
-            scatter=self.asked.measure.scatter,
-        )
+        return self.pairs.question(self.asked, 1.0)
 
     @property
     def lower(self) -> RatioEvidence:

@@ -99,14 +99,7 @@ def factor(
     if reason := says_nothing((first, second), asked):
         return ClaimPart(what, rests_on, paired((), (), *region), reason=reason)
     found = pairs_in_time(first.group, second.group, asked)
-    question = paired(
-        found.a,
-        found.b,
-        *region,
-        a_least=found.a_least,
-        b_least=found.b_least,
-        scatter=asked.measure.scatter,
-    )
+    question = found.question(asked, *region)
     skippable = skipped_cells(first, second, asked)
     lacks = _lacks(claim, question, (first, second))
     longer = barred((first, second), skippable, asked)

@@ -95,14 +95,7 @@ def _slowest_over_fastest(claim: Claim, case: ClaimCase) -> ClaimPart:
     if not any(map(math.isfinite, found.a)):
         reason = f"none reaches {asked.at:g} within the limit ({limits(rows)})"
         return ClaimPart(what, rests_on, none, reason=reason)
-    question = paired(
-        found.a,
-        found.b,
-        *_REGION,
-        a_least=found.a_least,
-        b_least=found.b_least,
-        scatter=asked.measure.scatter,
-    )
+    question = found.question(asked, *_REGION)
     return ClaimPart(what, rests_on, question, skippable=tuple(sorted(skippable)), barred=longer)
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from svmbench.harness.options import RepeatsOf
 from svmbench.harness.plan import Cell
-from svmbench.harness.sweeps import Sitting
+from svmbench.harness.sweeps import OpenSweep
 
 #: Before it is asked again, a question gets this share of the pairs that it is expected to need.
 BATCH = 0.5
@@ -137,31 +137,31 @@ class Batch:
         return [cell for cell, numbers in self.repeats_of.items() if number in numbers]
 
 
-def priced(doubt: Doubt, sittings: Mapping[int, Sitting]) -> Open:
+def priced(doubt: Doubt, open_sweeps: Mapping[int, OpenSweep]) -> Open:
     """The question with the seconds it is expected to take, or the reason why there are none.
 
     Parameters
     ----------
     doubt : Doubt
-    sittings : mapping of int to Sitting
+    open_sweeps : mapping of int to OpenSweep
         The open sweeps by index.
     """
     if doubt.worth is None:
         return Open(doubt, None, "information")
-    sitting = sittings.get(doubt.job)
-    if sitting is None:
+    open_sweep = open_sweeps.get(doubt.job)
+    if open_sweep is None:
         return Open(doubt, None, "time")
-    skipped = set(filter(sitting.is_out_of_time, doubt.cells))
+    skipped = set(filter(open_sweep.is_out_of_time, doubt.cells))
     if skipped and not (skipped <= doubt.skippable and skipped < set(doubt.cells)):
         # Repeats of its other cells alone show nothing new.
         return Open(doubt, None, "information")
-    if not sitting.free_repeats(doubt.cells):
+    if not open_sweep.free_repeats(doubt.cells):
         return Open(doubt, None, "repeats")
-    return Open(doubt, doubt.worth * sum(map(sitting.seconds, doubt.cells)), "time")
+    return Open(doubt, doubt.worth * sum(map(open_sweep.seconds, doubt.cells)), "time")
 
 
 def batches(
-    questions: Sequence[Open], sittings: Mapping[int, Sitting], time_for_all: bool
+    questions: Sequence[Open], open_sweeps: Mapping[int, OpenSweep], time_for_all: bool
 ) -> Iterator[Batch]:
     """Repeats for open questions, those first whose goal takes the least time.
 
@@ -173,32 +173,32 @@ def batches(
     ----------
     questions : sequence of Open
         Those that have a price.
-    sittings : mapping of int to Sitting
+    open_sweeps : mapping of int to OpenSweep
         The open sweeps by index.
     time_for_all : bool
         Whether all these questions are expected to be decided in the time that is left.
     """
-    prices = goal_prices(questions, sittings)
+    prices = goal_prices(questions, open_sweeps)
     waiting = sorted(questions, key=lambda each: (_price_of_goal(each, prices), _price(each)))
     while waiting:
         first, *others = waiting
-        sitting = sittings[first.doubt.job]
+        open_sweep = open_sweeps[first.doubt.job]
         cells, served, waiting = set(first.doubt.cells), [first.doubt], []
         for other in others:
             doubt = other.doubt
             together = cells.union(doubt.cells)
-            beside = _pairs(doubt) * sum(map(sitting.seconds, together - cells))
+            beside = _pairs(doubt) * sum(map(open_sweep.seconds, together - cells))
             if (
                 doubt.job == first.doubt.job
                 and cells.intersection(doubt.cells)
                 and (time_for_all or beside <= _price(first))
-                and sitting.free_repeats(together)
+                and open_sweep.free_repeats(together)
             ):
                 cells = together
                 served.append(doubt)
             else:
                 waiting.append(other)
-        free = sitting.free_repeats(cells)[: _count(first.doubt)]
+        free = open_sweep.free_repeats(cells)[: _count(first.doubt)]
         wanted: dict[Cell, list[int]] = {}
         for doubt in served:
             for cell in doubt.cells:
@@ -238,7 +238,9 @@ def first_repeats(
     return replace(batch, repeats_of=fewer), spent
 
 
-def goal_prices(questions: Sequence[Open], sittings: Mapping[int, Sitting]) -> dict[str, float]:
+def goal_prices(
+    questions: Sequence[Open], open_sweeps: Mapping[int, OpenSweep]
+) -> dict[str, float]:
     """Seconds that each goal is expected to take, where goals share the cost of common cells.
 
     A goal shares a cell only with goals whose other cells take no longer than the goal itself does.
@@ -249,7 +251,7 @@ def goal_prices(questions: Sequence[Open], sittings: Mapping[int, Sitting]) -> d
     ----------
     questions : sequence of Open
         Those that have a price.
-    sittings : mapping of int to Sitting
+    open_sweeps : mapping of int to OpenSweep
         The open sweeps by index.
     """
     costs: dict[str, dict[tuple[int, Cell], float]] = {}
@@ -260,7 +262,7 @@ def goal_prices(questions: Sequence[Open], sittings: Mapping[int, Sitting]) -> d
             of_goal = costs.setdefault(goal, {})
             for cell in doubt.cells:
                 at = doubt.job, cell
-                cost = _pairs(doubt) * sittings[doubt.job].seconds(cell)
+                cost = _pairs(doubt) * open_sweeps[doubt.job].seconds(cell)
                 of_goal[at] = max(of_goal.get(at, 0.0), cost)
                 wanting.setdefault(at, set()).add(goal)
     prices = {}

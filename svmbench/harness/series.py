@@ -33,7 +33,7 @@ from svmbench.harness.doubts import Batch, Doubt, Open, batches, first_repeats, 
 from svmbench.harness.job import Job
 from svmbench.harness.options import Options, Outcome, Reporter
 from svmbench.harness.plan import Cell
-from svmbench.harness.sweeps import Sitting
+from svmbench.harness.sweeps import OpenSweep
 
 __all__ = ["Doubt", "Job", "Open", "Result", "Spent", "run_series"]
 
@@ -226,7 +226,7 @@ class _Series:
         self._reporter = reporter
         self._options = options
         self._end = end
-        self._sittings: dict[int, Sitting] = {}
+        self._open_sweeps: dict[int, OpenSweep] = {}
         self._in_vain: set[tuple[int, frozenset[Cell]]] = set()
         self._pairs_before: dict[_Question, int] = {}
         self._unserved = Counter[_Question]()
@@ -237,7 +237,7 @@ class _Series:
 
     def __exit__(self, *details: Any) -> None:
         self._stack.__exit__(*details)
-        self.result.outcomes = {at: each.outcome for at, each in self._sittings.items()}
+        self.result.outcomes = {at: each.outcome for at, each in self._open_sweeps.items()}
 
     def announce(self) -> None:
         """Tell the reporter how many runs there are, as far as is known before opening sweeps."""
@@ -253,21 +253,21 @@ class _Series:
         for _ in range(ROUNDS):
             for turn, at in enumerate(waiting):
                 if self._over():
-                    if at not in self._sittings:
+                    if at not in self._open_sweeps:
                         self.result.unreached[at] = self._lacking(at)
                     continue
                 weights = [math.sqrt(self._lacking(other, 1)) for other in waiting[turn:]]
                 self._turn(at, "first", _deadline(self._end, weights), Options(repeats=1))
-                if at in self._sittings:
-                    self._sittings[at].publish()
-            waiting = [at for at in waiting if at in self._sittings and self._lacking(at, 1)]
+                if at in self._open_sweeps:
+                    self._open_sweeps[at].publish()
+            waiting = [at for at in waiting if at in self._open_sweeps and self._lacking(at, 1)]
             if not waiting or self._end is None:
                 return
 
     def make_repeats_at_least(self) -> None:
         """Run the further repeats that every cell should have, one of every sweep at a time."""
         for _ in range(ROUNDS):
-            lacking = {at: count for at in self._sittings if (count := self._lacking(at))}
+            lacking = {at: count for at in self._open_sweeps if (count := self._lacking(at))}
             if not lacking or self._over():
                 return
             share = self._shares({at: math.sqrt(count) for at, count in lacking.items()})
@@ -306,7 +306,7 @@ class _Series:
             todo = [each for each in todo if each.doubt.turn == turn]
             needed = sum(each.seconds or 0.0 for each in todo)
             time_for_all = self._end is None or time.monotonic() + needed <= self._end
-            waiting = batches(todo, self._sittings, time_for_all)
+            waiting = batches(todo, self._open_sweeps, time_for_all)
             self._make(self._round(waiting, self._length_of_round(took)))
         self._ask(ask)
 
@@ -329,7 +329,7 @@ class _Series:
             if taken & cells:
                 continue
             taken |= cells
-            batch, seconds = first_repeats(batch, enough, self._sittings[batch.job].seconds)
+            batch, seconds = first_repeats(batch, enough, self._open_sweeps[batch.job].seconds)
             chosen.append(batch)
             enough -= seconds
             if enough <= 0.0:
@@ -343,22 +343,22 @@ class _Series:
         first.
         """
         costs = {
-            at: sitting.seconds_lacking(Options(repeats=SPARE))
-            for at, sitting in self._sittings.items()
-            if sitting.sweep.at_least < SPARE <= sitting.sweep.at_most
+            at: open_sweep.seconds_lacking(Options(repeats=SPARE))
+            for at, open_sweep in self._open_sweeps.items()
+            if open_sweep.sweep.at_least < SPARE <= open_sweep.sweep.at_most
         }
         for at in sorted(costs, key=costs.__getitem__):
             if self._over():
                 return
             if self._lacking(at, SPARE):
-                self._reporter.grow(self._sittings[at].announce(Options(repeats=SPARE)))
+                self._reporter.grow(self._open_sweeps[at].announce(Options(repeats=SPARE)))
                 self._turn(at, "at_least", self._end, Options(repeats=SPARE))
 
     def _ask(self, ask: Callable[[], Sequence[Doubt]]) -> float:
         """Ask the questions; return the seconds that took, with those to write the tables."""
         begun = time.monotonic()
-        for sitting in self._sittings.values():
-            sitting.publish()
+        for open_sweep in self._open_sweeps.values():
+            open_sweep.publish()
         self.result.open = [self._priced(doubt) for doubt in ask()]
         took = time.monotonic() - begun
         self.result.asking += took
@@ -375,7 +375,7 @@ class _Series:
             self._unserved[question] = self._unserved[question] + 1 if doubt.pairs <= before else 0
         if self._unserved[question] >= VAIN_ROUNDS:
             return Open(doubt, None, "information")
-        return priced(doubt, self._sittings)
+        return priced(doubt, self._open_sweeps)
 
     def _make(self, chosen: Sequence[Batch]) -> None:
         """Run the repeats of some batches: the first of each, then the second, and so on.
@@ -384,8 +384,8 @@ class _Series:
         different batches can share one.
         """
         wanted = [(batch, Options(repeats_of=batch.repeats_of)) for batch in chosen]
-        lacking = [self._sittings[batch.job].lacking(options) for batch, options in wanted]
-        announced = (self._sittings[batch.job].announce(options) for batch, options in wanted)
+        lacking = [self._open_sweeps[batch.job].lacking(options) for batch, options in wanted]
+        announced = (self._open_sweeps[batch.job].announce(options) for batch, options in wanted)
         self._reporter.grow(sum(announced))
         for batch, options in _by_turns(chosen):
             if self._over():
@@ -394,7 +394,7 @@ class _Series:
         if self._over():
             return
         for (batch, options), before in zip(wanted, lacking, strict=True):
-            if self._sittings[batch.job].lacking(options) >= before:
+            if self._open_sweeps[batch.job].lacking(options) >= before:
                 # Its cells are skipped, or wait for their optimum: asking again changes nothing.
                 self._in_vain |= {doubt.key for doubt in batch.served}
             else:
@@ -413,8 +413,8 @@ class _Series:
         """
         job = self._jobs[at]
         repeats = job.sweep.at_least if repeats is None else repeats
-        if at in self._sittings:
-            return self._sittings[at].lacking(Options(repeats=repeats))
+        if at in self._open_sweeps:
+            return self._open_sweeps[at].lacking(Options(repeats=repeats))
         return job.runs_a_repeat * repeats if self._options.fresh else job.missing(repeats)
 
     def _turn(self, at: int, phase: Phase, deadline: float | None, wanted: Options) -> float:
@@ -422,25 +422,25 @@ class _Series:
         begun = time.monotonic()
         spent = self.result.spent.setdefault(at, Spent())
         options = replace(wanted, deadline=deadline, end=self._end)
-        prepared = self._sittings[at].preparing if at in self._sittings else 0.0
+        prepared = self._open_sweeps[at].preparing if at in self._open_sweeps else 0.0
         try:
-            sitting = self._open(at, options)
-            if sitting is not None:
-                sitting.make(options)
+            open_sweep = self._open(at, options)
+            if open_sweep is not None:
+                open_sweep.make(options)
         finally:
             took = time.monotonic() - begun
-            there = at in self._sittings
-            preparing = self._sittings[at].preparing - prepared if there else took
+            there = at in self._open_sweeps
+            preparing = self._open_sweeps[at].preparing - prepared if there else took
             spent.preparing += preparing
             setattr(spent, phase, getattr(spent, phase) + took - preparing)
         return took
 
-    def _open(self, at: int, options: Options) -> Sitting | None:
+    def _open(self, at: int, options: Options) -> OpenSweep | None:
         """The open sweep; None if its data are not available."""
         job = self._jobs[at]
-        if at in self._sittings:
+        if at in self._open_sweeps:
             self._reporter.detail(job.title)
-            return self._sittings[at]
+            return self._open_sweeps[at]
         assert job.runnable is not None
         expected = self._lacking(at)
         self._reporter.stage(job.title)
@@ -452,16 +452,16 @@ class _Series:
             end=options.end,
         )
         try:
-            sitting = Sitting(job.runnable, job.folder, self._reporter, of_job)
+            open_sweep = OpenSweep(job.runnable, job.folder, self._reporter, of_job)
         except DataError as error:
             # One set that cannot be read must not keep the other sweeps from their numbers.
             self.result.faults.append(f"{job.place}{error}")
             self._reporter.grow(-expected)
             return None
-        self._sittings[at] = self._stack.enter_context(sitting)
-        announced = sitting.announce(Options(repeats=job.sweep.at_least))
+        self._open_sweeps[at] = self._stack.enter_context(open_sweep)
+        announced = open_sweep.announce(Options(repeats=job.sweep.at_least))
         self._reporter.grow(announced - expected)
-        return sitting
+        return open_sweep
 
 
 def _by_turns(chosen: Sequence[Batch]) -> Iterator[tuple[Batch, Options]]:

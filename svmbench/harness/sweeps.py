@@ -49,7 +49,7 @@ MORE_ROOM = (
 #: Nodes that may be lost with the same block before the sweep is given up.
 MOST_LOST = 3
 
-__all__ = ["Options", "Outcome", "RepeatsOf", "Reporter", "Sitting", "prepare", "run_sweep"]
+__all__ = ["OpenSweep", "Options", "Outcome", "RepeatsOf", "Reporter", "prepare", "run_sweep"]
 
 
 def prepare(
@@ -151,7 +151,7 @@ def _tell_gap(reporter: Reporter, what: str, gap: float) -> None:
     reporter.detail(f"{what}: gap {gap:.1e}")
 
 
-class Sitting:
+class OpenSweep:
     """An open sweep: its data are loaded, its optima certified, its folder locked.
 
     It can be run in any number of turns, each of which costs little more than its runs. It is a
@@ -164,7 +164,7 @@ class Sitting:
         The results folder.
     reporter : Reporter
     options : Options
-        Of the whole sitting, except the repeats, ``deadline`` and ``end``, which each turn sets
+        While it is open, except the repeats, ``deadline`` and ``end``, which each turn sets
         itself; ``deadline`` limits the first search for optima.
 
     Attributes
@@ -219,7 +219,7 @@ class Sitting:
         self._cells = _by_cell(self._runs)
         self.preparing = time.monotonic() - begun
 
-    def __enter__(self) -> Sitting:
+    def __enter__(self) -> OpenSweep:
         return self
 
     def __exit__(self, _: object, error: BaseException | None, *__: object) -> None:
@@ -400,12 +400,12 @@ def run_sweep(
         If another process is writing to the folder, or ``only`` leaves no run.
     """
     reporter, options = reporter or Reporter(), options or Options()
-    with Sitting(sweep, folder, reporter, options) as sitting:
-        reused = sitting.outcome.reused
-        reporter.begin(sitting.announce(options) + reused, reused)
+    with OpenSweep(sweep, folder, reporter, options) as open_sweep:
+        reused = open_sweep.outcome.reused
+        reporter.begin(open_sweep.announce(options) + reused, reused)
         with suppress(KeyboardInterrupt):  # the outcome records it
-            sitting.make(options)
-    return sitting.outcome
+            open_sweep.make(options)
+    return open_sweep.outcome
 
 
 def _require_nodes_to_survive(lost: Counter[BlockKey]) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from svmbench.evidence import Question, paired
 from svmbench.records.groups import Group
 from svmbench.records.measures import Asked, Measure
 from svmbench.records.moments import in_order
@@ -191,6 +192,18 @@ class Pairs:
 
     def __iter__(self) -> Iterator[tuple[float, float]]:
         return iter(zip(self.a, self.b, strict=True))
+
+    def question(self, asked: Asked, low: float, high: float = math.inf) -> Question:
+        """Ask whether the ratio b/a lies in a region."""
+        return paired(
+            self.a,
+            self.b,
+            low,
+            high,
+            a_least=self.a_least,
+            b_least=self.b_least,
+            scatter=asked.measure.scatter,
+        )
 
     def only(self, repeats: Collection[int]) -> Pairs:
         """Those of some repeats."""

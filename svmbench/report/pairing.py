@@ -1,8 +1,8 @@
 """Which repeats of two groups are pairs: runs executed at about the same time.
 
 Two runs of one repeat are a pair if no run of another repeat of either group started between them,
-and they started within `SITTING`. In an interleaved sweep that holds for every repeat; for two
-folders filled one after the other, with several repeats each, it holds for none.
+and they started within `LONGEST_APART`. In an interleaved sweep that holds for every repeat; for
+two folders filled one after the other, with several repeats each, it holds for none.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ASSUMED_SHIFT = math.sqrt(2.0) * DAY_SCATTER
 
 #: Runs that started further apart met different states of the machine, whatever lies between them.
 #: One repeat of a slow sweep may take hours.
-SITTING = timedelta(hours=12)
+LONGEST_APART = timedelta(hours=12)
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def made_together(one: Group, other: Group, repeats: Collection[int]) -> list[in
     for repeat in sorted(repeats):
         first = [side[repeat] for side in earliest if repeat in side]
         if len(first) == len(known):
-            if max(first) - min(first) > SITTING:
+            if max(first) - min(first) > LONGEST_APART:
                 continue
             between = merged[bisect_right(moments, min(first)) : bisect_left(moments, max(first))]
             if any(other_repeat != repeat for _, other_repeat in between):

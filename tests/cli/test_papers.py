@@ -214,7 +214,7 @@ def test_exit_codes(papers, monkeypatch, change, code, said):
         def publish(self):
             pass
 
-    monkeypatch.setattr(series, "Sitting", Pretended)
+    monkeypatch.setattr(series, "OpenSweep", Pretended)
     result = papers()
     assert result.exit_code == code, result.output
     assert said in result.output

@@ -12,7 +12,7 @@ from simulated import Simulation, job_of, sweep_of
 from svmbench.cli.series import open_questions, time_spent
 from svmbench.errors import DataError
 from svmbench.harness.series import Doubt, run_series
-from svmbench.harness.sweeps import Options, Reporter, Sitting
+from svmbench.harness.sweeps import OpenSweep, Options, Reporter
 from svmbench.harness.trace import Trace
 
 RULE = {"at_least": 2, "until": "decided", "at_most": 12}
@@ -522,7 +522,7 @@ def test_the_traces_of_earlier_runs_are_not_kept_in_memory(simulation, tmp_path)
     job = job_of(sweep_of("dcd", "sgd-s", repeats=4), tmp_path / "one")
     run_series([job], Reporter())
     earlier = traces_in_memory()  # of other tests
-    with Sitting(job.sweep, job.folder, Reporter(), Options()) as sitting:
-        assert sitting.outcome.reused == 8
+    with OpenSweep(job.sweep, job.folder, Reporter(), Options()) as open_sweep:
+        assert open_sweep.outcome.reused == 8
         kept = [id(each) for each in traces_in_memory()]
         assert not set(kept) - {id(each) for each in earlier}
