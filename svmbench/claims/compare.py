@@ -20,9 +20,8 @@ from svmbench.report.pairing import pairs_in_time
 
 def faster(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
     """One part: over / solver is at least `by`."""
-    assert claim.solver is not None
-    assert claim.over is not None
-    yield factor(claim, case, claim.solver, claim.over, (claim.by, math.inf))
+    solver, over = claim.labels
+    yield factor(claim, case, solver, over, (claim.by, math.inf))
 
 
 def order(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
@@ -39,12 +38,11 @@ def largest(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
 
 def ratio(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
     """One part: solver / over lies within a factor of the published ratio."""
-    assert claim.solver is not None
-    assert claim.over is not None
     assert claim.published is not None
+    solver, over = claim.labels
     region = (claim.published / claim.within, claim.published * claim.within)
     note = f"published {short(claim.published, 3)}"
-    yield factor(claim, case, claim.over, claim.solver, region, note)
+    yield factor(claim, case, over, solver, region, note)
 
 
 def alike(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
@@ -60,11 +58,10 @@ def differ(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
 
     Its question is whether they are within the factor, and its verdict the opposite of the answer.
     """
-    assert claim.solver is not None
-    assert claim.over is not None
+    solver, over = claim.labels
     note = f"to be apart by more than a factor of {short(claim.by, 3)}"
     region = (1.0 / claim.by, claim.by)
-    yield replace(factor(claim, case, claim.solver, claim.over, region, note), denied=True)
+    yield replace(factor(claim, case, solver, over, region, note), denied=True)
 
 
 def factor(
@@ -88,11 +85,10 @@ def factor(
         What is said of the factor besides.
     """
     what = f"{above} / {below}"
-    missing = [label for label in (below, above) if label not in case.rows]
-    if missing:
+    if missing := case.without_runs((below, above)):
         none = paired((), (), *region)
-        note = f"no runs of {', '.join(missing)}"
-        return ClaimPart(what, (), none, observed="open", note=note, lacks=_lacks(claim, none, ()))
+        lacks = _lacks(claim, none, ())
+        return ClaimPart(what, (), none, observed="open", note=missing, lacks=lacks)
     first, second = case.rows[below], case.rows[above]
     asked = claim.asked
     rests_on = (*first.cells, *second.cells)

@@ -20,14 +20,12 @@ def counts(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
     verdict is about the seeds that were run, and the page says how many they are. A seed whose run
     met a limit too early to tell does not count.
     """
-    assert claim.solver is not None
-    assert claim.over is not None
-    what = f"{claim.over} / {claim.solver}"
-    missing = [label for label in claim.labels if label not in case.rows]
-    if missing:
-        yield ClaimPart(what, observed="open", note=f"no runs of {', '.join(missing)}")
+    solver, over = claim.labels
+    what = f"{over} / {solver}"
+    if missing := case.without_runs(claim.labels):
+        yield ClaimPart(what, observed="open", note=missing)
         return
-    below, above = case.rows[claim.solver], case.rows[claim.over]
+    below, above = case.rows[solver], case.rows[over]
     rests_on = (*below.cells, *above.cells)
     if reason := says_nothing((below, above), claim.asked):
         yield ClaimPart(what, rests_on, reason=reason)
@@ -37,7 +35,7 @@ def counts(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
         note = f"no seed has {claim.asked.words} of both"
         yield ClaimPart(what, rests_on, observed="open", note=note)
         return
-    if reason := unreached({claim.solver: below, claim.over: above}, found, claim.asked):
+    if reason := unreached({solver: below, over: above}, found, claim.asked):
         yield ClaimPart(what, rests_on, reason=reason)
         return
     held = list(_held(found, claim.by))

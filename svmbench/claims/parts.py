@@ -57,6 +57,11 @@ class ClaimCase:
     series: dict[str, tuple[MeasuredRow, ...]] = field(default_factory=dict)
     ends: tuple[ClaimCase, ClaimCase] | None = None
 
+    def without_runs(self, labels: Sequence[str]) -> str:
+        """Which of some labels have no runs here, in words; empty if all have runs."""
+        missing = [label for label in labels if label not in self.rows]
+        return f"no runs of {', '.join(missing)}" if missing else ""
+
     @property
     def all_rows(self) -> tuple[MeasuredRow, ...]:
         """The rows of all its problems."""

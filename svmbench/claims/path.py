@@ -28,20 +28,18 @@ def path(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
     abscissa before the first point of one of the two, or where both have met their target; it
     counts as +inf after it diverged.
     """
-    assert claim.solver is not None
-    assert claim.over is not None
     assert claim.along is not None
+    solver, over = claim.labels
     name = claim.asked.name
-    missing = [label for label in claim.labels if label not in case.rows]
+    missing = case.without_runs(claim.labels)
     for at, ratio, region in _places(claim):
-        what = f"{name} of {claim.over} / {claim.solver} at {short(at, 3)} {claim.along}"
+        what = f"{name} of {over} / {solver} at {short(at, 3)} {claim.along}"
         if claim.ratios:
             what += f", over the published {short(ratio, 4)}"
         if missing:
-            none, note = paired((), (), *region), f"no runs of {', '.join(missing)}"
-            yield ClaimPart(what, (), none, observed="open", note=note)
+            yield ClaimPart(what, (), paired((), (), *region), observed="open", note=missing)
             continue
-        below, above = case.rows[claim.solver], case.rows[claim.over]
+        below, above = case.rows[solver], case.rows[over]
         order = in_order(states(below.group), below.group, above.group)
         found, reason = _pairs(ordinates(below, claim, at), ordinates(above, claim, at), order)
         question = paired([ratio * a for a, _ in found], [b for _, b in found], *region)

@@ -70,18 +70,15 @@ def _at_end(claim: Claim, case: ClaimCase) -> ClaimPart:
     """The pairs at one value, with what keeps them from being compared."""
     if claim.solvers:
         return _slowest_over_fastest(claim, case)
-    assert claim.solver is not None
-    assert claim.over is not None
-    return factor(claim, case, claim.solver, claim.over, _REGION)
+    solver, over = claim.labels
+    return factor(claim, case, solver, over, _REGION)
 
 
 def _slowest_over_fastest(claim: Claim, case: ClaimCase) -> ClaimPart:
     """In each repeat, what the slowest solver took against what the fastest took."""
     what, none = "largest / smallest", paired((), (), *_REGION)
-    missing = [label for label in claim.solvers if label not in case.rows]
-    if missing:
-        note = f"no runs of {', '.join(missing)}"
-        return ClaimPart(what, (), none, observed="open", note=note)
+    if missing := case.without_runs(claim.solvers):
+        return ClaimPart(what, (), none, observed="open", note=missing)
     rows, asked = [case.rows[label] for label in claim.solvers], claim.asked
     rests_on = tuple(place for row in rows for place in row.cells)
     if reason := says_nothing(rows, asked):
