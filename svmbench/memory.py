@@ -14,6 +14,9 @@ GROUPS = Path("/sys/fs/cgroup")
 
 _UNIT = 1024
 
+#: Groups of version 1 state about 2**63 where there is no limit.
+_UNLIMITED = 1 << 62
+
 _CHECKED_EVERY = 16 << 20
 #: For the pieces up to the next check, and for buffers.
 _MARGIN = 4 * _CHECKED_EVERY
@@ -112,7 +115,9 @@ def _left_by_groups() -> Iterator[int]:
         folder = root / path.lstrip("/")
         # In a container, the path may be that of the host, of which only the root is mounted.
         for group in (folder, *folder.parents):
-            allowed, used = _number(group / limit), _number(group / taken)
+            allowed = _number(group / limit)
+            limited = allowed is not None and allowed < _UNLIMITED
+            used = _number(group / taken) if limited else None
             if allowed is not None and used is not None:
                 # Rows that were just read from a file are active, and can be dropped as well.
                 files = (
@@ -127,8 +132,11 @@ def _left_by_groups() -> Iterator[int]:
 def _left_by_limits() -> Iterator[int]:
     """What the limits of this process leave of its address space and of its data."""
     for kind, taken in ((resource.RLIMIT_AS, "VmSize:"), (resource.RLIMIT_DATA, "VmData:")):
-        allowed, used = resource.getrlimit(kind)[0], _number(PROCESS / "status", taken, _UNIT)
-        if allowed != resource.RLIM_INFINITY and used is not None:
+        allowed = resource.getrlimit(kind)[0]
+        if allowed == resource.RLIM_INFINITY:
+            continue
+        used = _number(PROCESS / "status", taken, _UNIT)
+        if used is not None:
             yield allowed - used
 
 
