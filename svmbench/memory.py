@@ -53,10 +53,12 @@ def require_memory(needed: int, what: str, remedy: str) -> None:
     """
     available = available_memory()
     if available is not None and needed > available:
-        raise DataError(
-            f"{what} needs {needed / 1e9:,.1f} GB of memory,"
-            f" and {available / 1e9:,.1f} GB are free; {remedy}"
-        )
+        # With as many digits as tell the two apart.
+        for digits in range(1, 10):
+            wanted, free = f"{needed / 1e9:,.{digits}f}", f"{available / 1e9:,.{digits}f}"
+            if wanted != free:
+                break
+        raise DataError(f"{what} needs {wanted} GB of memory, and {free} GB are free; {remedy}")
 
 
 class Growing:

@@ -82,7 +82,7 @@ def test_the_limits_of_the_process_count():
 def test_more_than_a_group_leaves_is_refused(system):
     system("0::/\n", **{"memory-max": 100 * MB, "memory-current": 0})
     require_memory(100 * MB, "data set a: training", "take fewer rows")
-    with pytest.raises(DataError, match=r"needs 0.1 GB of memory, and 0.1 GB are free; take"):
+    with pytest.raises(DataError, match=r"needs 0.11 GB of memory, and 0.10 GB are free; take"):
         require_memory(101 * MB, "data set a: training", "take fewer rows")
 
 
@@ -97,7 +97,7 @@ def test_rows_are_refused_before_they_exceed_the_free_memory(name, system, tmp_p
     system("0::/\n", **{"memory-max": 300 * MB, "memory-current": 240 * MB})
     with pytest.raises(DataError) as caught:
         read(path)
-    assert str(caught.value).startswith(f"{path}: reading further rows needs 0.1 GB of memory")
+    assert str(caught.value).startswith(f"{path}: reading further rows needs 0.07 GB of memory")
     assert caught.value.exit_code == 3
 
 

@@ -116,7 +116,9 @@ def check(names: tuple[str, ...]) -> None:
         for what, problem in lines:
             checks += 1
             failed += problem is not None
-            click.echo(f"{found.name}: {what}: {problem or 'sound'}")
+            # Most errors begin with the file that they are about.
+            said = problem.removeprefix(f"{what}: ") if problem else "sound"
+            click.echo(f"{found.name}: {what}: {said}")
     if failed:
         raise DataError(f"{failed} of {checks} checks failed; each says what to do")
 

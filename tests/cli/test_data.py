@@ -123,7 +123,7 @@ def test_check_finds_a_raw_file_changed(unstated):
     unstated.write_text("-1 1:1\n")
     result = run("check")
     assert result.exit_code == 3
-    assert f"rows: {unstated}: {unstated}: rows has changed: its text has" in result.stdout
+    assert f"rows: {unstated}: rows has changed: its text has" in result.stdout
 
 
 def test_check_before_anything_was_read(unstated):
