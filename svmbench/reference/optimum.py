@@ -25,11 +25,10 @@ from svmbench.errors import unopened
 from svmbench.problem import Problem, relative_gap
 from svmbench.proof import proven_dual
 from svmbench.reference import smooth
+from svmbench.reference.descents import balanced_descent, descent
+from svmbench.reference.pairs import PrimalAndDual
 from svmbench.reference.search import (
-    PrimalAndDual,
-    balanced_descent,
     champion,
-    descent,
     descent_inside,
     dual_gradient,
     interior,

@@ -7,27 +7,19 @@ how far they are from the optimum.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
 from svmbench.data.dataset import Array, Dataset, FloatArray
-from svmbench.data.derived import with_constant
 from svmbench.kernels.objective import combination
 from svmbench.problem import Problem, relative_gap
+from svmbench.reference.descents import balanced_descent, descent
+from svmbench.reference.pairs import PrimalAndDual
 from svmbench.solvers.champion.auto import Auto
 from svmbench.solvers.dual.bias import best_bias
-from svmbench.solvers.dual.dcd import Dcd, DcdParameters
 from svmbench.solvers.second_order.ipm import Ipm
-
-#: Weights, bias and a feasible alpha.
-PrimalAndDual = tuple[FloatArray, float, FloatArray]
-
-#: Value of the feature that represents a free bias, in units of the rows' root mean square norm.
-#: A larger value takes fewer multiplier steps but poses harder problems between them; of 0.3, 1
-#: and 3, the first was the fastest on text.
-BIAS_VALUE = 0.3
 
 #: Gap of the problem without the ball at which its w shows whether the ball binds.
 BINDING_GAP = 1e-3
@@ -42,33 +34,6 @@ CHAMPION_STEPS = 4
 GRADIENT_ITERATIONS = 20
 
 
-def never() -> bool:
-    """Whether the time is up, where there is no limit."""
-    return False
-
-
-def descent(
-    problem: Problem, due: Callable[[], bool] = never, start: PrimalAndDual | None = None
-) -> Iterator[PrimalAndDual]:
-    """Shrinking dual coordinate descent, for no bias and no ball.
-
-    Parameters
-    ----------
-    problem : Problem
-    due : callable
-        Whether to yield what there is; asked after each epoch.
-    start : PrimalAndDual, optional
-        Its feasible alpha is where the descent begins; zeros by default.
-    """
-    solver = _started(problem)
-    if start is not None:
-        solver.resume(start[2], problem.weights(start[2]))
-    while True:
-        _descend(solver, problem, due)
-        alpha = solver.alpha
-        yield problem.weights(alpha), 0.0, alpha
-
-
 def champion(problem: Problem) -> Iterator[PrimalAndDual]:
     """Our fastest solver, for the hinge without bias and ball, until rounding ends it."""
     solver = Auto()
@@ -80,69 +45,6 @@ def champion(problem: Problem) -> Iterator[PrimalAndDual]:
         if steps >= next_evaluation or solver.exhausted:
             next_evaluation = max(steps + CHAMPION_STEPS, steps * 9 // 8)
             yield solver.w, 0.0, solver.alpha
-
-
-class _Started(Dcd):
-    """Descent from given dual variables, or with an offset of the last feature's weight."""
-
-    def resume(self, alpha: FloatArray, w: FloatArray) -> None:
-        """Go on from these dual variables and their w(alpha)."""
-        self._kernel.alpha[self._order] = alpha[self._order]  # rows of zeros have their best
-        self._kernel.w[:] = w
-
-    def shift(self, amount: float) -> None:
-        """Add an offset to the last weight, independent of alpha."""
-        self._kernel.w[-1] += amount
-
-
-def _started(problem: Problem) -> _Started:
-    """Descent from zeros, with an order of rows that is fast beyond the caches, too."""
-    solver = _Started(DcdParameters.model_construct(order="blocks"))
-    solver.start(problem, seed=0)
-    return solver
-
-
-def balanced_descent(
-    problem: Problem, due: Callable[[], bool] = never, start: PrimalAndDual | None = None
-) -> Iterator[PrimalAndDual]:
-    """Coordinate descent for a free bias, by the method of multipliers.
-
-    A constant feature rho penalises the imbalance a = sum_i alpha_i y_i by (rho a)^2, and the
-    multiplier of a = 0, which is the bias, grows by rho^2 a/(lam m) after every turn. It is kept
-    in the feature's weight, which the descent uses. ``due`` and ``start`` are those of `descent`;
-    the start's bias counts, too.
-    """
-    data = problem.data
-    size = BIAS_VALUE * math.sqrt(float(data.rows.norms2().mean())) or 1.0
-    with np.errstate(over="ignore"):
-        single = float(np.float32(size))  # so that rows in single precision may stay so
-    rho = single if 0.0 < single < math.inf else size
-    rows = with_constant(data, rho)
-    weighted = Problem(rows, problem.lam, problem.loss, row_weights=problem.row_weights)
-    solver = _started(weighted)
-    if start is not None:
-        solver.resume(start[2], weighted.weights(start[2]))
-        solver.shift(start[1] / rho)
-    labels = data.labels.astype(np.float64)
-    while True:
-        _descend(solver, problem, due)
-        alpha = solver.alpha
-        imbalance = float(problem.counted(alpha) @ labels)
-        solver.shift(rho * imbalance / (problem.lam * data.n_samples))
-        alpha = problem.repaired(alpha)
-        w = problem.weights(alpha)
-        yield w, best_bias(problem, data.rows.dot(w)), alpha
-
-
-def _descend(solver: Dcd, problem: Problem, due: Callable[[], bool]) -> None:
-    """Descend until the next evaluation: for an epoch, or an eighth of those so far."""
-    m, presentations = problem.data.n_samples, solver.counters.presentations
-    left = max(m, presentations // 8)
-    while left > 0:
-        solver.advance(min(m, left))
-        left -= m
-        if due():
-            return
 
 
 def descent_inside(problem: Problem) -> Iterator[PrimalAndDual]:

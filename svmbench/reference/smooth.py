@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from svmbench.kernels.newton import weighted_product
 from svmbench.kernels.objective import balance, combination
 from svmbench.kernels.terms import losses
 from svmbench.problem import Problem, relative_gap
-from svmbench.reference.search import PrimalAndDual, never
+from svmbench.reference.pairs import PrimalAndDual, WorkCount, never
 from svmbench.solvers.champion.newton_phase import sample_accuracy, sample_sizes
 from svmbench.solvers.cholesky import factor_of
 from svmbench.solvers.second_order.normal_equations import NormalEquations
@@ -54,22 +54,9 @@ _MOST_FEATURES = 5000
 #: Work of a multiply-add in a dense matrix, relative to that of a stored entry.
 _DENSE_WORK = 0.06
 
-
-@dataclass
-class WorkCount:
-    """What `newton` has done so far.
-
-    Parameters
-    ----------
-    steps : int
-        Newton steps.
-    entries : float
-        Work: stored entries read in products with the rows, and as many as take the time of a
-        factorisation.
-    """
-
-    steps: int = 0
-    entries: float = 0.0
+#: Passes whose time a factor may take for Newton steps to come before dual descent. Chosen with
+#: adult, w8a, imdb.tfidf, kddcup10 and mnist in view, for the squared hinge.
+WORTH_FACTOR = 100.0
 
 
 def newton(
@@ -245,6 +232,11 @@ def factor_work(data: Dataset) -> float:
     if data.n_features > _MOST_FEATURES:
         return math.inf
     return _Factored(data, 1.0, False).work(1.0)
+
+
+def worth_factors(data: Dataset) -> bool:
+    """Whether Newton steps with factors should come before dual descent."""
+    return factor_work(data) <= WORTH_FACTOR * data.nnz
 
 
 class _Factored:

@@ -22,27 +22,26 @@ from svmbench.data.dataset import FloatArray
 from svmbench.problem import Problem, relative_gap
 from svmbench.proof import proven_by_norms, proven_dual
 from svmbench.reference import smooth
-from svmbench.reference.search import PrimalAndDual, balanced_descent, descent, interior
-from svmbench.solvers.champion.auto import Auto, AutoParameters
+from svmbench.reference.descents import balanced_descent, descent
+from svmbench.reference.pairs import PrimalAndDual, WorkCount
+from svmbench.reference.search import interior
+from svmbench.train.champion import champion, knows
 from svmbench.train.chunks import descent_by_chunks
 
 #: Features up to which the interior-point method may form its d x d matrix.
 FEW_FEATURES = 2000
 
-#: Passes until the first look at a method that knows its own gap, and the growth of the number of
-#: passes from one look to the next: a look costs three passes.
-LOOK_PASSES, LOOK_GROWTH = 30.0, 1.25
-
 #: Passes that a Newton step is taken to need.
 NEWTON_PASSES = 30.0
 
-#: Passes whose time a factorisation may take for Newton steps to come before dual descent on the
-#: squared hinge; and passes of the one that comes first before they take turns. Both were chosen
-#: with adult, w8a, imdb.tfidf, kddcup10 and mnist in view.
-WORTH_FACTOR, HEAD_START = 100.0, 60.0
+#: On the squared hinge, passes of the method that comes first before others take turns with it.
+#: Chosen with adult, w8a, imdb.tfidf, kddcup10 and mnist in view.
+HEAD_START = 60.0
 
-#: Work of a multiply-add in a dense matrix, relative to that of a stored entry of a row.
-DENSE_WORK = 0.06
+#: Work of a multiply-add in a dense matrix, relative to that of a stored entry of a row; and of an
+#: interior-point step for each row besides its entries (250 to 500 such on w8a, adult, mushrooms
+#: and covtype.20k).
+DENSE_WORK, INTERIOR_WORK = 0.06, 300.0
 
 #: A method has ended if its own gap, over a multiple of its work until then, has not fallen by this
 #: share. It must have had so many looks before, and so many since its gap fell; steps instead of
@@ -441,31 +440,35 @@ def _groups(
     free, data = problem.bias == "free", problem.data
     if problem.loss.name == "logistic":
         return [[_smooth_newton(problem, tolerance, due, start)]]
-    down = (balanced_descent if free else descent)(problem, due, start)
-    dcd = _Method("dcd", down, lambda so_far: max(3.0 * data.nnz, so_far / 8.0), FEWEST_DESCENTS)
+    count = WorkCount()
+    down = (balanced_descent if free else descent)(problem, due, start, tolerance, count)
+    dcd = _Method(
+        "dcd", down, lambda so_far: max(3.0 * data.nnz, so_far / 8.0), FEWEST_DESCENTS,
+        done=lambda: (count.steps, count.entries),
+    )  # fmt: skip
     robust = [dcd]
     d, m = data.n_features, data.n_samples
     interiors: list[_Method] = []
     if d <= FEW_FEATURES:
-        step = DENSE_WORK * (data.nnz * (data.nnz / m) / 2.0 + d**3 / 3.0) + 10.0 * data.nnz
+        step = DENSE_WORK * (data.nnz * (data.nnz / m) / 2.0 + d**3 / 3.0)
+        step += 10.0 * data.nnz + INTERIOR_WORK * m
         interiors.append(_Method("ipm", interior(problem), lambda so_far: step, MOST_ITERATIONS))
     if problem.loss.name == "squared-hinge":
         newton = _smooth_newton(problem, tolerance, due, start)
-        first = newton if smooth.factor_work(data) <= WORTH_FACTOR * data.nnz else dcd
+        first = newton if smooth.worth_factors(data) else dcd
         first.head_start = HEAD_START * data.nnz
         return [[newton, *robust], interiors]
     robust += interiors
-    if free or problem.row_weights is not None:
+    if not knows(problem):
         return [robust]
-    champion = _champion(problem, tolerance, seed, due, start, threads)
-    return [[_Method("auto", champion)], robust]
+    return [[_Method("auto", champion(problem, tolerance, seed, due, start, threads))], robust]
 
 
 def _smooth_newton(
     problem: Problem, tolerance: float, due: Callable[[], bool], start: PrimalAndDual | None
 ) -> _Method:
     """Newton steps that know weights of rows and a start; few of the steps yield a pair."""
-    count = smooth.WorkCount()
+    count = WorkCount()
     steps = smooth.newton(problem, due, start[:2] if start else None, tolerance, count)
     # A step is some products with the rows. Until the next pair there may be as many as so far.
     cost = lambda so_far: max(NEWTON_PASSES * problem.data.nnz, so_far)  # noqa: E731
@@ -488,29 +491,3 @@ def _moved(pairs: Iterator[PrimalAndDual]) -> Iterator[PrimalAndDual]:
     if still is not None:
         yield still
     yield from pairs
-
-
-def _champion(
-    problem: Problem,
-    tolerance: float,
-    seed: int,
-    due: Callable[[], bool],
-    start: PrimalAndDual | None,
-    threads: int,
-) -> Iterator[PrimalAndDual]:
-    """Our fastest solver: once its own gap holds, and now and then before."""
-    solver = Auto(AutoParameters.model_construct(tolerance=tolerance))
-    solver.halts, solver.threads = True, threads
-    if start is None:
-        solver.start(problem, seed)
-    else:
-        solver.resume(problem, seed, start[2])
-    next_look = LOOK_PASSES * problem.data.nnz
-    while not solver.exhausted:
-        solver.advance(1)
-        ended = solver.stopped or solver.exhausted
-        if ended or solver.counters.nonzeros > next_look or due():
-            yield solver.w, 0.0, solver.alpha
-            next_look = LOOK_GROWTH * max(next_look, solver.counters.nonzeros)
-            if solver.stopped:  # its own sums deceived it
-                solver.sharpen()

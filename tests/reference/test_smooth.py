@@ -8,6 +8,7 @@ import pytest
 from problems import dataset
 from svmbench.problem import Loss, Problem, relative_gap
 from svmbench.reference import smooth
+from svmbench.reference.pairs import WorkCount
 
 
 def many_rows(m=30_000, d=5, seed=0, positive=0.5):
@@ -21,7 +22,7 @@ def many_rows(m=30_000, d=5, seed=0, positive=0.5):
 
 def trained(problem, wanted, start=None):
     """The gap at the end, and the work."""
-    count, primal, dual = smooth.WorkCount(), np.inf, 0.0
+    count, primal, dual = WorkCount(), np.inf, 0.0
     for w, b, alpha in smooth.newton(problem, start=start, wanted=wanted, count=count):
         primal, dual = min(primal, problem.primal(w, b)), max(dual, problem.dual(alpha))
         if relative_gap(primal, dual) <= wanted:
@@ -63,13 +64,13 @@ def test_a_sample_of_one_class_is_not_a_start(loss):
     rare = many_rows(positive=3e-5)
     assert np.count_nonzero(rare.labels > 0) == 1
     problem = Problem(rare, 1e-4, Loss(loss), "free")
-    assert smooth._from_sample(problem, smooth.never, smooth.WorkCount()) is None
+    assert smooth._from_sample(problem, smooth.never, WorkCount()) is None
     assert trained(problem, 1e-6)[0] <= 1e-6
 
 
 def test_few_rows_have_no_sample():
     problem = Problem(many_rows(m=20_000), 1e-4, Loss("logistic"))
-    assert smooth._from_sample(problem, smooth.never, smooth.WorkCount()) is None
+    assert smooth._from_sample(problem, smooth.never, WorkCount()) is None
 
 
 def test_a_sample_draws_each_row_once_and_in_order(monkeypatch):
@@ -81,7 +82,7 @@ def test_a_sample_draws_each_row_once_and_in_order(monkeypatch):
 
     monkeypatch.setattr(smooth, "take_rows", recorded)
     problem = Problem(many_rows(m=200_000), 1e-4, Loss("logistic"))
-    assert smooth._from_sample(problem, smooth.never, smooth.WorkCount()) is not None
+    assert smooth._from_sample(problem, smooth.never, WorkCount()) is not None
     assert [len(rows) for rows in drawn] == [30_000, 4500]
     assert all((np.diff(rows) > 0).all() for rows in drawn)
 
@@ -93,7 +94,7 @@ def test_a_sample_is_solved_to_the_accuracy_that_it_can_give_and_its_work_counts
     work = {}
     for accuracy in (smooth.sample_accuracy(4500, 5), 0.5, 1e-15):
         monkeypatch.setattr(smooth, "sample_accuracy", lambda *_, a=accuracy: a)
-        count = smooth.WorkCount()
+        count = WorkCount()
         assert smooth._from_sample(problem, smooth.never, count) is not None
         work[accuracy] = count.entries
         assert count.steps > 0
@@ -103,7 +104,7 @@ def test_a_sample_is_solved_to_the_accuracy_that_it_can_give_and_its_work_counts
 
 def test_a_sample_that_is_due_ends_with_its_first_step():
     problem = Problem(many_rows(), 1e-4, Loss("logistic"))
-    count = smooth.WorkCount()
+    count = WorkCount()
     assert smooth._from_sample(problem, lambda: True, count) is not None
     assert count.steps <= 1
 
@@ -152,7 +153,7 @@ def test_a_factor_counts_as_work(monkeypatch):
     # The most that conjugate gradients may take, what the factor takes, and then nothing.
     works = chain([0.0, 1e12], repeat(0.0))
     monkeypatch.setattr(smooth._Factored, "work", lambda *_: next(works))
-    problem, count = Problem(many_rows(m=100), 1e-4, Loss("logistic")), smooth.WorkCount()
+    problem, count = Problem(many_rows(m=100), 1e-4, Loss("logistic")), WorkCount()
     pairs = smooth.newton(problem, count=count)
     next(pairs)
     assert count.entries == problem.data.nnz  # the gradient
@@ -162,7 +163,7 @@ def test_a_factor_counts_as_work(monkeypatch):
 
 @pytest.mark.parametrize("loss", smooth.LOSSES)
 def test_a_pair_is_shown_only_where_it_may_be_within_the_wanted_gap(loss):
-    problem, count = Problem(many_rows(m=1000), 1e-4, Loss(loss)), smooth.WorkCount()
+    problem, count = Problem(many_rows(m=1000), 1e-4, Loss(loss)), WorkCount()
     w, b, alpha = next(smooth.newton(problem, wanted=1e-6, count=count))
     gap = relative_gap(problem.primal(w, b), problem.dual(alpha))
     assert gap <= 1e-6 or count.steps == 4
@@ -182,7 +183,7 @@ def test_a_start_far_from_the_optimum_is_left(loss):
 
 @pytest.mark.parametrize("loss", smooth.LOSSES)
 def test_a_pair_is_shown_when_the_time_is_over_and_for_each_doubling_of_the_steps(loss):
-    problem, count = Problem(many_rows(m=1000, d=30), 1e-6, Loss(loss)), smooth.WorkCount()
+    problem, count = Problem(many_rows(m=1000, d=30), 1e-6, Loss(loss)), WorkCount()
     next(smooth.newton(problem, lambda: True, wanted=0.0, count=count))
     assert count.steps == 0
     next(smooth.newton(problem, wanted=0.0, count=count))

@@ -16,7 +16,8 @@ from svmbench.errors import ConfigError, DataError
 from svmbench.problem import Loss, Problem
 from svmbench.proof import proven_by_norms, proven_dual
 from svmbench.reference import smooth
-from svmbench.reference.search import balanced_descent, descent, interior
+from svmbench.reference.descents import balanced_descent, descent
+from svmbench.reference.search import interior
 from svmbench.solvers.dual.bias import best_bias
 from svmbench.train.classes import train
 from svmbench.train.examples import Examples

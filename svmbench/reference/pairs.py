@@ -1,0 +1,31 @@
+"""Pairs of weights and dual variables that a method yields, and the work that they took."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from svmbench.data.dataset import FloatArray
+
+#: Weights, bias and a feasible alpha.
+PrimalAndDual = tuple[FloatArray, float, FloatArray]
+
+
+@dataclass
+class WorkCount:
+    """What a method has done so far.
+
+    Parameters
+    ----------
+    steps : int
+        Newton steps, or turns of descent.
+    entries : float
+        Work: stored entries read, and as many as take the time of what else is computed.
+    """
+
+    steps: int = 0
+    entries: float = 0.0
+
+
+def never() -> bool:
+    """Whether the time is up, where there is no limit."""
+    return False

@@ -1,0 +1,67 @@
+"""auto on the hinge with a free bias, held against methods that know one."""
+
+import numpy as np
+import pytest
+
+from problems import dataset
+from svmbench.problem import Loss, Problem
+from svmbench.train import champion, fit
+
+
+def shifted(m=2000, d=6, positive=0.3, seed=0):
+    """Noisy rows far from the origin, which no plane through it divides."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(m, d))
+    scores = X @ rng.normal(size=d) + rng.normal(size=m)
+    y = np.where(scores > np.quantile(scores, 1.0 - positive), 1, -1)
+    return dataset(X + 3.0, y, "dense float64")
+
+
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-4, 1e-7])
+@pytest.mark.parametrize("C", [1e-5, 1e-2, 1.0, 1e4])
+@pytest.mark.parametrize("positive", [0.01, 0.5])
+def test_a_free_bias_is_certified_soon(C, positive, tolerance):
+    data = shifted(positive=positive)
+    problem = Problem(data, 1.0 / (C * data.n_samples), bias="free")
+    found = fit.fit(problem, tolerance)
+    assert found.gap <= tolerance
+    # Dual descent and the interior-point method take up to 90 looks.
+    assert (found.method, found.looks <= 20) == ("auto", True)
+
+
+def test_the_optimum_is_that_of_methods_that_know_a_bias(monkeypatch):
+    problem = Problem(shifted(), 1e-4, bias="free")
+    found = fit.fit(problem, 1e-6)
+    monkeypatch.setattr(fit, "knows", lambda problem: False)
+    other = fit.fit(problem, 1e-6)
+    assert (found.method, other.method != "auto") == ("auto", True)
+    assert found.primal == pytest.approx(other.primal, rel=2e-6)
+    assert found.bias == pytest.approx(other.bias, abs=0.05)
+
+
+@pytest.mark.parametrize("C", [1e-4, 1.0])
+def test_the_constant_feature_leaves_little_to_balance(C):
+    data, tolerance = shifted(positive=0.05), 1e-4
+    problem = Problem(data, 1.0 / (C * data.n_samples), bias="free")
+    value = champion._first_value(problem, tolerance)
+    posed = champion._begun(problem, value, tolerance, 0, None, 1)._problem
+    found = fit.fit(posed, 1e-9)
+    bias = found.w[-1] * posed.data.values[0, -1]
+    imbalance = abs(float(found.alpha @ data.labels))
+    fewer = float(found.alpha[data.labels > 0].sum())
+    assert imbalance <= champion.UNBALANCED_SHARE * tolerance * max(1.0, abs(bias) / 2.0) * fewer
+
+
+@pytest.mark.parametrize(
+    ("loss", "bias", "weighted", "d"),
+    [
+        ("squared-hinge", "free", False, 6),
+        ("hinge", "free", True, 6),
+        ("hinge", "free", False, 6000),
+        ("hinge", "none", True, 6),
+    ],
+)
+def test_auto_leaves_what_it_does_not_know_or_what_takes_it_long(loss, bias, weighted, d):
+    data = shifted(m=40, d=d)
+    weights = np.tile([0.5, 1.5], 20) if weighted else None
+    assert not champion.knows(Problem(data, 1e-3, Loss(loss), bias, row_weights=weights))
