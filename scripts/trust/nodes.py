@@ -404,6 +404,7 @@ class Trial:
         self.findings.expect(code in right, f"exit code {code} after {sent}: {said}")
         lines = [line for line in said.splitlines() if not line.endswith(WARNING)]
         self.findings.expect(len(lines) <= 1, f"not one line: {said}")
+        self.cluster.start_missing()  # the trace of a killed node's run is removed at its start
         until = time.monotonic() + PATIENCE
         while (self.cluster.runs() or self.place.left_alive()) and time.monotonic() < until:
             time.sleep(0.05)

@@ -89,6 +89,7 @@ class Frame(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
+        _require_loadable()
         with _stops_as_errors():
             return super().invoke(ctx)
 
@@ -121,6 +122,25 @@ class Frame(click.Group):
         if own_process and interruptions:
             _leave(code)
         sys.exit(code)
+
+
+def _require_loadable() -> None:
+    """Refuse a SOURCE_DATE_EPOCH with which NumPy and matplotlib cannot be loaded.
+
+    The error of such an import would be reported as one of whatever has led to it.
+
+    Raises
+    ------
+    ConfigError
+    """
+    given = os.environ.get("SOURCE_DATE_EPOCH", "0")
+    try:
+        int(given)
+    except ValueError:
+        raise ConfigError(
+            f"SOURCE_DATE_EPOCH={given}: not a whole number of seconds; correct or unset this "
+            "variable of the environment"
+        ) from None
 
 
 @contextmanager

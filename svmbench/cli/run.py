@@ -50,7 +50,7 @@ _WORDS = {"spared": "not needed after a cheaper setting", "not_installed": "not 
     "--only",
     multiple=True,
     metavar="PATTERN",
-    help="Run only what matches: a data set, solver, label or lambda, or "
+    help="Run only what matches: a data set, solver, label, lambda or C, or "
     "DATASET/LAMBDA/LABEL, with * and ? as in file names. May be repeated.",
 )
 @click.option(
@@ -169,8 +169,9 @@ def describe(sweep: Sweep, only: tuple[str, ...] = ()) -> str:
     With C, all cells are listed: patterns may be of λ, which is known only once the rows are.
     """
     from svmbench.harness.plan import for_each_horizon
-    from svmbench.harness.sweeps import is_named
+    from svmbench.harness.sweeps import is_named, spelled_out
 
+    only = spelled_out(only, sweep.lambdas or ())
     cells = [
         (data.label, f"{'λ' if sweep.lambdas else 'C'} = {short(value)}", solver)
         for data, value, solver in product(

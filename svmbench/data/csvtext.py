@@ -183,7 +183,16 @@ class _Lines:
             if wanted <= len(names):
                 return wanted - 1
         elif self._layout.header and wanted in names:
-            return names.index(wanted)
+            first = names.index(wanted)
+            if wanted in names[first + 1 :]:
+                again = names.index(wanted, first + 1)
+                raise self._fault(
+                    self._line,
+                    1,
+                    f"columns {first + 1} and {again + 1} both have the name {wanted[:_SHOWN]!r};"
+                    " write the number of the one that is meant",
+                )
+            return first
         shown = ", ".join(name[:_SHOWN] for name in names[:10]) + (
             ", ..." if len(names) > 10 else ""
         )

@@ -65,10 +65,12 @@ class LiblinearModel:
         """Decision values of rows, shape (m, k); features beyond d count nothing.
 
         Entries are added in the order of their columns and the bias last, as LIBLINEAR does, so
-        that its predictions from the same numbers are the same.
+        that its predictions from the same numbers are the same. A sum that leaves double precision
+        is inf or nan.
         """
         weights = np.ascontiguousarray(self.weights.T)
-        found: FloatArray = decision_values(rows.rows, weights) + self.biases
+        with np.errstate(over="ignore", invalid="ignore"):
+            found: FloatArray = decision_values(rows.rows, weights) + self.biases
         return found
 
     def classes_of(self, values: FloatArray) -> Array:
@@ -163,7 +165,10 @@ def read_liblinear(path: Path) -> LiblinearModel:
             raise DataError(f"{path}:{number}: {len(row)} weights, not {k}; the file is damaged")
     flat = [_number(path, n, text) for n, row in enumerate(rows, after + 1) for text in row]
     weights = np.array(flat).reshape(wanted, k)
-    biases = constant * weights[d] if constant >= 0.0 else np.zeros(k)
+    with np.errstate(over="ignore"):
+        biases = constant * weights[d] if constant >= 0.0 else np.zeros(k)
+    if not np.isfinite(biases).all():
+        raise DataError(f"{path}: bias {constant:g} times its weight leaves double precision")
     return LiblinearModel(kind, labels, np.ascontiguousarray(weights[:d].T), biases, constant)
 
 

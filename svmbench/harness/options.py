@@ -98,8 +98,8 @@ class Options:
     retry_faults : bool
         Rerun what failed or ran out of memory.
     only : tuple of str
-        Shell patterns; run only what matches one by data set, solver, label or lambda,
-        or by all of them as DATASET/LAMBDA/LABEL. None: all runs.
+        Shell patterns; run only what matches one by data set, solver, label, lambda or C,
+        or by DATASET/LAMBDA/LABEL. None: all runs.
     jobs : int
         Runs at a time. If there is more than one, they are marked as contended.
     stand_in : float or mapping of str to float, optional

@@ -27,7 +27,7 @@ from svmbench.harness.plan import Cell, Instance, Origin, Run, plan_runs
 from svmbench.harness.store import Store
 from svmbench.memory import require_memory
 from svmbench.problem import Problem
-from svmbench.records.spelling import short, spellings
+from svmbench.records.spelling import meant, short, spellings
 from svmbench.reference.optimum import certified_optimum
 from svmbench.solvers.program import ForeignProgram
 from svmbench.solvers.registry import find_solver
@@ -48,6 +48,11 @@ MORE_ROOM = (
 
 #: Nodes that may be lost with the same block before the sweep is given up.
 MOST_LOST = 3
+
+#: A pattern of ``--only`` with a number for lambda or C.
+_NUMBER = re.compile(
+    r"(?P<before>[^/]*/)?(?P<number>([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?)(?P<after>/.*)?"
+)
 
 __all__ = ["OpenSweep", "Options", "Outcome", "RepeatsOf", "Reporter", "prepare", "run_sweep"]
 
@@ -195,7 +200,9 @@ class OpenSweep:
             instances = prepare(sweep, reporter, options)
             place = options.where
             self._runs = plan_runs(sweep, instances, place.contended, place.machine)
-            chosen = [run for run in self._runs if _matches(run, options.only)]
+            planned = {constant for run in self._runs for constant in _constants(sweep, run)}
+            only = spelled_out(options.only, planned)
+            chosen = [run for run in self._runs if _matches(sweep, run, only)]
             if not chosen:
                 raise _no_match(" ".join(options.only))
             if options.whole_blocks:
@@ -446,16 +453,53 @@ def _clear_torn_blocks(sweep: Sweep, runs: Sequence[Run], folder: Path, options:
         store.export(runs, store.listed_as("skipped") & kept)
 
 
-def _matches(run: Run, patterns: tuple[str, ...]) -> bool:
-    dataset, lam, label = run.cell
-    return not patterns or is_named(patterns, dataset, run.solver.name, label, lam)
+def _matches(sweep: Sweep, run: Run, patterns: tuple[str, ...]) -> bool:
+    dataset, _, label = run.cell
+    constants = _constants(sweep, run)
+    return not patterns or is_named(patterns, dataset, run.solver.name, label, *constants)
 
 
-def is_named(patterns: tuple[str, ...], dataset: str, solver: str, label: str, lam: float) -> bool:
-    """Whether one of the patterns of ``--only`` matches a cell of a sweep."""
-    lambdas = spellings(lam)
-    cells = [f"{dataset}/{written}/{label}" for written in lambdas]
-    names = (dataset, solver, label, *lambdas, *cells)
+def _constants(sweep: Sweep, run: Run) -> tuple[float, ...]:
+    """Lambda of a run, and C if that is what the sweep has."""
+    problem = run.instance.problem
+    C = () if sweep.C is None else (1.0 / (problem.lam * problem.data.n_samples),)
+    return problem.lam, *C
+
+
+def spelled_out(patterns: tuple[str, ...], constants: Collection[float]) -> tuple[str, ...]:
+    """Patterns of ``--only`` whose numbers, which may be rounded, are written as planned.
+
+    Parameters
+    ----------
+    patterns : tuple of str
+    constants : collection of float
+        The planned values of lambda, and of C if the sweep has it.
+
+    Raises
+    ------
+    ConfigError
+        When a number may stand for several of them.
+    """
+    found = []
+    for pattern in patterns:
+        match = _NUMBER.fullmatch(pattern)
+        values = meant(match["number"], constants) if match else []
+        if len(values) > 1:
+            several = " or ".join(map(short, values))
+            raise ConfigError(f"--only {pattern}: {several} is meant; write more digits")
+        if match and values:
+            pattern = f"{match['before'] or ''}{short(values[0])}{match['after'] or ''}"
+        found.append(pattern)
+    return tuple(found)
+
+
+def is_named(
+    patterns: tuple[str, ...], dataset: str, solver: str, label: str, *constants: float
+) -> bool:
+    """Whether one of the patterns of ``--only``, `spelled_out`, matches a cell of a sweep."""
+    written = [each for constant in constants for each in spellings(constant)]
+    cells = [f"{dataset}/{each}/{label}" for each in written]
+    names = (dataset, solver, label, *written, *cells)
     return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
 
 
@@ -474,7 +518,7 @@ def require_match(sweep: Sweep, patterns: tuple[str, ...]) -> None:
             continue
         cells = product(sweep.datasets, lambdas or (math.nan,), sweep.solvers)
         if not any(
-            is_named((pattern,), data.label, spec.name, spec.label, lam)
+            is_named(spelled_out((pattern,), lambdas), data.label, spec.name, spec.label, lam)
             for data, lam, spec in cells
         ):
             raise _no_match(pattern, _names(sweep, "/" in pattern))

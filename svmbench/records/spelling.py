@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 
 
 def short(number: float, digits: int = 6, plain_from: float = 1e-3) -> str:
@@ -26,6 +27,29 @@ def spellings(number: float) -> tuple[str, ...]:
     """
     found = (short(number), short(number, plain_from=1.0), f"{number:g}")
     return tuple(dict.fromkeys(found))
+
+
+def meant(written: str, values: Iterable[float]) -> list[float]:
+    """The values that a written number may stand for.
+
+    Parameters
+    ----------
+    written : str
+        A positive number, such as ``3.07e-5``.
+    values : iterable of float
+
+    Returns
+    -------
+    list of float
+        The distinct values that are written so. If there are none, those that are equal to the
+        number when rounded to its digits, three at least: tables print no more.
+    """
+    distinct = {short(value): value for value in values}
+    number = float(written)
+    exact = [v for v in distinct.values() if v == number or written in spellings(v)]
+    mantissa = re.split("[eE]", written)[0].replace(".", "").lstrip("0")
+    places = max(3, len(mantissa)) - 1
+    return exact or [v for v in distinct.values() if float(f"{v:.{places}e}") == number]
 
 
 def place_words(written: str) -> str:

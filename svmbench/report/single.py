@@ -16,7 +16,7 @@ from svmbench.records.abscissae import ABSCISSAE
 from svmbench.records.groups import Group, heading
 from svmbench.records.measures import ALONG, MEASURES, Measure
 from svmbench.records.read import Results
-from svmbench.records.spelling import place_words, regularisation, short
+from svmbench.records.spelling import meant, place_words, regularisation, short
 from svmbench.report.curves import (
     Curve,
     heights_along,
@@ -238,14 +238,16 @@ def chosen(results: Results, asked: FigureRequest) -> list[Group]:
     )
     lambdas = {group.lam: regularisation(group.lam, float(group.runs["C"].iloc[0]))
                for group in groups}  # fmt: skip
-    lam = next((each for each in lambdas if asked.lam and _same(each, asked.lam)), None)
-    if asked.lam is not None and lam is None:
-        there = ", ".join(lambdas.values())
-        raise ConfigError(f"{results.folder}: no λ = {short(asked.lam)}; there are {there}")
-    if lam is None and len(lambdas) > 1:
-        there = ", ".join(lambdas.values())
+    left = list(lambdas)
+    if asked.lam is not None:
+        left = meant(short(asked.lam), lambdas)
+        if not left:
+            there = ", ".join(lambdas.values())
+            raise ConfigError(f"{results.folder}: no λ = {short(asked.lam)}; there are {there}")
+    if len(left) > 1:
+        there = ", ".join(lambdas[lam] for lam in left)
         raise ConfigError(f"{results.folder}: several λ; choose one with --lambda: {there}")
-    groups = [group for group in groups if lam is None or group.lam == lam]
+    groups = [group for group in groups if group.lam in left]
     labels = list(dict.fromkeys(name for g in groups for name in (g.label, g.solver)))
     for name in asked.solvers:
         if name not in labels:
@@ -253,11 +255,6 @@ def chosen(results: Results, asked: FigureRequest) -> list[Group]:
                 f"{results.folder}: no solver {name!r}; there are {', '.join(labels)}"
             )
     return [g for g in groups if not asked.solvers or {g.label, g.solver} & set(asked.solvers)]
-
-
-def _same(lam: float, asked: float) -> bool:
-    """Whether a λ is the one asked for, which may be written as it is printed."""
-    return abs(lam / asked - 1) < 1e-3 or short(lam, 3) == short(asked, 3)
 
 
 def _only(

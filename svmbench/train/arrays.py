@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -13,22 +15,58 @@ from svmbench.train.examples import Examples
 _MOST_COLUMNS = np.iinfo(np.int32).max
 
 
+@contextmanager
+def in_double_precision(name: str) -> Iterator[None]:
+    """Name the parameter whose conversion to double precision fails.
+
+    Python's integers have any size, and NumPy does not say which one is too large.
+
+    Parameters
+    ----------
+    name : str
+
+    Raises
+    ------
+    ValueError
+    """
+    try:
+        yield
+    except OverflowError:
+        raise ValueError(f"{name}: a number is too large for double precision") from None
+
+
 def as_dataset(X: Any) -> Dataset:
     """Rows of checked numbers as the kernels read them, copied only where they must be."""
     m, d = X.shape
-    labels = np.ones(m, dtype=np.int8)
     if not scipy.sparse.issparse(X):
-        return Dataset("X", d, None, None, X.view(), labels)
+        return Dataset("X", d, None, None, X.view(), np.ones(m, dtype=np.int8))
     if d > _MOST_COLUMNS:
         raise ValueError(f"X has {d} columns; at most {_MOST_COLUMNS} are possible")
-    if not X.has_canonical_format:  # the user's own matrix stays as it is
-        X = X.copy()
-        X.sum_duplicates()
+    if X.has_canonical_format:
+        found = _of_sorted(X)
+        try:
+            found.rows  # noqa: B018 (checks the columns)
+        except ValueError:  # the flag is what SciPy found before the arrays were changed
+            return _of_sorted(_sorted(X))
+        return found
+    return _of_sorted(_sorted(X))
+
+
+def _sorted(X: Any) -> Any:
+    """A copy whose columns ascend in each row: the user's own matrix stays as it is."""
+    X = X.copy()
+    X.has_sorted_indices = X.has_canonical_format = False
+    X.sum_duplicates()
+    return X
+
+
+def _of_sorted(X: Any) -> Dataset:
     entries = int(X.indptr[-1])  # SciPy allows more of them, which belong to no row
     indptr = np.ascontiguousarray(X.indptr, dtype=np.int64).view()
     indices = np.ascontiguousarray(X.indices[:entries], dtype=np.int32).view()
     values = np.ascontiguousarray(X.data[:entries]).view()
-    return Dataset("X", d, indptr, indices, values, labels)
+    m, d = X.shape
+    return Dataset("X", d, indptr, indices, values, np.ones(m, dtype=np.int8))
 
 
 def balanced(examples: Examples) -> FloatArray:

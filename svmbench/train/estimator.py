@@ -31,7 +31,7 @@ from sklearn.utils.validation import (  # type: ignore[import-untyped]
 from svmbench.data.dataset import Array, FloatArray
 from svmbench.data.libsvm import available_processors
 from svmbench.errors import ConfigError, DataError
-from svmbench.train.arrays import as_dataset, balanced
+from svmbench.train.arrays import as_dataset, balanced, in_double_precision
 from svmbench.train.classes import Trained, train
 from svmbench.train.examples import Examples
 from svmbench.train.objective import Objective
@@ -146,9 +146,10 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(str(error)) from None
         before = self.__dict__.copy()
         try:
-            X, y = validate_data(
-                self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
-            )
+            with in_double_precision("X"):
+                X, y = validate_data(
+                    self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
+                )
             check_classification_targets(y)
             classes, labels = np.unique(y, return_inverse=True)
             if len(classes) < 2:
@@ -181,7 +182,10 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Shape (m,) for two classes, positive for the second; else (m, classes).
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        with in_double_precision("X"):
+            X = validate_data(
+                self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False
+            )
         values: FloatArray = np.asarray(X @ self.coef_.T) + self.intercept_
         return values[:, 0] if values.shape[1] == 1 else values
 
@@ -212,15 +216,15 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _check_parameters(self) -> None:
         """Refuse what is no number in the range of its parameter."""
-        if not _is_number(self.C):  # `Objective` knows its range
+        if not _is_number("C", self.C):  # `Objective` knows its range
             raise ValueError(f"C must be positive and finite, not {self.C!r}")
-        if not (_is_number(self.tol) and 0.0 < self.tol < math.inf):
+        if not (_is_number("tol", self.tol) and 0.0 < self.tol < math.inf):
             raise ValueError(f"tol must be positive and finite, not {self.tol!r}")
         for name in ("fit_intercept", "warm_start"):
             if not isinstance(given := getattr(self, name), bool | np.bool_ | numbers.Integral):
                 raise ValueError(f"{name} must be True or False, not {given!r}")
         seconds, jobs = self.max_seconds, self.n_jobs
-        if seconds is not None and not (_is_number(seconds) and seconds >= 0.0):
+        if seconds is not None and not (_is_number("max_seconds", seconds) and seconds >= 0.0):
             raise ValueError(f"max_seconds must be a number, at least 0, or None, not {seconds!r}")
         if jobs is not None and (not isinstance(jobs, numbers.Integral) or jobs == 0):
             raise ValueError(f"n_jobs must be a whole number other than 0, or None, not {jobs!r}")
@@ -230,7 +234,8 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> Examples:
         rows = None
         if sample_weight is not None:
-            rows = _check_sample_weight(sample_weight, X, dtype=np.float64)
+            with in_double_precision("sample_weight"):
+                rows = _check_sample_weight(sample_weight, X, dtype=np.float64)
         examples = Examples(as_dataset(X), labels, rows, names=dict(enumerate(classes)))
         if self.class_weight is None:
             return examples
@@ -241,7 +246,8 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"class_weight must be a dict, 'balanced' or None, not {self.class_weight!r}"
             )
         else:  # classes not named weigh 1
-            each = compute_class_weight(self.class_weight, classes=classes, y=y)
+            with in_double_precision("class_weight"):
+                each = compute_class_weight(self.class_weight, classes=classes, y=y)
         weights = {k: float(weight) for k, weight in enumerate(each)}
         return replace(examples, class_weights=weights)
 
@@ -407,12 +413,10 @@ class LogisticRegression(_Linear):
         return "logistic"
 
 
-def _is_number(value: Any) -> bool:
-    """Whether it is a number that double precision can hold."""
+def _is_number(name: str, value: Any) -> bool:
+    """Whether a parameter is a real number; one beyond double precision is refused."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         return False
-    try:
+    with in_double_precision(name):
         float(value)
-    except OverflowError:
-        return False
     return True

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning  # type: ignore[import-untyped
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
 from svmbench.memory import require_memory
+from svmbench.train.arrays import in_double_precision
 from svmbench.train.classes import Trained
 from svmbench.train.estimator import Learnt, LinearSVC
 from svmbench.train.examples import Examples
@@ -50,10 +51,11 @@ class _OfManyCs(LinearSVC):
         super()._check_parameters()
         if self.Cs is None:
             return
-        try:
-            values = np.asarray(self.Cs, dtype=np.float64)
-        except (TypeError, ValueError):
-            values = np.empty(0)
+        with in_double_precision("Cs"):
+            try:
+                values = np.asarray(self.Cs, dtype=np.float64)
+            except (TypeError, ValueError):
+                values = np.empty(0)
         if values.ndim != 1 or not len(values) or not ((values > 0.0) & (values < np.inf)).all():
             raise ValueError("Cs must be positive and finite numbers, at least one")
 
@@ -150,7 +152,8 @@ class LinearSVCPath(_OfManyCs):
             When C is none of ``Cs_``.
         """
         check_is_fitted(self)
-        found = np.flatnonzero(self.Cs_ == C)
+        with in_double_precision("C"):
+            found = np.flatnonzero(self.Cs_ == float(C))
         if not len(found):
             shown = ", ".join(f"{each:g}" for each in self.Cs_)
             raise ValueError(f"no model was trained at C={C!r}; known are {shown}")

@@ -285,6 +285,18 @@ def test_the_program_says_one_line_and_exits_with_its_code(tmp_path):
     )
 
 
+@pytest.mark.parametrize("command", [("papers",), ("run", "demo", "--dry-run"), ("data", "list")])
+@pytest.mark.parametrize("date", ["x", ""])
+def test_a_date_that_libraries_cannot_read_is_named(command, date, tmp_path):
+    environment = os.environ | {"SOURCE_DATE_EPOCH": date}
+    done = svmbench_process(*command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"svmbench: SOURCE_DATE_EPOCH={date}: not a whole number of seconds; correct or unset this"
+        " variable of the environment\n"
+    )
+
+
 @pytest.mark.parametrize("inherited", [signal.SIG_DFL, signal.SIG_IGN])
 def test_an_interruption_from_outside_is_one_line_and_130(inherited):
     """Also if the process inherits that SIGINT is ignored, as a script's background jobs do."""

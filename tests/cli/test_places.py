@@ -123,6 +123,24 @@ def test_only_takes_lambda_as_it_is_written(written, sweep, tmp_path):
     assert "λ = 0.001" not in result.output
 
 
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("3.07e-5", "λ = 3.0711e-5"),
+        ("*/3.07e-5/dcd", "λ = 3.0711e-5"),
+        ("3.071e-5", "λ = 3.0711e-5"),
+        ("6.12e-5", "--only 6.12e-5: 6.121e-5 or 6.122e-5 is meant; write more digits"),
+        ("3.08e-5", "--only 3.08e-5: matches no run"),
+    ],
+)
+def test_only_takes_lambda_as_tables_round_it(written, said, sweep, tmp_path):
+    sweep.write_text(re.sub(r"lambda: .*", "lambda: [3.0711e-5, 6.121e-5, 6.122e-5]", SWEEP))
+    call = ["run", str(sweep), "--only", written, "--dry-run", "--out", str(tmp_path / "results")]
+    result = CliRunner().invoke(main, call)
+    assert said in result.output
+    assert "λ = 6.121e-5" not in result.output
+
+
 def test_a_folder_is_no_data_set(tmp_path):
     with pytest.raises(DataError, match="a folder, not a file; check the path"):
         load(str(tmp_path))

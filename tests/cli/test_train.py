@@ -8,6 +8,7 @@ import re
 import stat
 import subprocess
 import sys
+import warnings
 from itertools import islice, pairwise
 from pathlib import Path
 
@@ -323,6 +324,17 @@ def test_decision_values_that_are_no_numbers_are_refused(folder):
     result = invoke("predict", "m", "far", "-o", "out", "--quiet")
     assert (result.exit_code, "far: row 2: its decision value leaves" in result.stderr) == (3, True)
     assert not (folder / "out").exists()
+
+
+def test_a_bias_that_takes_a_decision_value_out_of_range_is_one_line(folder):
+    header = "solver_type L2R_LR\nnr_class 2\nlabel 1 -1\nnr_feature 1\nbias 1\nw\n"
+    (folder / "m").write_text(header + "1.5e308 \n1.5e308 \n")
+    (folder / "rows").write_text("1 1:-1\n1 1:1\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = invoke("predict", "m", "rows")
+    assert result.exit_code == 3
+    assert result.stderr.startswith("svmbench: rows: row 2: its decision value leaves double")
 
 
 def test_the_certificate_of_the_model_is_not_replaced_by_predictions(folder):

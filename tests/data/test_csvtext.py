@@ -161,6 +161,7 @@ def test_digits_decide_about_precision(tmp_path, cell, stored):
         (b"a,b,Class\n1,2,0,4\n", ":2:7: 4 cells, not the 3"),
         (b"a,b,Klass\n1,2,0\n", ":1:1: no column 'Class' among a, b, Klass; correct the"),
         (b"Class\n1\n", ":1:1: no column is left; correct"),
+        (b"a,Class,Class\n1,2,0\n", ":1:1: columns 2 and 3 both have the name 'Class'; write the"),
         (b"a,b,Class\n1,\xe4,0\n", ":2:3: not UTF-8"),
         (b"a,b,Class\n", ": no rows; "),
     ],
@@ -168,6 +169,12 @@ def test_digits_decide_about_precision(tmp_path, cell, stored):
 def test_text_that_is_wrong(tmp_path, content, words):
     path = write(tmp_path, content)
     assert refusal(path, BY_NAME).startswith(f"{path}{words}")
+
+
+def test_names_that_nothing_refers_to_may_be_equal(tmp_path):
+    path = write(tmp_path, b"a,a,Class\n1,2,0\n")
+    assert dense(parse_csv(path, BY_NAME)) == [[1, 2]]
+    assert dense(parse_csv(path, Csv(label=3, drop=(2,)))) == [[1]]
 
 
 def test_column_numbers_beyond_the_last(tmp_path):

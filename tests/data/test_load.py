@@ -439,6 +439,35 @@ def test_a_file_that_changes_while_it_is_read_is_not_cached(how, tmp_path, monke
         assert load(str(path)).train.labels.tolist() == [-1, 1]
 
 
+@pytest.mark.parametrize("how", ["another file", "another folder", "a pipe"])
+def test_what_comes_in_place_of_a_file_while_another_is_read_is_not_cached(
+    how, tmp_path, monkeypatch
+):
+    old, new = tmp_path / "old", tmp_path / "new"
+    for folder, label in ((old, "+1"), (new, "-1")):
+        folder.mkdir()
+        (folder / "rows").write_text(f"{label} 1:1\n-1 2:1\n+1 1:2\n")
+    (tmp_path / "test").write_text("+1 1:1\n-1 2:1\n")
+    path, read = old / "rows", libsvm.parse_libsvm
+
+    def read_and_change(place, *args, **extra):
+        if place.name == "test":  # the rows have been read
+            if how == "another file":
+                (new / "rows").replace(path)
+            elif how == "another folder":
+                old.rename(tmp_path / "aside")
+                old.symlink_to(new)
+            else:
+                path.unlink()
+                os.mkfifo(path)
+        return read(place, *args, **extra)
+
+    monkeypatch.setattr(libsvm, "parse_libsvm", read_and_change)
+    said = refusal({"path": str(path), "test": str(tmp_path / "test")})
+    assert said.startswith(f"{path}: it was changed or replaced while it was read")
+    assert not list(cache_dir().glob("datasets/*"))
+
+
 def test_rows_of_another_text_are_not_called_sound(tmp_path, monkeypatch):
     # As on a file system that does not keep times of change.
     monkeypatch.setattr("svmbench.data.load.stamp", lambda path: (str(path), 0, 0, 0, 0))

@@ -241,6 +241,14 @@ def test_only_the_chosen_runs_are_made_and_the_others_kept(tmp_path):
         run_sweep(wanted, tmp_path, options=Options(only=("sgd",)))
 
 
+@pytest.mark.parametrize("written", ["0.3", "*/0.3/*", "1.67e-2", "tiny-separable/0.0167/dcd"])
+def test_a_run_is_chosen_by_c_or_by_its_rounded_lambda(written, tmp_path):
+    wanted = sweep(**{"lambda": None, "C": [0.3, 3.0]})
+    made = run_sweep(wanted, tmp_path, options=Options(only=(written,)))
+    assert made.made == 2
+    assert pd.read_csv(tmp_path / "runs.csv")["C"].round(9).tolist() == [0.3, 0.3]
+
+
 def test_parallel_runs_are_made_once_and_marked(tmp_path):
     wanted = sweep(solvers=["dcd", "sgd-s"], repeats=3)
     together = run_sweep(wanted, tmp_path, options=Options(jobs=2))

@@ -29,7 +29,6 @@ from svmbench.report.single import (
     ORDINATES,
     STYLES,
     FigureRequest,
-    _same,
     chosen,
     curves_of,
     inches,
@@ -59,10 +58,17 @@ def plot(folder, *arguments):
 ONE = ("--dataset", "adult", "--lambda", "1e-4")
 
 
-def test_a_λ_is_found_as_it_is_printed():
-    assert _same(1 / 60_000, 1.67e-5)
-    assert _same(1e-4, 0.0001)
-    assert not _same(1 / 60_000, 1.66e-5)
+def test_a_λ_is_found_as_it_is_printed(make_results, tmp_path):
+    lambdas = (1 / 60_000, 6.121e-5, 6.122e-5)
+    sets = (("adult", False),)
+    folder = make_results(tmp_path / "r", repeats=1, datasets=sets, lambdas=lambdas)
+    results = read_results(folder)
+    for asked in (1.67e-5, 1 / 60_000):
+        assert {each.lam for each in chosen(results, FigureRequest(lam=asked))} == {1 / 60_000}
+    with pytest.raises(ConfigError, match=r"no λ = 1\.66e-5"):
+        chosen(results, FigureRequest(lam=1.66e-5))
+    with pytest.raises(ConfigError, match="several λ; choose one"):
+        chosen(results, FigureRequest(lam=6.12e-5))
 
 
 # ---------------------------------------------------------------- the command

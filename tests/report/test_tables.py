@@ -15,7 +15,7 @@ import pytest
 from latex import assert_compiles, needs_pdflatex
 
 from svmbench.records.read import Results, read_results
-from svmbench.records.spelling import place_words, regularisation, short, spellings
+from svmbench.records.spelling import meant, place_words, regularisation, short, spellings
 from svmbench.records.statistics import median_interval
 from svmbench.report.markup import to_csv, to_latex, to_markdown
 from svmbench.report.table import Table
@@ -312,6 +312,28 @@ def test_parameters_are_written_as_one_would():
     assert regularisation(1 / (2.0 * 32561), 2.0) == "1.54e-5 (C = 2)"
     assert place_words("1.54e-5 (C = 2)") == "C = 2 (λ = 1.54e-5)"
     assert place_words("1e-4") == "λ = 1e-4"
+
+
+@pytest.mark.parametrize(
+    ("written", "values"),
+    [
+        ("3.07e-5", [3.0711e-5]),
+        ("3.0711e-05", [3.0711e-5]),
+        ("3.071e-5", [3.0711e-5]),
+        ("3.08e-5", []),
+        ("3e-5", [3.0003e-5]),  # tables leave out zeros at the end
+        ("4e-5", []),
+        ("4.1e-5", [4.1e-5]),  # not 4.1001e-5
+        ("4.10e-5", [4.1e-5]),
+        ("6.12e-5", [6.121e-5, 6.122e-5]),
+        ("0.5", [0.5]),
+        (".333", [1 / 3]),
+        ("0", []),
+    ],
+)
+def test_a_number_as_a_table_prints_it_stands_for_the_value(written, values):
+    known = [3.0711e-5, 3.0003e-5, 4.1e-5, 4.1001e-5, 6.121e-5, 6.122e-5, 0.5, 1 / 3]
+    assert meant(written, known) == values
 
 
 def test_markdown_columns_line_up_and_fit_a_terminal(tables):

@@ -196,7 +196,11 @@ def test_a_fit_that_rounding_ends_says_so():
     [
         ({"C": 0.0}, "C must be positive"),
         ({"C": "1"}, "C must be positive and finite, not '1'"),
-        ({"C": 10**400}, "C must be positive and finite, not 10000"),
+        ({"C": 10**400}, "^C: a number is too large for double precision$"),
+        ({"C": 10**5000}, "^C: a number is too large for double precision$"),
+        ({"tol": 10**400}, "^tol: a number is too large"),
+        ({"max_seconds": 10**400}, "^max_seconds: a number is too large"),
+        ({"class_weight": {"no": 10**400}}, "^class_weight: a number is too large"),
         ({"C": None}, "C must be positive and finite, not None"),
         ({"loss": "huber"}, "loss must be one of hinge, squared_hinge"),
         ({"tol": 0.0}, "tol must be positive"),
@@ -218,6 +222,35 @@ def test_a_wrong_parameter_is_named(parameters, message):
     X, y = rows()
     with pytest.raises(ValueError, match=message):
         LinearSVC(**parameters).fit(X, y)
+
+
+@pytest.mark.parametrize("weight", [10**400, [10**400] * 60])
+def test_a_weight_beyond_double_precision_is_named(weight):
+    with pytest.raises(ValueError, match=r"^sample_weight: a number is too large"):
+        LinearSVC().fit(*rows(), sample_weight=weight)
+
+
+def test_a_value_beyond_double_precision_is_named():
+    X, y = rows()
+    huge = np.full(X.shape, 10**400, dtype=object)
+    for call in (LinearSVC().fit, LinearSVC().fit(X, y).score):
+        with pytest.raises(ValueError, match=r"^X: a number is too large"):
+            call(huge, y)
+
+
+@pytest.mark.parametrize("stale", ["has_sorted_indices", "has_canonical_format"])
+def test_a_matrix_that_was_changed_after_scipy_has_checked_it(stale):
+    def matrix():
+        data, columns = np.array([1.0, 2.0, 3.0, 4.0]), np.array([0, 1, 0, 1])
+        return sp.csr_matrix((data, columns, np.array([0, 2, 4])), shape=(2, 2))
+
+    changed = matrix()
+    assert getattr(changed, stale)
+    for found in (changed, fresh := matrix()):
+        found.indices[:] = [1, 0, 0, 0]
+    expected = LinearSVC().fit(fresh, [0, 1])
+    assert np.array_equal(LinearSVC().fit(changed, [0, 1]).coef_, expected.coef_)
+    assert changed.indices.tolist() == [1, 0, 0, 0]
 
 
 @pytest.mark.parametrize("C", [1e-15, 1e-20, 1e-25])

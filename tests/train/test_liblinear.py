@@ -113,6 +113,10 @@ WHOLE = "solver_type L2R_LR\nnr_class 2\nlabel 1 -1\nnr_feature 2\nbias -1\nw\n0
         (WHOLE.replace("nr_class 2", "nr_class 3"), "2 labels of 3 classes"),
         (WHOLE.replace("nr_class 2", "nr_class two"), "'two' is no whole number"),
         (WHOLE.replace("nr_feature 2\n", ""), "no nr_feature before the weights"),
+        (
+            WHOLE.replace("bias -1", "bias 1e200") + "1e200 \n",
+            "bias 1e[+]200 times its weight leaves double precision",
+        ),
         (WHOLE.replace("nr_feature 2", "nr_feature -1").replace("bias -1", "bias 1"), "nr_feature"),
         (WHOLE.replace("nr_class 2", "nr_class 1"), "a model of one class; two are needed"),
         (WHOLE.rstrip(), "the last line has no line end; the file is cut short"),

@@ -99,6 +99,11 @@ def test_what_makes_no_sense():
     for bad in ([], [0.0], [np.inf], [np.nan], [[1.0]], [-1.0], "a", ["a"]):
         with pytest.raises(ValueError, match="Cs must be positive and finite"):
             LinearSVCPath(bad).fit(X, y)
+    for huge in (10**400, [1, 10**400]):
+        with pytest.raises(ValueError, match=r"^Cs: a number is too large for double precision$"):
+            LinearSVCPath(huge).fit(X, y)
+    with pytest.raises(ValueError, match=r"^C: a number is too large"):
+        found.model_at(10**400)
 
 
 def test_a_fit_before_the_last_that_is_not_certified_is_said(monkeypatch):

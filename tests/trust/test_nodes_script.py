@@ -3,14 +3,29 @@
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 pytest.importorskip("distributed", reason="the extra cluster is not installed")
 
+import nodes
+
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "trust" / "nodes.py"
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+
+
+def test_what_a_killed_node_leaves_is_gone_once_it_is_back(tmp_path, monkeypatch):
+    """Its start may take longer than the runs of the others may go on."""
+    monkeypatch.setattr(nodes, "PATIENCE", 0.0)
+    left = [tmp_path / "run.part"]
+    cluster = SimpleNamespace(runs=lambda: left, start_missing=left.clear)
+    place = SimpleNamespace(results=tmp_path, left_alive=lambda: [])
+    planner = SimpleNamespace(communicate=lambda: ("", ""), returncode=0, pid=1)
+    trial = nodes.Trial(cluster, place, tmp_path, {"solvers": "dcd"}, seed=0)
+    assert trial.ended(planner) == 0
+    assert not trial.findings.wrong
 
 
 @pytest.mark.parametrize("command", [("kills",), ("stops", "--longest", "3")])
