@@ -29,6 +29,12 @@ HAS_COMPILER := import os, shutil, sys, sysconfig; \
     name = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"; \
     sys.exit(shutil.which(name.split()[0]) is None)
 
+# Installs the packages of an extra alone: to name the project would compile its kernels again.
+NEEDS := import sys, tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+    print(*project["optional-dependencies"][sys.argv[1]], sep="\n")
+EXTRA = $(BIN)/python -c '$(NEEDS)' $(1) > $(VENV)/$(1).txt && \
+    $(INSTALL) --requirement $(VENV)/$(1).txt
+
 .DEFAULT_GOAL := help
 .PHONY: help demo tables tables-full bench bench-full bench-smoke run smoke test lint sanitize \
     coverage docs format dist lock clean
@@ -120,18 +126,17 @@ $(VENV)/.installed: $(BUILD_INPUTS) | $(BIN)/python
 	$(INSTALL) --editable .
 	@touch $@
 
-# A program that cannot be had is shown as not installed: no reason not to measure the others.
-$(VENV)/.benching: $(VENV)/.installed
-	-$(INSTALL) --editable '.[peers]'
+$(VENV)/.developing: $(VENV)/.installed
+	$(call EXTRA,dev)
 	@touch $@
 
-$(VENV)/.developing: $(BUILD_INPUTS) | $(BIN)/python
-	@echo "setting up $(VENV): packages are installed and kernels compiled; this takes some minutes"
-	$(INSTALL) --editable '.[dev]'
-	@touch $@ $(VENV)/.installed
-
 $(VENV)/.documenting: $(VENV)/.installed
-	$(INSTALL) --editable '.[docs]'
+	$(call EXTRA,docs)
+	@touch $@
+
+# A program that cannot be had is shown as not installed: no reason not to measure the others.
+$(VENV)/.benching: $(VENV)/.installed
+	-$(call EXTRA,peers)
 	@touch $@
 
 # Without isolation the build uses the locked Cython too, and installs nothing that is not locked.

@@ -20,6 +20,26 @@ def without_venv(tmp_path):
     return script
 
 
+@pytest.fixture
+def set_up(tmp_path):
+    """A folder that `make` takes for an environment with the package and its kernels."""
+    folder = tmp_path / "venv"
+    for name in ("bin/python", ".installed"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+    return folder
+
+
+@pytest.mark.parametrize("target", ["demo", "test", "docs", "bench"])
+def test_what_is_installed_and_compiled_serves_every_target(target, set_up):
+    command = ["make", "--no-print-directory", "--dry-run", f"VENV={set_up}", "LOCKED=", target]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "python" in done.stdout or "svmbench" in done.stdout
+    assert "--editable" not in done.stdout
+    assert "svmbench[" not in done.stdout
+
+
 def made(folder, *variables):
     target = f"{folder}/bin/python"
     command = ["make", "--no-print-directory", f"VENV={folder}", *variables, target]

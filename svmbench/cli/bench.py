@@ -133,7 +133,7 @@ def _make(
                 lambda: open_doubts(planned, targets, known),
                 lambda: open_tasks(planned, targets, known),
             )
-        reporter.stage("tables, plots and the page")
+        reporter.writes("tables, plots and the page")
         judged = write_bench(planned, targets, linked=linked)
     if not quiet:
         if progress is not None:

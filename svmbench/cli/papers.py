@@ -165,7 +165,7 @@ def _make(
         doubts = Doubts(root, known, planned)
         result = run_series(planned, reporter, asked, budget=runs, doubts=doubts)
         if not result.interrupted:
-            reporter.stage("tables, figures and claims")
+            reporter.writes("tables, figures and claims")
             stale = outdated(root, known, chosen) if planned else chosen
             remember(root, known, stale, write_papers(root, known, stale, linked=linked))
     if not quiet:

@@ -39,11 +39,12 @@ class ProgressReporter(Reporter):
     def __init__(self, quiet: bool = False) -> None:
         self._console = Console(stderr=True, quiet=quiet, highlight=False)
         self._live = self._console.is_terminal
+        self._what, self._elapsed = _Description(Column()), TimeElapsedColumn(table_column=_whole())
         self._progress = Progress(
-            _Description(Column()),
+            self._what,
             BarColumn(_bar_width(self._console.width), table_column=_whole()),
             MofNCompleteColumn(table_column=_whole()),
-            TimeElapsedColumn(table_column=_whole()),
+            self._elapsed,
             TextColumn("ETA", table_column=_whole()),
             TimeRemainingColumn(elapsed_when_finished=False, table_column=_whole()),
             console=self._console,
@@ -65,6 +66,13 @@ class ProgressReporter(Reporter):
         self._progress.update(self._task, description=text)
         if not self._live:
             self._console.print(text, markup=False)
+
+    def writes(self, text: str) -> None:
+        """Show what is being written after the runs, whose number and ETA say nothing about it."""
+        self._progress.remove_task(self._task)
+        self._progress.columns = (self._what, self._elapsed)
+        self._task = self._progress.add_task("", total=None)
+        self.stage(text)
 
     def say(self, text: str) -> None:
         """Print a line that stays, above what is being prepared."""

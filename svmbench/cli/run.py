@@ -139,7 +139,7 @@ def command(
         if result.made + result.reused:
             if result.interrupted:
                 reporter.say(INTERRUPTED)
-            reporter.stage("tables and plots")
+            reporter.writes("tables and plots")
             write_report(folder)
     if result.faults:
         raise DataError(result.faults[0])

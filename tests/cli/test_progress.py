@@ -47,3 +47,17 @@ def test_lines_count_the_announced_runs(capsys):
         "1 of 4 runs",
         "2 of 2 runs",
     ]
+
+
+def test_what_is_written_after_the_runs_has_no_eta():
+    """Neither the runs that are left nor the time of the others say how long tables take."""
+    reporter = ProgressReporter(quiet=True)
+    shown = []
+    for step in (lambda: reporter.begin(7, 3), lambda: reporter.writes("tables and plots")):
+        step()
+        out = io.StringIO()
+        console = Console(file=out, force_terminal=True, no_color=True, width=80)
+        console.print(reporter._progress)
+        shown.append(out.getvalue())
+    assert all(word in shown[0] for word in ("0/4", "ETA"))
+    assert shown[1].split() == ["tables", "and", "plots", "0:00:00"]

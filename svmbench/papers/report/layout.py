@@ -58,16 +58,20 @@ class ItemResults:
     def stand_ins(self, rows: Iterable[MeasuredRow] | None = None) -> list[str]:
         """Data sets of which some or all rows are not the real ones.
 
-        Each is named by its label. One with several labels, for example because it is cut to
-        several sizes, appears once, by its name in the catalogue.
+        See `named_once` for how they are named.
         """
-        labels: dict[str, list[str]] = {}
-        for row in self.rows if rows is None else rows:
-            if row.group.stand_in:
-                label = row.group.dataset
-                name = self.catalogued.get((row.sweep, label), label)
-                labels.setdefault(name, []).append(label)
-        return [name if len(set(members)) > 1 else members[0] for name, members in labels.items()]
+        return named_once(self.labelled_stand_ins(rows))
+
+    def labelled_stand_ins(
+        self, rows: Iterable[MeasuredRow] | None = None
+    ) -> list[tuple[str, str]]:
+        """The name in the catalogue and the label of each stand-in, in the order of the rows."""
+        members = [
+            (row.sweep, row.group.dataset)
+            for row in (self.rows if rows is None else rows)
+            if row.group.stand_in
+        ]
+        return [(self.catalogued.get(member, member[1]), member[1]) for member in members]
 
     @cached_property
     def catalogued(self) -> dict[tuple[str, str], str]:
@@ -82,6 +86,17 @@ class ItemResults:
             for dataset in sweep.datasets
             if dataset.name is not None
         }
+
+
+def named_once(stand_ins: Iterable[tuple[str, str]]) -> list[str]:
+    """Each data set once: by its label, or by its name in the catalogue if it has several labels.
+
+    A set has several labels, for example, if it is cut to several sizes.
+    """
+    labels: dict[str, list[str]] = {}
+    for name, label in stand_ins:
+        labels.setdefault(name, []).append(label)
+    return [name if len(set(members)) > 1 else members[0] for name, members in labels.items()]
 
 
 def axes_of(row: MeasuredRow) -> dict[str, Value]:

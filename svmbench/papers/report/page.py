@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 from svmbench.claims.parts import ClaimResult
 from svmbench.papers.model import Item, Paper
 from svmbench.papers.published import Published
-from svmbench.papers.report.layout import ItemResults, Quoted, axis_name, axis_text, quotations
+from svmbench.papers.report.layout import (
+    ItemResults,
+    Quoted,
+    axis_name,
+    axis_text,
+    named_once,
+    quotations,
+)
 from svmbench.papers.report.numbers import published_text
 from svmbench.papers.report.strips import Strips
 from svmbench.papers.report.tables import MARKS
@@ -204,13 +211,18 @@ def to_page(
         linked=linked,
         suffix=".png" if linked else ".svg",
         header=list(dict.fromkeys(line for results in everything for line in header(results)[:-1])),
-        stand_ins=list(dict.fromkeys(name for view in views for name in view.stand_ins)),
+        stand_ins=stand_ins_of(view.source for view in views),
         not_run=[view for view in views if view.not_run],
         shares=shares,
         profiles=profiles,
         lines_of={name: look.background for name, look in looks.items()},
         environments=_environments(everything),
     )
+
+
+def stand_ins_of(sources: Iterable[ItemResults]) -> list[str]:
+    """Data sets of all items that are not the real ones, each once although items cut it apart."""
+    return named_once(each for source in sources for each in source.labelled_stand_ins())
 
 
 def _repeats(everything: Sequence[Results]) -> str:

@@ -24,7 +24,7 @@ from svmbench.papers.folders import read_item
 from svmbench.papers.model import papers
 from svmbench.papers.report.layout import ItemResults
 from svmbench.papers.report.numbers import number, ratio
-from svmbench.papers.report.page import counted, several
+from svmbench.papers.report.page import counted, several, stand_ins_of
 from svmbench.papers.report.tables import build_paper_table
 from svmbench.papers.report.write import write_papers
 from svmbench.records.measures import MEASURES, Asked
@@ -479,6 +479,10 @@ sweeps:
     assert empty.stand_ins(rows) == ["alpha", "rcv1"]
     assert empty.stand_ins(rows[:2]) == ["alpha, 100 rows"]
     assert source.stand_ins() == ["covtype.binary"]
+    of_items = [replace(empty) for _ in range(3)]
+    for item, shown in zip(of_items, [rows[:2], rows[2:4], rows[4:]], strict=True):
+        object.__setattr__(item, "rows", shown)
+    assert stand_ins_of(of_items) == ["alpha", "rcv1"]
 
 
 def test_page_lists_published_numbers_without_a_place(page):
