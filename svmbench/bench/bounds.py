@@ -178,10 +178,9 @@ def judge_bounds(
 
 
 def _faster(found: Found, target: Target) -> Iterator[_BoundDraft]:
-    """Ratios; of several sweeps of a problem, that with most pairs.
+    """Ratios; if several sweeps pose a problem, from the one with most pairs.
 
-    All sweeps if it is about all programs: that in which one does best must not be chosen by
-    its times.
+    A bound on all programs takes all sweeps, so that none is chosen by the times in it.
     """
     solvers = _solvers(target)
     rivals = target.over or None

@@ -1,9 +1,9 @@
 """Carries out a benchmark's plan within its budget.
 
-The measurements beside the sweeps come first, and none of them is started once nearly half of
+The measurements outside the sweeps come first, and none of them is started once nearly half of
 the budget has passed; those with open bounds then get further repeats, up to a seventh of it.
 `svmbench.harness.series` makes the sweeps in the remaining time, in the profile's order, except for
-a share that is kept for writing. If it leaves time over, open bounds beside the sweeps get it. A
+a share that is kept for writing. If it leaves time over, open bounds outside the sweeps get it. A
 later call makes what is missing.
 """
 
@@ -21,11 +21,11 @@ from svmbench.harness.doubts import BATCH, Doubt
 from svmbench.harness.series import Result, run_series
 from svmbench.harness.sweeps import Options, Reporter
 
-#: Shares of the budget for the measurements beside the sweeps, for the first and for the further
+#: Shares of the budget for the measurements outside the sweeps, for the first and for the further
 #: repeats; the share for writing, and the seconds that are kept for writing at most.
 BESIDE_SHARE, FURTHER_SHARE, WRITING_SHARE, WRITING = 0.45, 0.15, 0.1, 45.0
 
-#: Most repeats of a measurement beside the sweeps.
+#: Most repeats of a measurement outside the sweeps.
 AT_MOST = 60
 
 
@@ -66,11 +66,11 @@ def carry_out(
     planned : Plan
     reporter : Reporter
     wanted : Options, optional
-        How the runs are made; ``fresh`` applies to the measurements beside the sweeps, too.
+        How the runs are made; ``fresh`` applies to the measurements outside the sweeps, too.
     doubts : callable, optional
         Returns the open bounds, which get the remaining time once every cell has its repeats.
     beside : callable, optional
-        Returns the further repeats that open bounds need of the measurements beside the sweeps.
+        Returns the further repeats that open bounds need of the measurements outside the sweeps.
     """
     # A ratio is taken within pairs of runs, which must be made side by side. Most of the time goes
     # to the peers' ladders, whose lowest rungs show nothing that the first repeat has not shown.
@@ -97,7 +97,7 @@ def carry_out(
 
 
 class _Beside:
-    """The measurements beside the sweeps."""
+    """The measurements outside the sweeps."""
 
     def __init__(self, planned: Plan, reporter: Reporter, end: float) -> None:
         self.progress = Progress()

@@ -45,7 +45,7 @@ def open_doubts(
 def open_tasks(
     plan: Plan, targets: Sequence[Target], known: KnownParts | None = None
 ) -> dict[str, int]:
-    """Further repeats that the measurements beside the sweeps need, by name of the task."""
+    """Further repeats that the measurements outside the sweeps need, by name of the task."""
     return repeats_of_tasks(plan, judge_bounds(read_found(plan), targets, known).results)
 
 

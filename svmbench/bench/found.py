@@ -1,7 +1,7 @@
 """The findings of a benchmark: the rows of its sweeps and of its other measurements.
 
 A row is a `Group`, whoever measured it: the repeats of one label on one problem. The measurements
-beside the sweeps have a column for each number.
+outside the sweeps have a column for each number.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ REFERENCE_SHARE = 0.01
 
 #: Said if the sweeps are carried out on another kind of machine.
 LEFT_OUT = (
-    "The measurements beside the sweeps are left out: they would be made on this machine, which is"
+    "The measurements outside the sweeps are left out: they would be made on this machine, which is"
     " of another kind than the nodes."
 )
 
@@ -46,7 +46,7 @@ class Plan:
     sources : dict
         The source of each set's rows, by label.
     tasks : list of Task
-        The measurements beside the sweeps.
+        The measurements outside the sweeps.
     jobs : list of Job
         The sweeps, one for each part and set.
     elsewhere : bool
@@ -64,7 +64,7 @@ class Plan:
 
     @property
     def parts(self) -> Path:
-        """Folder of the measurements beside the sweeps."""
+        """Folder of the measurements outside the sweeps."""
         return self.root / "parts"
 
     @property

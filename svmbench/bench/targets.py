@@ -108,7 +108,7 @@ class Target(Strict):
 
 
 def is_one_of(lam: float, lambdas: LambdaValues | None) -> bool:
-    """Whether a λ is one of those named; any is if none are."""
+    """Whether a λ is one of those named, or none is named."""
     return lambdas is None or any(math.isclose(lam, one) for one in lambdas)
 
 
@@ -163,7 +163,7 @@ def _places(profile: Profile, target: Target) -> set[str]:
 
 
 def _compared(profile: Profile, part: str) -> list[str]:
-    """Solvers, readers or programs of a part beside the sweeps; none if the profile lacks it."""
+    """Solvers, readers or programs of a part outside the sweeps; none if the profile lacks it."""
     if part == "epochs" and profile.epochs is not None:
         return _names(profile.epochs.solvers)
     if part == "reading" and profile.reading is not None:
@@ -184,7 +184,7 @@ def _poses(part: SweepPart, target: Target) -> bool:
 
 
 def _has(found: Sequence[str], wanted: Names) -> bool:
-    """Whether any of the wanted names is among those found; whether there are any if none are."""
+    """Whether a wanted name is among those found; if none is wanted, whether there are any."""
     return any(name in wanted for name in found) if wanted else bool(found)
 
 

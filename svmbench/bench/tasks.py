@@ -1,4 +1,4 @@
-"""Measurements besides the sweeps, each in processes of its own, kept and reused.
+"""Measurements outside the sweeps, each in processes of its own, kept and reused.
 
 A task is a list of jobs for `svmbench.bench.measure`, with its findings in one file
 ``parts/NAME.json``: a record for each number of the repeat and label. If anything that it could

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-#: Share by which the clock's wall time may exceed its processor time, and seconds below which
-#: the system itself causes that.
+#: The clock's wall time may exceed its processor time by this share, or by so many seconds, which
+#: the system itself can cause.
 WAITED_SHARE, WAITED_FROM = 0.05, 0.005
 
 #: Involuntary switches per second of training: each can cost a time slice of some milliseconds, so

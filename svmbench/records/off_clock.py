@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-#: Seconds of a run that are neither training, conversion, reading, evaluating nor recording: the
-#: share of training, and the seconds, up to which a run may have them.
+#: Time of a run that is neither training, conversion, reading, evaluating nor recording: it may be
+#: this share of training, or so many seconds if that is more.
 UNACCOUNTED_SHARE, UNACCOUNTED_FROM = 0.1, 0.25
 
-#: Evaluations of P that conversion may take, and its seconds below which it is never too long.
+#: Conversion may take as long as so many evaluations of P, or so many seconds if that is more.
 CONVERSION_EVALUATIONS, CONVERSION_FROM = 50.0, 0.1
 
 #: Processor seconds that importing a solver and its programs may take.

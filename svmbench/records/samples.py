@@ -2,7 +2,7 @@
 
 `svmbench.records.states` determines what a repeat without a value counts as. Measured values
 count whatever the run's end: a run that reached an accuracy and failed afterwards has
-reached it. A run that was refused has none: its row says of no accuracy that it was reached.
+reached it. A run that was refused counts with no value: its row has no time to any accuracy.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Certified optima: for each problem a lower bound on P*, against which runs are measured.
 
 The method that finds an optimum does not matter: `Problem` recomputes the certificate from
-(w, b, alpha), also when the optimum is read from disk. Of D what counts is the lower bound that is
-left when the rounding of D(alpha) is subtracted (`svmbench.proof`).
+(w, b, alpha), also when the optimum is read from disk. The lower bound is D(alpha) less a bound on
+its rounding (`svmbench.proof`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The contract of solvers as checks that a user can run on a solver of hers.
+"""The contract of solvers, as checks that users can run on solvers of their own.
 
 A check of training is a function of a `SmallTraining` (the solver and one class of problems) and
 the name of a small problem. It raises `BrokenError` with what is wrong and what to do.

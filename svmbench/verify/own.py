@@ -1,4 +1,4 @@
-"""What of a results folder is not a file or a folder of its own: `verify` reads nothing then."""
+"""Finds what in a results folder is no file or folder of its own: then `verify` reads nothing."""
 
 from __future__ import annotations
 

@@ -297,7 +297,7 @@ def lacks_weights(trace: Trace) -> bool:
 
 
 def misfit(run: Run, sweep: Sweep) -> str:
-    """What of a run its sweep does not ask for, in a word; empty if it is one of the sweep's."""
+    """In a word, what in a run its sweep does not ask for; empty if it is a run of the sweep."""
     problem = run.instance.problem
     radius = math.inf if sweep.constraint is None else sweep.constraint.l1
     cells = [spec for spec in sweep.solvers if spec.label == run.solver.label]

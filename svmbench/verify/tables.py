@@ -49,7 +49,7 @@ def check_row(file: str, header: Sequence[str], row: Sequence[str], known: dict[
     Raises
     ------
     ContradictionError
-        For the first column that differs, is missing or is too many.
+        For the first column that differs, is missing or does not belong there.
     """
     # Tables of an earlier version lack columns of which its traces know nothing.
     wanted = [name for name, value in known.items() if name in header or not _is_empty(value)]

@@ -136,13 +136,13 @@ def test_the_benchmark_on_nodes_of_this_kind_is_whole(two, call, tmp_path):
 def test_the_benchmark_on_other_machines_has_their_runs_alone(others, call, tmp_path):
     done = call("bench", "tiny.yaml", "--cluster", others.address)
     assert done.exit_code == 0, done.output
-    assert "The measurements beside the sweeps are left out" in done.stdout
+    assert "The measurements outside the sweeps are left out" in done.stdout
     assert "4 new runs and 0 new measurements, 0 and 0 reused" in done.stdout
     root = tmp_path / "results" / "bench" / "tiny"
     assert not (root / "parts").exists()
     assert json.loads((root / "environment.json").read_text())["cpu"] == "another"
     page = (root / "index.html").read_text()
-    assert "The measurements beside the sweeps are left out" in page
+    assert "The measurements outside the sweeps are left out" in page
     assert "Measured by other versions" not in page
 
 

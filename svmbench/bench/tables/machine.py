@@ -1,4 +1,4 @@
-"""The tables of the measurements beside the sweeps: epochs, texts, growth and the machine."""
+"""The tables of the measurements outside the sweeps: epochs, texts, growth and the machine."""
 
 from __future__ import annotations
 
