@@ -410,15 +410,7 @@ class DaskNode(Node):
         ------
         NodeLostError
         """
-        made = self._client.submit(
-            kind,
-            key=f"svmbench-{kind.__name__}-{secrets.token_hex(8)}",
-            workers=[self._address],
-            allow_other_workers=False,
-            pure=False,
-            retries=0,
-            actor=True,
-        )
+        made = self._submit(kind, actor=True)
         return Actor(made, self._awaited(_result_of(made)))
 
     def begin(self, actor: Actor, method: str, *given: Any) -> Any:
@@ -461,7 +453,15 @@ class DaskNode(Node):
 
         The task is cancelled on the way out, whatever happens; the node then stops its run.
         """
-        task = self._client.submit(
+        task = self._submit(function, *given)
+        try:
+            return self._awaited(_result_of(task), stop, patience)
+        finally:
+            task.cancel()
+
+    def _submit(self, function: Any, *given: Any, actor: bool = False) -> Future:
+        """Give Dask a task for this node alone, which is never repeated."""
+        return self._client.submit(
             function,
             *given,
             key=f"svmbench-{function.__name__}-{secrets.token_hex(8)}",
@@ -469,11 +469,8 @@ class DaskNode(Node):
             allow_other_workers=False,
             pure=False,
             retries=0,
+            actor=actor,
         )
-        try:
-            return self._awaited(_result_of(task), stop, patience)
-        finally:
-            task.cancel()
 
     def _tell(self, function: Any, *given: Any) -> None:
         """Have the node's main thread do something quick."""
