@@ -10,6 +10,7 @@ alpha that is balanced.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -68,6 +69,7 @@ def champion(
         Its alpha is where auto begins.
     threads : int
     """
+    tolerance = max(tolerance, sys.float_info.min)  # shares of a smaller one are rounded to 0
     value, alpha = _first_value(problem, tolerance), None if start is None else start[2]
     while True:
         solver = _begun(problem, value, tolerance, seed, alpha, threads)

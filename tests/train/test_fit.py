@@ -225,7 +225,7 @@ def test_dual_descent_alone_ends_where_rounding_rules(monkeypatch):
     assert found.looks < 1000
 
 
-@pytest.mark.parametrize("tolerance", [1e-14, 1e-18])
+@pytest.mark.parametrize("tolerance", [1e-14, 1e-18, 5e-324])
 @pytest.mark.parametrize(("m", "d", "seed", "C"), [(15, 30, 0, 1e-2), (3, 3, 1, 100.0)])
 def test_a_tolerance_that_rounding_may_forbid_ends_soon(m, d, seed, C, tolerance):
     # Descent alone would come nearer for ever, at the gap's inverse in epochs.
