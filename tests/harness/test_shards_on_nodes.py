@@ -94,8 +94,10 @@ def test_a_lost_node_s_shards_are_made_again_elsewhere(tmp_path, caplog, method)
     assert re.fullmatch(pattern, said[0])
 
 
-def test_a_node_that_is_lost_while_it_works_is_noticed(tmp_path):
+def test_a_node_that_is_lost_while_it_works_is_noticed(tmp_path, monkeypatch):
     with two_nodes(tmp_path) as cluster, cluster.open() as place:
+        # For a node that does not answer; its first answer may take longer.
+        monkeypatch.setattr(planner, "PATIENCE", 3.0)
         run = begun(NewtonShards, place)
         run.advance(2)
         with cluster.frozen("a"):

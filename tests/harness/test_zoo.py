@@ -9,6 +9,7 @@ from zoo import SPECIMENS, WORK, table
 
 from svmbench.config import Sweep
 from svmbench.errors import UnwritableError
+from svmbench.harness import processes
 from svmbench.harness.sweeps import Options, run_sweep
 from svmbench.harness.trace import read_trace
 from svmbench.records.read import read_results
@@ -40,8 +41,10 @@ CONFIG = {
 
 
 @pytest.mark.parametrize("entry", SPECIMENS, ids=lambda entry: entry.solver.name)
-def test_specimen(entry, tmp_path, install):
+def test_specimen(entry, tmp_path, install, monkeypatch):
     install(f"zoo:{entry.solver.__name__}")
+    if entry.solver.name == "stops-its-launcher":  # which answers never, however long it is given
+        monkeypatch.setattr(processes, "PATIENCE", 2.0)
     sweep = Sweep.model_validate(CONFIG | {"solvers": [entry.solver.name, "dcd"]})
     outcome = run_sweep(sweep, tmp_path)
     runs = pd.read_csv(outcome.folder / "runs.csv", keep_default_na=False).set_index("label")
