@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -344,4 +345,16 @@ def papered(tmp_path_factory: pytest.TempPathFactory) -> Path:
         **{key: value for key, value in sweep.items() if key not in ("datasets", "repeats")},
     )
     write_papers(root, found)
+    return root
+
+
+@pytest.fixture(scope="session")
+def linked(papered: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, with a page that shows the pictures beside it."""
+    from svmbench.papers.model import papers
+    from svmbench.papers.report.write import write_papers
+
+    root = tmp_path_factory.mktemp("linked") / papered.name
+    shutil.copytree(papered, root)
+    write_papers(root, papers(root / "papers"), linked=True)
     return root

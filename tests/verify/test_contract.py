@@ -193,8 +193,8 @@ def test_one_mistake_is_told_once(tmp_path, body, what, left_out):
 def test_a_solver_that_does_not_end_is_ended(tmp_path):
     body = f"{ADVANCE}time.sleep(60)"
     solver = load_file(written(tmp_path / "my_solver.py", body))[0]
-    *_, last = run_checks(solver, limit=8.0)
-    assert last.wrong.endswith("did not end within 8 s; look for an endless loop")
+    *_, last = run_checks(solver, limit=3.0)
+    assert last.wrong.endswith("did not end within 3 s; look for an endless loop")
 
 
 def test_what_a_solver_prints_is_no_answer(tmp_path):

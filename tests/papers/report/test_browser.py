@@ -7,9 +7,6 @@ import shutil
 import matplotlib.image
 import pytest
 
-from svmbench.papers.model import papers
-from svmbench.papers.report.write import write_papers
-
 CELLS = """
 found.tables = all("table.paper").map((table) => [...table.rows].map((row) =>
   [...row.cells].reduce((sum, cell) => sum + cell.colSpan, 0)));
@@ -27,10 +24,9 @@ def test_nothing_sticks_out_of_the_page(papered, ask, width):
     assert all(len(set(widths)) == 1 for widths in found["tables"])
 
 
-def test_linked_pictures_are_shown(papered, chromium, tmp_path):
+def test_linked_pictures_are_shown(linked, chromium, tmp_path):
     root = tmp_path / "copy"
-    shutil.copytree(papered, root)
-    write_papers(root, papers(root / "papers"), linked=True)
+    shutil.copytree(linked, root)
 
     def ink() -> float:
         picture = tmp_path / "page.png"

@@ -521,10 +521,8 @@ def test_same_results_give_the_same_files(papered, tmp_path):
         assert path.read_bytes() == (papered / path.relative_to(root)).read_bytes(), path.name
 
 
-def test_pictures_can_be_links(papered, tmp_path):
-    root = tmp_path / "copy"
-    shutil.copytree(papered, root)
-    write_papers(root, papers(root / "papers"), linked=True)
+def test_pictures_can_be_links(papered, linked):
+    root = linked
     page = (root / "index.html").read_text(encoding="utf-8")
     inline = (papered / "index.html").read_text(encoding="utf-8")
     assert page.count("<svg") == 0
