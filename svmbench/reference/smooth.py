@@ -54,10 +54,6 @@ _MOST_FEATURES = 5000
 #: Work of a multiply-add in a dense matrix, relative to that of a stored entry.
 _DENSE_WORK = 0.06
 
-#: Passes whose time a factor may take for Newton steps to come before dual descent. Chosen with
-#: adult, w8a, imdb.tfidf, kddcup10 and mnist in view, for the squared hinge.
-WORTH_FACTOR = 100.0
-
 
 def newton(
     problem: Problem,
@@ -232,11 +228,6 @@ def factor_work(data: Dataset) -> float:
     if data.n_features > _MOST_FEATURES:
         return math.inf
     return _Factored(data, 1.0, False).work(1.0)
-
-
-def worth_factors(data: Dataset) -> bool:
-    """Whether Newton steps with factors should come before dual descent."""
-    return factor_work(data) <= WORTH_FACTOR * data.nnz
 
 
 class _Factored:

@@ -19,12 +19,17 @@ from svmbench.data.dataset import FloatArray
 from svmbench.data.derived import with_constant
 from svmbench.kernels.objective import balance
 from svmbench.problem import Problem
-from svmbench.reference.pairs import PrimalAndDual
-from svmbench.reference.smooth import worth_factors
+from svmbench.reference.pairs import PrimalAndDual, WorkCount
 from svmbench.solvers.champion.auto import Auto, AutoParameters
+from svmbench.solvers.champion.choice import (
+    FACTORISATIONS,
+    MOST_FEATURES,
+    NEWTON_PASSES,
+    newton_passes,
+)
 from svmbench.solvers.dual.bias import best_bias
 
-#: Passes until the first look at auto, and the growth of the number of passes from one look to the
+#: Passes, or work like theirs, until the first look at auto, and its growth from one look to the
 #: next: a look costs three passes.
 LOOK_PASSES, LOOK_GROWTH = 30.0, 1.25
 
@@ -40,10 +45,15 @@ LARGEST_VALUE = 1e15
 
 
 def knows(problem: Problem) -> bool:
-    """Whether auto is for it: the hinge without weights; with a free bias, if factors are cheap."""
+    """Whether auto is for it: the hinge without weights; with a free bias, if features are few."""
     if problem.loss.name != "hinge" or problem.row_weights is not None:
         return False
-    return problem.bias == "none" or worth_factors(problem.data)
+    return problem.bias == "none" or problem.data.n_features < MOST_FEATURES
+
+
+def is_quick(problem: Problem, passes: float) -> bool:
+    """Whether Newton steps are expected to take at most so many passes over the rows."""
+    return newton_passes(problem.data.rows) <= passes
 
 
 def champion(
@@ -51,8 +61,9 @@ def champion(
     tolerance: float,
     seed: int,
     due: Callable[[], bool],
-    start: PrimalAndDual | None,
-    threads: int,
+    start: PrimalAndDual | None = None,
+    threads: int = 1,
+    count: WorkCount | None = None,
 ) -> Iterator[PrimalAndDual]:
     """The pairs of auto, once its own gap holds, and now and then before.
 
@@ -68,12 +79,15 @@ def champion(
     start : PrimalAndDual, optional
         Its alpha is where auto begins.
     threads : int
+    count : WorkCount, optional
+        Kept up to date.
     """
     tolerance = max(tolerance, sys.float_info.min)  # shares of a smaller one are rounded to 0
+    count = WorkCount() if count is None else count
     value, alpha = _first_value(problem, tolerance), None if start is None else start[2]
     while True:
         solver = _begun(problem, value, tolerance, seed, alpha, threads)
-        yield from _pairs(problem, solver, tolerance, due)
+        yield from _pairs(problem, solver, tolerance, due, count)
         alpha = problem.repaired(solver.alpha)
         grown = value * math.sqrt(
             2.0 * _unbalanced(problem, solver) / (UNBALANCED_SHARE * tolerance)
@@ -84,18 +98,22 @@ def champion(
 
 
 def _pairs(
-    problem: Problem, solver: Auto, tolerance: float, due: Callable[[], bool]
+    problem: Problem, solver: Auto, tolerance: float, due: Callable[[], bool], count: WorkCount
 ) -> Iterator[PrimalAndDual]:
     """The solver's pairs, until it has ended or only a larger constant feature helps."""
-    next_look = LOOK_PASSES * problem.data.nnz
+    before, each = count.entries, _step_work(problem)
+    next_look, steps = before + LOOK_PASSES * problem.data.nnz, 0
     while not solver.exhausted:
         solver.advance(1)
+        steps += 1
+        count.steps += 1
+        count.entries = before + solver.counters.nonzeros + each * steps
         if solver.stopped and _unbalanced(problem, solver) > UNBALANCED_SHARE * tolerance:
             return
         ended = solver.stopped or solver.exhausted
-        if ended or solver.counters.nonzeros > next_look or due():
+        if ended or count.entries > next_look or due():
             yield _pair(problem, solver)
-            next_look = LOOK_GROWTH * max(next_look, solver.counters.nonzeros)
+            next_look = LOOK_GROWTH * max(next_look, count.entries)
             if solver.stopped:  # its own sums deceived it
                 solver.sharpen()
 
@@ -123,6 +141,14 @@ def _begun(
     return solver
 
 
+def _step_work(problem: Problem) -> float:
+    """Work of a step besides that on entries of rows: with a free bias, all are Newton steps."""
+    if problem.bias == "none":
+        return 0.0
+    rows = problem.data.rows
+    return (newton_passes(rows) - NEWTON_PASSES) / FACTORISATIONS * problem.data.nnz
+
+
 def _first_value(problem: Problem, tolerance: float) -> float:
     """A value of the constant feature that is large enough if |b| is at most 2."""
     data = problem.data
@@ -138,7 +164,8 @@ def _unbalanced(problem: Problem, solver: Auto) -> float:
     if problem.bias == "none":
         return 0.0
     positive, negative = balance(problem.data.rows, solver.alpha)
-    return float(abs(positive - negative) / max(positive, negative, 1.0))
+    larger = float(max(positive, negative))
+    return abs(positive - negative) / larger if larger > 0.0 else 0.0
 
 
 def _pair(problem: Problem, solver: Auto) -> PrimalAndDual:

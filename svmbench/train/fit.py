@@ -25,7 +25,7 @@ from svmbench.reference import smooth
 from svmbench.reference.descents import balanced_descent, descent
 from svmbench.reference.pairs import PrimalAndDual, WorkCount
 from svmbench.reference.search import interior
-from svmbench.train.champion import champion, knows
+from svmbench.train.champion import LOOK_PASSES, champion, is_quick, knows
 from svmbench.train.chunks import descent_by_chunks
 
 #: Features up to which the interior-point method may form its d x d matrix.
@@ -34,9 +34,15 @@ FEW_FEATURES = 2000
 #: Passes that a Newton step is taken to need.
 NEWTON_PASSES = 30.0
 
-#: On the squared hinge, passes of the method that comes first before others take turns with it.
-#: Chosen with adult, w8a, imdb.tfidf, kddcup10 and mnist in view.
-HEAD_START = 60.0
+#: Passes whose time a factorisation may take for Newton steps to come before dual descent on the
+#: squared hinge; and passes of the method that comes first before others take turns with it, which
+#: Newton steps may take to come first on the hinge with a free bias. Both were chosen with adult,
+#: w8a, imdb.tfidf, kddcup10 and mnist in view, for the squared hinge.
+WORTH_FACTOR, HEAD_START = 100.0, 60.0
+
+#: On the hinge with a free bias, passes by which dual descent is ahead in any case: easy problems
+#: need no more.
+EASY_WORK = 20.0
 
 #: Work of a multiply-add in a dense matrix, relative to that of a stored entry of a row; and of an
 #: interior-point step for each row besides its entries (250 to 500 such on w8a, adult, mushrooms
@@ -455,13 +461,34 @@ def _groups(
         interiors.append(_Method("ipm", interior(problem), lambda so_far: step, MOST_ITERATIONS))
     if problem.loss.name == "squared-hinge":
         newton = _smooth_newton(problem, tolerance, due, start)
-        first = newton if smooth.worth_factors(data) else dcd
+        first = newton if smooth.factor_work(data) <= WORTH_FACTOR * data.nnz else dcd
         first.head_start = HEAD_START * data.nnz
         return [[newton, *robust], interiors]
-    robust += interiors
     if not knows(problem):
-        return [robust]
-    return [[_Method("auto", champion(problem, tolerance, seed, due, start, threads))], robust]
+        return [robust + interiors]
+    auto = _champion(problem, tolerance, seed, due, start, threads)
+    if not free:
+        return [[auto], robust + interiors]
+    if is_quick(problem, HEAD_START):
+        auto.head_start = HEAD_START * data.nnz
+    dcd.head_start = auto.head_start + EASY_WORK * data.nnz
+    return [[auto, *robust], interiors]
+
+
+def _champion(
+    problem: Problem,
+    tolerance: float,
+    seed: int,
+    due: Callable[[], bool],
+    start: PrimalAndDual | None,
+    threads: int,
+) -> _Method:
+    """auto, whose Newton steps may take many passes' time each."""
+    count = WorkCount()
+    pairs = champion(problem, tolerance, seed, due, start, threads, count)
+    cost = lambda so_far: max(LOOK_PASSES * problem.data.nnz, so_far / 4.0)  # noqa: E731
+    done = lambda: (count.steps, count.entries)  # noqa: E731
+    return _Method("auto", pairs, cost, MOST_ITERATIONS, done=done)
 
 
 def _smooth_newton(

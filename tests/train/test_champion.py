@@ -25,13 +25,15 @@ def test_a_free_bias_is_certified_soon(C, positive, tolerance):
     problem = Problem(data, 1.0 / (C * data.n_samples), bias="free")
     found = fit.fit(problem, tolerance)
     assert found.gap <= tolerance
-    # Dual descent and the interior-point method take up to 90 looks.
-    assert (found.method, found.looks <= 20) == ("auto", True)
+    # Without auto they take up to 90 looks.
+    assert found.looks <= 30
 
 
 def test_the_optimum_is_that_of_methods_that_know_a_bias(monkeypatch):
     problem = Problem(shifted(), 1e-4, bias="free")
-    found = fit.fit(problem, 1e-6)
+    with monkeypatch.context() as patched:
+        patched.setattr(fit, "EASY_WORK", 0.0)
+        found = fit.fit(problem, 1e-6)
     monkeypatch.setattr(fit, "knows", lambda problem: False)
     other = fit.fit(problem, 1e-6)
     assert (found.method, other.method != "auto") == ("auto", True)
@@ -61,7 +63,7 @@ def test_the_constant_feature_leaves_little_to_balance(C):
         ("hinge", "none", True, 6),
     ],
 )
-def test_auto_leaves_what_it_does_not_know_or_what_takes_it_long(loss, bias, weighted, d):
+def test_auto_leaves_what_it_does_not_know(loss, bias, weighted, d):
     data = shifted(m=40, d=d)
     weights = np.tile([0.5, 1.5], 20) if weighted else None
     assert not champion.knows(Problem(data, 1e-3, Loss(loss), bias, row_weights=weights))
