@@ -15,6 +15,7 @@ from svmbench.claims.parts import ClaimCase, ClaimPart
 from svmbench.evidence import Question, growing
 from svmbench.records.moments import in_order
 from svmbench.records.samples import samples
+from svmbench.records.spelling import counted
 
 #: Fewest places along the axis for an exponent.
 FEWEST = 3
@@ -42,8 +43,7 @@ def grows(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
         yield ClaimPart(what, (), none, observed="open", note="no runs yet")
         return
     if (different := len(set(places))) < FEWEST:
-        values = f"{different} value{'' if different == 1 else 's'}"
-        reason = f"{values} of {along}; an exponent needs {FEWEST}"
+        reason = f"{counted(different, 'value')} of {along}; an exponent needs {FEWEST}"
         yield ClaimPart(what, rests_on, none, reason=reason)
         return
     if reason := says_nothing(rows, claim.asked):

@@ -46,6 +46,7 @@ from svmbench.claims.spans import spans
 from svmbench.claims.widens import widens
 from svmbench.evidence import MIN_DATA_SETS, Across, Answer, Question, across, judge
 from svmbench.evidence import exponent as exponent_of
+from svmbench.records.spelling import counted
 from svmbench.report.numbers import format_value
 
 #: The parts of a case, by kind.
@@ -324,7 +325,7 @@ def _middle(values: Sequence[float]) -> float:
 
 
 def _statistically(ranks: Across, published: Across | None) -> str:
-    sets = f"{ranks.data_sets} data set{'' if ranks.data_sets == 1 else 's'}"
+    sets = counted(ranks.data_sets, "data set")
     if ranks.data_sets < MIN_DATA_SETS:
         return f"{sets}, too few for a statement over data sets (at least {MIN_DATA_SETS})"
     said = f"over {sets} p = {ranks.p_value:.2g} (signed ranks)"
@@ -396,16 +397,16 @@ def _summary(verdict: ClaimVerdict, cases: Sequence[CaseResult]) -> str:
     """In how many cases, and the numbers of the cases that the verdict rests on."""
     rests_on = verdict if verdict != "holds in k of n" else "does not hold"
     telling = [case for case in cases if case.verdict == rests_on]
-    counted = Counter[str](case.verdict for case in cases)
+    counts = Counter[str](case.verdict for case in cases)
     said = ", ".join(
-        f"{counted[what]} {words}"
+        f"{counts[what]} {words}"
         for what, words in (
             ("holds", "hold"),
             ("does not hold", "do not hold"),
             ("open", "open"),
             ("not testable", "not testable"),
         )
-        if counted[what]
+        if counts[what]
     )
     many = f"{said} of {len(cases)}: " if len(cases) > 1 else ""
     numbers = "; ".join(

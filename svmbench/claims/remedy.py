@@ -10,6 +10,7 @@ from svmbench.claims.measured import SweepCell
 from svmbench.claims.parts import CaseResult, LongerLimit, PartResult
 from svmbench.evidence import Across
 from svmbench.harness.crew import START
+from svmbench.records.spelling import counted
 
 
 def missing() -> str:
@@ -83,7 +84,7 @@ def _repeats(parts: Sequence[PartResult]) -> str:
     """How many more repeats, and how long they take."""
     more = max(part.more or 0 for part in parts)
     seconds = expected_seconds(parts)
-    words = f"about {more} more repeat{'' if more == 1 else 's'}"
+    words = f"about {counted(more, 'more repeat')}"
     return f"{words} ({_duration(seconds)})" if seconds > 0 else words
 
 

@@ -12,7 +12,6 @@ import click
 from svmbench.cli import options
 from svmbench.cli.series import (
     budget_line,
-    counted,
     duration,
     exit_code,
     nodes_lines,
@@ -21,6 +20,7 @@ from svmbench.cli.series import (
     unfinished,
     unused_line,
 )
+from svmbench.records.spelling import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from svmbench.cli import options
-from svmbench.cli.series import counted
+from svmbench.records.spelling import counted
 
 
 @click.group(name="config", no_args_is_help=False)

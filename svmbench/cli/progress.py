@@ -15,10 +15,9 @@ from rich.progress import (
 from rich.table import Column
 from rich.text import Text
 
-from svmbench.cli.series import counted
 from svmbench.harness.plan import Run
 from svmbench.harness.sweeps import Reporter
-from svmbench.records.spelling import short
+from svmbench.records.spelling import counted, short
 
 #: Share of the runs between two lines if there is no terminal to draw on.
 LINE_EVERY = 0.1

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from svmbench.errors import DataError
+from svmbench.records.spelling import counted
 from svmbench.records.states import FAULTS
 
 if TYPE_CHECKING:
@@ -176,8 +177,3 @@ def duration(seconds: float) -> str:
     if seconds < 7200:
         return f"{seconds / 60:.0f} min"
     return f"{seconds / 3600:.1f} h"
-
-
-def counted(count: int, noun: str) -> str:
-    """A number with its noun: ``1 run``, ``2 runs``."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"

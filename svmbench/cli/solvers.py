@@ -16,7 +16,7 @@ import click
 import svmbench.solvers
 from svmbench.cli import completion, options
 from svmbench.cli.columns import align
-from svmbench.cli.series import counted
+from svmbench.records.spelling import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

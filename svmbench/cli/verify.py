@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from svmbench.cli import options
-from svmbench.cli.series import counted
+from svmbench.records.spelling import counted
 
 if TYPE_CHECKING:
     from svmbench.verify.outcome import Verification

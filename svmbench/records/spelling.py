@@ -17,6 +17,11 @@ def short(number: float, digits: int = 6, plain_from: float = 1e-3) -> str:
     return f"{mantissa.rstrip('0').rstrip('.') if '.' in mantissa else mantissa}e{int(exponent)}"
 
 
+def counted(count: int, noun: str) -> str:
+    """A number with its noun: ``1 run``, ``2 runs``."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def spellings(number: float) -> tuple[str, ...]:
     """How a user may have written a parameter, as a configuration or a table has it.
 

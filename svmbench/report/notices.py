@@ -13,7 +13,7 @@ from svmbench.records.disturbance import CAUSES
 from svmbench.records.groups import ROW
 from svmbench.records.off_clock import CAUSES as OFF_CLOCK_CAUSES
 from svmbench.records.read import Results
-from svmbench.records.spelling import regularisation, short
+from svmbench.records.spelling import counted, regularisation, short
 from svmbench.records.states import ENDED_BADLY
 from svmbench.records.statistics import OUTLIER_FACTOR, outliers
 
@@ -185,7 +185,7 @@ def _described(runs: pd.DataFrame, with_state: bool = False) -> Iterator[str]:
     for (dataset, label, state, reason), members in runs.groupby(keys, sort=False):
         lambdas = members[["lambda", "C"]].drop_duplicates().sort_values("lambda", ascending=False)
         named = ", ".join(regularisation(lam, C) for lam, C in lambdas.itertuples(index=False))
-        count = f"{len(members)} run{'' if len(members) == 1 else 's'}"
+        count = counted(len(members), "run")
         cause = ": ".join(filter(None, [str(state).replace("_", " ") * with_state, str(reason)]))
         yield f"{label} on {dataset}, λ = {named}: {count}" + (f", {cause}" if cause else "")
 
@@ -267,8 +267,8 @@ def disturbed_runs(runs: pd.DataFrame) -> str:
     disturbed = runs.loc[runs["disturbed"] != "", "disturbed"]
     if disturbed.empty:
         return ""
-    counted = Counter(cause for causes in disturbed for cause in causes.split("; "))
-    causes = ", ".join(f"{counted[cause]} {CAUSES[cause]}" for cause in CAUSES if counted[cause])
+    counts = Counter(cause for causes in disturbed for cause in causes.split("; "))
+    causes = ", ".join(f"{counts[cause]} {CAUSES[cause]}" for cause in CAUSES if counts[cause])
     return f"{len(disturbed)} of {len(runs)} runs were disturbed: {causes}."
 
 

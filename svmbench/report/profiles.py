@@ -23,7 +23,7 @@ from svmbench.records.groups import Group
 from svmbench.records.measures import Asked
 from svmbench.records.read import Results
 from svmbench.records.samples import samples
-from svmbench.records.spelling import short
+from svmbench.records.spelling import counted, short
 from svmbench.records.statistics import median, performance_ratios, solved_shares
 from svmbench.report.sheet import (
     FORMATS,
@@ -318,7 +318,7 @@ def _caption(results: Results, kind: str, problems: Sequence[_ProfileProblem]) -
     datasets = list(dict.fromkeys((p.dataset, p.stand_in) for p in problems))
     stand_ins = [name for name, stand_in in datasets if stand_in]
     accuracies = ", ".join(short(threshold) for threshold in results.thresholds)
-    sets = f"{len(datasets)} data set{'' if len(datasets) == 1 else 's'}"
+    sets = counted(len(datasets), "data set")
     lines = [
         f"{len(problems)} problems: λ and ε ({accuracies}) of {sets}; targets not reached "
         f"count as unsolved. {PROFILE_KINDS[kind].samples}"

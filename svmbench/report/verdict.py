@@ -14,7 +14,7 @@ from svmbench.records.groups import Group, heading
 from svmbench.records.measures import Asked
 from svmbench.records.read import Results
 from svmbench.records.samples import samples
-from svmbench.records.spelling import short
+from svmbench.records.spelling import counted, short
 from svmbench.records.statistics import median, median_interval
 from svmbench.records.summaries import Summary
 from svmbench.report.numbers import interval_text
@@ -262,7 +262,7 @@ def _remark(
     every = len(rivals) == len(others) > 1
     named = "any other" if every else ", ".join(group.label for group in rivals)
     more = shown.repeats(leader.group, rivals, asked)
-    cost = f" About {more} more repeat{'' if more == 1 else 's'} may show it." if more else ""
+    cost = f" About {counted(more, 'more repeat')} may show it." if more else ""
     return f"Not shown to take less than {named}; {following}.{cost}"
 
 

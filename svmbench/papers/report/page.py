@@ -24,6 +24,7 @@ from svmbench.papers.report.strips import Strips
 from svmbench.papers.report.tables import MARKS
 from svmbench.papers.report.verdicts import LOOK
 from svmbench.records.read import Results
+from svmbench.records.spelling import counted
 from svmbench.report.html import SIGNS, Figure, environment_facts, render
 from svmbench.report.overall import Share
 from svmbench.report.table import Table
@@ -154,10 +155,10 @@ class PaperView:
     @property
     def counts(self) -> str:
         """The counts of its verdicts."""
-        return counted(result for view in self.items for result in view.claims)
+        return verdict_counts(result for view in self.items for result in view.claims)
 
 
-def counted(results: Iterable[ClaimResult]) -> str:
+def verdict_counts(results: Iterable[ClaimResult]) -> str:
     """``3 hold, 1 does not hold``, in the order of `SIGNS`."""
     counts = Counter[str](result.verdict for result in results)
     return ", ".join(
@@ -265,7 +266,7 @@ def _environments(everything: Sequence[Results]) -> list[tuple[str, list[tuple[s
     for members in found.values():
         days = sorted(str(r.environment.get("recorded") or "")[:10] for r in members)
         when = days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
-        count = f"{len(members)} sweep{'' if len(members) == 1 else 's'}"
+        count = counted(len(members), "sweep")
         lasting = {k: v for k, v in members[0].environment.items() if k not in _PASSING}
         named.append((", ".join(filter(None, [when, count])), list(environment_facts(lasting))))
     return named

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from svmbench.evidence import Answer, Question, judge, log_ratios
 from svmbench.records.measures import MEASURES
+from svmbench.records.spelling import counted
 from svmbench.report.comparison.match import CellKey, Match, Samples
 from svmbench.report.comparison.model import ComparedCase, Conclusion
 from svmbench.report.comparison.shift import NO_SHIFT, Control, Shift, same_code, shift_of
@@ -135,7 +136,7 @@ def _what_it_takes(samples: Samples, answer: Answer) -> str:
     if answer.pairs == 0:
         return "neither reached it" if samples.a else "no pairs"
     if answer.more is not None:
-        return f"about {answer.more} more repeat{'' if answer.more == 1 else 's'}"
+        return f"about {counted(answer.more, 'more repeat')}"
     if not samples.paired:
         return "measured at different times: more repeats do not help"
     return "more repeats than can be run"

@@ -9,7 +9,7 @@ from typing import Any
 
 from svmbench.records.groups import heading
 from svmbench.records.measures import MEASURES
-from svmbench.records.spelling import regularisation, short
+from svmbench.records.spelling import counted, regularisation, short
 from svmbench.records.statistics import median, reached
 from svmbench.report.comparison.model import ComparedCase, Comparison
 from svmbench.report.numbers import format_value
@@ -60,8 +60,7 @@ def summary(comparison: Comparison) -> str:
     counts = [
         f"{verdicts.count(v)} {v}" for v in ("slower", "faster", "alike", "open") if v in verdicts
     ]
-    cases = f"{len(verdicts)} case{'' if len(verdicts) == 1 else 's'}"
-    return f"B against A in {cases}: {', '.join(counts)}."
+    return f"B against A in {counted(len(verdicts), 'case')}: {', '.join(counts)}."
 
 
 def title(comparison: Comparison) -> str:

@@ -12,6 +12,7 @@ from svmbench.records.groups import ROW, Group
 from svmbench.records.measures import Asked
 from svmbench.records.read import Results
 from svmbench.records.samples import measured, samples
+from svmbench.records.spelling import counted
 from svmbench.records.statistics import COVERAGE, median
 from svmbench.records.summaries import Summary, limit_words
 from svmbench.report.notices import notices
@@ -53,7 +54,7 @@ def _repeats(results: Results) -> str:
     least, most = int(counts.min()), int(counts.max())
     if least < most:
         return f"{least} to {most} repeats of each run"
-    return f"{most} repeat{'' if most == 1 else 's'} of each run"
+    return f"{counted(most, 'repeat')} of each run"
 
 
 def warnings_of(

@@ -24,7 +24,7 @@ from svmbench.papers.folders import read_item
 from svmbench.papers.model import papers
 from svmbench.papers.report.layout import ItemResults
 from svmbench.papers.report.numbers import number, ratio
-from svmbench.papers.report.page import counted, several, stand_ins_of
+from svmbench.papers.report.page import several, stand_ins_of, verdict_counts
 from svmbench.papers.report.tables import build_paper_table
 from svmbench.papers.report.write import write_papers
 from svmbench.records.measures import MEASURES, Asked
@@ -552,6 +552,6 @@ def test_counts_of_verdicts_are_english():
         "do not hold",
         "open",
     ]
-    none, one = counted([]), counted([SimpleNamespace(verdict="holds")])
-    two = counted([SimpleNamespace(verdict="does not hold")] * 2)
+    none, one = verdict_counts([]), verdict_counts([SimpleNamespace(verdict="holds")])
+    two = verdict_counts([SimpleNamespace(verdict="does not hold")] * 2)
     assert (none, one, two) == ("", "1 holds", "2 do not hold")
