@@ -27,6 +27,7 @@ from svmbench.harness.trace import (
     Trace,
     add_to_end,
     close_trace,
+    is_complete,
     read_trace,
 )
 from svmbench.records.states import RERUN
@@ -153,6 +154,9 @@ def carry_out(
         path.unlink(missing_ok=True)
         return close_trace(path, header, "interrupted", CHANGED_ROWS, cpu)
     trace = read_trace(path)
+    if trace is not None and not is_complete(trace):
+        path.unlink()  # something else has written to it
+        trace = None
     if trace is not None and trace.end:
         if trace.end.get("sha256") != outcome.digest:
             path.unlink()  # nobody knows who wrote it

@@ -5,6 +5,7 @@ import os
 import resource
 import signal
 import sys
+import tempfile
 import threading
 import time
 
@@ -73,6 +74,24 @@ def test_a_trace_with_another_hash_than_the_answer_is_refused(tmp_path, monkeypa
     trace = make_run(run, Store(tmp_path), 1000.0, threading.Event(), worker=Killed())
     assert (trace.state, trace.end["refused"]) == ("failed", True)
     assert "something else has written" in trace.end["reason"]
+
+
+def test_what_a_solver_that_dies_has_written_to_its_trace_is_no_point(tmp_path, monkeypatch):
+    (run,) = plan()
+
+    class Dead:
+        cpu, code, refused, stderr = 1.0, 1, 0, tempfile.TemporaryFile()  # noqa: SIM115
+
+        def give(self, assignment, job):
+            with TraceWriter(Store(tmp_path).growing(run), job["header"]) as writer:
+                writer.append({"event": 1})
+
+        def end(self):
+            pass
+
+    monkeypatch.setattr(supervise, "_wait", lambda *_: Waited("dead"))
+    trace = make_run(run, Store(tmp_path), 1000.0, threading.Event(), worker=Dead())
+    assert (trace.state, trace.points) == ("failed", [])
 
 
 def test_other_rules_of_the_clock_make_another_run(monkeypatch):
