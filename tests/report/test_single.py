@@ -34,7 +34,7 @@ from svmbench.report.single import (
     inches,
 )
 
-NOTEBOOK = Path(__file__).resolve().parents[2] / "docs" / "results.ipynb"
+NOTEBOOK = Path(__file__).resolve().parents[2] / "examples" / "results.ipynb"
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import matplotlib as mpl
 
-NOTEBOOK = Path(__file__).parents[2] / "docs" / "train.ipynb"
+NOTEBOOK = Path(__file__).parents[2] / "examples" / "training.ipynb"
 
 
 def test_the_notebook_runs(tmp_path, monkeypatch):
