@@ -22,7 +22,7 @@ from svmbench.solvers.dual.dcd import Dcd, DcdParameters
 #: and 3, the first was the fastest on text.
 BIAS_VALUE = 0.3
 
-#: After a pass, the gap was never below a ninth of what the pass had added to D, on imdb.tfidf,
+#: After a pass, the gap was never below a tenth of what the pass had added to D, on imdb.tfidf,
 #: reuters21578 and spam_corpus with the squared hinge, and with both hinges and a free bias.
 FAR = 10.0
 
