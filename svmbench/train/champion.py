@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -56,21 +57,12 @@ def is_quick(problem: Problem, passes: float) -> bool:
     return newton_passes(problem.data.rows) <= passes
 
 
-def champion(
-    problem: Problem,
-    tolerance: float,
-    seed: int,
-    due: Callable[[], bool],
-    start: PrimalAndDual | None = None,
-    threads: int = 1,
-    count: WorkCount | None = None,
-) -> Iterator[PrimalAndDual]:
-    """The pairs of auto, once its own gap holds, and now and then before.
+class Champion:
+    """Our fastest solver on a problem that it `knows`.
 
     Parameters
     ----------
     problem : Problem
-        One that it `knows`.
     tolerance : float
         Relative gap.
     seed : int
@@ -79,51 +71,80 @@ def champion(
     start : PrimalAndDual, optional
         Its alpha is where auto begins.
     threads : int
-    count : WorkCount, optional
-        Kept up to date.
     """
-    tolerance = max(tolerance, sys.float_info.min)  # shares of a smaller one are rounded to 0
-    count = WorkCount() if count is None else count
-    value, alpha = _first_value(problem, tolerance), None if start is None else start[2]
-    while True:
-        solver = _begun(problem, value, tolerance, seed, alpha, threads)
-        yield from _pairs(problem, solver, tolerance, due, count)
-        alpha = problem.repaired(solver.alpha)
-        grown = value * math.sqrt(
-            2.0 * _unbalanced(problem, solver) / (UNBALANCED_SHARE * tolerance)
-        )
-        if solver.exhausted or not value < grown <= LARGEST_VALUE:
-            return
-        value = grown
 
+    def __init__(
+        self,
+        problem: Problem,
+        tolerance: float,
+        seed: int,
+        due: Callable[[], bool],
+        start: PrimalAndDual | None = None,
+        threads: int = 1,
+    ) -> None:
+        self._problem, self._due = problem, due
+        # Shares of a smaller tolerance are rounded to 0.
+        self._tolerance = max(tolerance, sys.float_info.min)
+        self._begin = partial(_begun, problem, tolerance=tolerance, seed=seed, threads=threads)
+        self._start = None if start is None else start[2]
+        self._solver: Auto | None = None
+        #: What it has done so far.
+        self.count = WorkCount()
 
-def _pairs(
-    problem: Problem, solver: Auto, tolerance: float, due: Callable[[], bool], count: WorkCount
-) -> Iterator[PrimalAndDual]:
-    """The solver's pairs, until it has ended or only a larger constant feature helps."""
-    before, each = count.entries, _step_work(problem)
-    next_look, steps = before + LOOK_PASSES * problem.data.nnz, 0
-    while not solver.exhausted:
-        solver.advance(1)
-        steps += 1
-        count.steps += 1
-        count.entries = before + solver.counters.nonzeros + each * steps
-        if solver.stopped and _unbalanced(problem, solver) > UNBALANCED_SHARE * tolerance:
-            return
-        ended = solver.stopped or solver.exhausted
-        if ended or count.entries > next_look or due():
-            yield _pair(problem, solver)
-            next_look = LOOK_GROWTH * max(next_look, count.entries)
-            if solver.stopped:  # its own sums deceived it
-                solver.sharpen()
+    def pairs(self) -> Iterator[PrimalAndDual]:
+        """Pairs once its own gap holds, and now and then before.
+
+        With a free bias they end where rounding ends Newton steps.
+        """
+        problem, wanted = self._problem, UNBALANCED_SHARE * self._tolerance
+        value, alpha = _first_value(problem, self._tolerance), self._start
+        while True:
+            solver = self._solver = self._begin(value, alpha)
+            yield from self._steps(solver, wanted)
+            alpha = problem.repaired(solver.alpha)
+            grown = value * math.sqrt(2.0 * _unbalanced(problem, solver) / wanted)
+            ended = solver.exhausted or solver.rounded
+            if ended or not value < grown <= LARGEST_VALUE:
+                return
+            value = grown
+
+    def rest(self) -> Iterator[PrimalAndDual]:
+        """Pairs of auto's own interior-point method: dense, and exact for columns of any scale."""
+        solver = self._solver
+        while solver is not None and solver.rounded and not solver.exhausted:
+            solver.advance(1)
+            yield _pair(self._problem, solver)
+
+    def _steps(self, solver: Auto, wanted: float) -> Iterator[PrimalAndDual]:
+        """A solver's pairs, until it has ended or only a larger constant feature helps."""
+        problem, count = self._problem, self.count
+        before, each = count.entries, _step_work(problem)
+        next_look, steps = before + LOOK_PASSES * problem.data.nnz, 0
+        while not solver.exhausted:
+            solver.advance(1)
+            steps += 1
+            count.steps += 1
+            count.entries = before + solver.counters.nonzeros + each * steps
+            if solver.stopped and _unbalanced(problem, solver) > wanted:
+                return
+            rounded = problem.bias == "free" and solver.rounded
+            ended = solver.stopped or solver.exhausted or rounded
+            if ended or count.entries > next_look or self._due():
+                yield _pair(problem, solver)
+                next_look = LOOK_GROWTH * max(next_look, count.entries)
+                if rounded:  # what knows the bias goes on from here at less cost
+                    return
+                if solver.stopped:  # its own sums deceived it
+                    solver.sharpen()
 
 
 def _begun(
     problem: Problem,
     value: float,
+    alpha: FloatArray | None,
+    *,
     tolerance: float,
     seed: int,
-    alpha: FloatArray | None,
     threads: int,
 ) -> Auto:
     """The solver, on the problem itself or with the constant feature in place of a free bias."""

@@ -25,7 +25,7 @@ from svmbench.reference import smooth
 from svmbench.reference.descents import balanced_descent, descent
 from svmbench.reference.pairs import PrimalAndDual, WorkCount
 from svmbench.reference.search import interior
-from svmbench.train.champion import LOOK_PASSES, champion, is_quick, knows
+from svmbench.train.champion import LOOK_PASSES, Champion, is_quick, knows
 from svmbench.train.chunks import descent_by_chunks
 
 #: Features up to which the interior-point method may form its d x d matrix.
@@ -466,29 +466,26 @@ def _groups(
         return [[newton, *robust], interiors]
     if not knows(problem):
         return [robust + interiors]
-    auto = _champion(problem, tolerance, seed, due, start, threads)
+    champion = Champion(problem, tolerance, seed, due, start, threads)
+    auto = _method_of(champion, data.nnz)
     if not free:
         return [[auto], robust + interiors]
     if is_quick(problem, HEAD_START):
         auto.head_start = HEAD_START * data.nnz
     dcd.head_start = auto.head_start + EASY_WORK * data.nnz
-    return [[auto, *robust], interiors]
+    return [[auto, *robust], interiors, [_Method("auto", champion.rest())]]
 
 
-def _champion(
-    problem: Problem,
-    tolerance: float,
-    seed: int,
-    due: Callable[[], bool],
-    start: PrimalAndDual | None,
-    threads: int,
-) -> _Method:
+def _method_of(champion: Champion, nnz: int) -> _Method:
     """auto, whose Newton steps may take many passes' time each."""
-    count = WorkCount()
-    pairs = champion(problem, tolerance, seed, due, start, threads, count)
-    cost = lambda so_far: max(LOOK_PASSES * problem.data.nnz, so_far / 4.0)  # noqa: E731
-    done = lambda: (count.steps, count.entries)  # noqa: E731
-    return _Method("auto", pairs, cost, MOST_ITERATIONS, done=done)
+    count = champion.count
+    return _Method(
+        "auto",
+        champion.pairs(),
+        lambda so_far: max(LOOK_PASSES * nnz, so_far / 4.0),
+        MOST_ITERATIONS,
+        done=lambda: (count.steps, count.entries),
+    )
 
 
 def _smooth_newton(

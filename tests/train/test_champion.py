@@ -5,6 +5,7 @@ import pytest
 
 from problems import dataset
 from svmbench.problem import Loss, Problem
+from svmbench.solvers.champion.auto import Auto
 from svmbench.train import champion, fit
 
 
@@ -46,7 +47,7 @@ def test_the_constant_feature_leaves_little_to_balance(C):
     data, tolerance = shifted(positive=0.05), 1e-4
     problem = Problem(data, 1.0 / (C * data.n_samples), bias="free")
     value = champion._first_value(problem, tolerance)
-    posed = champion._begun(problem, value, tolerance, 0, None, 1)._problem
+    posed = champion._begun(problem, value, None, tolerance=tolerance, seed=0, threads=1)._problem
     found = fit.fit(posed, 1e-9)
     bias = found.w[-1] * posed.data.values[0, -1]
     imbalance = abs(float(found.alpha @ data.labels))
@@ -67,3 +68,18 @@ def test_auto_leaves_what_it_does_not_know(loss, bias, weighted, d):
     data = shifted(m=40, d=d)
     weights = np.tile([0.5, 1.5], 20) if weighted else None
     assert not champion.knows(Problem(data, 1e-3, Loss(loss), bias, row_weights=weights))
+
+
+@pytest.mark.parametrize("seed", [2, 11, 15, 16, 23, 26])
+def test_other_methods_go_on_where_rounding_ends_newton_steps(seed, monkeypatch):
+    fell_back, fall_back = [], Auto._fall_back
+    monkeypatch.setattr(
+        Auto, "_fall_back", lambda self, newton: fell_back.append(1) or fall_back(self, newton)
+    )
+    rng = np.random.default_rng(seed)
+    m, d = int(rng.integers(20, 80)), int(rng.integers(5, 40))
+    X = rng.normal(size=(m, d)) * 10.0 ** rng.uniform(-7, 7, size=d)
+    y = np.where(rng.random(m) < 0.5, 1, -1)
+    problem = Problem(dataset(X, y, "dense float64"), 10.0 ** rng.uniform(-8, 0), bias="free")
+    assert fit.fit(problem, 1e-7).gap <= 1e-7
+    assert fell_back

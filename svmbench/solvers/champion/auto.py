@@ -330,6 +330,11 @@ class Auto(Solver):
         )
 
     @property
+    def rounded(self) -> bool:
+        """Whether rounding has ended Newton steps, so that an interior-point method continues."""
+        return isinstance(self._phase, InteriorPhase)
+
+    @property
     def w(self) -> FloatArray:
         """The current weights, or zeros while these are known to be better."""
         gap, w = self._phase.gap, self._phase.w
