@@ -12,6 +12,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -98,91 +100,163 @@ def newton(
     alpha : ndarray of float64, shape (m,)
         Feasible: minus the slopes of the losses, balanced where the bias is free.
     """
-    data, lam, free = problem.data, problem.lam, problem.bias == "free"
-    m, d = data.n_samples, data.n_features
-    labels = data.labels.astype(np.float64)
     done = WorkCount() if count is None else count
-    start = start or _from_sample(problem, due, done)
-    w, b = start or (np.zeros(d), 0.0)
-    point = np.append(w, b if free else 0.0)
-    factored = _Factored(data, lam, free) if d <= _MOST_FEATURES else None
-    ones = np.ones(m)
+    surface = _Surface(problem, done)
+    point = surface.first(start or _from_sample(problem, due, done))
+    factored = _Factored.of(problem)
+    decrement = math.inf
+    while True:
+        slopes, bends = _derivatives(problem, surface.labels * point.scores)
+        counted, bends = problem.counted(slopes), problem.counted(bends)
+        downhill = surface.downhill(point, counted)
+        gap = _inner(downhill[:-1], downhill[:-1]) / (2.0 * problem.lam)
+        shown = gap <= wanted * point.primal or _is_turn(done.steps) or point.blind or due()
+        if shown:
+            yield surface.pair(point, slopes)
+        done.steps += 1
+        step = _step(
+            surface.product(bends), partial(surface.system, bends), downhill, factored,
+            np.count_nonzero(bends) / surface.m, done, due, point.blind,
+            _enough(problem, downhill, counted, wanted, point.primal),
+        )  # fmt: skip
+        last, decrement = decrement, _inner(downhill, step)
+        ahead = _advanced(surface, point, step, decrement, last)
+        if ahead is None:
+            if not shown:
+                yield surface.pair(point, slopes)
+            return
+        point = ahead
 
-    def scores_of(v: FloatArray) -> FloatArray:
-        done.entries += data.nnz
-        scores: FloatArray = data.rows.dot(v[:d]) + v[d]
+
+def _is_turn(steps: int) -> bool:
+    """Whether a step is shown in any case: the first are far from the optimum."""
+    return steps >= _FIRST_SHOWN and steps & (steps - 1) == 0
+
+
+class _Point(NamedTuple):
+    """w and b as one vector, and what is known there.
+
+    Parameters
+    ----------
+    at : ndarray, shape (d + 1,)
+        b is last; 0 if the problem has none.
+    scores : ndarray, shape (m,)
+        x_i w + b.
+    primal : float
+        P.
+    blind : bool
+        Rounding hides whether steps lower P.
+    """
+
+    at: FloatArray
+    scores: FloatArray
+    primal: float
+    blind: bool = False
+
+
+class _Surface:
+    """P as a function of w and b; counts the entries that are read for it.
+
+    Parameters
+    ----------
+    problem : Problem
+    done : WorkCount
+        Kept up to date.
+    """
+
+    def __init__(self, problem: Problem, done: WorkCount) -> None:
+        self._problem, self._lam, self._done = problem, problem.lam, done
+        self._rows, self._nnz = problem.data.rows, problem.data.nnz
+        self.m, self._d = problem.data.n_samples, problem.data.n_features
+        self._free = problem.bias == "free"
+        self.labels = problem.data.labels.astype(np.float64)
+        self._counts = problem.counted(np.ones(self.m))
+
+    def first(self, start: tuple[FloatArray, float] | None) -> _Point:
+        """The point to begin from; zeros without a start."""
+        if start is None:
+            at, scores = np.zeros(self._d + 1), np.zeros(self.m)
+        else:
+            at = np.append(start[0], start[1] if self._free else 0.0)
+            scores = self.scores(at)
+        return _Point(at, scores, self.primal(at, scores))
+
+    def scores(self, at: FloatArray) -> FloatArray:
+        """x_i w + b."""
+        self._done.entries += self._nnz
+        scores: FloatArray = self._rows.dot(at[:-1]) + at[-1]
         return scores
 
-    def primal_at(point: FloatArray, margins: FloatArray) -> float:
-        each = losses(margins, problem.loss)
-        loss = _inner(ones, each) if problem.row_weights is None else _inner(each, counts)
-        return 0.5 * lam * _inner(point[:d], point[:d]) + loss / m
+    def primal(self, at: FloatArray, scores: FloatArray) -> float:
+        """P, from the scores at w and b."""
+        each = losses(self.labels * scores, self._problem.loss)
+        return 0.5 * self._lam * _inner(at[:-1], at[:-1]) + _inner(self._counts, each) / self.m
 
-    counts = problem.counted(ones)
+    def pair(self, point: _Point, slopes: FloatArray) -> PrimalAndDual:
+        """What `newton` yields, from minus the slopes of the losses."""
+        return point.at[:-1].copy(), float(point.at[-1]), self._problem.repaired(slopes)
 
-    def sums(weights: FloatArray) -> FloatArray:
-        """The sum of weights_i y_i x_i / m, that of weights_i y_i / m last."""
-        done.entries += data.nnz
-        last = _inner(labels, weights) / m if free else 0.0
-        return np.append(combination(data.rows, weights) / m, last)
+    def downhill(self, point: _Point, counted: FloatArray) -> FloatArray:
+        """Minus the gradient, from minus the slopes of the losses times the weights of rows."""
+        downhill: FloatArray = self._sums(counted) - np.append(self._lam * point.at[:-1], 0.0)
+        return downhill
 
-    def pair(slopes: FloatArray) -> PrimalAndDual:
-        return point[:d].copy(), float(point[d]), problem.repaired(slopes)
+    def product(self, bends: FloatArray) -> Callable[[FloatArray], FloatArray]:
+        """The product with the Hessian, from the curvatures times the weights of rows."""
+        curvatures = bends / self.m
 
-    decrement, blind = math.inf, False
-    scores = scores_of(point) if start else np.zeros(m)
-    least = primal_at(point, labels * scores)
-    while True:
-        slopes, bends = _derivatives(problem, labels * scores)
-        pull = np.append(lam * point[:d], 0.0)
-        bends = problem.counted(bends)
-
-        curvatures = bends / m
-
-        def bent(v: FloatArray, curvatures: FloatArray = curvatures) -> FloatArray:
-            image = lam * v
-            last, read = weighted_product(data.rows, curvatures, v[:d], v[d], image[:d])
-            done.entries += read
-            image[d] = last if free else 0.0
+        def bent(v: FloatArray) -> FloatArray:
+            image = self._lam * v
+            last, read = weighted_product(self._rows, curvatures, v[:-1], v[-1], image[:-1])
+            self._done.entries += read
+            image[-1] = last if self._free else 0.0
             return image
 
-        downhill = sums(problem.counted(slopes)) - pull
-        gap = _inner(downhill[:d], downhill[:d]) / (2.0 * lam)
-        # The first steps are far from the optimum unless they say otherwise.
-        doubled = done.steps >= _FIRST_SHOWN and done.steps & (done.steps - 1) == 0
-        shown = gap <= wanted * least or doubled or blind or due()
-        if shown:
-            yield pair(slopes)
-        done.steps += 1
+        return bent
 
-        def system(bends: FloatArray = bends) -> tuple[FloatArray, FloatArray]:
-            # A label's square is one: these weigh x_i x_i^T, and are the last column, that of b.
-            return bends / m, sums(labels * bends)
+    def system(self, bends: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The weights of x_i x_i^T in the Hessian, and its last column, that of b."""
+        # A label's square is one.
+        return bends / self.m, self._sums(self.labels * bends)
 
-        rows = np.count_nonzero(bends)
-        enough = _enough(problem, downhill, problem.counted(slopes), wanted, least)
-        step = _step(bent, system, downhill, factored, rows / m, done, due, blind, enough)
-        last, decrement = decrement, _inner(downhill, step)
-        # The step before may have moved w only, which a tiny C keeps near 0: then b may follow.
-        stuck = blind and not 0.0 < decrement <= 0.5 * last
-        hidden = _ROUNDING * (1.0 + least)
-        moved = scores_of(step)
-        length = 1.0
-        for _ in range(1 if stuck else _HALVINGS):
-            ahead = primal_at(point + length * step, labels * (scores + length * moved))
-            if ahead < least - (hidden if stuck else 0.0):
-                break
-            length /= 2.0
-        else:
-            # Rounding hides what is left to gain in P, but the gradient may still become smaller.
-            ahead = primal_at(point + step, labels * (scores + moved))
-            if stuck or not (decrement > 0.0 and ahead <= least + hidden):
-                if not shown:
-                    yield pair(slopes)
-                return
-            length, blind = 1.0, True
-        point, least = point + length * step, ahead
-        scores = scores_of(point) if blind else scores + length * moved
+    def _sums(self, weights: FloatArray) -> FloatArray:
+        """The sum of weights_i y_i x_i / m, that of weights_i y_i / m last."""
+        self._done.entries += self._nnz
+        last = _inner(self.labels, weights) / self.m if self._free else 0.0
+        return np.append(combination(self._rows, weights) / self.m, last)
+
+
+def _advanced(
+    surface: _Surface, point: _Point, step: FloatArray, decrement: float, last: float
+) -> _Point | None:
+    """The point after a step, halved until P falls; None where the steps are at their end.
+
+    Parameters
+    ----------
+    surface : _Surface
+    point : _Point
+    step : ndarray, shape (d + 1,)
+    decrement, last : float
+        The gradient's product with this step and with the one before.
+    """
+    moved = surface.scores(step)
+    # The step before may have moved w only, which a tiny C keeps near 0: then b may follow.
+    stuck = point.blind and not 0.0 < decrement <= 0.5 * last
+    hidden = _ROUNDING * (1.0 + point.primal)
+    below = point.primal - (hidden if stuck else 0.0)
+
+    def ahead(length: float) -> _Point:
+        at, scores = point.at + length * step, point.scores + length * moved
+        return _Point(at, scores, surface.primal(at, scores), point.blind)
+
+    lengths = (0.5**k for k in range(1 if stuck else _HALVINGS))
+    found = next((each for each in map(ahead, lengths) if each.primal < below), None)
+    if found is None:
+        # Rounding hides what is left to gain in P, but the gradient may still become smaller.
+        found = ahead(1.0)._replace(blind=True)
+        if stuck or not (decrement > 0.0 and found.primal <= point.primal + hidden):
+            return None
+    return found._replace(scores=surface.scores(found.at)) if found.blind else found
 
 
 def _from_sample(
@@ -247,6 +321,13 @@ class _Factored:
         self._d = data.n_features
         #: Work to solve a system once it is factored, in stored entries.
         self.solving = 2.0 * _DENSE_WORK * self._d**2
+
+    @classmethod
+    def of(cls, problem: Problem) -> _Factored | None:
+        """For a problem's systems; None if there are too many features."""
+        if problem.data.n_features > _MOST_FEATURES:
+            return None
+        return cls(problem.data, problem.lam, problem.bias == "free")
 
     def work(self, share: float) -> float:
         """Work to form and to factor a system of this share of the rows, in stored entries."""
