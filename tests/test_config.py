@@ -32,6 +32,7 @@ from svmbench.data.transforms import (
     Subsample,
     UnitNorm,
 )
+from svmbench.document import colon, parse_document
 from svmbench.errors import ConfigError
 from svmbench.problem import LOSSES, Loss
 from svmbench.records.spelling import in_file_names
@@ -1200,3 +1201,37 @@ def test_schema_refuses_what_is_not(case):
 def _as_json(text):
     # PyYAML's own reading of 1e-4 is a text; the schema speaks of what the file means.
     return yaml.safe_load(re.sub(r"\b1e-", "1.0e-", text))
+
+
+def read_as(path):
+    """The values and places of a file, or what is wrong with it."""
+    try:
+        document = parse_document(path)
+    except ConfigError as error:
+        return str(error)
+    return repr(document.value), {loc: colon(mark) for loc, mark in document.marks.items()}
+
+
+def require_same_without_libyaml(path):
+    quick = read_as(path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delattr(yaml, "CSafeLoader")
+        assert read_as(path) == quick
+
+
+libyaml = pytest.mark.skipif(not hasattr(yaml, "CSafeLoader"), reason="PyYAML has no libyaml")
+
+
+@libyaml
+def test_libyaml_reads_our_own_files_as_pyyaml_does():
+    for folder in ("configs", "datasets"):
+        for path in bundled(folder).rglob("*.yaml"):
+            require_same_without_libyaml(path)
+
+
+@libyaml
+@given(text=spoilt() | st.text())
+def test_libyaml_reads_any_text_as_pyyaml_does(text, tmp_path_factory):
+    path = tmp_path_factory.getbasetemp() / "either.yaml"
+    path.write_bytes(text.encode("utf-8", "surrogatepass"))
+    require_same_without_libyaml(path)

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.stats import norm  # type: ignore[import-untyped]
+from scipy.special import ndtri  # type: ignore[import-untyped]
 
 from svmbench.evidence.changes import ChangeEvidence, of_sides, pairs_of_halves
 from svmbench.evidence.forecast import pairs_until_decided
@@ -200,7 +200,7 @@ class _View:
         lower, upper = _evidence(question)
         if question.shift_sd == 0.0:
             return _View(question, lower, upper, low, high, 0.0, 0.0)
-        widening = question.shift_sd * float(norm.isf(SHIFT_SHARE / first))
+        widening = question.shift_sd * float(-ndtri(SHIFT_SHARE / first))
         return _View(question, lower, upper, low, high, widening, -math.log1p(-SHIFT_SHARE))
 
     def above(self, boundary: float) -> float:

@@ -60,7 +60,6 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq  # type: ignore[import-untyped]
 from scipy.special import betainc, betaln  # type: ignore[import-untyped]
 
 FloatArray = NDArray[np.float64]
@@ -302,6 +301,8 @@ class RatioEvidence:
         return np.log(weights)
 
     def _end(self, log_threshold: float, side: float) -> float:
+        from scipy.optimize import brentq  # type: ignore[import-untyped]  # slow to load
+
         finite = self.logs[np.isfinite(self.logs)]
         nowhere = -side * math.inf
         # Beyond all finite values by this much, every bet is clipped and nothing changes any more.

@@ -9,6 +9,7 @@ from itertools import permutations, product
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binom
 
 from svmbench.records.statistics import (
     expected_running_time,
@@ -77,6 +78,14 @@ def test_coverage_is_the_share_of_all_patterns_of_sides(n):
     rank = sorted(range(n)).index(int(median_interval(list(range(n)), 0.9)[0])) + 1
     inside = [rank <= sum(sides) <= n - rank for sides in product((0, 1), repeat=n)]
     assert coverage == pytest.approx(sum(inside) / 2**n, abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 6, 7, 60, 1001])
+def test_coverage_is_that_of_the_binomial_distribution(n):
+    samples = list(range(n))
+    for wanted in (0.5, 0.95, 0.999):
+        low, _, coverage = median_interval(samples, wanted)
+        assert coverage == pytest.approx(1.0 - 2.0 * binom.cdf(low, n, 0.5), abs=1e-12)
 
 
 def test_interval_of_few_runs_is_the_widest_with_its_real_coverage():

@@ -104,3 +104,20 @@ def test_report_imports_no_solver_and_no_kernel():
     )
     made = run(script)
     assert made.returncode == 0, made.stderr
+
+
+@pytest.mark.parametrize(
+    ("module", "slow"),
+    [
+        ("svmbench.papers.report.write", "scipy.stats scipy.optimize"),
+        ("svmbench.report.write", "scipy.stats scipy.optimize matplotlib"),
+        ("svmbench.harness.sweeps", "scipy matplotlib"),
+    ],
+)
+def test_what_takes_half_a_second_to_load_is_loaded_only_where_it_is_needed(module, slow):
+    script = (
+        f"import sys, {module}; from svmbench.solvers.registry import solvers; solvers(); "
+        f"found = set({slow!r}.split()) & set(sys.modules); sys.exit(repr(found) if found else 0)"
+    )
+    made = run(script)
+    assert made.returncode == 0, made.stderr

@@ -13,8 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev, variance
 
-from scipy.stats import norm  # type: ignore[import-untyped]
-from scipy.stats import t as student
+from scipy.special import ndtri, stdtrit  # type: ignore[import-untyped]
 
 from svmbench.evidence.page import LEVEL, SHIFT_SHARE
 from svmbench.records.groups import Group
@@ -117,5 +116,5 @@ def shift_of(
     # A prediction interval: the row's own shift scatters about the mean like the controls' do.
     # Student's quantile at the page's tail probability replaces the normal one.
     tail = SHIFT_SHARE * LEVEL / (2 * questions)
-    inflation = float(student.isf(tail, count - 1) / norm.isf(tail))
+    inflation = float(stdtrit(count - 1, tail) / ndtri(tail))
     return Shift(centre, inflation * math.sqrt(variance(logs) * (1 + 1 / count)), count)

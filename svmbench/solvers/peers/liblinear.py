@@ -8,7 +8,6 @@ from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
-import scipy.sparse  # type: ignore[import-untyped]
 
 from svmbench.data.dataset import FloatArray
 from svmbench.problem import Problem
@@ -77,6 +76,8 @@ class Liblinear(TolerantPeer):
         return self._exhausted
 
     def _converted(self, rows: Any, labels: FloatArray) -> Any:
+        import scipy.sparse  # type: ignore[import-untyped]
+
         # The package converts dense rows entry by entry in Python, which is slow.
         sparse = rows if scipy.sparse.issparse(rows) else scipy.sparse.csr_matrix(rows)
         # The package never swaps the labels +1 and -1.

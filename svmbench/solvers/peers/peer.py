@@ -14,7 +14,6 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import scipy.sparse  # type: ignore[import-untyped]
 
 from svmbench.data.dataset import Dataset, FloatArray
 from svmbench.kernels.counters import Counters
@@ -124,7 +123,9 @@ class Peer(Solver):
         return super().build() | {"package": known}
 
     def load(self) -> None:
-        """Import the program."""
+        """Import the program, and what converts the rows."""
+        import scipy.sparse  # type: ignore[import-untyped]  # noqa: F401
+
         self._program()
 
     def convert(self, problem: Problem) -> None:
@@ -135,7 +136,7 @@ class Peer(Solver):
         """Convert rows that another program has read to this program's format."""
         if not self.one_class and (labels == labels[0]).all():
             raise RuntimeError(f"{self.name} refuses rows of one class only; leave it out there")
-        if scipy.sparse.issparse(rows) and rows.nnz < UNLIMITED:
+        if hasattr(rows, "indptr") and rows.nnz < UNLIMITED:
             # Programs require 32-bit indices, and readers return 64-bit ones.
             rows.indices = rows.indices.astype(np.int32, copy=False)
             rows.indptr = rows.indptr.astype(np.int32, copy=False)
@@ -247,6 +248,8 @@ class LimitedPeer(TolerantPeer):
 
 def matrix(data: Dataset) -> Any:
     """The rows in double precision: an array if they are stored dense, else a scipy CSR matrix."""
+    import scipy.sparse
+
     if data.indices is None or data.indptr is None:
         return np.ascontiguousarray(data.values, dtype=np.float64)
     values = np.ones(data.nnz) if data.values is None else data.values.astype(np.float64)
