@@ -12,7 +12,7 @@ import numpy as np
 
 from svmbench.config import Sweep
 from svmbench.harness import crew, options, series, sweeps
-from svmbench.harness.series import Job
+from svmbench.harness.series import PlannedSweep
 from svmbench.harness.sources import Source
 from svmbench.harness.supervise import header_of
 from svmbench.harness.trace import TraceWriter, read_trace
@@ -117,7 +117,7 @@ def sweep_of(*solvers, repeats, dataset="tiny-separable", **changes):
     )
 
 
-def job_of(sweep, folder):
+def planned_of(sweep, folder):
     """The sweep as one of a series."""
     sources = tuple(Source(dataset) for dataset in sweep.datasets)
-    return Job("paper", "item", folder.name, sweep, folder, sources)
+    return PlannedSweep("paper", "item", folder.name, sweep, folder, sources)

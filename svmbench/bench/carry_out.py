@@ -88,7 +88,7 @@ def carry_out(
         if beside is not None:
             tasks.decide(earlier, beside)
         left = None if budget is None else max(1.0, end - time.monotonic())
-        progress.sweeps = run_series(planned.jobs, reporter, wanted, budget=left, doubts=doubts)
+        progress.sweeps = run_series(planned.sweeps, reporter, wanted, budget=left, doubts=doubts)
         if beside is not None and not progress.sweeps.interrupted:
             tasks.decide(end, beside)
     except KeyboardInterrupt:

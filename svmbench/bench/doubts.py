@@ -77,8 +77,8 @@ def _doubt(
 ) -> Iterator[Doubt]:
     sweep, dataset, *_ = cells[0]
     plain, skipped = tuple(cell[1:] for cell in cells), frozenset(cell[1:] for cell in skippable)
-    for at, job in enumerate(plan.jobs):
-        if (job.name, job.item) == (sweep, dataset):
+    for at, planned in enumerate(plan.sweeps):
+        if (planned.name, planned.item) == (sweep, dataset):
             yield Doubt(at, plain, more, pairs, text, skipped)
 
 

@@ -22,7 +22,7 @@ from svmbench.bench.tasks import Task, read_task
 from svmbench.claims.measured import MeasuredRow
 from svmbench.config import Sweep
 from svmbench.harness.plan import for_each_horizon
-from svmbench.harness.series import Job
+from svmbench.harness.series import PlannedSweep
 from svmbench.records.groups import Group
 from svmbench.records.measures import Asked
 from svmbench.records.read import Results, read_results
@@ -183,9 +183,9 @@ def read_found(plan: Plan) -> Found:
     """
     parts = []
     held_out = {each.label: each.held_out for each in plan.profile.sets}
-    for job in plan.jobs:
-        if (job.folder / "runs.csv").exists():
-            part = _of_job(job, plan.profile.sweeps[job.name], held_out[job.item])
+    for planned in plan.sweeps:
+        if (planned.folder / "runs.csv").exists():
+            part = _of_sweep(planned, plan.profile.sweeps[planned.name], held_out[planned.item])
             if part.groups:
                 parts.append(part)
     for task in plan.tasks:
@@ -234,15 +234,15 @@ def row(records: Sequence[dict[str, object]]) -> Group:
 _known: dict[Path, tuple[int, Measured]] = {}
 
 
-def _of_job(job: Job, part: SweepPart, held_out: bool) -> Measured:
+def _of_sweep(planned: PlannedSweep, part: SweepPart, held_out: bool) -> Measured:
     """The rows of a sweep, read again only if its table has been rewritten."""
-    written = (job.folder / "runs.csv").stat().st_mtime_ns
-    if job.folder not in _known or _known[job.folder][0] != written:
-        results, cut_short = without_unfinished(read_results(job.folder), job.sweep)
+    written = (planned.folder / "runs.csv").stat().st_mtime_ns
+    if planned.folder not in _known or _known[planned.folder][0] != written:
+        results, cut_short = without_unfinished(read_results(planned.folder), planned.sweep)
         found = Measured(
-            job.name,
+            planned.name,
             part.kind,
-            job.item,
+            planned.item,
             [group for groups in results.groups.values() for group in groups],
             held_out,
             results.thresholds,
@@ -250,8 +250,8 @@ def _of_job(job: Job, part: SweepPart, held_out: bool) -> Measured:
             results,
             cut_short,
         )
-        _known[job.folder] = written, found
-    return _known[job.folder][1]
+        _known[planned.folder] = written, found
+    return _known[planned.folder][1]
 
 
 def without_unfinished(results: Results, sweep: Sweep) -> tuple[Results, int]:

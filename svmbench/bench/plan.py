@@ -16,7 +16,7 @@ from svmbench.bench.tasks import Task, solver_job
 from svmbench.data.libsvm import read_libsvm
 from svmbench.data.load import Loaded, load
 from svmbench.harness.environment import fingerprint
-from svmbench.harness.series import Job
+from svmbench.harness.series import PlannedSweep
 from svmbench.harness.sources import Source, source_of
 from svmbench.problem import Problem
 from svmbench.reference.optimum import certified_optimum
@@ -47,7 +47,7 @@ class Plan:
         The source of each set's rows, by label.
     tasks : list of Task
         The measurements outside the sweeps.
-    jobs : list of Job
+    sweeps : list of PlannedSweep
         The sweeps, one for each part and set.
     elsewhere : bool
         Whether their runs are carried out on another kind of machine than this one, so that there
@@ -59,7 +59,7 @@ class Plan:
     budget: float | None
     sources: dict[str, Source]
     tasks: list[Task]
-    jobs: list[Job]
+    sweeps: list[PlannedSweep]
     elsewhere: bool = False
 
     @property
@@ -71,7 +71,7 @@ class Plan:
     def bound(self) -> float:
         """Seconds that everything takes if every limit is reached."""
         tasks = sum(task.bound for task in self.tasks)
-        return tasks + sum(job.bound for job in self.jobs)
+        return tasks + sum(each.bound for each in self.sweeps)
 
 
 def plan(
@@ -99,8 +99,8 @@ def plan(
     }
     elsewhere = machine not in ("", fingerprint())
     tasks = [] if elsewhere else list(_tasks(profile, sources))
-    jobs = _jobs(profile, root, sources, machine)
-    return Plan(profile, root, budget, sources, tasks, jobs, elsewhere)
+    sweeps = _sweeps(profile, root, sources, machine)
+    return Plan(profile, root, budget, sources, tasks, sweeps, elsewhere)
 
 
 def _tasks(profile: Profile, sources: dict[str, Source]) -> Iterator[Task]:
@@ -112,9 +112,11 @@ def _tasks(profile: Profile, sources: dict[str, Source]) -> Iterator[Task]:
     yield from _texts(profile, data)
 
 
-def _jobs(profile: Profile, root: Path, sources: dict[str, Source], machine: str) -> list[Job]:
+def _sweeps(
+    profile: Profile, root: Path, sources: dict[str, Source], machine: str
+) -> list[PlannedSweep]:
     return [
-        Job(
+        PlannedSweep(
             "bench",
             each.label,
             name,

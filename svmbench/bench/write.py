@@ -210,7 +210,7 @@ def _notices(found: Found) -> list[str]:
         load = float(together["load_average"].max())
         if load > 1.5:
             said.append(f"The machine did other work: the load average rose to {load:.2g}.")
-    at_least = {(job.name, job.item): job.sweep.at_least for job in found.plan.jobs}
+    at_least = {(each.name, each.item): each.sweep.at_least for each in found.plan.sweeps}
     fewer = [
         f"{part.part} on {part.set}"
         for part, results in found.sweeps
@@ -225,7 +225,9 @@ def _notices(found: Found) -> list[str]:
             "command again to continue."
         )
     # The plan was built before the runs: the present state of the folders counts.
-    old = [f"{job.name} on {job.item}" for job in map(replace, found.plan.jobs) if job.outdated]
+    old = [
+        f"{each.name} on {each.item}" for each in map(replace, found.plan.sweeps) if each.outdated
+    ]
     if old:
         said.append(
             f"Measured by other versions, on another machine or for another profile: "
@@ -233,7 +235,9 @@ def _notices(found: Found) -> list[str]:
         )
     there = {(part.part, part.set) for part, _ in found.sweeps}
     lacking = [
-        f"{job.name} on {job.item}" for job in found.plan.jobs if (job.name, job.item) not in there
+        f"{each.name} on {each.item}"
+        for each in found.plan.sweeps
+        if (each.name, each.item) not in there
     ]
     if lacking:
         said.append(f"Not run yet: {', '.join(lacking)}.")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from svmbench.bench.carry_out import Progress
     from svmbench.bench.plan import Plan
     from svmbench.bench.targets import Target
-    from svmbench.harness.series import Job
+    from svmbench.harness.series import PlannedSweep
     from svmbench.harness.sweeps import Options
 
 
@@ -137,7 +137,7 @@ def _make(
         judged = write_bench(planned, targets, linked=linked)
     if not quiet:
         if progress is not None:
-            click.echo(_summary(progress, planned.jobs, time.monotonic() - begun))
+            click.echo(_summary(progress, planned.sweeps, time.monotonic() - begun))
         counts = Counter(one.verdict for one in judged.results)
         said = ", ".join(
             f"{count} {several(verdict) if count > 1 else verdict}"
@@ -161,19 +161,19 @@ def describe(planned: Plan) -> str:
         lines.append("  " + "; ".join(filter(None, [words, each.use])))
     lines.append("parts:")
     for name, part in profile.sweeps.items():
-        of_part = [job for job in planned.jobs if job.name == name]
-        runs, found = sum(job.runs for job in of_part), sum(job.found for job in of_part)
-        missing = sum(job.missing(job.sweep.at_least) for job in of_part)
-        bound = sum(job.bound for job in of_part)
+        of_part = [each for each in planned.sweeps if each.name == name]
+        runs, found = sum(each.runs for each in of_part), sum(each.found for each in of_part)
+        missing = sum(each.missing(each.sweep.at_least) for each in of_part)
+        bound = sum(each.bound for each in of_part)
         lines.append(
-            f"  sweep {name} ({part.kind}): {sum(job.cells for job in of_part)} cells, {runs} "
+            f"  sweep {name} ({part.kind}): {sum(each.cells for each in of_part)} cells, {runs} "
             f"runs at most: {missing} missing, {found} reused; "
             f"at most {duration(bound)} (every limit hit)"
         )
-        most = sum(job.most_runs for job in of_part)
+        most = sum(each.most_runs for each in of_part)
         if most > runs:
             lines.append(f"    up to {most} runs while bounds are open")
-    lines += [f"  {line}" for line in unused_line(planned.jobs)]
+    lines += [f"  {line}" for line in unused_line(planned.sweeps)]
     tasks = planned.tasks
     for kind in dict.fromkeys(task.name.partition("-")[0] for task in tasks):
         members = [task for task in tasks if task.name.partition("-")[0] == kind]
@@ -186,7 +186,7 @@ def describe(planned: Plan) -> str:
     return "\n".join(lines)
 
 
-def _summary(progress: Progress, jobs: Sequence[Job], seconds: float) -> str:
+def _summary(progress: Progress, sweeps: Sequence[PlannedSweep], seconds: float) -> str:
     tasks = Counter(progress.tasks.values())
     lines = [
         f"{counted(progress.sweeps.made, 'new run')} and "
@@ -195,5 +195,5 @@ def _summary(progress: Progress, jobs: Sequence[Job], seconds: float) -> str:
     ]
     left = f"{counted(progress.sweeps.left, 'run')} and {counted(tasks['left'], 'measurement')}"
     lines += unfinished(progress.sweeps, left if progress.left else "")
-    lines += [*time_spent(progress.sweeps, jobs), *open_questions(progress.sweeps.open)]
+    lines += [*time_spent(progress.sweeps, sweeps), *open_questions(progress.sweeps.open)]
     return "\n".join(lines)

@@ -27,7 +27,7 @@ from svmbench.records.spelling import counted
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from svmbench.harness.series import Job, Result
+    from svmbench.harness.series import PlannedSweep, Result
     from svmbench.harness.sweeps import Options
     from svmbench.papers.forecast import Forecast
     from svmbench.papers.model import Paper
@@ -106,7 +106,7 @@ def command(
     seconds = None if budget is None else options.budget_seconds(budget)
     from svmbench.harness.sweeps import Options
     from svmbench.papers.model import papers
-    from svmbench.papers.plan import choose, jobs
+    from svmbench.papers.plan import choose, planned_sweeps
 
     known = papers(folder)
     chosen = choose(known, names)
@@ -115,7 +115,7 @@ def command(
         return 0
     root = out or Path("results") / (f"{QUICK}-full" if full else QUICK)
     with options.place_of(cluster) as place:
-        planned = jobs(
+        planned = planned_sweeps(
             known,
             chosen,
             root,
@@ -145,7 +145,7 @@ def _make(
     known: Mapping[str, Paper],
     chosen: Sequence[tuple[str, str]],
     root: Path,
-    planned: Sequence[Job],
+    planned: Sequence[PlannedSweep],
     budget: float | None,
     asked: Options,
     *,
@@ -195,7 +195,7 @@ def listing(known: Mapping[str, Paper], chosen: Sequence[tuple[str, str]]) -> st
 
 def plan(
     known: Mapping[str, Paper],
-    planned: Sequence[Job],
+    planned: Sequence[PlannedSweep],
     budget: float | None,
     quick: Path | None = None,
 ) -> str:
@@ -204,7 +204,7 @@ def plan(
     Parameters
     ----------
     known : mapping of str to Paper
-    planned : sequence of Job
+    planned : sequence of PlannedSweep
     budget : float, optional
         Seconds for everything.
     quick : Path, optional
@@ -216,25 +216,25 @@ def plan(
     if not planned:
         return "nothing to run"
     expected = None if quick is None else forecasts(planned, known, quick)
-    by_job = dict(zip(map(id, planned), expected or (), strict=False))
+    by_sweep = dict(zip(map(id, planned), expected or (), strict=False))
 
-    def amount(jobs: Sequence[Job]) -> str:
+    def amount(sweeps: Sequence[PlannedSweep]) -> str:
         if expected is None:
-            return _amount(jobs)
-        return _amount(jobs, sum((by_job[id(job)] for job in jobs), Forecast()))
+            return _amount(sweeps)
+        return _amount(sweeps, sum((by_sweep[id(each)] for each in sweeps), Forecast()))
 
     lines = []
-    for key in dict.fromkeys(job.paper for job in planned):
+    for key in dict.fromkeys(each.paper for each in planned):
         lines.append(f"{key}: {known[key].title}")
-        of_paper = [job for job in planned if job.paper == key]
-        for item in dict.fromkeys(job.item for job in of_paper):
-            of_item = [job for job in of_paper if job.item == item]
+        of_paper = [each for each in planned if each.paper == key]
+        for item in dict.fromkeys(each.item for each in of_paper):
+            of_item = [each for each in of_paper if each.item == item]
             sources = dict.fromkeys(
-                source.words for job in of_item for source in job.sources if source.words
+                source.words for each in of_item for source in each.sources if source.words
             )
             lines.append(f"  {known[key].items[item].number} ({item}): {amount(of_item)}")
             lines += [f"    {words}" for words in sources]
-    references = sum(job.problems for job in planned)
+    references = sum(each.problems for each in planned)
     lines.append(f"in all: {amount(planned)}, and {references} reference optima")
     lines += unused_line(planned)
     if expected is not None:
@@ -243,12 +243,12 @@ def plan(
     return "\n".join(lines)
 
 
-def _amount(planned: Sequence[Job], expected: Forecast | None = None) -> str:
-    cells, runs = sum(job.cells for job in planned), sum(job.runs for job in planned)
-    found, bound = sum(job.found for job in planned), sum(job.bound for job in planned)
+def _amount(planned: Sequence[PlannedSweep], expected: Forecast | None = None) -> str:
+    cells, runs = sum(each.cells for each in planned), sum(each.runs for each in planned)
+    found, bound = sum(each.found for each in planned), sum(each.bound for each in planned)
     if not runs:
         return "no runs"
-    missing = sum(job.missing(job.sweep.at_least) for job in planned)
+    missing = sum(each.missing(each.sweep.at_least) for each in planned)
     text = f"{cells} cells, {runs} runs: {missing} missing, {found} reused; "
     if expected is not None:
         return (
@@ -256,7 +256,7 @@ def _amount(planned: Sequence[Job], expected: Forecast | None = None) -> str:
             f"{duration(expected.total)} with all that claims take"
         )
     text += f"at most {bound / 60:.1f} min (every limit hit)"
-    most = sum(job.most_runs for job in planned)
+    most = sum(each.most_runs for each in planned)
     return f"{text}; up to {most} runs if questions stay open" if most > runs else text
 
 
@@ -272,10 +272,13 @@ def basis_line(bases: Mapping[str, int], quick: str) -> str:
     return f"these times rest, by cells: {said}; finding the optima is not included"
 
 
-def _rows_line(planned: Sequence[Job]) -> list[str]:
+def _rows_line(planned: Sequence[PlannedSweep]) -> list[str]:
     """How many of the stand-ins have to be generated, and the seconds that takes."""
     sources = {
-        source.rows: source for job in planned for source in job.sources if source.rows is not None
+        source.rows: source
+        for each in planned
+        for source in each.sources
+        if source.rows is not None
     }
     if not sources:
         return []
@@ -284,7 +287,7 @@ def _rows_line(planned: Sequence[Job]) -> list[str]:
     return [f"{text}; generating the rest takes about {duration(sum(making))}" if making else text]
 
 
-def _summary(result: Result, planned: Sequence[Job], root: Path, seconds: float) -> str:
+def _summary(result: Result, planned: Sequence[PlannedSweep], root: Path, seconds: float) -> str:
     states: Counter[str] = Counter()
     for outcome in result.outcomes.values():
         states += outcome.states

@@ -112,7 +112,7 @@ def command(
         return 0
     from svmbench.cli.progress import ProgressReporter
     from svmbench.errors import DataError
-    from svmbench.harness.series import Job, run_series
+    from svmbench.harness.series import PlannedSweep, run_series
     from svmbench.harness.sources import Source
     from svmbench.harness.sweeps import Options
     from svmbench.report.doubts import doubts_of
@@ -123,7 +123,7 @@ def command(
     sources = tuple(Source(data, scale if stand_in else None) for data in sweep.datasets)
     begun = time.monotonic()
     with options.place_of(cluster, jobs) as place, ProgressReporter(quiet or as_json) as reporter:
-        job = Job("", "", sweep.name, sweep, folder, sources, offline, place.machine)
+        planned = PlannedSweep("", "", sweep.name, sweep, folder, sources, offline, place.machine)
         asked = Options(
             fresh=fresh,
             retry_faults=retry_failed,
@@ -134,7 +134,7 @@ def command(
         )
         until_decided = sweep.at_most > sweep.at_least
         doubts = (lambda: doubts_of(folder)) if until_decided else None
-        result = run_series([job], reporter, asked, doubts=doubts)
+        result = run_series([planned], reporter, asked, doubts=doubts)
         if result.made + result.reused:
             if result.interrupted:
                 reporter.say(INTERRUPTED)
@@ -155,7 +155,7 @@ def command(
             *_not_installed(sweep),
         ]
         if until_decided:
-            lines += [*time_spent(result, [job]), _questions(folder, result)]
+            lines += [*time_spent(result, [planned]), _questions(folder, result)]
         click.echo("\n".join([*lines, f"page: {folder / 'report.html'}"]))
     if result.interrupted:
         raise KeyboardInterrupt

@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
     from svmbench.harness.doubts import Open
     from svmbench.harness.place import RunPlace
-    from svmbench.harness.series import Job, Result
+    from svmbench.harness.series import PlannedSweep, Result
 
 #: How many of the sweeps that took the most time are named.
 NAMED = 3
 
 
-def time_spent(result: Result, jobs: Sequence[Job]) -> list[str]:
+def time_spent(result: Result, sweeps: Sequence[PlannedSweep]) -> list[str]:
     """How the time of a series was spent, by purpose, and the sweeps that took the most of it.
 
     Parameters
     ----------
     result : Result
-    jobs : sequence of Job
-        The jobs of the series.
+    sweeps : sequence of PlannedSweep
+        Those of the series.
     """
     total = result.total
     parts = [
@@ -44,9 +44,9 @@ def time_spent(result: Result, jobs: Sequence[Job]) -> list[str]:
         return []
     starting = f"; {duration(result.starting)} of it to start the runs' processes"
     lines = [f"time: {said}{starting if result.starting >= 0.5 else ''}"]
-    if len(jobs) > NAMED:
+    if len(sweeps) > NAMED:
         most = sorted(result.spent, key=lambda at: -result.spent[at].seconds)[:NAMED]
-        named = (f"{jobs[at].title} {duration(result.spent[at].seconds)}" for at in most)
+        named = (f"{sweeps[at].title} {duration(result.spent[at].seconds)}" for at in most)
         lines.append(f"most of it: {'; '.join(named)}")
     return lines
 
@@ -156,14 +156,14 @@ def exit_code(result: Result, further: Sequence[str] = ()) -> int:
     return 1 if result.faulty else 0
 
 
-def unused_line(jobs: Sequence[Job]) -> list[str]:
+def unused_line(sweeps: Sequence[PlannedSweep]) -> list[str]:
     """How many finished runs in the folders are not reused, and why; nothing if there are none.
 
     Parameters
     ----------
-    jobs : sequence of Job
+    sweeps : sequence of PlannedSweep
     """
-    why = sum((job.unused for job in jobs), Counter[str]())
+    why = sum((planned.unused for planned in sweeps), Counter[str]())
     if not why:
         return []
     said = ", ".join(f"{count} {reason}" for reason, count in why.most_common())

@@ -40,7 +40,7 @@ class Doubt:
 
     Parameters
     ----------
-    job : int
+    sweep : int
         Index of the sweep in the series that the question is about.
     cells : tuple of (str, float, str)
         The cells it is about, each a data set's label, a lambda and a solver's label. One more
@@ -65,7 +65,7 @@ class Doubt:
         those that change no verdict.
     """
 
-    job: int
+    sweep: int
     cells: tuple[Cell, ...]
     more: int | None
     pairs: int
@@ -78,7 +78,7 @@ class Doubt:
     @property
     def key(self) -> tuple[int, frozenset[Cell]]:
         """What stays the same when the question is asked again."""
-        return self.job, frozenset(self.cells)
+        return self.sweep, frozenset(self.cells)
 
     @property
     def worth(self) -> int | None:
@@ -117,13 +117,13 @@ class Batch:
 
     Parameters
     ----------
-    job : int
+    sweep : int
     repeats_of : mapping of cell to list of int
     served : tuple of Doubt
         The questions they are run for.
     """
 
-    job: int
+    sweep: int
     repeats_of: RepeatsOf
     served: tuple[Doubt, ...]
 
@@ -148,7 +148,7 @@ def priced(doubt: Doubt, open_sweeps: Mapping[int, OpenSweep]) -> Open:
     """
     if doubt.worth is None:
         return Open(doubt, None, "information")
-    open_sweep = open_sweeps.get(doubt.job)
+    open_sweep = open_sweeps.get(doubt.sweep)
     if open_sweep is None:
         return Open(doubt, None, "time")
     skipped = set(filter(open_sweep.is_out_of_time, doubt.cells))
@@ -182,14 +182,14 @@ def batches(
     waiting = sorted(questions, key=lambda each: (_price_of_goal(each, prices), _price(each)))
     while waiting:
         first, *others = waiting
-        open_sweep = open_sweeps[first.doubt.job]
+        open_sweep = open_sweeps[first.doubt.sweep]
         cells, served, waiting = set(first.doubt.cells), [first.doubt], []
         for other in others:
             doubt = other.doubt
             together = cells.union(doubt.cells)
             beside = _pairs(doubt) * sum(map(open_sweep.seconds, together - cells))
             if (
-                doubt.job == first.doubt.job
+                doubt.sweep == first.doubt.sweep
                 and cells.intersection(doubt.cells)
                 and (time_for_all or beside <= _price(first))
                 and open_sweep.free_repeats(together)
@@ -203,7 +203,7 @@ def batches(
         for doubt in served:
             for cell in doubt.cells:
                 wanted[cell] = max(wanted.get(cell, []), free[: _count(doubt)], key=len)
-        yield Batch(first.doubt.job, wanted, tuple(served))
+        yield Batch(first.doubt.sweep, wanted, tuple(served))
 
 
 def first_repeats(
@@ -261,8 +261,8 @@ def goal_prices(
         for goal in doubt.goals:
             of_goal = costs.setdefault(goal, {})
             for cell in doubt.cells:
-                at = doubt.job, cell
-                cost = _pairs(doubt) * open_sweeps[doubt.job].seconds(cell)
+                at = doubt.sweep, cell
+                cost = _pairs(doubt) * open_sweeps[doubt.sweep].seconds(cell)
                 of_goal[at] = max(of_goal.get(at, 0.0), cost)
                 wanting.setdefault(at, set()).add(goal)
     prices = {}

@@ -30,12 +30,12 @@ from typing import Any, Literal
 
 from svmbench.errors import DataError
 from svmbench.harness.doubts import Batch, Doubt, Open, batches, first_repeats, priced
-from svmbench.harness.job import Job
 from svmbench.harness.options import Options, Outcome, Reporter
 from svmbench.harness.plan import Cell
+from svmbench.harness.planned_sweep import PlannedSweep
 from svmbench.harness.sweeps import OpenSweep
 
-__all__ = ["Doubt", "Job", "Open", "Result", "Spent", "run_series"]
+__all__ = ["Doubt", "Open", "PlannedSweep", "Result", "Spent", "run_series"]
 
 #: Rounds in which the first repeats, and those up to ``at_least``, run within shares of the time;
 #: each continues the sweeps that the one before has cut short.
@@ -99,13 +99,13 @@ class Result:
     Attributes
     ----------
     outcomes : dict
-        By the job's place in the sequence.
+        By the sweep's place in the sequence.
     faults : list of str
         Why a sweep could not be run, one line each.
     unreached : dict
-        Runs of the jobs for which no time was left, by the job's place.
+        Runs of the sweeps for which no time was left, by the sweep's place.
     spent : dict
-        Seconds by the job's place.
+        Seconds by the sweep's place.
     asking : float
         Seconds that asking the questions took.
     open : list of Open
@@ -169,7 +169,7 @@ class Result:
 
 
 def run_series(
-    jobs: Sequence[Job],
+    sweeps: Sequence[PlannedSweep],
     reporter: Reporter,
     options: Options | None = None,
     *,
@@ -180,14 +180,14 @@ def run_series(
 
     Parameters
     ----------
-    jobs : sequence of Job
+    sweeps : sequence of PlannedSweep
     reporter : Reporter
     options : Options, optional
         How runs are executed; the stand-ins, the repeats and the deadlines are set here.
     budget : float, optional
         Seconds for the runs; unlimited unless given.
     doubts : callable, optional
-        Reads the folders of the jobs and returns the questions that are open. Their tables of
+        Reads the folders of the sweeps and returns the questions that are open. Their tables of
         numbers are up to date whenever it is called.
 
     Returns
@@ -201,7 +201,7 @@ def run_series(
         If another process is writing to a folder.
     """
     end = None if budget is None else time.monotonic() + budget
-    series = _Series(jobs, reporter, options or Options(), end)
+    series = _Series(sweeps, reporter, options or Options(), end)
     series.announce()
     with series:
         try:
@@ -219,10 +219,14 @@ class _Series:
     """The open sweeps, and what they have received; leaving the context closes them."""
 
     def __init__(
-        self, jobs: Sequence[Job], reporter: Reporter, options: Options, end: float | None
+        self,
+        sweeps: Sequence[PlannedSweep],
+        reporter: Reporter,
+        options: Options,
+        end: float | None,
     ) -> None:
         self.result = Result()
-        self._jobs = jobs
+        self._sweeps = sweeps
         self._reporter = reporter
         self._options = options
         self._end = end
@@ -241,15 +245,15 @@ class _Series:
 
     def announce(self) -> None:
         """Tell the reporter how many runs there are, as far as is known before opening sweeps."""
-        runnable = [at for at, job in enumerate(self._jobs) if job.runnable is not None]
-        found = 0 if self._options.fresh else sum(self._jobs[at].found for at in runnable)
+        runnable = [at for at, planned in enumerate(self._sweeps) if planned.runnable is not None]
+        found = 0 if self._options.fresh else sum(self._sweeps[at].found for at in runnable)
         self._reporter.begin(sum(map(self._lacking, runnable)) + found, found)
 
     # --- the repeats that every cell has ---------------------------------------------
 
     def make_first_repeats(self) -> None:
         """Open the sweeps in their order, and run the first repeat of every cell."""
-        waiting = [at for at, job in enumerate(self._jobs) if job.runnable is not None]
+        waiting = [at for at, planned in enumerate(self._sweeps) if planned.runnable is not None]
         for _ in range(ROUNDS):
             for turn, at in enumerate(waiting):
                 if self._over():
@@ -271,11 +275,11 @@ class _Series:
             if not lacking or self._over():
                 return
             share = self._shares({at: math.sqrt(count) for at, count in lacking.items()})
-            most = max(self._jobs[at].sweep.at_least for at in lacking)
+            most = max(self._sweeps[at].sweep.at_least for at in lacking)
             # A single sweep orders its own repeats.
             for level in range(1, most + 1) if len(lacking) > 1 else [most]:
                 for at in lacking:
-                    repeats = min(level, self._jobs[at].sweep.at_least)
+                    repeats = min(level, self._sweeps[at].sweep.at_least)
                     if self._lacking(at, repeats) and share[at] > 0.0 and not self._over():
                         deadline = None if self._end is None else time.monotonic() + share[at]
                         share[at] -= self._turn(at, "at_least", deadline, Options(repeats=repeats))
@@ -325,11 +329,11 @@ class _Series:
         """
         chosen, taken = [], set[tuple[int, Cell]]()
         for batch in waiting:
-            cells = {(batch.job, at) for at in batch.repeats_of}
+            cells = {(batch.sweep, at) for at in batch.repeats_of}
             if taken & cells:
                 continue
             taken |= cells
-            batch, seconds = first_repeats(batch, enough, self._open_sweeps[batch.job].seconds)
+            batch, seconds = first_repeats(batch, enough, self._open_sweeps[batch.sweep].seconds)
             chosen.append(batch)
             enough -= seconds
             if enough <= 0.0:
@@ -384,17 +388,17 @@ class _Series:
         different batches can share one.
         """
         wanted = [(batch, Options(repeats_of=batch.repeats_of)) for batch in chosen]
-        lacking = [self._open_sweeps[batch.job].lacking(options) for batch, options in wanted]
-        announced = (self._open_sweeps[batch.job].announce(options) for batch, options in wanted)
+        lacking = [self._open_sweeps[batch.sweep].lacking(options) for batch, options in wanted]
+        announced = (self._open_sweeps[batch.sweep].announce(options) for batch, options in wanted)
         self._reporter.grow(sum(announced))
         for batch, options in _by_turns(chosen):
             if self._over():
                 return
-            self._turn(batch.job, "doubts", self._end, options)
+            self._turn(batch.sweep, "doubts", self._end, options)
         if self._over():
             return
         for (batch, options), before in zip(wanted, lacking, strict=True):
-            if self._open_sweeps[batch.job].lacking(options) >= before:
+            if self._open_sweeps[batch.sweep].lacking(options) >= before:
                 # Its cells are skipped, or wait for their optimum: asking again changes nothing.
                 self._in_vain |= {doubt.key for doubt in batch.served}
             else:
@@ -411,11 +415,11 @@ class _Series:
 
         These are the repeats that every cell should have, unless a number is given.
         """
-        job = self._jobs[at]
-        repeats = job.sweep.at_least if repeats is None else repeats
+        planned = self._sweeps[at]
+        repeats = planned.sweep.at_least if repeats is None else repeats
         if at in self._open_sweeps:
             return self._open_sweeps[at].lacking(Options(repeats=repeats))
-        return job.runs_a_repeat * repeats if self._options.fresh else job.missing(repeats)
+        return planned.runs_a_repeat * repeats if self._options.fresh else planned.missing(repeats)
 
     def _turn(self, at: int, phase: Phase, deadline: float | None, wanted: Options) -> float:
         """Run a part of a sweep, which is opened if necessary; return the seconds that took."""
@@ -437,29 +441,29 @@ class _Series:
 
     def _open(self, at: int, options: Options) -> OpenSweep | None:
         """The open sweep; None if its data are not available."""
-        job = self._jobs[at]
+        planned = self._sweeps[at]
         if at in self._open_sweeps:
-            self._reporter.detail(job.title)
+            self._reporter.detail(planned.title)
             return self._open_sweeps[at]
-        assert job.runnable is not None
+        assert planned.runnable is not None
         expected = self._lacking(at)
-        self._reporter.stage(job.title)
-        of_job = replace(
+        self._reporter.stage(planned.title)
+        of_sweep = replace(
             self._options,
-            offline=job.offline,
-            stand_in=job.stand_ins,
+            offline=planned.offline,
+            stand_in=planned.stand_ins,
             deadline=options.deadline,
             end=options.end,
         )
         try:
-            open_sweep = OpenSweep(job.runnable, job.folder, self._reporter, of_job)
+            open_sweep = OpenSweep(planned.runnable, planned.folder, self._reporter, of_sweep)
         except DataError as error:
             # One set that cannot be read must not keep the other sweeps from their numbers.
-            self.result.faults.append(f"{job.place}{error}")
+            self.result.faults.append(f"{planned.place}{error}")
             self._reporter.grow(-expected)
             return None
         self._open_sweeps[at] = self._stack.enter_context(open_sweep)
-        announced = open_sweep.announce(Options(repeats=job.sweep.at_least))
+        announced = open_sweep.announce(Options(repeats=planned.sweep.at_least))
         self._reporter.grow(announced - expected)
         return open_sweep
 

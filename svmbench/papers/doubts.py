@@ -10,7 +10,7 @@ from svmbench.claims.cheapest import cheapest
 from svmbench.claims.judge import KnownParts, judge_claims
 from svmbench.claims.measured import MeasuredRow, rows, unchanged
 from svmbench.claims.parts import ClaimResult, Need
-from svmbench.harness.series import Doubt, Job
+from svmbench.harness.series import Doubt, PlannedSweep
 from svmbench.papers.folders import sweep_folder
 from svmbench.papers.model import Paper
 from svmbench.papers.slots import slots
@@ -32,14 +32,16 @@ class Doubts:
     root : Path
         Folder of all results.
     papers : mapping of str to Paper
-    jobs : sequence of Job
+    planned : sequence of PlannedSweep
         The sweeps that are being run, in the order of the series.
     """
 
-    def __init__(self, root: Path, papers: Mapping[str, Paper], jobs: Sequence[Job]) -> None:
+    def __init__(
+        self, root: Path, papers: Mapping[str, Paper], planned: Sequence[PlannedSweep]
+    ) -> None:
         self._root = root
         self._papers = papers
-        self._places = {job.folder: at for at, job in enumerate(jobs)}
+        self._places = {each.folder: at for at, each in enumerate(planned)}
         self._read: dict[tuple[Path, str], tuple[tuple[int, int], _Read]] = {}
         self._known = KnownParts()
 
@@ -82,10 +84,10 @@ class Doubts:
             for part in parts:
                 first = id(part) in needed
                 for need in part.needs:
-                    job = self._job(paper, item, need)
-                    if job is not None and (part.answer is not None or part.part.lacks):
+                    place = self._place(paper, item, need)
+                    if place is not None and (part.answer is not None or part.part.lacks):
                         yield Doubt(
-                            job,
+                            place,
                             tuple(cell[1:] for cell in need.cells),
                             need.more,
                             need.pairs,
@@ -96,7 +98,7 @@ class Doubts:
                             first,
                         )
 
-    def _job(self, paper: Paper, item: str, need: Need) -> int | None:
+    def _place(self, paper: Paper, item: str, need: Need) -> int | None:
         """The sweep whose repeats are needed; None if it is not being run."""
         sweeps = {sweep for sweep, *_ in need.cells}
         if len(sweeps) != 1:

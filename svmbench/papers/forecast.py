@@ -33,7 +33,7 @@ from svmbench.claims.places import same
 from svmbench.config import SolverSpec, Stop
 from svmbench.data.transforms import rows_after
 from svmbench.harness.crew import LEAST_LIMIT, START
-from svmbench.harness.job import Job
+from svmbench.harness.planned_sweep import PlannedSweep
 from svmbench.harness.sources import Source
 from svmbench.papers.folders import sweep_folder
 from svmbench.papers.model import Item, Paper
@@ -77,12 +77,14 @@ class Forecast:
         )
 
 
-def forecasts(jobs: Sequence[Job], papers: Mapping[str, Paper], quick_root: Path) -> list[Forecast]:
+def forecasts(
+    planned: Sequence[PlannedSweep], papers: Mapping[str, Paper], quick_root: Path
+) -> list[Forecast]:
     """The expected time of each sweep.
 
     Parameters
     ----------
-    jobs : sequence of Job
+    planned : sequence of PlannedSweep
         The sweeps at full size.
     papers : mapping of str to Paper
     quick_root : Path
@@ -90,12 +92,12 @@ def forecasts(jobs: Sequence[Job], papers: Mapping[str, Paper], quick_root: Path
     """
     sweeps = [
         _Sweep(
-            job,
-            papers[job.paper].items[job.item],
-            _Runs.read(job.folder),
-            _Runs.read(sweep_folder(quick_root, papers[job.paper], job.item, job.name)),
+            each,
+            papers[each.paper].items[each.item],
+            _Runs.read(each.folder),
+            _Runs.read(sweep_folder(quick_root, papers[each.paper], each.item, each.name)),
         )
-        for job in jobs
+        for each in planned
     ]
     pace = _pace([each.quick for each in sweeps])
     return [each.forecast(pace) for each in sweeps]
@@ -136,13 +138,13 @@ class _Cell:
 
 @dataclass(frozen=True)
 class _Sweep:
-    job: Job
+    planned: PlannedSweep
     item: Item
     full: _Runs
     quick: _Runs
 
     def forecast(self, pace: Mapping[str, float]) -> Forecast:
-        sweep, total = self.job.sweep, Forecast()
+        sweep, total = self.planned.sweep, Forecast()
         constants = [("lambda", each) for each in sweep.lambdas or ()]
         constants += [("C", each) for each in sweep.C or ()]
         paired = {
@@ -151,7 +153,7 @@ class _Sweep:
             if KINDS[claim.kind].paired
             for label in claim.labels
         }
-        for source in self.job.sources:
+        for source in self.planned.sources:
             if source.unavailable:
                 continue
             for key, constant in constants:
@@ -179,7 +181,7 @@ class _Sweep:
             return there, 1
         had = 1 if quick is None else quick["repeat"].nunique()
         needed = max(had, PAIRS) if paired else had
-        return there, max(min(needed, self.job.sweep.at_most), self.job.sweep.at_least)
+        return there, max(min(needed, self.planned.sweep.at_most), self.planned.sweep.at_least)
 
     def _in_quick(self, place: _Place) -> _Place:
         """The place of a cell in the quick form."""
@@ -188,8 +190,8 @@ class _Sweep:
     @cached_property
     def _quick_labels(self) -> dict[str, str]:
         """The quick form's labels of the data sets, which may differ, by their own labels."""
-        own = [each.label for each in self.job.sweep.datasets]
-        quick = [each.label for each in self.item.sweep_at(self.job.name, False).datasets]
+        own = [each.label for each in self.planned.sweep.datasets]
+        quick = [each.label for each in self.item.sweep_at(self.planned.name, False).datasets]
         return dict(zip(own, quick, strict=True)) if len(own) == len(quick) else {}
 
     def _cell(
@@ -211,7 +213,7 @@ class _Sweep:
             elif _met_limit(quick):
                 return _Cell(math.inf, math.inf, "limit")
             else:
-                factor *= _epochs_ratio(quick, self.job.sweep.stop)
+                factor *= _epochs_ratio(quick, self.planned.sweep.stop)
             training = float(quick["train_seconds"].median())
             return _Cell(_a_repeat(quick) * factor, training * factor, "quick")
         entries = _entries(source)
@@ -227,7 +229,7 @@ class _Sweep:
             printed = value.lambda_ if key == "lambda" else value.C
             if (
                 (value.dataset, value.solver) == (dataset, label)
-                and value.sweep in (None, self.job.name)
+                and value.sweep in (None, self.planned.name)
                 and (printed is None or same(printed, constant))
                 and value.measure.name == "data_passes"
                 and not isinstance(value.value, str)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from svmbench.config.sweep import DatasetSpec
 from svmbench.errors import ConfigError, nearest
-from svmbench.harness.series import Job
+from svmbench.harness.series import PlannedSweep
 from svmbench.harness.sources import Source, source_of
 from svmbench.papers.folders import sweep_folder
 from svmbench.papers.model import Paper, SweepSource
@@ -43,7 +43,7 @@ def choose(papers: Mapping[str, Paper], wanted: Sequence[str]) -> list[tuple[str
     return [item for item in items if item in chosen or not wanted]
 
 
-def jobs(
+def planned_sweeps(
     papers: Mapping[str, Paper],
     chosen: Sequence[tuple[str, str]],
     root: Path,
@@ -52,7 +52,7 @@ def jobs(
     budget: float | None = None,
     fetch: bool = False,
     machine: str = "",
-) -> list[Job]:
+) -> list[PlannedSweep]:
     """The sweeps of items, with the source of each data set; shared sweeps appear once.
 
     Parameters
@@ -79,7 +79,7 @@ def jobs(
         return sources[dataset]
 
     return [
-        Job(
+        PlannedSweep(
             key,
             item,
             name,

@@ -632,7 +632,7 @@ def test_where_nobody_reaches_the_accuracy_nothing_is_measured(monkeypatch):
 
 
 PLAN = SimpleNamespace(
-    jobs=[SimpleNamespace(name=name, item="adult") for name in ("tight", "core")],
+    sweeps=[SimpleNamespace(name=name, item="adult") for name in ("tight", "core")],
     tasks=[SimpleNamespace(name="epochs-adult")],
 )
 
@@ -652,7 +652,7 @@ def test_open_bounds_ask_for_repeats_of_the_cells_that_they_compare(monkeypatch)
     target = Target(text="Faster", kind="faster", over=["liblinear", "linear-svc"], by=2)
     results = judge_bounds(swept(rows_of, monkeypatch), [target]).results
     (doubt,) = doubts_of(results)
-    assert doubt.job == 1
+    assert doubt.sweep == 1
     assert doubt.cells == tuple(
         ("adult", 1e-5, each) for each in ("dcd", "liblinear", "linear-svc")
     )
@@ -710,7 +710,7 @@ def test_ratios_that_may_be_quoted_ask_for_narrow_intervals(
     rows_of = [replace(each, stand_in=stand_in) for each in rows_of]
     compared = versus.comparisons(swept(rows_of, monkeypatch), ["liblinear"])
     found_there = list(doubts.of_quoted(PLAN, compared, ALONE))
-    assert [doubt.job for doubt in found_there] == [1] * asks
+    assert [doubt.sweep for doubt in found_there] == [1] * asks
     assert all(doubt.more > 0 for doubt in found_there)
 
 
@@ -932,7 +932,7 @@ def test_further_repeats_do_not_begin_again_because_something_failed(tmp_path, m
 def test_further_repeats_are_made_until_no_bound_asks_for_them(tmp_path, monkeypatch):
     made = []
     pretended(monkeypatch, made)
-    plan = SimpleNamespace(tasks=[task_of("a", 4)], parts=tmp_path, jobs=[], budget=None)
+    plan = SimpleNamespace(tasks=[task_of("a", 4)], parts=tmp_path, sweeps=[], budget=None)
     asked = iter([{"some": 10}, {"some": 2}, {}])
     progress = carry_out(plan, Reporter(), beside=lambda: next(asked, {}))
     assert len(made) == 4 + 4 + 1  # half of what is asked for, a whole set of repeats at most

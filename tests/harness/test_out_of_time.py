@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from simulated import Simulation, job_of, sweep_of
+from simulated import Simulation, planned_of, sweep_of
 
 from svmbench.harness.options import Options, Reporter
 from svmbench.harness.series import Doubt, run_series
@@ -21,44 +21,47 @@ def simulation(monkeypatch):
     return Simulation().install(monkeypatch)
 
 
-def states_of(job, label):
-    runs = pd.read_csv(job.folder / "runs.csv")
+def states_of(one, label):
+    runs = pd.read_csv(one.folder / "runs.csv")
     return list(runs[runs["label"] == label].sort_values("repeat")["state"])
 
 
 def series_of(sweep, folder, **options):
-    """One call of a series; its job and the runs it made."""
-    job = job_of(sweep, folder)
-    return job, run_series([job], Reporter(), Options(**options)).made
+    """One call of a series; its sweep and the runs it made."""
+    one = planned_of(sweep, folder)
+    return one, run_series([one], Reporter(), Options(**options)).made
 
 
 def test_a_second_call_changes_nothing(simulation, tmp_path):
     simulation.limited = {"sgd-s": ALWAYS}
     sweep = sweep_of("dcd", "sgd-s", repeats=5)
-    job, made = series_of(sweep, tmp_path / "one")
-    before = (job.folder / "runs.csv").read_text()
-    assert (made, states_of(job, "sgd-s")) == (6, ["time_limit", *["skipped"] * 4])
+    one, made = series_of(sweep, tmp_path / "one")
+    before = (one.folder / "runs.csv").read_text()
+    assert (made, states_of(one, "sgd-s")) == (6, ["time_limit", *["skipped"] * 4])
     for _ in range(2):
-        job, made = series_of(sweep, tmp_path / "one")
-        assert (made, (job.folder / "runs.csv").read_text()) == (0, before)
-    assert (job_of(sweep, job.folder).missing(5), job_of(sweep, job.folder).outdated) == (0, False)
+        one, made = series_of(sweep, tmp_path / "one")
+        assert (made, (one.folder / "runs.csv").read_text()) == (0, before)
+    assert (planned_of(sweep, one.folder).missing(5), planned_of(sweep, one.folder).outdated) == (
+        0,
+        False,
+    )
 
 
 def test_repeats_are_skipped_also_if_nothing_else_is_run(simulation, tmp_path):
     simulation.limited = {"sgd-s": ALWAYS}
     for repeats in (1, 2, 3):
-        job, made = series_of(sweep_of("sgd-s", repeats=repeats), tmp_path / "one")
+        one, made = series_of(sweep_of("sgd-s", repeats=repeats), tmp_path / "one")
         assert made == (repeats == 1)
-        assert states_of(job, "sgd-s") == ["time_limit", *["skipped"] * (repeats - 1)]
+        assert states_of(one, "sgd-s") == ["time_limit", *["skipped"] * (repeats - 1)]
 
 
 def test_questions_see_that_a_cell_has_no_further_repeats(simulation, tmp_path):
     simulation.limited = {"sgd-s": ALWAYS}
     rule = RULE | {"at_least": 1}
     for _ in range(2):
-        job, _ = series_of(sweep_of("dcd", "sgd-s", repeats=rule), tmp_path / "one")
-        assert states_of(job, "sgd-s") == ["time_limit", "skipped"]
-        assert states_of(job, "dcd") == ["converged"]
+        one, _ = series_of(sweep_of("dcd", "sgd-s", repeats=rule), tmp_path / "one")
+        assert states_of(one, "sgd-s") == ["time_limit", "skipped"]
+        assert states_of(one, "dcd") == ["converged"]
 
 
 @pytest.mark.parametrize("fresh", [False, True])
@@ -66,9 +69,9 @@ def test_runs_of_other_cells_keep_their_rows(simulation, tmp_path, fresh):
     simulation.limited = {"sgd-s": ALWAYS}
     sweep = sweep_of("dcd", "sgd-s", "pegasos", repeats=4)
     series_of(sweep, tmp_path / "one")
-    job, made = series_of(sweep, tmp_path / "one", only=("*/*/pegasos",), fresh=fresh)
+    one, made = series_of(sweep, tmp_path / "one", only=("*/*/pegasos",), fresh=fresh)
     assert made == 4 * fresh
-    assert states_of(job, "sgd-s") == ["time_limit", "skipped", "skipped", "skipped"]
+    assert states_of(one, "sgd-s") == ["time_limit", "skipped", "skipped", "skipped"]
 
 
 def test_a_block_that_is_run_again_keeps_the_rows_of_the_others(simulation, tmp_path):
@@ -77,10 +80,10 @@ def test_a_block_that_is_run_again_keeps_the_rows_of_the_others(simulation, tmp_
     next((tmp_path / "one" / "runs").glob("*-dcd-*-r1-*")).unlink()
     # The third repeat is now one that only open questions ask for.
     sweep = sweep_of("dcd", "sgd-s", repeats=RULE)
-    job, made = series_of(sweep, tmp_path / "one", whole_blocks=True)
+    one, made = series_of(sweep, tmp_path / "one", whole_blocks=True)
     assert made == 1
-    assert states_of(job, "sgd-s") == ["time_limit", "skipped", "skipped"]
-    assert states_of(job, "dcd") == ["converged"] * 3
+    assert states_of(one, "sgd-s") == ["time_limit", "skipped", "skipped"]
+    assert states_of(one, "dcd") == ["converged"] * 3
 
 
 def test_a_limited_run_that_is_gone_is_made_again_and_so_are_those_skipped_for_it(
@@ -91,15 +94,15 @@ def test_a_limited_run_that_is_gone_is_made_again_and_so_are_those_skipped_for_i
     series_of(sweep, tmp_path / "one")
     next((tmp_path / "one" / "runs").iterdir()).unlink()
     simulation.limited = {}
-    job, made = series_of(sweep, tmp_path / "one")
-    assert (made, states_of(job, "sgd-s")) == (3, ["converged"] * 3)
+    one, made = series_of(sweep, tmp_path / "one")
+    assert (made, states_of(one, "sgd-s")) == (3, ["converged"] * 3)
 
 
 def test_one_limited_run_does_not_stop_a_cell_that_converged_before(simulation, tmp_path):
     simulation.limited = {"sgd-s": {2}}
-    job, made = series_of(sweep_of("sgd-s", repeats=5), tmp_path / "one")
+    one, made = series_of(sweep_of("sgd-s", repeats=5), tmp_path / "one")
     states = ["converged", "converged", "time_limit", "converged", "converged"]
-    assert (made, states_of(job, "sgd-s")) == (5, states)
+    assert (made, states_of(one, "sgd-s")) == (5, states)
 
 
 # --- open questions about such cells -------------------------------------------------
@@ -107,7 +110,7 @@ def test_one_limited_run_does_not_stop_a_cell_that_converged_before(simulation, 
 
 def decide(sweep, folder):
     """A series that decides who is faster; its result."""
-    return run_series([job_of(sweep, folder)], Reporter(), doubts=lambda: doubts_of(folder))
+    return run_series([planned_of(sweep, folder)], Reporter(), doubts=lambda: doubts_of(folder))
 
 
 def test_a_question_about_a_cell_out_of_time_gets_no_repeats(simulation, tmp_path):
@@ -131,10 +134,10 @@ def test_a_generous_limit_decides_with_repeats_of_the_other_solver_alone(simulat
     # The limited solver is run once; skipped repeats stand for its others.
     labels = [label for _, label, _ in simulation.made]
     assert (labels.count("sgd-s"), labels.count("dcd")) == (1, 7)
-    job = job_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
-    assert states_of(job, "sgd-s") == ["time_limit", *["skipped"] * 6]
-    assert run_series([job], Reporter(), doubts=lambda: doubts_of(job.folder)).made == 0
-    assert states_of(job, "sgd-s") == ["time_limit", *["skipped"] * 6]
+    one = planned_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
+    assert states_of(one, "sgd-s") == ["time_limit", *["skipped"] * 6]
+    assert run_series([one], Reporter(), doubts=lambda: doubts_of(one.folder)).made == 0
+    assert states_of(one, "sgd-s") == ["time_limit", *["skipped"] * 6]
 
 
 def test_one_limited_run_of_the_faster_solver_does_not_make_it_the_slower(simulation, tmp_path):
@@ -148,25 +151,25 @@ def test_one_limited_run_of_the_faster_solver_does_not_make_it_the_slower(simula
 
 
 def test_a_question_whose_repeats_make_no_pair_is_given_up(simulation, tmp_path):
-    job = job_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
+    one = planned_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
     cells = tuple(("tiny-separable", 0.01, label) for label in ("dcd", "sgd-s"))
     stuck = Doubt(0, cells, 4, 1, "the same pairs whatever is run")
-    result = run_series([job], Reporter(), doubts=lambda: [stuck])
+    result = run_series([one], Reporter(), doubts=lambda: [stuck])
     assert [(each.doubt, each.lacks) for each in result.open] == [(stuck, "information")]
     assert result.made == 4 + 4  # one batch, of half the pairs it was said to need
 
 
 def test_a_question_is_not_given_up_on_the_word_of_a_few_pairs(simulation, tmp_path):
-    job = job_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
+    one = planned_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
     cells = tuple(("tiny-separable", 0.01, label) for label in ("dcd", "sgd-s"))
     asked = []
 
     def hopeless():
-        pairs = len(states_of(job, "dcd"))
+        pairs = len(states_of(one, "dcd"))
         asked.append(pairs)
         return [Doubt(0, cells, None, pairs, "which of two that look alike")]
 
-    result = run_series([job], Reporter(), doubts=hopeless)
+    result = run_series([one], Reporter(), doubts=hopeless)
     assert [each.lacks for each in result.open] == ["information"]
     assert asked[0] == 2
-    assert asked[-1] == 5 == len(states_of(job, "sgd-s"))
+    assert asked[-1] == 5 == len(states_of(one, "sgd-s"))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-from simulated import Simulation, job_of, sweep_of
+from simulated import Simulation, planned_of, sweep_of
 
 from svmbench.cli.series import open_questions, time_spent
 from svmbench.errors import DataError
@@ -37,20 +37,20 @@ class Asked:
     def __call__(self):
         found = [
             Doubt(number, tuple(map(cell, labels)), needed - pairs, pairs, " against ".join(labels))
-            for number, job, labels, needed in self.questions
-            if (pairs := common_repeats(job, labels)) < needed
+            for number, one, labels, needed in self.questions
+            if (pairs := common_repeats(one, labels)) < needed
         ]
         self.rounds.append([doubt.text for doubt in found])
         return found
 
 
-def repeats_of(job):
-    runs = pd.read_csv(job.folder / "runs.csv")
+def repeats_of(one):
+    runs = pd.read_csv(one.folder / "runs.csv")
     return {label: set(of_label["repeat"]) for label, of_label in runs.groupby("label")}
 
 
-def common_repeats(job, labels):
-    found = repeats_of(job)
+def common_repeats(one, labels):
+    found = repeats_of(one)
     return len(set.intersection(*(found[label] for label in labels)))
 
 
@@ -62,11 +62,11 @@ def beyond(simulation, least=2):
 
 
 def test_every_cell_has_its_first_repeat_before_any_has_its_second(simulation, tmp_path):
-    jobs = [
-        job_of(sweep_of("dcd", "sgd-s", repeats=3), tmp_path / "one"),
-        job_of(sweep_of("dcd", repeats=2, dataset="tiny-dense"), tmp_path / "two"),
+    planned = [
+        planned_of(sweep_of("dcd", "sgd-s", repeats=3), tmp_path / "one"),
+        planned_of(sweep_of("dcd", repeats=2, dataset="tiny-dense"), tmp_path / "two"),
     ]
-    result = run_series(jobs, Reporter())
+    result = run_series(planned, Reporter())
     order = [(dataset, repeat) for dataset, _, repeat in simulation.made]
     one, two = "tiny-separable", "tiny-dense"
     assert order == [
@@ -79,19 +79,19 @@ def test_every_cell_has_its_first_repeat_before_any_has_its_second(simulation, t
 
 
 def test_without_questions_no_cell_has_more_than_at_least(simulation, tmp_path):
-    job = job_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
-    result = run_series([job], Reporter())
-    assert repeats_of(job) == {"dcd": {0, 1}, "sgd-s": {0, 1}}
+    one = planned_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
+    result = run_series([one], Reporter())
+    assert repeats_of(one) == {"dcd": {0, 1}, "sgd-s": {0, 1}}
     assert (result.made, result.left, result.outcomes[0].optional) == (4, 0, 20)
 
 
 @pytest.mark.parametrize("slow_first", [True, False])
 def test_a_slow_sweep_does_not_keep_the_others_from_their_repeats(simulation, tmp_path, slow_first):
     simulation.seconds = {"sgd-s": 40.0, "dcd": 1.0}
-    slow = job_of(sweep_of("sgd-s", repeats=9), tmp_path / "slow")
-    quick = job_of(sweep_of("dcd", repeats=9), tmp_path / "quick")
-    jobs = [slow, quick] if slow_first else [quick, slow]
-    result = run_series(jobs, Reporter(), budget=200.0)
+    slow = planned_of(sweep_of("sgd-s", repeats=9), tmp_path / "slow")
+    quick = planned_of(sweep_of("dcd", repeats=9), tmp_path / "quick")
+    planned = [slow, quick] if slow_first else [quick, slow]
+    result = run_series(planned, Reporter(), budget=200.0)
     assert repeats_of(quick) == {"dcd": set(range(9))}
     # What the quick one has left over goes to the slow one.
     assert repeats_of(slow) == {"sgd-s": {0, 1, 2, 3}}
@@ -105,9 +105,9 @@ def test_a_slow_sweep_does_not_keep_the_others_from_their_repeats(simulation, tm
 def test_time_goes_to_open_questions_the_cheapest_first(simulation, tmp_path):
     simulation.seconds = {"dcd": 1.0, "sgd-s": 2.0, "pegasos": 9.0, "ocas": 9.0}
     sweep = sweep_of("dcd", "sgd-s", "pegasos", "ocas", repeats=RULE)
-    job = job_of(sweep, tmp_path / "one")
-    asked = Asked((0, job, ("pegasos", "ocas"), 4), (0, job, ("dcd", "sgd-s"), 8))
-    result = run_series([job], Reporter(), doubts=asked)
+    one = planned_of(sweep, tmp_path / "one")
+    asked = Asked((0, one, ("pegasos", "ocas"), 4), (0, one, ("dcd", "sgd-s"), 8))
+    result = run_series([one], Reporter(), doubts=asked)
     # Two pairs at 18 s are dearer than six at 3 s. A batch is half of what is needed.
     labels = [label for label, _ in beyond(simulation)]
     assert set(labels[:12]) == {"dcd", "sgd-s"}
@@ -120,8 +120,8 @@ def test_time_goes_to_open_questions_the_cheapest_first(simulation, tmp_path):
 def test_time_that_no_question_can_use_goes_to_a_second_repeat(simulation, tmp_path):
     simulation.seconds = {"pegasos": 9.0}
     rule = RULE | {"at_least": 1}
-    dear = job_of(sweep_of("pegasos", repeats=rule), tmp_path / "dear")
-    cheap = job_of(sweep_of("dcd", "sgd-s", "ocas", repeats=rule), tmp_path / "cheap")
+    dear = planned_of(sweep_of("pegasos", repeats=rule), tmp_path / "dear")
+    cheap = planned_of(sweep_of("dcd", "sgd-s", "ocas", repeats=rule), tmp_path / "cheap")
     asked = Asked((1, cheap, ("dcd", "sgd-s"), 3))
     result = run_series([dear, cheap], Reporter(), doubts=asked, budget=40.0)
     # Four cells once; what the question takes; then the second of the cheap sweep comes first.
@@ -130,22 +130,22 @@ def test_time_that_no_question_can_use_goes_to_a_second_repeat(simulation, tmp_p
     assert made[8:] == [("ocas", 1), ("pegasos", 1)]
     assert (result.left, result.open) == (0, [])
     # Without questions, or without time, one repeat is enough.
-    alone = job_of(sweep_of("dcd", repeats=rule), tmp_path / "alone")
+    alone = planned_of(sweep_of("dcd", repeats=rule), tmp_path / "alone")
     assert run_series([alone], Reporter()).made == 1
-    fixed = job_of(sweep_of("dcd", repeats=1), tmp_path / "fixed")
+    fixed = planned_of(sweep_of("dcd", repeats=1), tmp_path / "fixed")
     assert run_series([fixed], Reporter(), doubts=list).made == 1
 
 
 def test_questions_that_change_no_verdict_come_last(simulation, tmp_path):
     simulation.seconds = {"pegasos": 5.0, "ocas": 5.0}
     sweep = sweep_of("dcd", "sgd-s", "pegasos", "ocas", repeats=RULE)
-    job = job_of(sweep, tmp_path / "one")
-    asked = Asked((0, job, ("pegasos", "ocas"), 5), (0, job, ("dcd", "sgd-s"), 5))
+    one = planned_of(sweep, tmp_path / "one")
+    asked = Asked((0, one, ("pegasos", "ocas"), 5), (0, one, ("dcd", "sgd-s"), 5))
 
     def doubts():
         return [replace(each, later="dcd" in each.text) for each in asked()]
 
-    result = run_series([job], Reporter(), doubts=doubts)
+    result = run_series([one], Reporter(), doubts=doubts)
     labels = [label for label, _ in beyond(simulation)]
     assert set(labels[:6]) == {"pegasos", "ocas"}
     assert set(labels[6:]) == {"dcd", "sgd-s"}
@@ -157,9 +157,9 @@ def test_questions_that_only_together_decide_something_cost_what_all_of_them_cos
 ):
     simulation.seconds = {"sgd-s": 3.0, "pegasos": 9.0, "ocas": 2.0, "dcd": 1.0, "mpu": 2.0}
     sweep = sweep_of("dcd", "sgd-s", "pegasos", "ocas", "mpu", repeats=RULE)
-    job = job_of(sweep, tmp_path / "one")
+    one = planned_of(sweep, tmp_path / "one")
     asked = Asked(
-        (0, job, ("dcd", "mpu"), 5), (0, job, ("dcd", "pegasos"), 5), (0, job, ("ocas", "sgd-s"), 5)
+        (0, one, ("dcd", "mpu"), 5), (0, one, ("dcd", "pegasos"), 5), (0, one, ("ocas", "sgd-s"), 5)
     )
 
     def doubts():
@@ -168,7 +168,7 @@ def test_questions_that_only_together_decide_something_cost_what_all_of_them_cos
             for each in asked()
         ]
 
-    run_series([job], Reporter(), doubts=doubts)
+    run_series([one], Reporter(), doubts=doubts)
     # A pair of dcd and mpu takes 3 s, one of ocas and sgd-s 5 s; but the former decides nothing
     # without dcd and pegasos, whose pairs take 10 s.
     labels = [label for label, _ in beyond(simulation)]
@@ -179,14 +179,14 @@ def test_questions_that_only_together_decide_something_cost_what_all_of_them_cos
 def test_repeats_that_reach_several_goals_come_before_cheaper_ones(simulation, tmp_path):
     simulation.seconds = {"sgd-s": 3.0, "pegasos": 3.0, "ocas": 2.0, "dcd": 2.0}
     sweep = sweep_of("dcd", "sgd-s", "pegasos", "ocas", repeats=RULE)
-    job = job_of(sweep, tmp_path / "one")
-    asked = Asked((0, job, ("dcd", "ocas"), 5), (0, job, ("pegasos", "sgd-s"), 5))
+    one = planned_of(sweep, tmp_path / "one")
+    asked = Asked((0, one, ("dcd", "ocas"), 5), (0, one, ("pegasos", "sgd-s"), 5))
 
     def doubts():
         goals = {"dcd against ocas": {"one"}, "pegasos against sgd-s": {"two", "three"}}
         return [replace(each, goals=frozenset(goals[each.text])) for each in asked()]
 
-    run_series([job], Reporter(), doubts=doubts)
+    run_series([one], Reporter(), doubts=doubts)
     labels = [label for label, _ in beyond(simulation)]
     assert set(labels[:6]) == {"pegasos", "sgd-s"}
     assert set(labels[6:]) == {"dcd", "ocas"}
@@ -195,9 +195,9 @@ def test_repeats_that_reach_several_goals_come_before_cheaper_ones(simulation, t
 def test_a_cheap_goal_is_no_cheaper_for_what_dear_ones_share_with_it(simulation, tmp_path):
     simulation.seconds = {"pegasos": 20.0, "dcd": 4.0, "ocas": 1.5, "sgd-s": 1.5}
     sweep = sweep_of("dcd", "sgd-s", "pegasos", "ocas", repeats=RULE)
-    job = job_of(sweep, tmp_path / "one")
+    one = planned_of(sweep, tmp_path / "one")
     asked = Asked(
-        (0, job, ("dcd",), 5), (0, job, ("dcd", "pegasos"), 5), (0, job, ("ocas", "sgd-s"), 5)
+        (0, one, ("dcd",), 5), (0, one, ("dcd", "pegasos"), 5), (0, one, ("ocas", "sgd-s"), 5)
     )
     dear = frozenset({"one", "two", "three"})
 
@@ -207,7 +207,7 @@ def test_a_cheap_goal_is_no_cheaper_for_what_dear_ones_share_with_it(simulation,
             for each in asked()
         ]
 
-    run_series([job], Reporter(), doubts=doubts)
+    run_series([one], Reporter(), doubts=doubts)
     # Repeats of dcd alone, 4 s each, do not serve the pairs with pegasos, so that they cost more
     # than the 3 s of a pair of ocas and sgd-s.
     labels = [label for label, _ in beyond(simulation)]
@@ -217,31 +217,31 @@ def test_a_cheap_goal_is_no_cheaper_for_what_dear_ones_share_with_it(simulation,
 def test_questions_that_the_cheapest_way_does_without_come_later(simulation, tmp_path):
     simulation.seconds = {"pegasos": 5.0, "ocas": 5.0}
     sweep = sweep_of("dcd", "sgd-s", "pegasos", "ocas", repeats=RULE)
-    job = job_of(sweep, tmp_path / "one")
-    asked = Asked((0, job, ("pegasos", "ocas"), 5), (0, job, ("dcd", "sgd-s"), 5))
+    one = planned_of(sweep, tmp_path / "one")
+    asked = Asked((0, one, ("pegasos", "ocas"), 5), (0, one, ("dcd", "sgd-s"), 5))
 
     def doubts():
         return [replace(each, needed="dcd" not in each.text) for each in asked()]
 
-    run_series([job], Reporter(), doubts=doubts)
+    run_series([one], Reporter(), doubts=doubts)
     labels = [label for label, _ in beyond(simulation)]
     assert set(labels[:6]) == {"pegasos", "ocas"}
     assert set(labels[6:]) == {"dcd", "sgd-s"}
 
 
 def test_a_cell_that_is_decided_has_no_further_run(simulation, tmp_path):
-    job = job_of(sweep_of("dcd", "sgd-s", "pegasos", repeats=RULE), tmp_path / "one")
-    asked = Asked((0, job, ("dcd", "sgd-s"), 5), (0, job, ("dcd", "pegasos"), 2))
-    run_series([job], Reporter(), doubts=asked)
-    found = repeats_of(job)
+    one = planned_of(sweep_of("dcd", "sgd-s", "pegasos", repeats=RULE), tmp_path / "one")
+    asked = Asked((0, one, ("dcd", "sgd-s"), 5), (0, one, ("dcd", "pegasos"), 2))
+    run_series([one], Reporter(), doubts=asked)
+    found = repeats_of(one)
     assert found["pegasos"] == {0, 1}
     assert found["dcd"] == found["sgd-s"] == {0, 1, 2, 3, 4}
 
 
 def test_a_question_that_repeats_cannot_decide_has_no_time(simulation, tmp_path):
-    job = job_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
+    one = planned_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
     never = Doubt(0, (cell("dcd"), cell("sgd-s")), None, 0, "which of two that do not arrive")
-    result = run_series([job], Reporter(), doubts=lambda: [never])
+    result = run_series([one], Reporter(), doubts=lambda: [never])
     assert not beyond(simulation)
     assert [(each.doubt, each.seconds, each.lacks) for each in result.open] == [
         (never, None, "information")
@@ -249,37 +249,37 @@ def test_a_question_that_repeats_cannot_decide_has_no_time(simulation, tmp_path)
 
 
 def test_no_cell_has_more_repeats_than_at_most(simulation, tmp_path):
-    job = job_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
-    result = run_series([job], Reporter(), doubts=Asked((0, job, ("dcd", "sgd-s"), 99)))
-    assert repeats_of(job) == {"dcd": set(range(12)), "sgd-s": set(range(12))}
+    one = planned_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
+    result = run_series([one], Reporter(), doubts=Asked((0, one, ("dcd", "sgd-s"), 99)))
+    assert repeats_of(one) == {"dcd": set(range(12)), "sgd-s": set(range(12))}
     assert [each.lacks for each in result.open] == ["repeats"]
 
 
 def test_the_repeats_of_a_pair_are_made_in_one_block(simulation, tmp_path):
     simulation.seconds = {"ocas": 30.0}
-    job = job_of(sweep_of("dcd", "sgd-s", "ocas", repeats=RULE), tmp_path / "one")
-    asked = Asked((0, job, ("dcd", "sgd-s"), 5), (0, job, ("dcd", "ocas"), 4))
+    one = planned_of(sweep_of("dcd", "sgd-s", "ocas", repeats=RULE), tmp_path / "one")
+    asked = Asked((0, one, ("dcd", "sgd-s"), 5), (0, one, ("dcd", "ocas"), 4))
     # So little time that the dear question is not served together with the cheap one.
-    run_series([job], Reporter(), doubts=asked, budget=120.0)
+    run_series([one], Reporter(), doubts=asked, budget=120.0)
     made = beyond(simulation)
     blocks = [set(made[at : at + 2]) for at in range(0, 8, 2)]
     assert {label for label, _ in blocks[0] | blocks[1] | blocks[2]} == {"dcd", "sgd-s"}
     assert all(len({repeat for _, repeat in block}) == 1 for block in blocks)
     # A block of dcd and ocas uses no number of which dcd has a repeat already.
     assert blocks[3] == {("dcd", 5), ("ocas", 5)}
-    assert repeats_of(job)["ocas"] == {0, 1, 5}
+    assert repeats_of(one)["ocas"] == {0, 1, 5}
 
 
 def test_open_questions_get_their_repeats_in_turns(simulation, tmp_path):
     pairs = ("dcd", "sgd-s"), ("ocas", "pegasos")
-    jobs = [job_of(sweep_of(*pair, repeats=RULE), tmp_path / pair[0]) for pair in pairs]
-    asked = Asked((0, jobs[0], pairs[0], 8), (1, jobs[1], pairs[1], 6))
+    planned = [planned_of(sweep_of(*pair, repeats=RULE), tmp_path / pair[0]) for pair in pairs]
+    asked = Asked((0, planned[0], pairs[0], 8), (1, planned[1], pairs[1], 6))
 
     def asked_slowly():
         simulation.now += 1000.0  # so that a round is to have many repeats
         return asked()
 
-    run_series(jobs, Reporter(), doubts=asked_slowly)
+    run_series(planned, Reporter(), doubts=asked_slowly)
     made = [("dcd" if label in pairs[0] else "ocas", at) for label, at in beyond(simulation)]
     # Half of what each needs, those of the cheaper question first.
     assert made[:10:2] == [("ocas", 2), ("dcd", 2), ("ocas", 3), ("dcd", 3), ("dcd", 4)]
@@ -291,31 +291,31 @@ def test_rounds_become_short_towards_the_end_of_the_budget(simulation, tmp_path)
     simulation.seconds = {"ocas": 3.0, "pegasos": 3.0}
     pairs = ("dcd", "sgd-s"), ("ocas", "pegasos")
     many = RULE | {"at_most": 60}
-    jobs = [job_of(sweep_of(*pair, repeats=many), tmp_path / pair[0]) for pair in pairs]
-    asked = Asked((0, jobs[0], pairs[0], 8), (1, jobs[1], pairs[1], 60))
+    planned = [planned_of(sweep_of(*pair, repeats=many), tmp_path / pair[0]) for pair in pairs]
+    asked = Asked((0, planned[0], pairs[0], 8), (1, planned[1], pairs[1], 60))
 
     def asked_slowly():
         simulation.now += 5.0  # so that a round could take 100 s
         return asked()
 
     # The cheaper one is asked four times, and the other one does not hold it up until the end.
-    result = run_series(jobs, Reporter(), doubts=asked_slowly, budget=130.0)
-    assert repeats_of(jobs[0])["dcd"] == set(range(8))
-    assert [still.doubt.job for still in result.open] == [1]
+    result = run_series(planned, Reporter(), doubts=asked_slowly, budget=130.0)
+    assert repeats_of(planned[0])["dcd"] == set(range(8))
+    assert [still.doubt.sweep for still in result.open] == [1]
 
 
 def test_questions_about_the_same_cell_share_its_repeats_while_there_is_time(simulation, tmp_path):
     simulation.seconds = {"ocas": 30.0}
-    job = job_of(sweep_of("dcd", "sgd-s", "ocas", repeats=RULE), tmp_path / "one")
-    asked = Asked((0, job, ("dcd", "sgd-s"), 5), (0, job, ("dcd", "ocas"), 5))
-    run_series([job], Reporter(), doubts=asked)
-    assert repeats_of(job) == {label: {0, 1, 2, 3, 4} for label in ("dcd", "sgd-s", "ocas")}
+    one = planned_of(sweep_of("dcd", "sgd-s", "ocas", repeats=RULE), tmp_path / "one")
+    asked = Asked((0, one, ("dcd", "sgd-s"), 5), (0, one, ("dcd", "ocas"), 5))
+    run_series([one], Reporter(), doubts=asked)
+    assert repeats_of(one) == {label: {0, 1, 2, 3, 4} for label in ("dcd", "sgd-s", "ocas")}
 
 
 def test_questions_of_several_sweeps_are_weighed_together(simulation, tmp_path):
     simulation.seconds = {"pegasos": 5.0}
-    dear = job_of(sweep_of("dcd", "pegasos", repeats=RULE), tmp_path / "dear")
-    cheap = job_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "cheap")
+    dear = planned_of(sweep_of("dcd", "pegasos", repeats=RULE), tmp_path / "dear")
+    cheap = planned_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "cheap")
     asked = Asked((0, dear, ("dcd", "pegasos"), 4), (1, cheap, ("dcd", "sgd-s"), 4))
     result = run_series([dear, cheap], Reporter(), doubts=asked)
     assert [label for label, _ in beyond(simulation)].index("pegasos") >= 4
@@ -324,15 +324,15 @@ def test_questions_of_several_sweeps_are_weighed_together(simulation, tmp_path):
 
 def test_what_stays_open_at_the_end_of_the_budget_says_what_it_takes(simulation, tmp_path):
     simulation.seconds = {"dcd": 1.0, "sgd-s": 2.0}
-    job = job_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
-    asked = Asked((0, job, ("dcd", "sgd-s"), 9))
-    result = run_series([job], Reporter(), doubts=asked, budget=12.5)
+    one = planned_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
+    asked = Asked((0, one, ("dcd", "sgd-s"), 9))
+    result = run_series([one], Reporter(), doubts=asked, budget=12.5)
     # 6 s for two repeats, 6 s for two of the seven pairs; the last run is given up.
     assert (result.made, result.left) == (8, 0)
     assert (result.total.first, result.total.at_least, result.total.doubts) == (3.0, 3.0, 6.5)
     (still,) = result.open
     assert (still.lacks, still.doubt.more, result.needed) == ("time", 5, 15.0)
-    assert time_spent(result, [job]) == [
+    assert time_spent(result, [one]) == [
         "time: 3 s first repeats, 3 s further repeats of every cell, 6 s repeats for open questions"
     ]
     (line,) = open_questions([replace(still, doubt=replace(still.doubt, later=True))])
@@ -347,10 +347,10 @@ def test_the_time_to_start_the_processes_of_runs_is_reported(simulation, tmp_pat
         return quick(*arguments)
 
     monkeypatch.setattr("svmbench.harness.crew.make_run", slowly_started)
-    job = job_of(sweep_of("dcd", "sgd-s", repeats=2), tmp_path / "one")
-    result = run_series([job], Reporter())
+    one = planned_of(sweep_of("dcd", "sgd-s", repeats=2), tmp_path / "one")
+    result = run_series([one], Reporter())
     assert result.starting == 8.0
-    assert time_spent(result, [job])[0].endswith("; 8 s of it to start the runs' processes")
+    assert time_spent(result, [one])[0].endswith("; 8 s of it to start the runs' processes")
 
 
 def test_an_interruption_keeps_what_was_made_and_a_later_call_goes_on(simulation, tmp_path):
@@ -362,34 +362,34 @@ def test_an_interruption_keeps_what_was_made_and_a_later_call_goes_on(simulation
             if self.ended == 7:
                 raise KeyboardInterrupt
 
-    job = job_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
-    asked = Asked((0, job, ("dcd", "sgd-s"), 9))
-    first = run_series([job], Impatient(), doubts=asked)
+    one = planned_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
+    asked = Asked((0, one, ("dcd", "sgd-s"), 9))
+    first = run_series([one], Impatient(), doubts=asked)
     assert (first.interrupted, first.made) == (True, 7)
-    again = run_series([job_of(job.sweep, job.folder)], Reporter(), doubts=asked)
+    again = run_series([planned_of(one.sweep, one.folder)], Reporter(), doubts=asked)
     assert (again.interrupted, again.reused, again.open) == (False, 7, [])
     # Of the block that was torn, the half that was made makes no pair.
-    assert common_repeats(job, ("dcd", "sgd-s")) == 9
+    assert common_repeats(one, ("dcd", "sgd-s")) == 9
     assert again.made == 12
-    third = run_series([job_of(job.sweep, job.folder)], Reporter(), doubts=asked)
+    third = run_series([planned_of(one.sweep, one.folder)], Reporter(), doubts=asked)
     assert (third.made, third.reused) == (0, 19)
 
 
 def test_cells_that_wait_for_nothing_do_not_hold_up_the_series(simulation, tmp_path, monkeypatch):
-    job = job_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
-    run_series([job], Reporter())
+    one = planned_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
+    run_series([one], Reporter())
     monkeypatch.setattr("svmbench.harness.crew.make_run", lambda *_: None)
-    asked = Asked((0, job, ("dcd", "sgd-s"), 4))
-    result = run_series([job], Reporter(), doubts=asked)
+    asked = Asked((0, one, ("dcd", "sgd-s"), 4))
+    result = run_series([one], Reporter(), doubts=asked)
     assert (result.made, len(asked.rounds)) == (0, 2)
     assert [each.lacks for each in result.open] == ["time"]
 
 
 def test_an_unknown_cell_is_refused(simulation, tmp_path):
-    job = job_of(sweep_of("dcd", repeats=RULE), tmp_path / "one")
+    one = planned_of(sweep_of("dcd", repeats=RULE), tmp_path / "one")
     stray = Doubt(0, (cell("dcd"), cell("sgd-s")), 3, 2)
     with pytest.raises(KeyError, match="sgd-s"):
-        run_series([job], Reporter(), doubts=lambda: [stray])
+        run_series([one], Reporter(), doubts=lambda: [stray])
 
 
 class Counted(Reporter):
@@ -411,15 +411,15 @@ class Counted(Reporter):
 
 
 def test_progress_counts_the_repeats_that_are_added(simulation, tmp_path):
-    job = job_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
+    one = planned_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
     counted = Counted()
-    run_series([job], counted, doubts=Asked((0, job, ("dcd", "sgd-s"), 7)))
+    run_series([one], counted, doubts=Asked((0, one, ("dcd", "sgd-s"), 7)))
     assert counted.total == counted.ended == 14
     # A file that has gone is found to be missing when the sweep is opened.
-    next((job.folder / "runs").iterdir()).unlink()
-    (job.folder / "config.yaml").unlink()
+    next((one.folder / "runs").iterdir()).unlink()
+    (one.folder / "config.yaml").unlink()
     counted = Counted()
-    run_series([job_of(job.sweep, job.folder)], counted)
+    run_series([planned_of(one.sweep, one.folder)], counted)
     assert counted.total == counted.ended <= 1
 
 
@@ -428,19 +428,19 @@ def test_progress_counts_no_rung_that_is_not_run(simulation, tmp_path, install, 
     install("plugins:Ladder")
     options = Options(short_ladders=short_ladders)
     sweep = sweep_of("dcd", "ladder", repeats=RULE)
-    job = job_of(sweep, tmp_path / "one")
-    counted, asked = Counted(), Asked((0, job, ("dcd", "ladder"), 7))
-    result = run_series([job], counted, options, doubts=asked)
+    one = planned_of(sweep, tmp_path / "one")
+    counted, asked = Counted(), Asked((0, one, ("dcd", "ladder"), 7))
+    result = run_series([one], counted, options, doubts=asked)
     assert result.outcomes[0].states["spared"] > 0
     assert (counted.total, counted.ended, counted.reused) == (14, 14, 0)
     # The rungs that were spared have left no file, and are spared once more.
     counted = Counted()
-    again = run_series([job_of(sweep, job.folder)], counted, options, doubts=asked)
+    again = run_series([planned_of(sweep, one.folder)], counted, options, doubts=asked)
     assert again.outcomes[0].states["spared"] > 0
     assert (counted.total, counted.ended, counted.reused) == (0, 0, 14)
     more = Counted()
-    asked = Asked((0, job, ("dcd", "ladder"), 9))
-    run_series([job_of(sweep, job.folder)], more, options, doubts=asked)
+    asked = Asked((0, one, ("dcd", "ladder"), 9))
+    run_series([planned_of(sweep, one.folder)], more, options, doubts=asked)
     assert (more.total, more.ended, more.reused) == (4, 4, 14)
 
 
@@ -448,18 +448,18 @@ def test_progress_counts_no_repeat_that_is_skipped(simulation, tmp_path):
     simulation.limited = {"sgd-s": range(99)}
     sweep, folder = sweep_of("dcd", "sgd-s", repeats=5), tmp_path / "one"
     counted = Counted()
-    run_series([job_of(sweep, folder)], counted)
+    run_series([planned_of(sweep, folder)], counted)
     assert counted.total == counted.ended == 6
     counted = Counted()
-    run_series([job_of(sweep, folder)], counted)
+    run_series([planned_of(sweep, folder)], counted)
     assert counted.total == counted.ended == 0
 
 
 def test_progress_counts_the_runs_that_are_repeated(simulation, tmp_path):
     sweep, folder = sweep_of("dcd", "sgd-s", repeats=3), tmp_path / "one"
-    run_series([job_of(sweep, folder)], Reporter())
+    run_series([planned_of(sweep, folder)], Reporter())
     counted = Counted()
-    run_series([job_of(sweep, folder)], counted, Options(fresh=True))
+    run_series([planned_of(sweep, folder)], counted, Options(fresh=True))
     assert (counted.total, counted.ended, counted.reused) == (6, 6, 0)
 
 
@@ -469,47 +469,47 @@ def test_progress_counts_no_run_of_a_sweep_that_cannot_be_opened(simulation, tmp
 
     monkeypatch.setattr("svmbench.harness.sweeps.load", broken)
     counted = Counted()
-    result = run_series([job_of(sweep_of("dcd", repeats=3), tmp_path / "one")], counted)
+    result = run_series([planned_of(sweep_of("dcd", repeats=3), tmp_path / "one")], counted)
     assert result.faults == ["paper/item, one: the rows are gone"]
     assert (counted.total, counted.ended) == (0, 0)
 
 
 def test_the_plan_counts_what_is_asked_for_and_its_bound(simulation, tmp_path):
-    job = job_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
-    assert (job.runs, job.most_runs, job.missing(2), job.missing(12)) == (4, 24, 4, 24)
-    assert job.bound == 4 * 10.0 + job.sweep.reference.time_limit
-    run_series([job], Reporter(), doubts=Asked((0, job, ("dcd", "sgd-s"), 5)))
-    job = job_of(job.sweep, job.folder)
-    assert (job.found, job.missing(2), job.missing(12), job.outdated) == (10, 0, 14, False)
+    one = planned_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
+    assert (one.runs, one.most_runs, one.missing(2), one.missing(12)) == (4, 24, 4, 24)
+    assert one.bound == 4 * 10.0 + one.sweep.reference.time_limit
+    run_series([one], Reporter(), doubts=Asked((0, one, ("dcd", "sgd-s"), 5)))
+    one = planned_of(one.sweep, one.folder)
+    assert (one.found, one.missing(2), one.missing(12), one.outdated) == (10, 0, 14, False)
 
 
 def test_a_further_repeat_that_was_stopped_from_outside_is_made_again(simulation, tmp_path):
     sweep = sweep_of("dcd", "sgd-s", repeats=RULE)
-    job = job_of(sweep, tmp_path / "one")
+    one = planned_of(sweep, tmp_path / "one")
     simulation.killed = {("sgd-s", 3)}
-    first = run_series([job], Reporter(), doubts=Asked((0, job, ("dcd", "sgd-s"), 4)))
+    first = run_series([one], Reporter(), doubts=Asked((0, one, ("dcd", "sgd-s"), 4)))
     assert (first.faulty, first.made) == (True, 8)
     simulation.killed = set()
     counted = Counted()
-    again = run_series([job_of(sweep, job.folder)], counted)
+    again = run_series([planned_of(sweep, one.folder)], counted)
     assert (again.faulty, again.made, counted.total, counted.ended) == (False, 1, 1, 1)
     assert simulation.made[-1] == ("tiny-separable", "sgd-s", 3)
-    assert set(pd.read_csv(job.folder / "runs.csv")["state"]) == {"converged"}
-    assert run_series([job_of(sweep, job.folder)], Reporter()).made == 0
+    assert set(pd.read_csv(one.folder / "runs.csv")["state"]) == {"converged"}
+    assert run_series([planned_of(sweep, one.folder)], Reporter()).made == 0
 
 
 def test_a_repeat_that_is_lost_does_not_close_its_question(simulation, tmp_path):
-    job = job_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
+    one = planned_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
     simulation.killed = {("sgd-s", 2)}
 
     def asked():
-        runs = pd.read_csv(job.folder / "runs.csv")
+        runs = pd.read_csv(one.folder / "runs.csv")
         whole = runs[runs["state"] == "converged"].groupby("label")["repeat"].agg(set)
         pairs = len(whole["dcd"] & whole["sgd-s"])
         cells = cell("dcd"), cell("sgd-s")
         return [Doubt(0, cells, 4 - pairs, pairs)] if pairs < 4 else []
 
-    result = run_series([job], Reporter(), doubts=asked)
+    result = run_series([one], Reporter(), doubts=asked)
     assert (result.open, result.faulty) == ([], True)
 
 
@@ -519,10 +519,10 @@ def traces_in_memory():
 
 
 def test_the_traces_of_earlier_runs_are_not_kept_in_memory(simulation, tmp_path):
-    job = job_of(sweep_of("dcd", "sgd-s", repeats=4), tmp_path / "one")
-    run_series([job], Reporter())
+    one = planned_of(sweep_of("dcd", "sgd-s", repeats=4), tmp_path / "one")
+    run_series([one], Reporter())
     earlier = traces_in_memory()  # of other tests
-    with OpenSweep(job.sweep, job.folder, Reporter(), Options()) as open_sweep:
+    with OpenSweep(one.sweep, one.folder, Reporter(), Options()) as open_sweep:
         assert open_sweep.outcome.reused == 8
         kept = [id(each) for each in traces_in_memory()]
         assert not set(kept) - {id(each) for each in earlier}

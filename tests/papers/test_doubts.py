@@ -12,17 +12,17 @@ from svmbench.claims import judge
 from svmbench.harness.doubts import Doubt
 from svmbench.papers.doubts import Doubts, _together
 from svmbench.papers.model import papers
-from svmbench.papers.plan import choose, jobs
+from svmbench.papers.plan import choose, planned_sweeps
 
 REGULARISATION = (1e-4, 1e-5)
 
 
 @pytest.fixture
 def asked(paper_files, tmp_path):
-    """A page with one open claim, its jobs and their doubts."""
+    """A page with one open claim, its sweeps and their doubts."""
     known = papers(paper_files(tmp_path / "papers"))
     root = tmp_path / "results"
-    planned = jobs(known, choose(known, []), root)
+    planned = planned_sweeps(known, choose(known, []), root)
     write_results(
         root / "demo" / "times" / "base",
         repeats=3,
@@ -36,7 +36,7 @@ def asked(paper_files, tmp_path):
 def test_an_open_claim_asks_for_repeats_of_the_cells_it_rests_on(asked):
     _, planned, doubts = asked
     found = doubts()
-    (place,) = {doubt.job for doubt in found}
+    (place,) = {doubt.sweep for doubt in found}
     assert (planned[place].item, planned[place].name) == ("times", "base")
     assert {doubt.cells for doubt in found} == {
         (("adult", lam, "dcd"), ("adult", lam, "pegasos")) for lam in REGULARISATION

@@ -9,7 +9,7 @@ from small_paper import TABLE, write_small_paper
 from svmbench.harness.crew import START
 from svmbench.papers.forecast import PAIRS, forecasts
 from svmbench.papers.model import papers
-from svmbench.papers.plan import choose, jobs
+from svmbench.papers.plan import choose, planned_sweeps
 
 ITEM = (
     TABLE
@@ -51,7 +51,7 @@ def expected(tmp_path, monkeypatch):
         for form, runs in (("full", full), ("quick", quick)):
             if runs:
                 write(form, runs)
-        planned = jobs(known, choose(known, []), tmp_path / "full", full=True)
+        planned = planned_sweeps(known, choose(known, []), tmp_path / "full", full=True)
         (found,) = forecasts(planned, known, tmp_path / "quick")
         return found
 

@@ -24,7 +24,7 @@ from svmbench.harness.series import run_series
 from svmbench.harness.sources import SCALES, is_here, scale_for, source_of
 from svmbench.harness.sweeps import Options, Reporter, run_sweep
 from svmbench.papers.model import papers
-from svmbench.papers.plan import choose, jobs, reserve
+from svmbench.papers.plan import choose, planned_sweeps, reserve
 from svmbench.problem import Problem
 from svmbench.reference import optimum
 from svmbench.reference.optimum import certified_optimum
@@ -36,7 +36,7 @@ ALPHA = catalogue.entry("alpha").stand_in
 
 def planned(folder, root, wanted=(), **options):
     known = papers(folder)
-    return jobs(known, choose(known, wanted), root, **options)
+    return planned_sweeps(known, choose(known, wanted), root, **options)
 
 
 def files(job):

@@ -18,7 +18,7 @@ from svmbench.config import Sweep
 from svmbench.errors import ConfigError
 from svmbench.papers.doubts import Doubts
 from svmbench.papers.model import papers
-from svmbench.papers.plan import choose, jobs
+from svmbench.papers.plan import choose, planned_sweeps
 
 M = 1000.0
 
@@ -295,14 +295,14 @@ claims:
 def test_each_sweep_is_asked_for_the_repeats_that_it_lacks(tmp_path):
     known = papers(write_small_paper(tmp_path / "papers", table_1=TABLE + ITEM))
     root = tmp_path / "results"
-    planned = jobs(known, choose(known, []), root)
+    planned = planned_sweeps(known, choose(known, []), root)
     for name, lam, repeats in (("first", 1e-4, 3), ("second", 1e-5, 4)):
         write_results(
             root / "small" / "table-1" / name, repeats=repeats, labels=("pegasos", "dcd"),
             datasets=(("adult", False),), lambdas=(lam,),
         )  # fmt: skip
     doubts = Doubts(root, known, planned)
-    asked = {planned[doubt.job].name: doubt for doubt in doubts()}
+    asked = {planned[doubt.sweep].name: doubt for doubt in doubts()}
     assert {name: doubt.pairs for name, doubt in asked.items()} == {"first": 3, "second": 4}
     assert {name: {lam for _, lam, _ in doubt.cells} for name, doubt in asked.items()} == {
         "first": {1e-4},
@@ -314,4 +314,4 @@ def test_each_sweep_is_asked_for_the_repeats_that_it_lacks(tmp_path):
     runs = pd.read_csv(table)
     more = [runs.assign(repeat=runs["repeat"] + 4 * k, id=runs["id"] + f"-{k}") for k in range(20)]
     pd.concat(more).to_csv(table, index=False)
-    assert [planned[doubt.job].name for doubt in doubts()] == ["first"]
+    assert [planned[doubt.sweep].name for doubt in doubts()] == ["first"]

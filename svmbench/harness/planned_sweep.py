@@ -29,7 +29,7 @@ _CHANGED = {
 
 
 @dataclass(frozen=True)
-class Job:
+class PlannedSweep:
     """One sweep of a series, such as a paper's.
 
     Parameters
