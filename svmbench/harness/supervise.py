@@ -132,48 +132,76 @@ def carry_out(
     Trace or None
         None if the run was given up because its end had come.
     """
-    header = assignment.header
     missing = find_solver(assignment.solver).missing()
     if missing is not None:
-        return close_trace(path, header, "not_installed", missing)
+        return close_trace(path, assignment.header, "not_installed", missing)
     rows = _sound_rows(assignment)
-    patience = assignment.patience
     kills, suspended = memory_kills(), system.suspended_seconds()
     worker.give(assignment, _job(assignment, path))
-    outcome = _wait(worker, path, patience, stop, end)
-    ended = outcome.how
-    if ended != "answered" or assignment.ladder is None:
+    outcome = _wait(worker, path, assignment.patience, stop, end)
+    if outcome.how != "answered" or assignment.ladder is None:
         worker.end()
-    cpu = worker.cpu
+    disturbance = None if outcome.how == "late" else _disturbance(rows, suspended)
+    if disturbance is not None:
+        path.unlink(missing_ok=True)  # nobody knows which of its points this has changed
+        return close_trace(path, assignment.header, "interrupted", disturbance, worker.cpu)
+    ended = _ended(path, assignment.header, outcome, worker.cpu)
+    if ended is not None or outcome.how == "late":
+        return ended
+    return _cut_off(assignment, path, outcome, worker, kills)
+
+
+def _disturbance(rows: dict[Path, tuple[Stamp, ...]], suspended: float) -> str | None:
+    """What has happened to the machine or the rows since then, if a run must not outlast it."""
     asleep = system.suspended_seconds() - suspended
-    if asleep > SUSPENDED_FROM and ended != "late":
-        path.unlink(missing_ok=True)  # nobody knows which of its times this has changed
-        reason = f"the machine was suspended for {asleep:.0f} s during the run"
-        return close_trace(path, header, "interrupted", reason, cpu)
-    if ended != "late" and not all(is_unchanged(entry, before) for entry, before in rows.items()):
-        path.unlink(missing_ok=True)
-        return close_trace(path, header, "interrupted", CHANGED_ROWS, cpu)
+    if asleep > SUSPENDED_FROM:
+        return f"the machine was suspended for {asleep:.0f} s during the run"
+    if not all(is_unchanged(entry, before) for entry, before in rows.items()):
+        return CHANGED_ROWS
+    return None
+
+
+def _ended(path: Path, header: dict[str, Any], outcome: Waited, cpu: float | None) -> Trace | None:
+    """The trace of a run that wrote its end, which may be refused; None without an end of its own.
+
+    What cannot be the worker's own is removed.
+    """
     trace = read_trace(path)
     if trace is not None and not is_complete(trace):
         path.unlink()  # something else has written to it
-        trace = None
-    if trace is not None and trace.end:
-        if trace.end.get("sha256") != outcome.digest:
-            path.unlink()  # nobody knows who wrote it
-            if ended == "answered":  # the exit code is that of its end by us
-                return close_trace(path, header, "failed", FORGED, cpu, refused=True)
-        elif contradiction := _contradiction(trace, outcome.seconds):
-            return close_trace(path, header, "failed", contradiction, cpu, refused=True)
-        else:
-            return trace if cpu is None else add_to_end(path, process_cpu_seconds=cpu)
-    if ended == "late":
         return None
-    if ended == "stopped":
+    if trace is None or not trace.end:
+        return None
+    if trace.end.get("sha256") != outcome.digest:
+        path.unlink()  # nobody knows who wrote it
+        if outcome.how != "answered":
+            return None
+        # The exit code is that of its end by us.
+        return close_trace(path, header, "failed", FORGED, cpu, refused=True)
+    if contradiction := _contradiction(trace, outcome.seconds):
+        return close_trace(path, header, "failed", contradiction, cpu, refused=True)
+    return trace if cpu is None else add_to_end(path, process_cpu_seconds=cpu)
+
+
+def _cut_off(
+    assignment: Assignment, path: Path, outcome: Waited, worker: Worker, kills: int | None
+) -> Trace:
+    """The trace of a run that wrote no end, with the cause as its end.
+
+    Raises
+    ------
+    OSError
+        When the system did not let the process start.
+    UnwritableError
+        When the process could not write.
+    """
+    header, cpu = assignment.header, worker.cpu
+    if outcome.how == "stopped":
         return close_trace(path, header, "interrupted", "interrupted by the user", cpu)
-    if ended == "silent":
+    if outcome.how == "silent":
         before = outcome.spent
         spent = None if cpu is None or before is None else cpu - before
-        state, reason = _cause_of_silence(patience, 0.0 if worker.frozen else spent)
+        state, reason = _cause_of_silence(assignment.patience, 0.0 if worker.frozen else spent)
         hung = {"hung": True} if state == "interrupted" else {}
         return close_trace(path, header, state, reason, cpu, **hung)
     if worker.refused:
