@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from svmbench.bundled import bundled
-from svmbench.config.sweep import DatasetSpec, LossSpec
+from svmbench.config.dataset_spec import DatasetSpec
+from svmbench.config.sweep import LossSpec
 from svmbench.data.catalogue import Entry, entry
 from svmbench.data.dataset import Dataset
 from svmbench.data.shape import (

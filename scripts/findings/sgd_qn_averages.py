@@ -12,7 +12,7 @@ import numpy as np
 from measure import lower_bound, markdown, wants_real
 
 from svmbench.bundled import bundled
-from svmbench.config.sweep import DatasetSpec
+from svmbench.config.dataset_spec import DatasetSpec
 from svmbench.data.catalogue import entry
 from svmbench.data.dataset import Dataset
 from svmbench.data.synthetic import stand_in

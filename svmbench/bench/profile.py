@@ -20,6 +20,7 @@ from pydantic import (
 
 from svmbench.bench.champion import ablations, champion, named
 from svmbench.bundled import bundled
+from svmbench.config.dataset_spec import DatasetSpec
 from svmbench.config.fields import (
     Accuracy,
     Duration,
@@ -33,7 +34,8 @@ from svmbench.config.fields import (
 )
 from svmbench.config.reading import Strict, as_list, read_model
 from svmbench.config.refusal import refuse
-from svmbench.config.sweep import DatasetSpec, RepeatsOrNumber, Sweep
+from svmbench.config.stop import RepeatsOrNumber
+from svmbench.config.sweep import Sweep
 from svmbench.errors import ConfigError, nearest
 from svmbench.solvers.registry import add_file, find_solver
 

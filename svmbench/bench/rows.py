@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from svmbench.bench.profile import Growth
-from svmbench.config.sweep import DatasetSpec
+from svmbench.config.dataset_spec import DatasetSpec
 from svmbench.data.cache import cache_dir, entry_path, open_cached, store
 from svmbench.data.catalogue import Entry, resolve
 from svmbench.data.dataset import Array, Dataset, Provenance

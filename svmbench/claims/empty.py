@@ -14,7 +14,8 @@ from typing import Any
 
 from svmbench.claims.model import Claim
 from svmbench.claims.places import same
-from svmbench.config.sweep import LIMITS, SolverSpec, Sweep
+from svmbench.config.stop import LIMITS
+from svmbench.config.sweep import SolverSpec, Sweep
 from svmbench.errors import ConfigError
 
 

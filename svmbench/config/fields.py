@@ -163,3 +163,8 @@ Plugins = Annotated[
     AfterValidator(distinct),
     UNIQUE,
 ]
+
+
+def as_list(value: Any) -> Any:
+    """A single number as a list."""
+    return [value] if isinstance(value, (int, float)) else value

@@ -8,7 +8,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from svmbench.config.sweep import LIMITS, TARGETS, Sweep
+from svmbench.config.stop import LIMITS, TARGETS
+from svmbench.config.sweep import Sweep
 from svmbench.data import catalogue
 from svmbench.problem import BIASES, CONSTRAINTS, LOSSES
 from svmbench.solvers.base import LARGEST_COUNT, Solver

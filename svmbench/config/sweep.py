@@ -1,4 +1,4 @@
-"""The model of a configuration: the typed, frozen `Sweep` and its parts."""
+"""The model of a configuration: the typed, frozen `Sweep`, its solvers and its problem."""
 
 from __future__ import annotations
 
@@ -11,46 +11,31 @@ from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
-    TypeAdapter,
     ValidationInfo,
-    ValidatorFunctionWrapHandler,
-    WrapValidator,
     field_validator,
     model_validator,
 )
 
+from svmbench.config.dataset_spec import DatasetSpec
 from svmbench.config.fields import (
     UNIQUE,
-    Accuracy,
     DistinctList,
-    Duration,
-    FileName,
     Flag,
     One,
-    Passes,
     Plugins,
     PositiveReal,
-    Real,
-    Repetitions,
-    Size,
     Slug,
     Text,
-    Title,
     Weight,
     Whole,
-    beside,
+    as_list,
     distinct,
     look_of,
     second,
 )
 from svmbench.config.reading import Strict
 from svmbench.config.refusal import refuse
-from svmbench.config.steps import Step
-from svmbench.data import catalogue
-from svmbench.data.catalogue import OwnFiles
-from svmbench.data.libsvm import plain_name
-from svmbench.data.transforms import Bias, Derived, Split, Transform, is_size, suffix
-from svmbench.data.transforms.step import RowCount, RowShare
+from svmbench.config.stop import RepeatsOrNumber, Stop, SweepReference
 from svmbench.errors import ConfigError, nearest
 from svmbench.problem import Loss
 from svmbench.records.kinds import PLOTS, USUAL_TABLES, PlotKind, TableKind
@@ -58,10 +43,6 @@ from svmbench.records.spelling import in_file_names
 from svmbench.solvers.base import Parameters
 from svmbench.solvers.program import ForeignProgram, ProgramParameters
 from svmbench.solvers.registry import find_solver
-
-
-def _as_list(value: Any) -> Any:
-    return [value] if isinstance(value, (int, float)) else value
 
 
 def _as_named(value: Any) -> Any:
@@ -93,7 +74,7 @@ class Grid(Strict):
 def _as_weights(value: Any) -> Any:
     if isinstance(value, dict):
         return Grid.model_validate(value).logspace.values()
-    return _as_list(value)
+    return as_list(value)
 
 
 Weights = Annotated[
@@ -102,127 +83,6 @@ Weights = Annotated[
     BeforeValidator(_as_weights, json_schema_input_type=Weight | DistinctList[Weight] | Grid),
     AfterValidator(distinct),
 ]
-
-
-class DatasetSpec(Strict):
-    """A data set of the catalogue, or the user's own LIBSVM files, with its transforms."""
-
-    name: Title | None = Field(
-        default=None, description="Name in the catalogue; with a path, the name of its rows."
-    )
-    path: FileName | None = Field(
-        default=None, description="LIBSVM file of the training rows; relative to the configuration."
-    )
-    test: FileName | RowCount | RowShare | None = Field(
-        default=None,
-        description="LIBSVM file of the test rows; or a part of the rows, as a fraction or a "
-        "number, to be set apart for the test after all transforms.",
-    )
-    positive: (
-        Annotated[
-            tuple[Real, ...],
-            Field(min_length=1),
-            BeforeValidator(_as_list, json_schema_input_type=Real | DistinctList[Real]),
-            AfterValidator(distinct),
-        ]
-        | None
-    ) = Field(default=None, description="Label, or labels, to read as +1; all others become -1.")
-    features: Annotated[Whole, Field(ge=1, lt=1 << 31)] | None = Field(
-        default=None, description="Number of features; the largest index in the files unless set."
-    )
-    transforms: tuple[Step, ...] = Field(
-        default=(), description="Transforms of the rows, in this order."
-    )
-    bias: PositiveReal | None = Field(
-        default=None, description="Value of one more feature, the last, in every row."
-    )
-    given_label: Annotated[Text, Field(max_length=100)] | None = Field(
-        default=None,
-        alias="label",
-        description="Name of its rows in the results; derived unless set.",
-    )
-
-    @field_validator("path", "test", mode="before")
-    @classmethod
-    def _files(cls, value: Any, info: ValidationInfo) -> Any:
-        if isinstance(value, str):
-            return beside(value, info)
-        if info.field_name == "test" and not (value is None or is_size(value)):
-            refuse(
-                "Input should be the name of a file, or a part of the rows: "
-                "a fraction between 0 and 1, or a whole number",
-                value=value,
-            )
-        return value
-
-    @model_validator(mode="after")
-    def _either(self) -> DatasetSpec:
-        known = catalogue.names()
-        if self.path is not None:
-            if self._plain_label in known:
-                refuse(f"{self._plain_label!r} is a set of the catalogue; set another name", "name")
-        elif self.name is None:
-            refuse("neither name nor path; write a data set's name, or {path: FILE}")
-        elif self.name not in known:
-            near = nearest(self.name, known, "svmbench data list")
-            hint = f"{near} (a file of your own: {{path: FILE}})"
-            refuse(f"unknown data set {self.name!r}; {hint}", "name")
-        else:
-            for key, given in (("test", isinstance(self.test, Path)), ("features", self.features)):
-                if given:
-                    refuse(f"{key!r} belongs to a path; of a name the catalogue knows it", key)
-        if self.given_label != self.name and self.given_label in known:
-            refuse(f"{self.given_label!r} is another set of the catalogue; set another", "label")
-        if self.label not in known and look_of(self.label) in known:
-            refuse(f"{self.label!r} looks like a set of the catalogue; set another", "label")
-        return self
-
-    @property
-    def chain(self) -> tuple[Transform, ...]:
-        """All transforms in order; those with their own keys come last."""
-        chain = self.transforms
-        if self.bias is not None:
-            chain = (*chain, Bias(rho=self.bias))
-        if isinstance(self.test, int | float):
-            chain = (*chain, Split(test=self.test))
-        return chain
-
-    @property
-    def label(self) -> str:
-        """The name in its results: given, or its own or its file's with its transforms."""
-        if self.given_label is not None:
-            return self.given_label
-        chosen = "" if self.path or not self.positive else f"+positive{_numbers(self.positive)}"
-        return self._plain_label + chosen + suffix(self.chain)
-
-    @property
-    def _plain_label(self) -> str:
-        if self.name is not None:
-            return self.name
-        assert self.path is not None
-        return plain_name(self.path).removesuffix(".libsvm") or self.path.name
-
-    @property
-    def source(self) -> str | OwnFiles | Derived:
-        """The argument of `svmbench.data.load.load`."""
-        source: str | OwnFiles | dict[str, Any] = self._plain_label
-        if self.path is not None:
-            source = OwnFiles(
-                path=self.path,
-                test=self.test if isinstance(self.test, Path) else None,
-                n_features=self.features,
-                positive=self.positive,
-                name=self._plain_label,
-            )
-        elif self.positive is not None:
-            source = {"name": self._plain_label, "positive": self.positive}
-        if isinstance(source, dict) or self.chain or self.label != self._plain_label:
-            return Derived(source, self.chain, self.label)
-        return source
-
-
-def _numbers(values: tuple[float, ...]) -> str:
-    return "".join(f"-{value:g}" for value in values)
 
 
 LossName = Literal["hinge", "squared-hinge", "smoothed-hinge", "logistic"]
@@ -320,137 +180,6 @@ def _default_label(name: str, parameters: Parameters, given: dict[str, Any]) -> 
 
 def _written_value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
-
-
-#: Targets of `Stop`, and its limits beside the time limit: a sweep needs one of all these.
-TARGETS = ("accuracy", "gap", "own")
-LIMITS = ("max_epochs", "max_updates", "max_steps")
-
-
-class Stop(Strict):
-    """When a run ends: once all its `TARGETS` hold, or at a limit.
-
-    A solver without a gap or a rule of its own does not have these targets.
-    """
-
-    accuracy: Annotated[
-        tuple[Accuracy, ...],
-        BeforeValidator(
-            _as_list,
-            json_schema_input_type=Accuracy | Annotated[list[Accuracy], UNIQUE],
-        ),
-        AfterValidator(distinct),
-        AfterValidator(lambda values: tuple(sorted(values, reverse=True))),
-    ] = Field(
-        default=(),
-        description="Target: relative accuracies (P(w) - D_ref)/D_ref, of which the tightest "
-        "ends a run; tables give the time to each.",
-    )
-    distance: Literal["relative", "absolute"] = Field(
-        default="relative",
-        description="What accuracies are: relative, (P(w) - D_ref)/D_ref, or absolute, P(w) - "
-        "D_ref.",
-    )
-    gap: PositiveReal | None = Field(
-        default=None,
-        description="Target: relative gap P/D - 1 from the solver's own dual value; computing it "
-        "is then part of the training time.",
-    )
-    own: Flag = Field(default=False, description="Target: the method's own stopping rule.")
-    max_epochs: Passes | None = Field(
-        default=None, description="Limit: presentations of rows, in units of the number of rows."
-    )
-    max_updates: Passes | None = Field(
-        default=None, description="Limit: updates of the weights, in units of the number of rows."
-    )
-    max_steps: Passes | None = Field(
-        default=None,
-        description="Limit: steps, where each has the same number of rows: a mini-batch is one "
-        "step.",
-    )
-    time_limit: Duration = Field(
-        default=60.0, description="Limit: training time in seconds, or a duration such as 2m."
-    )
-    relative_limit: Annotated[Real, Field(gt=1.0)] | None = Field(
-        default=None,
-        description="Limit: multiple of the least training time of any solver on the problem "
-        "to the tightest accuracy so far.",
-    )
-    grace: Duration = Field(
-        default=30.0,
-        description="Limit: silence of a worker beyond its time limit, in seconds, after which "
-        "it is killed.",
-    )
-    memory_limit: Size | None = Field(
-        default=None, description="Limit: memory of a worker beyond its data, such as 4GiB."
-    )
-    checkpoints: Literal["tenths", "passes", "early"] = Field(
-        default="tenths",
-        description="When a run is evaluated. tenths: in steps of at most a tenth from a hundredth "
-        "of a pass on. early: the same from the first row on. passes: at the ends of passes only; "
-        "times to an accuracy are then those of whole passes.",
-    )
-
-    @model_validator(mode="after")
-    def _ends(self) -> Stop:
-        *others, last = (*TARGETS, *LIMITS)
-        if not any(getattr(self, end) for end in (*others, last)):
-            refuse(f"no end but a time limit; give {', '.join(others)} or {last}")
-        if self.relative_limit is not None and not self.accuracy:
-            refuse("a relative limit needs an accuracy; give that too", "relative_limit")
-        return self
-
-
-class SweepReference(Strict):
-    """The certified optimum against which accuracies are measured."""
-
-    gap: PositiveReal = Field(
-        default=1e-4,
-        description="Its relative gap; at most a hundredth of the tightest accuracy, and that or "
-        "1e-4, whichever is less, unless set.",
-    )
-    time_limit: Duration = Field(
-        default=300.0, description="Time to reach it, in seconds, or a duration such as 5m."
-    )
-
-
-class Repeats(Strict):
-    """How many repeats a cell has if the questions about the sweep decide it."""
-
-    at_least: Repetitions = Field(default=5, description="For every cell.")
-    until: Literal["decided"] = Field(
-        description="decided: cells get further repeats while a question about them is open."
-    )
-    at_most: Repetitions = Field(
-        default=60, description="For any cell, even if its questions are open."
-    )
-
-    @model_validator(mode="after")
-    def _ordered(self) -> Repeats:
-        if self.at_most < self.at_least:
-            refuse(
-                f"'repeats.at_most' is {self.at_most}, less than at_least, which is "
-                f"{self.at_least}; raise it",
-                "at_most",
-            )
-        return self
-
-
-_COUNT = TypeAdapter(Repetitions)
-
-
-def _as_repeats(value: Any, _: ValidatorFunctionWrapHandler) -> int | Repeats:
-    # By hand, because a union would report the errors of both its members for a wrong number.
-    if isinstance(value, dict | Repeats):
-        return Repeats.model_validate(value)
-    return _COUNT.validate_python(value)
-
-
-#: Repeats of each cell: a number, or a rule.
-RepeatsOrNumber = Annotated[
-    int | Repeats,
-    WrapValidator(_as_repeats, json_schema_input_type=Repetitions | Repeats),
-]
 
 
 class Sweep(Strict):
@@ -592,6 +321,11 @@ class Sweep(Strict):
     def at_most(self) -> int:
         """The largest number of repeats of a cell."""
         return self.repeats if isinstance(self.repeats, int) else self.repeats.at_most
+
+    @property
+    def until_decided(self) -> bool:
+        """Whether cells with an open question get further repeats."""
+        return self.at_most > self.at_least
 
     def lambdas_for(self, m: int) -> tuple[float, ...]:
         """The lambdas for a data set of ``m`` rows, in the configuration's order."""

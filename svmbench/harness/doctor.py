@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from svmbench.config.sweep import Stop
+from svmbench.config.stop import Stop
 from svmbench.data.cache import cache_dir
 from svmbench.data.dataset import Dataset, Provenance
 from svmbench.data.fetch import mirror

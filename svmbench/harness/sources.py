@@ -14,7 +14,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
-from svmbench.config.sweep import DatasetSpec
+from svmbench.config.dataset_spec import DatasetSpec
 from svmbench.data.catalogue import Entry, resolve
 from svmbench.data.fetch import find
 from svmbench.data.load import is_cached, load, stand_in_is_cached

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from svmbench.config.sweep import DatasetSpec
+from svmbench.config.dataset_spec import DatasetSpec
 from svmbench.errors import ConfigError, nearest
 from svmbench.harness.series import PlannedSweep
 from svmbench.harness.sources import Source, source_of

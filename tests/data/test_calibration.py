@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from svmbench.bundled import bundled
-from svmbench.config.sweep import DatasetSpec, LossSpec
+from svmbench.config.dataset_spec import DatasetSpec
+from svmbench.config.sweep import LossSpec
 from svmbench.data.catalogue import entry, names
 from svmbench.data.shape import (
     ERROR_TOLERANCE,

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from svmbench.cli import main
 from svmbench.cli.papers import _summary
 from svmbench.config import Sweep
-from svmbench.config.sweep import DatasetSpec
+from svmbench.config.dataset_spec import DatasetSpec
 from svmbench.data import catalogue
 from svmbench.data.load import load
 from svmbench.errors import ConfigError

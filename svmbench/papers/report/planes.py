@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from svmbench.claims.measured import MeasuredRow
-from svmbench.config.sweep import DatasetSpec, Sweep
+from svmbench.config.dataset_spec import DatasetSpec
+from svmbench.config.sweep import Sweep
 from svmbench.data.cache import by_identity, open_cached
 from svmbench.data.dataset import Dataset
 from svmbench.errors import ConfigError

@@ -1,0 +1,159 @@
+"""A data set in a configuration, with its transforms."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+from svmbench.config.fields import (
+    DistinctList,
+    FileName,
+    PositiveReal,
+    Real,
+    Text,
+    Title,
+    Whole,
+    as_list,
+    beside,
+    distinct,
+    look_of,
+)
+from svmbench.config.reading import Strict
+from svmbench.config.refusal import refuse
+from svmbench.config.steps import Step
+from svmbench.data import catalogue
+from svmbench.data.catalogue import OwnFiles
+from svmbench.data.libsvm import plain_name
+from svmbench.data.transforms import Bias, Derived, Split, Transform, is_size, suffix
+from svmbench.data.transforms.step import RowCount, RowShare
+from svmbench.errors import nearest
+
+
+class DatasetSpec(Strict):
+    """A data set of the catalogue, or the user's own LIBSVM files, with its transforms."""
+
+    name: Title | None = Field(
+        default=None, description="Name in the catalogue; with a path, the name of its rows."
+    )
+    path: FileName | None = Field(
+        default=None, description="LIBSVM file of the training rows; relative to the configuration."
+    )
+    test: FileName | RowCount | RowShare | None = Field(
+        default=None,
+        description="LIBSVM file of the test rows; or a part of the rows, as a fraction or a "
+        "number, to be set apart for the test after all transforms.",
+    )
+    positive: (
+        Annotated[
+            tuple[Real, ...],
+            Field(min_length=1),
+            BeforeValidator(as_list, json_schema_input_type=Real | DistinctList[Real]),
+            AfterValidator(distinct),
+        ]
+        | None
+    ) = Field(default=None, description="Label, or labels, to read as +1; all others become -1.")
+    features: Annotated[Whole, Field(ge=1, lt=1 << 31)] | None = Field(
+        default=None, description="Number of features; the largest index in the files unless set."
+    )
+    transforms: tuple[Step, ...] = Field(
+        default=(), description="Transforms of the rows, in this order."
+    )
+    bias: PositiveReal | None = Field(
+        default=None, description="Value of one more feature, the last, in every row."
+    )
+    given_label: Annotated[Text, Field(max_length=100)] | None = Field(
+        default=None,
+        alias="label",
+        description="Name of its rows in the results; derived unless set.",
+    )
+
+    @field_validator("path", "test", mode="before")
+    @classmethod
+    def _files(cls, value: Any, info: ValidationInfo) -> Any:
+        if isinstance(value, str):
+            return beside(value, info)
+        if info.field_name == "test" and not (value is None or is_size(value)):
+            refuse(
+                "Input should be the name of a file, or a part of the rows: "
+                "a fraction between 0 and 1, or a whole number",
+                value=value,
+            )
+        return value
+
+    @model_validator(mode="after")
+    def _either(self) -> DatasetSpec:
+        known = catalogue.names()
+        if self.path is not None:
+            if self._plain_label in known:
+                refuse(f"{self._plain_label!r} is a set of the catalogue; set another name", "name")
+        elif self.name is None:
+            refuse("neither name nor path; write a data set's name, or {path: FILE}")
+        elif self.name not in known:
+            near = nearest(self.name, known, "svmbench data list")
+            hint = f"{near} (a file of your own: {{path: FILE}})"
+            refuse(f"unknown data set {self.name!r}; {hint}", "name")
+        else:
+            for key, given in (("test", isinstance(self.test, Path)), ("features", self.features)):
+                if given:
+                    refuse(f"{key!r} belongs to a path; of a name the catalogue knows it", key)
+        if self.given_label != self.name and self.given_label in known:
+            refuse(f"{self.given_label!r} is another set of the catalogue; set another", "label")
+        if self.label not in known and look_of(self.label) in known:
+            refuse(f"{self.label!r} looks like a set of the catalogue; set another", "label")
+        return self
+
+    @property
+    def chain(self) -> tuple[Transform, ...]:
+        """All transforms in order; those with their own keys come last."""
+        chain = self.transforms
+        if self.bias is not None:
+            chain = (*chain, Bias(rho=self.bias))
+        if isinstance(self.test, int | float):
+            chain = (*chain, Split(test=self.test))
+        return chain
+
+    @property
+    def label(self) -> str:
+        """The name in its results: given, or its own or its file's with its transforms."""
+        if self.given_label is not None:
+            return self.given_label
+        chosen = "" if self.path or not self.positive else f"+positive{_numbers(self.positive)}"
+        return self._plain_label + chosen + suffix(self.chain)
+
+    @property
+    def _plain_label(self) -> str:
+        if self.name is not None:
+            return self.name
+        assert self.path is not None
+        return plain_name(self.path).removesuffix(".libsvm") or self.path.name
+
+    @property
+    def source(self) -> str | OwnFiles | Derived:
+        """The argument of `svmbench.data.load.load`."""
+        source: str | OwnFiles | dict[str, Any] = self._plain_label
+        if self.path is not None:
+            source = OwnFiles(
+                path=self.path,
+                test=self.test if isinstance(self.test, Path) else None,
+                n_features=self.features,
+                positive=self.positive,
+                name=self._plain_label,
+            )
+        elif self.positive is not None:
+            source = {"name": self._plain_label, "positive": self.positive}
+        if isinstance(source, dict) or self.chain or self.label != self._plain_label:
+            return Derived(source, self.chain, self.label)
+        return source
+
+
+def _numbers(values: tuple[float, ...]) -> str:
+    return "".join(f"-{value:g}" for value in values)
