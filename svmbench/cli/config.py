@@ -47,7 +47,7 @@ def check(file: Path) -> None:
     product = " x ".join(f"{count} {what}{'s'[: count - 1]}" for what, count in counts.items())
     runs = math.prod(counts.values())
     text = f"{find_config(file)}: valid; {product} = {counted(runs, 'run')}"
-    if sweep.at_most > sweep.at_least:
+    if sweep.until_decided:
         most = runs // sweep.at_least * sweep.at_most
         text += f"; {most} at most, with {sweep.at_most} repeats if questions stay open"
     click.echo(text)

@@ -23,8 +23,8 @@ from svmbench.records.states import FAULTS
 
 if TYPE_CHECKING:
     from svmbench.config import Sweep
-    from svmbench.harness.series import Result
-    from svmbench.harness.sweeps import Outcome
+    from svmbench.harness.series import PlannedSweep, Result
+    from svmbench.harness.sweeps import Options, Outcome
 
 
 #: What is said while the tables of an interrupted sweep are written.
@@ -102,64 +102,80 @@ def command(
     Run the same command again to continue.
     """
     from svmbench.config import load_sweep, with_plugins
-    from svmbench.harness.sweeps import require_match
+    from svmbench.errors import DataError
+    from svmbench.harness.sweeps import Options, require_match
 
     sweep = with_plugins(load_sweep(config), plugins)
     require_match(sweep, only)
-    if dry_run:
-        with options.place_of(cluster, jobs) as place:
+    begun = time.monotonic()
+    with options.place_of(cluster, jobs) as place:
+        if dry_run:
             click.echo("\n".join([describe(sweep, only), *nodes_lines(place)]))
-        return 0
-    from svmbench.cli.progress import ProgressReporter
-    from svmbench.errors import DataError
-    from svmbench.harness.series import PlannedSweep, run_series
+            return 0
+        planned = _planned(sweep, out, scale if stand_in else None, offline, place.machine)
+        asked = Options(
+            fresh=fresh, retry_faults=retry_failed, only=only, jobs=jobs,
+            keep_weights=keep_weights, place=place,
+        )  # fmt: skip
+        result = _made(planned, asked, hidden=quiet or as_json)
+    if result.faults:
+        raise DataError(result.faults[0])
+    if result.interrupted and not result.made + result.reused:
+        raise KeyboardInterrupt  # there is nothing to show
+    if as_json and result.outcomes:
+        click.echo(answer.as_json(planned.folder))
+    elif not quiet and result.outcomes:
+        click.echo(_told(planned, result, time.monotonic() - begun))
+    if result.interrupted:
+        raise KeyboardInterrupt
+    return 1 if result.faulty else 0
+
+
+def _planned(
+    sweep: Sweep, out: Path | None, scale: float | None, offline: bool, machine: str
+) -> PlannedSweep:
+    """The sweep with its folder and its sources; on stand-ins of a scale, if one is given."""
+    from svmbench.harness.series import PlannedSweep
     from svmbench.harness.sources import Source
-    from svmbench.harness.sweeps import Options
+
+    suffix = "" if scale is None else f"-stand-in-{scale:g}"
+    folder = out or Path("results") / f"{sweep.name}{suffix}"
+    sources = tuple(Source(data, scale) for data in sweep.datasets)
+    return PlannedSweep("", "", sweep.name, sweep, folder, sources, offline, machine)
+
+
+def _made(planned: PlannedSweep, asked: Options, *, hidden: bool) -> Result:
+    """Run what the sweep lacks, and write its tables, plots and page."""
+    from svmbench.cli.progress import ProgressReporter
+    from svmbench.harness.series import run_series
     from svmbench.report.doubts import doubts_of
     from svmbench.report.write import write_report
 
-    suffix = f"-stand-in-{scale:g}" if stand_in else ""
-    folder = out or Path("results") / f"{sweep.name}{suffix}"
-    sources = tuple(Source(data, scale if stand_in else None) for data in sweep.datasets)
-    begun = time.monotonic()
-    with options.place_of(cluster, jobs) as place, ProgressReporter(quiet or as_json) as reporter:
-        planned = PlannedSweep("", "", sweep.name, sweep, folder, sources, offline, place.machine)
-        asked = Options(
-            fresh=fresh,
-            retry_faults=retry_failed,
-            only=only,
-            jobs=jobs,
-            keep_weights=keep_weights,
-            place=place,
-        )
-        until_decided = sweep.at_most > sweep.at_least
-        doubts = (lambda: doubts_of(folder)) if until_decided else None
+    folder = planned.folder
+    with ProgressReporter(hidden) as reporter:
+        doubts = (lambda: doubts_of(folder)) if planned.sweep.until_decided else None
         result = run_series([planned], reporter, asked, doubts=doubts)
         if result.made + result.reused:
             if result.interrupted:
                 reporter.say(INTERRUPTED)
             reporter.writes("tables and plots")
             write_report(folder)
-    if result.faults:
-        raise DataError(result.faults[0])
-    if result.interrupted and not result.made + result.reused:
-        raise KeyboardInterrupt  # there is nothing to show
-    if as_json and result.outcomes:
-        click.echo(answer.as_json(folder))
-    elif not quiet and result.outcomes:
-        lines = [
-            answer.as_table(folder),
-            "",
-            _summary(result.outcomes[0], time.monotonic() - begun),
-            *_failures(folder),
-            *_not_installed(sweep),
-        ]
-        if until_decided:
-            lines += [*time_spent(result, [planned]), _questions(folder, result)]
-        click.echo("\n".join([*lines, f"page: {folder / 'report.html'}"]))
-    if result.interrupted:
-        raise KeyboardInterrupt
-    return 1 if result.faulty else 0
+    return result
+
+
+def _told(planned: PlannedSweep, result: Result, seconds: float) -> str:
+    """Who is fastest, what the runs came to, and where the page is."""
+    folder = planned.folder
+    lines = [
+        answer.as_table(folder),
+        "",
+        _summary(result.outcomes[0], seconds),
+        *_failures(folder),
+        *_not_installed(planned.sweep),
+    ]
+    if planned.sweep.until_decided:
+        lines += [*time_spent(result, [planned]), _questions(folder, result)]
+    return "\n".join([*lines, f"page: {folder / 'report.html'}"])
 
 
 def describe(sweep: Sweep, only: tuple[str, ...] = ()) -> str:
@@ -195,7 +211,7 @@ def describe(sweep: Sweep, only: tuple[str, ...] = ()) -> str:
         f"and {len(problems)} reference {'optimum' if len(problems) == 1 else 'optima'}"
     )
     lines.append(f"training takes at most {bound(least)} (every limit hit; usually far less)")
-    if most > least:
+    if sweep.until_decided:
         lines.append(
             f"cells with an open question have up to {most} repeats: "
             f"{runs_a_repeat * most} runs and {bound(most)} at most"
