@@ -1234,8 +1234,8 @@ SPECIMENS = (
 
 def table():
     """The table of docs/trust.md, as lines of Markdown."""
-    yield "| solver | what it does | end of its run | reason, or flag in `off_clock` |"
+    yield "| solver | what it does | end of its run | words of the reason, or flag in `off_clock` |"
     yield "|---|---|---|---|"
     for entry in SPECIMENS:
-        said = f"*... {entry.reason} ...*" if entry.reason else entry.flag and f"`{entry.flag}`"
+        said = f"*{entry.reason}*" if entry.reason else entry.flag and f"`{entry.flag}`"
         yield f"| {entry.solver.name} | {entry.does} | `{entry.state}` | {said} |"
