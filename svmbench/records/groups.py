@@ -74,6 +74,11 @@ class Group:
         """Cache of `svmbench.records.summaries.summary`."""
         return {}
 
+    @cached_property
+    def sampled(self) -> dict[tuple[str, Asked], dict[int, float]]:
+        """Cache of functions of `svmbench.records.samples`, by their names."""
+        return {}
+
     @property
     def separate_runs(self) -> bool:
         """Whether the solver was run for one horizon after another."""

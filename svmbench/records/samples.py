@@ -8,8 +8,9 @@ reached it. A run that was refused counts with no value: its row has no time to 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,23 @@ from svmbench.records.states import ENDED_BY_LIMIT, STATES, CountsAs
 SKIPPED_FROM = 2.0
 
 
+_OfGroup = Callable[[Group, Asked], dict[int, float]]
+
+
+def _once(find: _OfGroup) -> _OfGroup:
+    """Find the values of a group once: it is compared with many others."""
+
+    @wraps(find)
+    def kept(group: Group, asked: Asked) -> dict[int, float]:
+        key = find.__name__, asked
+        if key not in group.sampled:
+            group.sampled[key] = find(group, asked)
+        return dict(group.sampled[key])
+
+    return kept
+
+
+@_once
 def samples(group: Group, asked: Asked) -> dict[int, float]:
     """The measure by repeat.
 
@@ -61,6 +79,7 @@ def samples(group: Group, asked: Asked) -> dict[int, float]:
     return found
 
 
+@_once
 def measured(group: Group, asked: Asked) -> dict[int, float]:
     """Those of `samples` that are measured values, without replacements for failures."""
     values = _of_runs(group.runs, asked)
@@ -89,6 +108,7 @@ def enclosed(group: Group, asked: Asked) -> dict[int, tuple[float, float]]:
     return {repeat: (low[repeat], value) for repeat, value in found.items()}
 
 
+@_once
 def least(group: Group, asked: Asked) -> dict[int, float]:
     """What each repeat takes at least: its sample, or what it had spent when a limit ended it.
 

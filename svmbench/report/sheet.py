@@ -192,7 +192,7 @@ class Sheet:
             points = axes.get_position().height * self.figure.get_figheight() * 72
             for text, height in zip(texts, spread(heights, _LEADING / points), strict=True):
                 text.set_y(height)
-        self.figure.set_layout_engine("none")
+        self.figure.set_layout_engine(None)
         return self.figure
 
 
