@@ -122,7 +122,7 @@ name: doubtful
 title: One comparison
 sets: [tiny-dense]
 sweeps:
-  oracle: {lambda: 1e-4, accuracy: 1e-1, solvers: [champion, {name: linear-svc, tolerance: 1e-4}],
+  oracle: {lambda: 1e-2, accuracy: 1e-1, solvers: [champion, {name: liblinear, tolerance: 1e-4}],
            repeats: {at_least: 1, until: decided, at_most: 20}, time_limit: 10s}
 """
 

@@ -53,24 +53,29 @@ def shown(plain, kind, steps, seed, part):
     return output(iterates, last, kind, steps, seed, steps // 2)
 
 
-@every_output
 @every_sampling
 @every_loss
 @every_problem
-def test_equals_its_twin(name, loss, sampling, kind):
+def test_equals_its_twin(name, loss, sampling):
     problem, seed = with_loss(PROBLEMS[name], loss), 31
     steps = 3 * problem.data.n_samples + 1
-    horizon = {"epochs": steps / problem.data.n_samples} if kind in WITH_HORIZON else {}
-    run = started(problem, seed, sampling=sampling, output=kind, **horizon)
+    horizon = {"epochs": steps / problem.data.n_samples}
+    runs = {
+        kind: started(
+            problem, seed, sampling=sampling, output=kind, **horizon if kind in WITH_HORIZON else {}
+        )
+        for kind in OUTPUTS
+    }
     plain = twin_of(problem, seed, sampling)
     size = 1.0 + np.max(np.abs(plain.X)) / problem.lam
     for step in range(1, steps + 4):
-        run.advance(1)
         plain.step()
-        assert (run.counters.presentations, run.counters.updates) == (step, plain.updates)
-        w, alpha = (shown(plain, kind, steps, seed, part) for part in (0, 1))
-        np.testing.assert_allclose(run.alpha, alpha, rtol=0.0, atol=1e-12)
-        np.testing.assert_allclose(run.w, w, rtol=0.0, atol=1e-12 * size)
+        for kind, run in runs.items():
+            run.advance(1)
+            assert (run.counters.presentations, run.counters.updates) == (step, plain.updates), kind
+            w, alpha = (shown(plain, kind, steps, seed, part) for part in (0, 1))
+            np.testing.assert_allclose(run.alpha, alpha, rtol=0.0, atol=1e-12, err_msg=kind)
+            np.testing.assert_allclose(run.w, w, rtol=0.0, atol=1e-12 * size, err_msg=kind)
 
 
 @every_precision

@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
@@ -71,14 +72,19 @@ def test_dealt_shards_have_both_classes_where_the_file_has_one_after_the_other()
     assert [labels(shard.data).sum() for shard in dealt(data, 4)] == [0.0] * 4
 
 
-@every_executor
-@every_cut
-@every_number
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_sums_are_those_of_problem(name, loss, number, cut, kind):
+def test_sums_are_those_of_problem(name, loss):
     problem = with_loss(PROBLEMS[name], loss)
-    parts = over_shards(problem, cut, number, kind)
+    for number, cut, kind in product([1, 2, 8], CUTS, [InProcess, Threads]):
+        try:
+            require_sums_of(problem, over_shards(problem, cut, number, kind))
+        except AssertionError as error:
+            error.add_note(f"{number} shards, {cut.__name__}, {kind.__name__}")
+            raise
+
+
+def require_sums_of(problem, parts):
     rng = np.random.default_rng(8)
     w = rng.normal(size=problem.data.n_features)
     alpha = rng.random(problem.data.n_samples)
