@@ -1,5 +1,6 @@
 """What development, wheels and the public host stand on: locked, listed and the same everywhere."""
 
+import os
 import re
 import shlex
 import subprocess
@@ -173,3 +174,39 @@ def test_the_page_of_licences_has_what_is_needed_here():
 
 def dependencies():
     return PROJECT["project"]["dependencies"]
+
+
+MAKE = """#!/usr/bin/env bash
+echo "$*" >> "$CALLS"
+[ "$1" != "$FAILING" ] || { echo "no good"; exit 1; }
+"""
+
+
+@pytest.mark.parametrize(("locked", "installed"), [("1", "-locked"), ("", "")])
+@pytest.mark.parametrize("failing", ["", "lint", "smoke"])
+def test_the_run_installs_first_and_tests_last_if_all_else_is_well(
+    failing, locked, installed, tmp_path
+):
+    for name, text in (("make", MAKE), ("chromium", "#!/bin/sh\n")):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    calls = tmp_path / "calls"
+    facts = {"CALLS": str(calls), "FAILING": failing, "LOCKED": locked}
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", ROOT / ".ci" / "run"],
+        env=os.environ | facts | {"PATH": path},
+        capture_output=True,
+        text=True,
+    )
+    called = calls.read_text().splitlines()
+    assert called[0] == f".venv/.developing{installed}"
+    assert "smoke" in called
+    if failing:
+        assert done.returncode != 0
+        assert "no good" in done.stdout
+        assert "test" not in called
+    else:
+        assert done.returncode == 0, done.stderr
+        assert called[-1] == "test"
+        assert sorted(called[1:-1]) == ["lint", "smoke", "tables BUDGET=90s"]
