@@ -28,7 +28,7 @@ from svmbench.verify.folder import Verifier
 pytest.importorskip("distributed", reason="the extra cluster is not installed")
 pytestmark = linux
 
-from svmbench.harness.cluster import node  # noqa: E402, only with distributed
+from svmbench.harness.cluster import dask_node, node  # noqa: E402, only with distributed
 from svmbench.harness.cluster import place as planner  # noqa: E402
 from svmbench.harness.cluster.place import DaskPlace  # noqa: E402
 
@@ -164,7 +164,7 @@ def test_the_block_of_a_killed_node_goes_to_the_other(mortal, tmp_path):
 
 
 def test_a_silent_node_is_lost_until_it_answers_again(mortal, tmp_path, monkeypatch):
-    monkeypatch.setattr(planner, "SILENCE", 2.0)
+    monkeypatch.setattr(dask_node, "SILENCE", 2.0)
 
     class Freezing(Reporter):
         said = ()
@@ -211,7 +211,7 @@ def test_a_node_that_does_not_answer_holds_nobody_up(mortal, tmp_path, monkeypat
 
 
 def test_a_result_may_take_longer_to_travel_than_a_look_takes(two, tmp_path, monkeypatch):
-    monkeypatch.setattr(planner, "POLL", 1e-6)
+    monkeypatch.setattr(dask_node, "POLL", 1e-6)
     with two.open() as place:
         assert run_sweep(sweep(), tmp_path, options=Options(place=place)).made == 1
 
@@ -223,15 +223,15 @@ def test_a_planner_that_stood_still_itself_blames_nobody(monkeypatch):
         now = 0.0
 
     clock = Clock()
-    monkeypatch.setattr(planner, "monotonic", lambda: clock.now)
-    monkeypatch.setattr(planner, "_workers", lambda client: workers)
-    attendance = planner.Attendance(None)
+    monkeypatch.setattr(dask_node, "monotonic", lambda: clock.now)
+    monkeypatch.setattr(dask_node, "workers_of", lambda client: workers)
+    attendance = dask_node.Attendance(None)
 
     def look(*moments):
         for clock.now in moments:
             attendance.require("a")
 
-    look(0.0, 1000.0, 1000.0 + planner.SILENCE - 5.0)
+    look(0.0, 1000.0, 1000.0 + dask_node.SILENCE - 5.0)
     with pytest.raises(NodeLostError, match="no sign of life"):
         look(*range(2000, 2100))
     workers["a"]["last_seen"] = 2.0
@@ -297,7 +297,7 @@ def test_only_the_files_of_the_assignment_are_accepted(what, made_there, tmp_pat
 
     def accepted(trace, weights, header, digest=None):
         made = node.Made(trace, digest or sha(trace), weights, sha(weights))
-        return planner.accept(made, assignment(header), target)
+        return dask_node.accept(made, assignment(header), target)
 
     assert accepted(trace, weights, header).state == "converged"
     assert target.read_bytes() == trace

@@ -22,6 +22,7 @@ from svmbench.solvers.distributed.newton_shards import NewtonShards
 pytest.importorskip("distributed", reason="the extra cluster is not installed")
 pytestmark = linux
 
+from svmbench.harness.cluster import dask_node  # noqa: E402
 from svmbench.harness.cluster import place as planner  # noqa: E402, only with distributed
 from svmbench.harness.cluster.shards import OnNodes, ShardError  # noqa: E402
 from svmbench.harness.place import NodeLostError  # noqa: E402
@@ -32,7 +33,7 @@ every_method = pytest.mark.parametrize("method", [NewtonShards, Cocoa])
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch):
     monkeypatch.setattr(planner, "SETTLING", 0.1)
-    monkeypatch.setattr(planner, "SILENCE", 3.0)
+    monkeypatch.setattr(dask_node, "SILENCE", 3.0)
 
 
 @pytest.fixture(scope="module")

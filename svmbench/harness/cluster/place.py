@@ -8,35 +8,30 @@ side writes to the results folder.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import logging
-import math
 import secrets
-import threading
-from collections.abc import Awaitable, Collection, Coroutine, Iterator, Sequence
-from concurrent.futures import wait
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any
 
-from distributed import Client, Future
+from distributed import Client
 from distributed.comm import connect
 from distributed.security import Security
 
-from svmbench.data.cache import content_hash
-from svmbench.data.moved import pieces
-from svmbench.durable import replacing
 from svmbench.errors import ConfigError
-from svmbench.harness.assignment import Assignment
 from svmbench.harness.cluster import node
-from svmbench.harness.place import Node, NodeLostError, Seat
-from svmbench.harness.plan import Instance
-from svmbench.harness.trace import Trace, read_trace
-from svmbench.harness.weights import SUFFIX
+from svmbench.harness.cluster.dask_node import (
+    Attendance,
+    DaskNode,
+    require_scheduler,
+    run_on,
+    text_of,
+    workers_of,
+)
+from svmbench.harness.place import NodeLostError, Seat
 
 _log = logging.getLogger(__name__)
 
@@ -45,19 +40,6 @@ PATIENCE = 10.0
 
 #: Seconds without another node after which the sweep begins.
 SETTLING = 3.0
-
-#: Seconds between two looks at whether the nodes are still there.
-LOOK = 1.0
-
-#: Seconds without a sign of life after which a node is lost. Dask itself waits for five minutes if
-#: the connection stays open, as it does if the node's process is stopped.
-SILENCE = 30.0
-
-#: Seconds after which an interruption by the user is noticed.
-POLL = 0.2
-
-#: Seconds that a call of a node may take, other than a run.
-ANSWER = 600.0
 
 
 class DaskPlace:
@@ -152,7 +134,7 @@ class DaskPlace:
         with suppress(TimeoutError):
             self._client.wait_for_workers(1, timeout=PATIENCE)
             while True:
-                there = len(_workers(self._client))
+                there = len(workers_of(self._client))
                 self._client.wait_for_workers(there + 1, timeout=SETTLING)
 
     def _require_nodes(self) -> None:
@@ -168,15 +150,17 @@ class DaskPlace:
         lost = [each for each in self._nodes.values() if each.lost and not each.was_absent]
         self._out |= {each.greeting.token: each.lost for each in lost}
         try:
-            there = _workers(self._client)
+            there = workers_of(self._client)
             self._nodes = {
                 at: each for at, each in self._nodes.items() if at in there and not each.lost
             }
             new = sorted(set(there).difference(self._nodes), key=lambda at: str(there[at]["name"]))
             said = self._client.sync(_greetings, self._client, new) if new else {}
-            _require_scheduler(self._client)  # else its end is what they all say
+            require_scheduler(self._client)  # else its end is what they all say
         except (OSError, TimeoutError) as error:
-            raise ConfigError(f"cluster {self._address}: {_text(error)}; is it running?") from None
+            raise ConfigError(
+                f"cluster {self._address}: {text_of(error)}; is it running?"
+            ) from None
         ours = node.build() if new else ""
         able = {at: self._greeting(str(there[at]["name"]), said.get(at), ours) for at in new}
         greetings = {at: greeting for at, greeting in able.items() if greeting is not None}
@@ -199,7 +183,7 @@ class DaskPlace:
         """What a node has said, if it can take part."""
         if not isinstance(said, node.Greeting):
             silent = said is None or isinstance(said, OSError)  # it may have gone meanwhile
-            what = "no answer" if silent else _text(said)
+            what = "no answer" if silent else text_of(said)
             self._leave_out(name, f"node {name}: cannot run svmbench ({what})")
             return None
         if said.token in self._out:
@@ -228,329 +212,12 @@ class DaskPlace:
         self._out[key] = reason
 
 
-def _workers(client: Client) -> dict[str, Any]:
-    """What the scheduler knows about its workers, by their addresses.
-
-    `Client.scheduler_info` may answer that there are none: another thread of Dask asks for a
-    summary without workers every two seconds, and both keep their answers in the same place.
-    """
-    _require_scheduler(client)
-    found = client.sync(client.scheduler.identity, n_workers=-1)
-    return dict(found["workers"])
-
-
-def _require_scheduler(client: Client) -> None:
-    """Notice that the connection is lost: Dask's client then answers as if there were nothing."""
-    if client.status != "running":
-        raise OSError("the connection to its scheduler is lost")
-
-
-async def _result_of(task: Awaitable[Any]) -> Any:
-    return await task
-
-
-async def _run_on(client: Client, address: str, function: Any, given: Sequence[Any]) -> Any:
-    """What a node's main thread answers."""
-    answers = await client.run(function, *given, workers=[address])
-    return answers[address]
-
-
 async def _greetings(client: Client, addresses: Collection[str]) -> dict[str, Any]:
     """What nodes say about themselves, or why one says nothing, by their addresses."""
 
-    asked = [asyncio.wait_for(_run_on(client, at, node.greet, ()), PATIENCE) for at in addresses]
+    asked = [asyncio.wait_for(run_on(client, at, node.greet, ()), PATIENCE) for at in addresses]
     answers = await asyncio.gather(*asked, return_exceptions=True)
     return dict(zip(addresses, answers, strict=True))
-
-
-class Attendance:
-    """Which nodes the scheduler hears of, asked for all of them together.
-
-    Parameters
-    ----------
-    client : Client
-    """
-
-    def __init__(self, client: Client) -> None:
-        self._client = client
-        self._lock = threading.Lock()
-        self._looked = -math.inf
-        self._heard: dict[str, float] = {}  # by the scheduler's clock
-        self._silent: dict[str, float] = {}
-
-    def require(self, address: str) -> None:
-        """Notice a node that has gone or is silent: Dask would wait until it comes back.
-
-        Raises
-        ------
-        AbsentError
-        """
-        with self._lock:
-            if monotonic() - self._looked >= LOOK:
-                self._look()
-            if address not in self._silent:
-                raise AbsentError("it has ended or cannot be reached")
-            if self._silent[address] > SILENCE:
-                raise AbsentError(f"no sign of life for {SILENCE:g} s")
-
-    def _look(self) -> None:
-        workers = _workers(self._client)
-        # If this process was stopped itself, that is no silence of theirs.
-        passed = min(monotonic() - self._looked, 2.0 * LOOK)
-        heard = {at: each["last_seen"] for at, each in workers.items()}
-        self._silent = {
-            at: self._silent.get(at, 0.0) + passed if self._heard.get(at) == moment else 0.0
-            for at, moment in heard.items()
-        }
-        self._heard, self._looked = heard, monotonic()
-
-
-class Actor(NamedTuple):
-    """An object that a node keeps.
-
-    Parameters
-    ----------
-    made : Future
-        Dask drops the object with it.
-    object : distributed.Actor
-        Which calls its methods.
-    """
-
-    made: Future
-    object: Any
-
-
-class AbsentError(NodeLostError):
-    """A node has ended or cannot be reached. If it answers again, it is as good as any other."""
-
-
-class DaskNode(Node):
-    """One node. If it is lost, it takes no further part; another one may have its address.
-
-    Parameters
-    ----------
-    client : Client
-    address : str
-        Of its worker.
-    name : str
-    mark : str
-        Distinguishes this planner from all others.
-    greeting : Greeting
-    attendance : Attendance
-
-    Attributes
-    ----------
-    lost : str
-        Why it takes no further part; empty while it does.
-    was_absent : bool
-        Whether that was no fault of its own: it has ended or could not be reached.
-    """
-
-    def __init__(
-        self,
-        client: Client,
-        address: str,
-        name: str,
-        mark: str,
-        greeting: node.Greeting,
-        attendance: Attendance,
-    ) -> None:
-        self._client = client
-        self._address = address
-        self._mark = mark
-        self._attendance = attendance
-        self._rows: set[str] = set()
-        self._sweeps: set[str] = set()
-        self.name = name
-        self.greeting = greeting
-        self.lost = ""
-        self.was_absent = False
-
-    def prepare(self, instance: Instance) -> None:
-        """Have the rows of an instance in the node's cache: its own, generated or sent."""
-        for path in (instance.train_path, instance.test_path):
-            if path is not None and path.name not in self._rows:
-                self._have_rows(path.name, instance)
-                self._rows.add(path.name)
-
-    def _have_rows(self, key: str, instance: Instance) -> None:
-        content = content_hash(key)
-        if content is None:
-            raise ConfigError(f"{key}: the cached rows were removed or damaged; run again")
-        if self._ask(node.has_rows, key, content):
-            return
-        if instance.origin and self._ask(node.make_rows, instance.origin, key, content):
-            return
-        mark = secrets.token_hex(8)
-        for piece in pieces(key):
-            self._tell(node.take_piece, mark, piece)
-        self._ask(node.admit_rows, mark, key, content)
-
-    def carry_out(
-        self, assignment: Assignment, path: Path, stop: threading.Event, end: float
-    ) -> Trace | None:
-        """Carry out a run on the node, and write its trace and weights here."""
-        sweep = f"{self._mark}-{hashlib.sha256(bytes(path.parent.resolve())).hexdigest()[:16]}"
-        self._sweeps.add(sweep)
-        left = min(end - monotonic(), threading.TIMEOUT_MAX)
-        token = self.greeting.token
-        given = token, self.name, sweep, asdict(assignment), left
-        made = self._ask(node.make, *given, stop=stop, patience=math.inf)
-        if made is None:
-            return None
-        try:
-            return accept(made, assignment, path)
-        except NodeLostError as error:
-            raise self._losing(error) from None
-
-    def actor(self, kind: type) -> Actor:
-        """Have the node make an object of a class, and keep it as long as what is returned lives.
-
-        Raises
-        ------
-        NodeLostError
-        """
-        made = self._submit(kind, actor=True)
-        return Actor(made, self._awaited(_result_of(made)))
-
-    def begin(self, actor: Actor, method: str, *given: Any) -> Any:
-        """Have an object on the node begin a method; what comes back is for `ended`."""
-        with self._client.as_current():
-            try:
-                return getattr(actor.object, method)(*given)
-            except RuntimeError as error:  # Dask knows already that it is lost
-                raise self._losing(error) from None
-
-    def ended(self, begun: Any) -> Any:
-        """Wait for what a method of an object returns, while there are signs of life of the node.
-
-        Raises
-        ------
-        NodeLostError
-        """
-        return self._awaited(_result_of(begun), patience=math.inf)
-
-    def rest(self) -> None:
-        """End the process that runs have left open on the node for the next."""
-        with suppress(NodeLostError):
-            if not self.lost:
-                self._ask(node.rest, self.greeting.token)
-
-    def take_leave(self) -> None:
-        """End all processes that runs have needed, and remove their folders."""
-        with suppress(NodeLostError):
-            if self._sweeps and not self.lost:
-                self._ask(node.leave, self.greeting.token, sorted(self._sweeps))
-
-    def _ask(
-        self,
-        function: Any,
-        *given: Any,
-        stop: threading.Event | None = None,
-        patience: float = ANSWER,
-    ) -> Any:
-        """The answer of the node's working thread, which can take long; None if it was stopped.
-
-        The task is cancelled on the way out, whatever happens; the node then stops its run.
-        """
-        task = self._submit(function, *given)
-        try:
-            return self._awaited(_result_of(task), stop, patience)
-        finally:
-            task.cancel()
-
-    def _submit(self, function: Any, *given: Any, actor: bool = False) -> Future:
-        """Give Dask a task for this node alone, which is never repeated."""
-        return self._client.submit(
-            function,
-            *given,
-            key=f"svmbench-{function.__name__}-{secrets.token_hex(8)}",
-            workers=[self._address],
-            allow_other_workers=False,
-            pure=False,
-            retries=0,
-            actor=actor,
-        )
-
-    def _tell(self, function: Any, *given: Any) -> None:
-        """Have the node's main thread do something quick."""
-        self._awaited(_run_on(self._client, self._address, function, given))
-
-    def _awaited(
-        self,
-        coming: Coroutine[Any, Any, Any],
-        stop: threading.Event | None = None,
-        patience: float = ANSWER,
-    ) -> Any:
-        """What the node answers, while it is there; None if it was stopped."""
-        until = monotonic() + patience
-        # It is not asked for again at every look: what comes may take longer than that to travel.
-        answer = asyncio.run_coroutine_threadsafe(coming, self._client.loop.asyncio_loop)
-        try:
-            while not wait([answer], POLL).done:
-                if stop is not None and stop.is_set():
-                    return None
-                if monotonic() > until:
-                    raise TimeoutError(f"no answer within {patience:g} s")
-                self._attendance.require(self._address)
-            return answer.result()
-        except Exception as error:  # whatever the node or Dask raises: the node is of no use
-            raise self._losing(error) from None
-
-    def _losing(self, error: BaseException) -> NodeLostError:
-        """The error to raise when the node is lost."""
-        if not self.lost:
-            self.lost = f"node {self.name}: {_text(error)}"
-            self.was_absent = isinstance(error, AbsentError)
-        return NodeLostError(self.lost)
-
-
-def accept(made: node.Made, assignment: Assignment, path: Path) -> Trace:
-    """Write the files of a run that a node has carried out.
-
-    Parameters
-    ----------
-    made : Made
-    assignment : Assignment
-    path : Path
-        The trace's file, beside which the weights are written.
-
-    Raises
-    ------
-    NodeLostError
-        If they were changed on the way, or are not those of the assignment.
-    """
-    name = assignment.header["id"]
-    sent = {made.trace_sha256: made.trace, made.weights_sha256: made.weights}
-    if any(hashlib.sha256(content).hexdigest() != digest for digest, content in sent.items()):
-        raise NodeLostError(f"the files of {name} were changed on the way")
-    with replacing(path, "wb") as file:
-        file.write(made.trace)
-    trace = read_trace(path)
-    if trace is None or not trace.end or _unlike(trace.header, assignment.header):
-        path.unlink()
-        raise NodeLostError(f"its trace of {name} is damaged, or is of another run")
-    if (trace.weights.get("sha256") if trace.weights else None) != (
-        made.weights_sha256 if made.weights else None
-    ):
-        path.unlink()
-        raise NodeLostError(f"its weights of {name} are not those that the trace names")
-    if made.weights:
-        with replacing(path.with_suffix(SUFFIX), "wb") as file:
-            file.write(made.weights)
-    return trace
-
-
-def _unlike(header: dict[str, Any], sent: dict[str, Any]) -> bool:
-    """Whether a trace's first line is not the one that was sent."""
-    finite = {
-        key: None if isinstance(value, float) and not math.isfinite(value) else value
-        for key, value in sent.items()
-    }
-    wanted = json.loads(json.dumps(finite))
-    return any(
-        header.get(key) != value for key, value in wanted.items() if key not in node.STATED_BY_NODE
-    )
 
 
 @contextmanager
@@ -572,8 +239,8 @@ def _connected(address: str) -> Client:
         return Client(at, timeout=PATIENCE, set_as_default=False, name="svmbench")
     except (OSError, TimeoutError, ValueError, KeyError, TypeError) as error:
         raise ConfigError(
-            f"--cluster {address}: no Dask scheduler there ({_text(error)}); name the address that"
-            " 'dask scheduler' prints, or its scheduler file"
+            f"--cluster {address}: no Dask scheduler there ({text_of(error)}); name the address"
+            " that 'dask scheduler' prints, or its scheduler file"
         ) from None
 
 
@@ -598,8 +265,3 @@ async def _knock(address: str) -> None:
 def _address_in(file: Path) -> str:
     """The address in a scheduler's file."""
     return str(json.loads(file.read_text())["address"])
-
-
-def _text(error: object) -> str:
-    """The first line of an error's message, or its kind."""
-    return next(iter(str(error).strip().splitlines()), "") or type(error).__name__

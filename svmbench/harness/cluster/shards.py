@@ -13,7 +13,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from svmbench.errors import SvmbenchError
-from svmbench.harness.cluster.place import DaskNode, DaskPlace
+from svmbench.harness.cluster.dask_node import DaskNode
+from svmbench.harness.cluster.place import DaskPlace
 from svmbench.harness.place import NodeLostError
 from svmbench.solvers.distributed.executor import Executor, PartMaker
 
