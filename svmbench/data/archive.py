@@ -35,7 +35,7 @@ _LENGTHS_AT, _LONGEST_EXTRA = 26, 20
 _END = b"PK\5\6" + bytes(18)
 
 
-def unpacked(file: Path | IO[bytes], room: int) -> dict[str, Array]:
+def unpacked(file: Path | IO[bytes], room: int, *, of_others: bool = False) -> dict[str, Array]:
     """The arrays of an archive that unpacks to no more than ``room`` bytes.
 
     Parameters
@@ -43,6 +43,8 @@ def unpacked(file: Path | IO[bytes], room: int) -> dict[str, Array]:
     file : Path or file
         A file must be seekable.
     room : int
+    of_others : bool
+        Whether another program may have written it, and left bytes that belong to no array.
 
     Raises
     ------
@@ -57,7 +59,8 @@ def unpacked(file: Path | IO[bytes], room: int) -> dict[str, Array]:
             raise ValueError("it has two arrays of a name")  # readers take different ones
         if sum(member.file_size for member in members) > room:
             raise ValueError("it unpacks to more than it may")
-        _require_nothing_else(archive)
+        if not of_others:
+            _require_nothing_else(archive)
         for member in members:
             with archive.open(member) as stream:
                 _require_size(stream, member.file_size)

@@ -197,14 +197,14 @@ def _header(path: Path, lines: list[str]) -> tuple[dict[str, list[str]], int]:
 
 def _whole(path: Path, line: int, text: str) -> int:
     try:
-        return int(_plain(text))
+        return int(plain(text))
     except ValueError:
         raise DataError(f"{path}:{line}: {text[:60]!r} is no whole number") from None
 
 
 def _number(path: Path, line: int, text: str) -> float:
     try:
-        value = float(_plain(text))
+        value = float(plain(text))
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
@@ -212,8 +212,8 @@ def _number(path: Path, line: int, text: str) -> float:
     return value
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """A number as it stands in a model; Python reads underscores between digits, too."""
     if "_" in text:
-        raise ValueError(text)
+        raise ValueError(f"{text[:60]!r} is no number")
     return text

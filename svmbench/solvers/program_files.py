@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
-from svmbench.data.dataset import Dataset, FloatArray
-from svmbench.data.liblinear_model import read_liblinear
-from svmbench.errors import DataError
+from svmbench.data.archive import DAMAGED, unpacked
+from svmbench.data.dataset import Array, Dataset, FloatArray
+from svmbench.data.liblinear_model import plain, read_liblinear
+from svmbench.errors import DataError, unopened
 
 AffineFunction = tuple[FloatArray, float]
 """Weights for the class +1, shape (d,), and the bias."""
@@ -93,16 +93,23 @@ def read_weights(path: Path, form: str, n_features: int) -> AffineFunction:
     if not path.is_file():
         raise DataError("the program wrote no model; does its command contain {model}?")
     size = path.stat().st_size
-    if size > _BESIDE + _PER_WEIGHT * (n_features + 1):
+    if size > _room(n_features):
         raise DataError(f"the model has {size} bytes, too many for {n_features} features")
     try:
         return _READERS[form](path, n_features)
     except DataError as error:
         said = str(error).replace(f"{path}:", "").strip()
         raise DataError(f"the model is not one of {n_features} features: {said}") from None
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile, EOFError) as error:
+    except DAMAGED as error:
+        if unopened(error, path):  # the system is at fault, and not the program
+            raise
         said = " ".join(str(error).split())[:200]
         raise DataError(f"the model cannot be read as {form}: {said}") from None
+
+
+def _room(n_features: int) -> int:
+    """Bytes that a model may have, also when it is unpacked."""
+    return _BESIDE + _PER_WEIGHT * (n_features + 1)
 
 
 def _of_liblinear(path: Path, n_features: int) -> AffineFunction:
@@ -114,7 +121,7 @@ def _of_liblinear(path: Path, n_features: int) -> AffineFunction:
 
 
 def _of_text(path: Path, n_features: int) -> AffineFunction:
-    numbers = [float(line) for line in path.read_text(encoding="ascii").splitlines()]
+    numbers = [float(plain(line)) for line in path.read_text(encoding="ascii").splitlines()]
     if len(numbers) not in (n_features, n_features + 1):
         raise DataError(f"it has {len(numbers)} lines")
     bias = numbers[n_features] if len(numbers) > n_features else 0.0
@@ -127,25 +134,34 @@ def _of_vw(path: Path, n_features: int) -> AffineFunction:
         raise DataError("it is not written by --predict_only_model --readable_model")
     header = dict(line.split(":", 1) for line in lines[: lines.index(":0")] if ":" in line)
     bits = int(header.get("bits", "0"))
-    if 1 << bits <= n_features:
+    if bits < n_features.bit_length():
         raise DataError(f"it hashes features to {bits} bits; more are needed (--bit_precision)")
     w = np.zeros(n_features)
-    for line in lines[lines.index(":0") + 1 :]:
+    for line in filter(str.strip, lines[lines.index(":0") + 1 :]):
         feature, value = line.split()[0].split(":")[:2]
         at = int(feature) - 1
         if not 0 <= at < n_features:
             raise DataError(f"it has a weight of feature {at + 1}; train with --noconstant")
-        w[at] = float(value)
+        w[at] = float(plain(value))
     return w, 0.0
 
 
 def _of_npz(path: Path, n_features: int) -> AffineFunction:
-    with np.load(path, allow_pickle=False) as arrays:
-        w = np.asarray(arrays["w"], dtype=np.float64).reshape(-1)
-        bias = float(arrays["b"]) if "b" in arrays else 0.0
+    arrays = unpacked(path, _room(n_features), of_others=True)
+    w, bias = _real("w", arrays["w"]), _real("b", arrays.get("b", np.zeros(1)))
     if w.size != n_features:
         raise DataError(f"its w has {w.size} numbers")
-    return w, bias
+    if bias.size != 1:
+        raise DataError(f"its b has {bias.size} numbers")
+    return w, float(bias[0])
+
+
+def _real(name: str, array: Array) -> FloatArray:
+    """The numbers of an array one after another; inf stands for what is too large for a double."""
+    if array.dtype.kind not in "biuf":
+        raise DataError(f"its {name} has numbers of type {array.dtype}")
+    with np.errstate(over="ignore"):
+        return array.reshape(-1).astype(np.float64)
 
 
 def _padded(w: FloatArray, n_features: int) -> FloatArray:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 from typing import Any
 
 import numpy as np
 import scipy.sparse  # type: ignore[import-untyped]
 
-from svmbench.data.dataset import Dataset, FloatArray
+from svmbench.data.dataset import Array, Dataset, FloatArray
 from svmbench.train.examples import Examples
 
 _MOST_COLUMNS = np.iinfo(np.int32).max
@@ -33,6 +34,61 @@ def in_double_precision(name: str) -> Iterator[None]:
         yield
     except OverflowError:
         raise ValueError(f"{name}: a number is too large for double precision") from None
+
+
+@contextmanager
+def numbers_of(name: str) -> Iterator[None]:
+    """Name the parameter whose conversion to numbers fails in any way.
+
+    Parameters
+    ----------
+    name : str
+
+    Raises
+    ------
+    ValueError
+    """
+    with in_double_precision(name):
+        try:
+            yield
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{name}: {error}") from None
+
+
+def as_numbers(name: str, given: Any) -> Array:
+    """A parameter as an array of numbers; what else is wrong with them is not checked.
+
+    Parameters
+    ----------
+    name : str
+    given : array, sequence or number
+    """
+    with numbers_of(name):
+        found = np.asarray(given)
+        return found if found.dtype.kind in "biufc" else found.astype(np.float64)
+
+
+def check_structure(X: Any) -> None:
+    """Refuse sparse rows whose indices lead outside their arrays, where SciPy reads unchecked.
+
+    SciPy checks them when it makes a matrix, but its users may change the arrays afterwards.
+
+    Parameters
+    ----------
+    X : array or sparse matrix
+        Anything that is not sparse passes.
+
+    Raises
+    ------
+    ValueError
+    """
+    if not scipy.sparse.issparse(X):
+        return
+    with numbers_of("X"):
+        if X.format == "coo":
+            type(X)((X.data, (X.row, X.col)), shape=X.shape)
+        elif hasattr(X, "check_format"):
+            copy(X).check_format()  # it would cut off what the user's arrays have behind the rows
 
 
 def as_dataset(X: Any) -> Dataset:

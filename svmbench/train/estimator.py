@@ -31,7 +31,14 @@ from sklearn.utils.validation import (  # type: ignore[import-untyped]
 from svmbench.data.dataset import Array, FloatArray
 from svmbench.data.libsvm import available_processors
 from svmbench.errors import ConfigError, DataError
-from svmbench.train.arrays import as_dataset, balanced, in_double_precision
+from svmbench.train.arrays import (
+    as_dataset,
+    as_numbers,
+    balanced,
+    check_structure,
+    in_double_precision,
+    numbers_of,
+)
 from svmbench.train.classes import Trained, train
 from svmbench.train.examples import Examples
 from svmbench.train.objective import Objective
@@ -146,6 +153,7 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(str(error)) from None
         before = self.__dict__.copy()
         try:
+            check_structure(X)
             with in_double_precision("X"):
                 X, y = validate_data(
                     self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
@@ -182,6 +190,7 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Shape (m,) for two classes, positive for the second; else (m, classes).
         """
         check_is_fitted(self)
+        check_structure(X)
         with in_double_precision("X"):
             X = validate_data(
                 self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False
@@ -234,8 +243,8 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> Examples:
         rows = None
         if sample_weight is not None:
-            with in_double_precision("sample_weight"):
-                rows = _check_sample_weight(sample_weight, X, dtype=np.float64)
+            weights = as_numbers("sample_weight", sample_weight)
+            rows = _check_sample_weight(weights, X, dtype=np.float64)
         examples = Examples(as_dataset(X), labels, rows, names=dict(enumerate(classes)))
         if self.class_weight is None:
             return examples
@@ -246,7 +255,7 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"class_weight must be a dict, 'balanced' or None, not {self.class_weight!r}"
             )
         else:  # classes not named weigh 1
-            with in_double_precision("class_weight"):
+            with numbers_of("class_weight"):
                 each = compute_class_weight(self.class_weight, classes=classes, y=y)
         weights = {k: float(weight) for k, weight in enumerate(each)}
         return replace(examples, class_weights=weights)
@@ -351,7 +360,7 @@ class LinearSVC(_Linear):
 
     def _loss(self) -> str:
         names = {"hinge": "hinge", "squared_hinge": "squared-hinge"}
-        if self.loss not in names:
+        if not isinstance(self.loss, str) or self.loss not in names:
             raise TypeError(f"loss must be one of {', '.join(names)}, not {self.loss!r}")
         return names[self.loss]
 

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning  # type: ignore[import-untyped
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
 from svmbench.memory import require_memory
-from svmbench.train.arrays import in_double_precision
+from svmbench.train.arrays import in_double_precision, numbers_of
 from svmbench.train.classes import Trained
 from svmbench.train.estimator import Learnt, LinearSVC
 from svmbench.train.examples import Examples
@@ -152,7 +152,7 @@ class LinearSVCPath(_OfManyCs):
             When C is none of ``Cs_``.
         """
         check_is_fitted(self)
-        with in_double_precision("C"):
+        with numbers_of("C"):
             found = np.flatnonzero(self.Cs_ == float(C))
         if not len(found):
             shown = ", ".join(f"{each:g}" for each in self.Cs_)

@@ -1,10 +1,12 @@
 """Programs as solvers: what a configuration may say, files, time, and programs that misbehave."""
 
 import errno
+import io
 import os
 import sys
 import tempfile
 import time
+import zipfile
 from functools import partial
 
 import numpy as np
@@ -417,9 +419,61 @@ def test_models_of_numpy_are_read(tmp_path):
     np.savez(path, w=np.arange(3.0)[None], b=2.0)
     w, bias = read_weights(path, "npz", 3)
     assert (w.tolist(), bias) == ([0.0, 1.0, 2.0], 2.0)
-    np.savez(path, w=np.array([{}]))
-    with pytest.raises(DataError, match="cannot be read as npz: Object arrays"):
-        read_weights(path, "npz", 3)
+    np.savez_compressed(path, w=np.ones((3, 1)), b=[2.0])
+    assert read_weights(path, "npz", 3)[1] == 2.0
+
+
+def archive(**arrays):
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def announcing(numbers):
+    """An archive whose array is shorter than its header says."""
+    buffer, head = io.BytesIO(), io.BytesIO()
+    facts = {"descr": "<f8", "fortran_order": False, "shape": (numbers,)}
+    np.lib.format.write_array_header_1_0(head, facts)
+    with zipfile.ZipFile(buffer, "w") as file:
+        file.writestr("w.npy", head.getvalue())
+    return buffer.getvalue()
+
+
+def with_a_damaged_stream():
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, w=np.arange(3.0))
+    content = bytearray(buffer.getvalue())
+    content[60:90] = bytes(byte ^ 0x5A for byte in content[60:90])
+    return bytes(content)
+
+
+def alone(array):
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (archive(w=np.array([{}] * 3)), r"cannot be read as npz: "),
+        (archive(w=np.ones(3) + 1j), r"its w has numbers of type complex128"),
+        (archive(w=np.array(["1", "2", "3"])), r"its w has numbers of type <U1"),
+        (archive(w=np.zeros(3, "M8[D]")), r"its w has numbers of type datetime64"),
+        (archive(w=np.zeros(3, [("x", "f8")])), r"its w has numbers of type \[\('x'"),
+        (archive(w=np.ones(3), b=np.ones(2)), r"its b has 2 numbers"),
+        (archive(w=np.ones(3), b=1j), r"its b has numbers of type complex128"),
+        (archive(v=np.ones(3)), r"cannot be read as npz: 'w'"),
+        (announcing(10**12), r"another size than its header says"),
+        (archive(w=np.zeros(10**6)), r"has \d+ bytes, too many"),
+        (with_a_damaged_stream(), r"cannot be read as npz: "),
+        (alone(np.ones(3)), r"cannot be read as npz: File is not a zip file"),
+    ],
+)
+def test_models_of_numpy_that_are_none_are_refused(content, said, tmp_path):
+    (tmp_path / "model.npz").write_bytes(content)
+    with pytest.raises(DataError, match=said):
+        read_weights(tmp_path / "model.npz", "npz", 3)
 
 
 @pytest.mark.parametrize(
@@ -430,6 +484,9 @@ def test_models_of_numpy_are_read(tmp_path):
         ("vw", "1:2\n", r"not written by --predict_only_model"),
         ("vw", "\0" * 100, r"not written by"),
         ("vw", VW.format(bits="x"), r"cannot be read as vw"),
+        ("vw", VW.format(bits=-1), r"hashes features to -1 bits"),
+        ("vw", VW.format(bits=18) + "2:1_0\n", r"cannot be read as vw: '1_0' is no"),
+        ("text", "1_0\n2\n3\n", r"cannot be read as text: '1_0' is no"),
         ("npz", "no archive", r"cannot be read as npz"),
         ("liblinear", "", r"no weights; is this a model\?"),
         (

@@ -203,6 +203,9 @@ def test_a_fit_that_rounding_ends_says_so():
         ({"class_weight": {"no": 10**400}}, "^class_weight: a number is too large"),
         ({"C": None}, "C must be positive and finite, not None"),
         ({"loss": "huber"}, "loss must be one of hinge, squared_hinge"),
+        ({"loss": ["hinge"]}, r"loss must be one of hinge, squared_hinge, not \['hinge'\]"),
+        ({"class_weight": {"no": "a"}}, "^class_weight: could not convert string to float: 'a'"),
+        ({"class_weight": {"no": 1j}}, "^class_weight: "),
         ({"tol": 0.0}, "tol must be positive"),
         ({"tol": np.inf}, "tol must be positive and finite, not inf"),
         ({"tol": None}, "tol must be positive and finite, not None"),
@@ -230,12 +233,67 @@ def test_a_weight_beyond_double_precision_is_named(weight):
         LinearSVC().fit(*rows(), sample_weight=weight)
 
 
+@pytest.mark.parametrize("weight", ["balanced", ["a"] * 60, {1: 2}, [1, [2]] * 30, sp.eye(60)])
+def test_weights_that_are_no_numbers_are_named(weight):
+    with pytest.raises(ValueError, match=r"^sample_weight: "):
+        LinearSVC().fit(*rows(), sample_weight=weight)
+
+
 def test_a_value_beyond_double_precision_is_named():
     X, y = rows()
     huge = np.full(X.shape, 10**400, dtype=object)
     for call in (LinearSVC().fit, LinearSVC().fit(X, y).score):
         with pytest.raises(ValueError, match=r"^X: a number is too large"):
             call(huge, y)
+
+
+def with_a_falling_pointer(X):
+    X.indptr[3] = 0
+
+
+def with_a_pointer_beyond_its_end(X):
+    X.indptr[1] = 1000
+
+
+def with_a_first_pointer_that_is_not_0(X):
+    X.indptr[0] = 3
+
+
+def with_an_index_beyond_its_end(X):
+    X.indices[0] = 99
+
+
+def with_a_negative_index(X):
+    X.indices[0] = -1
+
+
+@pytest.mark.parametrize("kind", [sp.csr_matrix, sp.csr_array, sp.csc_matrix, sp.bsr_matrix])
+@pytest.mark.parametrize(
+    "change",
+    [
+        with_a_falling_pointer,
+        with_a_pointer_beyond_its_end,
+        with_a_first_pointer_that_is_not_0,
+        with_an_index_beyond_its_end,
+        with_a_negative_index,
+    ],
+)
+def test_a_matrix_whose_indices_lead_outside_it_is_refused(kind, change):
+    """SciPy reads there unchecked, which gives other numbers or ends the process."""
+    X, y = rows()
+    changed = kind(X)
+    change(changed)
+    for call in (LinearSVC().fit, LinearSVC().fit(X, y).score):
+        with pytest.raises(ValueError, match=r"^X: "):
+            call(changed, y)
+
+
+def test_coordinates_outside_a_matrix_are_refused():
+    X, y = rows()
+    changed = sp.coo_matrix(X)
+    changed.row[0] = 10**8
+    with pytest.raises(ValueError, match=r"^X: axis 0 index 100000000 exceeds"):
+        LinearSVC().fit(changed, y)
 
 
 @pytest.mark.parametrize("stale", ["has_sorted_indices", "has_canonical_format"])
