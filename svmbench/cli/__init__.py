@@ -127,19 +127,25 @@ class Frame(click.Group):
 def _require_loadable() -> None:
     """Refuse a SOURCE_DATE_EPOCH with which NumPy and matplotlib cannot be loaded.
 
-    The error of such an import would be reported as one of whatever has led to it.
+    The error of such an import would be reported as one of whatever has led to it. Neither is
+    matplotlib loaded if MPLBACKEND names no backend, and commands need none: they draw into files.
 
     Raises
     ------
     ConfigError
     """
-    given = os.environ.get("SOURCE_DATE_EPOCH", "0")
+    os.environ.pop("MPLBACKEND", None)
+    given = os.environ.get("SOURCE_DATE_EPOCH")
+    if given is None:
+        return
+    from datetime import UTC, datetime
+
     try:
-        int(given)
-    except ValueError:
+        datetime.fromtimestamp(int(given), UTC)
+    except (ValueError, OverflowError, OSError):
         raise ConfigError(
-            f"SOURCE_DATE_EPOCH={given}: not a whole number of seconds; correct or unset this "
-            "variable of the environment"
+            f"SOURCE_DATE_EPOCH={given}: not a date in whole seconds since 1970; correct or unset "
+            "this variable of the environment"
         ) from None
 
 

@@ -133,7 +133,7 @@ def check_identity(run: Recorded, name: str) -> None:
         raise ContradictionError(f"its id is not that of its facts, which is {run.id}")
     if header["seed"] != run.seed or header["dataset"] != run.cell[0]:
         raise ContradictionError("its seed or its data set is not the one of its facts")
-    gap = run.instance.reference.gap if run.instance.reference else math.inf
+    gap = _reference(header).gap
     if header["reference_gap"] != (gap if math.isfinite(gap) else None):
         raise ContradictionError(f"its reference's gap is {gap!r}")
     if not 0.0 < header["time_limit"] <= run.stop.time_limit:

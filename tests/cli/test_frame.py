@@ -286,15 +286,27 @@ def test_the_program_says_one_line_and_exits_with_its_code(tmp_path):
 
 
 @pytest.mark.parametrize("command", [("papers",), ("run", "demo", "--dry-run"), ("data", "list")])
-@pytest.mark.parametrize("date", ["x", ""])
+@pytest.mark.parametrize("date", ["x", "", "9" * 20])
 def test_a_date_that_libraries_cannot_read_is_named(command, date, tmp_path):
     environment = os.environ | {"SOURCE_DATE_EPOCH": date}
     done = svmbench_process(*command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        f"svmbench: SOURCE_DATE_EPOCH={date}: not a whole number of seconds; correct or unset this"
-        " variable of the environment\n"
+        f"svmbench: SOURCE_DATE_EPOCH={date}: not a date in whole seconds since 1970; correct or "
+        "unset this variable of the environment\n"
     )
+
+
+def test_figures_need_no_backend_of_the_user_s():
+    program = (
+        "from svmbench.cli import _require_loadable; _require_loadable(); import matplotlib;"
+        "from svmbench.report.sheet import uniform_style\nwith uniform_style(): print('drawn')"
+    )
+    environment = os.environ | {"MPLBACKEND": "nonsense"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True
+    )
+    assert done.stdout == "drawn\n", done.stderr
 
 
 @pytest.mark.parametrize("inherited", [signal.SIG_DFL, signal.SIG_IGN])
