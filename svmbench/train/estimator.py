@@ -243,8 +243,8 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> Examples:
         rows = None
         if sample_weight is not None:
-            weights = as_numbers("sample_weight", sample_weight)
-            rows = _check_sample_weight(weights, X, dtype=np.float64)
+            given = as_numbers("sample_weight", sample_weight)
+            rows = _check_sample_weight(given, X, dtype=np.float64)
         examples = Examples(as_dataset(X), labels, rows, names=dict(enumerate(classes)))
         if self.class_weight is None:
             return examples
