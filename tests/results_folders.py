@@ -356,5 +356,5 @@ def linked(papered: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     root = tmp_path_factory.mktemp("linked") / papered.name
     shutil.copytree(papered, root)
-    write_papers(root, papers(root / "papers"), linked=True)
+    write_papers(root, papers(root / "papers"), items=(), linked=True)
     return root
