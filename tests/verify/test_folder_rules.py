@@ -66,6 +66,7 @@ def test_repeats_that_are_left_out():
     cell = ("a", "dcd", "0.1")
     assert left_out() == []
     assert left_out((*cell, "0", ""), (*cell, "1", "")) == []
+    assert left_out(*((*cell, str(repeat), "") for repeat in range(5))) == []
     assert left_out((*cell, "1", "")) == ["a dcd 0.1 repeat 0"]
     assert left_out((*cell, "2", ""), (*cell, "0", "")) == ["a dcd 0.1 repeat 1"]
     assert left_out((*cell, "0", ""), (*cell, "0", "")) == []

@@ -435,7 +435,7 @@ def test_the_tightest_accuracy_is_the_target():
     assert "it is recorded as converged" in said(accuracy=(0.5, exact / 2))
 
 
-@pytest.mark.parametrize(("epochs", "held"), [(3.0, True), (4.0, False), (3.0 - 0.5 / M, True)])
+@pytest.mark.parametrize(("epochs", "held"), [(3.0, True), (4.0, False), (3.0 + 0.5 / M, False)])
 def test_a_horizon_of_epochs_is_the_target(epochs, held):
     facts = header("pegasos", {"output": "random", "epochs": epochs}, accuracy=(0.1, 1e-6))
     assert (said(facts=facts) == "") is held
@@ -531,6 +531,7 @@ def test_a_ball_that_the_sweep_asks_for():
 
 def test_a_repeat_beyond_those_of_the_sweep():
     run = run_of(header())
+    assert replace(run, repeat=1).facts() == run.facts() | {"repeat": 1}
     assert misfit(replace(run, repeat=1), sweep()) == "repeat"
     assert misfit(replace(run, repeat=1), sweep(repeats=2)) == ""
     assert misfit(replace(run, repeat=-1), sweep()) == "repeat"
