@@ -23,7 +23,15 @@ import numpy as np
 from svmbench.data.dataset import Array, Dataset, Provenance
 from svmbench.data.in_order import in_order
 from svmbench.data.stamp import Stamp
-from svmbench.data.storage import FLOAT32_DIGITS, Part, Parts, StoredPrecision, join
+from svmbench.data.storage import (
+    FLOAT32_DIGITS,
+    Part,
+    Parts,
+    StoredPrecision,
+    join,
+    one_array,
+    zeros_beside,
+)
 from svmbench.errors import DataError
 from svmbench.kernels.libsvm import ParseError, Parser
 
@@ -48,6 +56,7 @@ _CHUNK = 4 << 20
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # some programs save text in it
 _PIECE = 1 << 20  # once parsed, it fits a processor's caches
 _LABELS_SHOWN = 10
+_ROWS_AT_A_TIME = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +118,7 @@ class ParsedText:
         return cls(
             path=path,
             sha256=sha256,
-            labels=np.concatenate([part.labels for part in parts]),
+            labels=one_array([part.labels for part in parts]),
             parts=parts,
             n_samples=n_samples,
             nnz=sum(part.nnz for part in parts),
@@ -276,8 +285,8 @@ def parse_libsvm(
     threads : int, optional
         Number of parallel parsers; by default the number of processors of this process.
     beyond_memory : bool
-        Keep rows in a file without a name as soon as they take a quarter of the free memory, and
-        from the first one on if the text's file is larger than the free memory.
+        Keep rows and labels in files without names as soon as they take a quarter of the free
+        memory, and from the first one on if the text's file is larger than the free memory.
 
     Raises
     ------
@@ -417,11 +426,19 @@ def positive_labels(text: ParsedText) -> tuple[float, ...]:
 
 def binary_labels(text: ParsedText, positive: Collection[float]) -> Array:
     """Labels as -1 and +1, int8: +1 if one of the row's labels is in ``positive``."""
-    mask = np.isin(text.labels, np.fromiter(positive, dtype=np.float64))
+    wanted = np.fromiter(positive, dtype=np.float64)
     if text.label_indptr is not None:
-        found = np.concatenate([[0], np.cumsum(mask)])[text.label_indptr]
-        mask = np.diff(found) > 0
-    return np.where(mask, np.int8(1), np.int8(-1))
+        found = np.concatenate([[0], np.cumsum(np.isin(text.labels, wanted))])
+        return _signs(np.diff(found[text.label_indptr]) > 0)
+    signs = zeros_beside(text.labels, text.n_samples, np.dtype(np.int8))
+    for start in range(0, text.n_samples, _ROWS_AT_A_TIME):
+        rows = slice(start, start + _ROWS_AT_A_TIME)
+        signs[rows] = _signs(np.isin(text.labels[rows], wanted))
+    return signs
+
+
+def _signs(positive: Array) -> Array:
+    return np.where(positive, np.int8(1), np.int8(-1))
 
 
 def show_labels(labels: Array) -> str:

@@ -9,24 +9,21 @@ from __future__ import annotations
 import mmap
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Any, NamedTuple
 
 import numpy as np
 
 from svmbench.data.cache import cache_dir
-from svmbench.data.dataset import Array
+from svmbench.data.dataset import Array, mapping_of
 from svmbench.errors import DataError
 
-#: Share of the free disk that a file may take: a small compressed file may hold endless rows.
+#: Share of the free disk that a text may take: a small compressed file may hold endless rows.
 _SHARE = 0.5
 
 #: Bytes after which what was written is put on the disk and need not stay in memory.
 _WRITTEN = 64 << 20
-
-#: Arrays begin at multiples of this, and no array has larger items.
-_ALIGNED = 64
 
 
 class Extent(NamedTuple):
@@ -44,8 +41,8 @@ class Extent(NamedTuple):
     shape: tuple[int, ...]
 
 
-class Scratch:
-    """A file without a name, to which arrays are written and from which they are mapped.
+class Room:
+    """The disk space that some files may take together.
 
     Parameters
     ----------
@@ -55,16 +52,61 @@ class Scratch:
     Raises
     ------
     DataError
-        When there is no room for it on the disk.
+        When the cache folder cannot be written to.
     """
 
     def __init__(self, what: str) -> None:
         self._what = what
-        with self._writing():
+        with self.writing():
             cache_dir().mkdir(parents=True, exist_ok=True)
+            free = os.statvfs(cache_dir())
+        self._most = self._left = int(_SHARE * free.f_bavail * free.f_frsize)
+
+    def take(self, size: int) -> None:
+        """Count so many bytes.
+
+        Raises
+        ------
+        DataError
+            When there is no room for them.
+        """
+        self._left -= size
+        if self._left < 0:
+            raise DataError(
+                f"{self._what} needs more than the {self._most / 1e9:,.1f} GB that may be taken of "
+                f"{cache_dir()}; take fewer rows, or set SVMBENCH_CACHE to a folder with more room"
+            )
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Report any failure in one line."""
+        try:
+            yield
+        except OSError as error:
+            raise DataError(
+                f"{cache_dir()}: {self._what} does not fit into memory and cannot be written there "
+                f"({error.strerror}); make room, or set SVMBENCH_CACHE to a folder that has it"
+            ) from None
+
+
+class Scratch:
+    """A file without a name, to which arrays are written and from which they are mapped.
+
+    Parameters
+    ----------
+    room : Room
+        Shared with other files.
+
+    Raises
+    ------
+    DataError
+        When the file cannot be made.
+    """
+
+    def __init__(self, room: Room) -> None:
+        self._room = room
+        with room.writing():
             self._file: IO[bytes] = tempfile.TemporaryFile(dir=cache_dir())  # noqa: SIM115
-            free = os.statvfs(self._file.fileno())
-        self._most = int(_SHARE * free.f_bavail * free.f_frsize)
         self._size = self._synced = 0
 
     def put(self, array: Array) -> Extent:
@@ -75,12 +117,13 @@ class Scratch:
         DataError
             When there is no room for it.
         """
-        place = Extent(self._size, array.dtype, array.shape)
-        self._grow(array.nbytes)
-        with self._writing():
+        padding = -self._size % array.itemsize  # none between arrays of one type
+        place = Extent(self._size + padding, array.dtype, array.shape)
+        self._room.take(padding + array.nbytes)
+        with self._room.writing():
+            self._file.write(bytes(padding))
             self._file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
-            self._file.write(bytes(-array.nbytes % _ALIGNED))
-            self._size = self._file.tell()
+            self._size += padding + array.nbytes
             if self._size - self._synced > _WRITTEN:
                 self._drop()
         return place
@@ -95,32 +138,26 @@ class Scratch:
         """
         offset = -(-self._size // mmap.ALLOCATIONGRANULARITY) * mmap.ALLOCATIONGRANULARITY
         size = length * dtype.itemsize
-        self._grow(offset + size - self._size)
-        with self._writing():
+        self._room.take(offset + size - self._size)
+        with self._room.writing():
             # A page without a place on the disk would end the process when it is written to.
             os.posix_fallocate(self._file.fileno(), offset, size)
         self._size = offset + size
         return self._mapped(Extent(offset, dtype, (length,)), mmap.ACCESS_WRITE)
 
-    def arrays(self, places: list[Extent | None]) -> list[Array | None]:
+    def arrays(self, places: Sequence[Extent | None]) -> list[Array | None]:
         """Map arrays that were put into the file, read-only."""
-        if not self._size:
-            return [None] * len(places)
-        self._file.flush()
-        whole = mmap.mmap(self._file.fileno(), self._size, access=mmap.ACCESS_READ)
+        whole: mmap.mmap | None = None
+        if self._size:
+            with self._room.writing():
+                self._file.flush()
+            whole = mmap.mmap(self._file.fileno(), self._size, access=mmap.ACCESS_READ)
         return [None if place is None else _view(whole, place) for place in places]
 
     def _mapped(self, place: Extent, access: int) -> Array:
         size = place.dtype.itemsize * place.shape[0]
         mapped = mmap.mmap(self._file.fileno(), size, access=access, offset=place.offset)
         return _view(mapped, place._replace(offset=0))
-
-    def _grow(self, size: int) -> None:
-        if self._size + size > self._most:
-            raise DataError(
-                f"{self._what} needs more than the {self._most / 1e9:,.1f} GB that may be taken of "
-                f"{cache_dir()}; take fewer rows, or set SVMBENCH_CACHE to a folder with more room"
-            )
 
     def _drop(self) -> None:
         self._file.flush()
@@ -130,17 +167,35 @@ class Scratch:
         )
         self._synced = self._size
 
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise DataError(
-                f"{cache_dir()}: {self._what} does not fit into memory and cannot be written there "
-                f"({error.strerror}); make room, or set SVMBENCH_CACHE to a folder that has it"
-            ) from None
+
+def adjacent(arrays: Sequence[Array | None]) -> Array | None:
+    """All entries of arrays of one type that lie in a file, each right behind the one before.
+
+    Returns
+    -------
+    ndarray or None
+        Of one dimension, without a copy; None if the arrays do not lie so.
+    """
+    first = arrays[0] if arrays else None
+    mapping = mapping_of(first)
+    if first is None or mapping is None:
+        return None
+    address, size = _address(first), 0
+    for array in arrays:
+        if array is None or array.dtype != first.dtype or mapping_of(array) is not mapping:
+            return None
+        if _address(array) != address + size * first.itemsize:
+            return None
+        size += array.size
+    offset = address - np.frombuffer(mapping, np.uint8, 1).ctypes.data
+    return _view(mapping, Extent(offset, first.dtype, (size,)))
 
 
-def _view(mapped: mmap.mmap, place: Extent) -> Array:
+def _address(array: Array) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+def _view(mapped: mmap.mmap | None, place: Extent) -> Array:
     # Unlike that of `np.frombuffer`, its base is the mapping (`svmbench.data.dataset.mapping_of`).
-    return np.ndarray(place.shape, place.dtype, mapped, place.offset)
+    return np.ndarray(place.shape, place.dtype, mapped, place.offset if mapped else 0)

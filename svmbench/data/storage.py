@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from svmbench.data.dataset import Array, FloatArray, mapping_of
-from svmbench.data.scratch import Extent, Scratch
+from svmbench.data.scratch import Extent, Room, Scratch, adjacent
 from svmbench.memory import Growing, available_memory
 
 StoredPrecision = Literal["float64"]
@@ -20,13 +21,9 @@ FLOAT32_DIGITS = 6
 _LARGEST_UINT16_WIDTH = 1 << 16
 _BLOCK = 1 << 20
 
-#: Share of the free memory that rows may take before further ones are kept in a file; nothing if
-#: their text is larger than the free memory.
+#: Share of the free memory that rows may take before they are kept in files; nothing if their text
+#: is larger than the free memory.
 _IN_MEMORY = 0.25
-
-
-#: Row starts of a part whose arrays are in a file.
-_NO_ROWS = np.zeros(1, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +86,38 @@ class Part:
         return 2 * self.labels.nbytes + 2 * self.n_samples + 8 * self.n_samples
 
 
+class _FiledParts:
+    """Parts whose arrays are in files, one file for each kind of array.
+
+    Parameters
+    ----------
+    what : str
+        The reading, as the subject of a refusal.
+    """
+
+    def __init__(self, what: str) -> None:
+        room = Room(what)
+        kinds = "labels", "label_indptr", "indptr", "indices", "values"
+        self._files = {kind: Scratch(room) for kind in kinds}
+        self._places: dict[str, list[Extent | None]] = {kind: [] for kind in kinds}
+        self._facts: list[tuple[bool, int, int]] = []
+
+    def add(self, part: Part) -> None:
+        """Write a part's arrays."""
+        for kind, file in self._files.items():
+            array = getattr(part, kind)
+            self._places[kind].append(None if array is None else file.put(array))
+        self._facts.append((part.exact, part.max_index, part.zeros))
+
+    def all(self) -> list[Part]:
+        """All parts, whose arrays are read from the files when they are used."""
+        arrays = [file.arrays(self._places[kind]) for kind, file in self._files.items()]
+        each = zip(*arrays, self._facts, strict=True)
+        return [Part(*kinds, *facts) for *kinds, facts in each]
+
+
 class Parts:
-    """The parts of a text as they are read, in memory or from a limit on in a file.
+    """The parts of a text as they are read: in memory, or from a limit on all of them in files.
 
     Parameters
     ----------
@@ -108,8 +135,7 @@ class Parts:
         self._most = math.inf if free is None else _IN_MEMORY * free * (size <= free)
         self._taken = 0
         self._parts: list[Part] = []
-        self._scratch: Scratch | None = None
-        self._places: list[Extent | None] = []  # of the arrays of the last parts, in turn
+        self._filed: _FiledParts | None = None
 
     def add(self, part: Part) -> None:
         """Keep a part.
@@ -120,36 +146,20 @@ class Parts:
             When there is no room for it.
         """
         self._taken += part.nbytes + part.nbytes_later
-        later = part.nbytes_later
-        if self._taken > self._most:
-            scratch = self._scratch = self._scratch or Scratch(self._what)
-            arrays = part.indptr, part.indices, part.values
-            self._places += [None if each is None else scratch.put(each) for each in arrays]
-            # The arrays of a part may share a piece of memory, which all of them have to release.
-            part = replace(
-                part,
-                labels=part.labels.copy(),
-                label_indptr=None if part.label_indptr is None else part.label_indptr.copy(),
-                indptr=_NO_ROWS,
-                indices=None,
-                values=None,
-            )
-        self._growing.add(part.nbytes, later)
-        self._parts.append(part)
+        if self._taken <= self._most:
+            self._growing.add(part.nbytes, part.nbytes_later)
+            self._parts.append(part)
+            return
+        if self._filed is None:
+            self._filed = _FiledParts(self._what)
+            self._parts.reverse()
+            while self._parts:
+                self._filed.add(self._parts.pop())
+        self._filed.add(part)
 
     def all(self) -> list[Part]:
-        """All parts, in order; those in the file are read when they are used."""
-        if self._scratch is None:
-            return self._parts
-        arrays = self._scratch.arrays(self._places)
-        rows = list(zip(arrays[::3], arrays[1::3], arrays[2::3], strict=True))
-        first = len(self._parts) - len(rows)
-        mapped = [
-            replace(part, indptr=indptr, indices=indices, values=values)
-            for part, (indptr, indices, values) in zip(self._parts[first:], rows, strict=True)
-            if indptr is not None
-        ]
-        return self._parts[:first] + mapped
+        """All parts, in order."""
+        return self._parts if self._filed is None else self._filed.all()
 
 
 def part_of(
@@ -192,7 +202,7 @@ def join(
     ----------
     parts : list of Part
         Consumed: each part is freed once it is copied, so that there is never a second copy
-        of all rows.
+        of all rows. Arrays that lie in a file as the data set wants them are not copied.
     n_features : int
         d.
     dtype : {'float64'}, optional
@@ -201,8 +211,8 @@ def join(
     Returns
     -------
     indptr, indices, values : ndarray or None
-        As `Dataset` takes them: the same as `compact` returns for all rows. Columns and values are
-        in a file if those of a part are.
+        As `Dataset` takes them: the same as `compact` returns for all rows. They are in files if
+        the arrays of a part are.
 
     Raises
     ------
@@ -218,17 +228,45 @@ def join(
     narrow = np.dtype(np.uint16 if n_features <= _LARGEST_UINT16_WIDTH else np.int32)
     entry = narrow.itemsize + (0 if ones else stored.itemsize)
     new = _in_file if any(map(_is_in_file, parts)) else _in_memory
-    parts.reverse()
     if m * n_features * stored.itemsize < (m + 1) * 8 + nnz * entry:
         return None, None, _join_dense(parts, new(m * n_features, stored).reshape(m, n_features))
-    indptr = np.zeros(m + 1, dtype=np.int64)
-    indices = new(nnz, narrow)
-    values = None if ones else new(nnz, stored)
+    indptr = _joined_starts(parts, new(m + 1, np.dtype(np.int64)))
+    in_place = _as_they_lie(parts, narrow, None if ones else stored)
+    if in_place is not None:
+        return indptr, *in_place
+    indices, values = new(nnz, narrow), None if ones else new(nnz, stored)
+    _copy_entries(parts, indices, values)
+    return indptr, indices, values
+
+
+def _joined_starts(parts: list[Part], indptr: Array) -> Array:
     row = start = 0
+    for part in parts:
+        end = row + part.n_samples
+        np.add(part.indptr[1:], start, out=indptr[row + 1 : end + 1])
+        row, start = end, start + part.nnz
+    return indptr
+
+
+def _as_they_lie(
+    parts: list[Part], columns: np.dtype[Any], numbers: np.dtype[Any] | None
+) -> tuple[Array, Array | None] | None:
+    """The parts' columns and values, if they lie in files as the data set wants them."""
+    filled = [part for part in parts if part.nnz]
+    indices = adjacent([part.indices for part in filled])
+    values = None if numbers is None else adjacent([part.values for part in filled])
+    if indices is None or indices.dtype != columns or (values is None) != (numbers is None):
+        return None
+    return None if values is not None and values.dtype != numbers else (indices, values)
+
+
+def _copy_entries(parts: list[Part], indices: Array, values: Array | None) -> None:
+    """Copy the parts' columns and values, and free each part."""
+    start = 0
+    parts.reverse()
     while parts:
         part = parts.pop()
-        rows, entries = slice(row + 1, row + 1 + part.n_samples), slice(start, start + part.nnz)
-        np.add(part.indptr[1:], start, out=indptr[rows])
+        entries = slice(start, start + part.nnz)
         if part.indices is None:
             assert part.values is not None
             filled = np.nonzero(part.values)
@@ -239,8 +277,7 @@ def join(
             indices[entries] = part.indices
             if values is not None:
                 values[entries] = 1.0 if part.values is None else part.values
-        row, start = rows.stop - 1, entries.stop
-    return indptr, indices, values
+        start = entries.stop
 
 
 def _in_memory(length: int, dtype: np.dtype[Any]) -> Array:
@@ -250,16 +287,28 @@ def _in_memory(length: int, dtype: np.dtype[Any]) -> Array:
 def _in_file(length: int, dtype: np.dtype[Any]) -> Array:
     if not length:  # an array without entries has no place in a file
         return _in_memory(length, dtype)
-    return Scratch("storing its rows").empty(length, dtype)
+    return Scratch(Room("storing its rows")).empty(length, dtype)
 
 
 def _is_in_file(part: Part) -> bool:
     return mapping_of(part.indices) is not None or mapping_of(part.values) is not None
 
 
+def zeros_beside(other: Array, length: int, dtype: np.dtype[Any]) -> Array:
+    """Zeros of shape (length,): in a file if the other array is, and else in memory."""
+    return (_in_memory if mapping_of(other) is None else _in_file)(length, dtype)
+
+
+def one_array(arrays: Sequence[Array]) -> Array:
+    """The entries of all arrays; without a copy if they lie one behind the other in a file."""
+    whole = adjacent(arrays)
+    return np.concatenate(arrays) if whole is None else whole
+
+
 def _join_dense(parts: list[Part], out: Array) -> Array:
     """The parts' rows, written to zeros of shape (m, d)."""
     start = 0
+    parts.reverse()
     while parts:
         part = parts.pop()
         rows = out[start : start + part.n_samples]

@@ -20,6 +20,8 @@ from svmbench.memory import require_memory
 #: Largest label: LIBLINEAR's are C's ints.
 LARGEST_LABEL = 2**31 - 1
 
+_ROWS_AT_A_TIME = 1 << 20
+
 
 @dataclass(frozen=True, eq=False)
 class Examples:
@@ -29,7 +31,7 @@ class Examples:
     ----------
     rows : Dataset
         Its own labels mean nothing; `against_rest` sets them.
-    labels : ndarray of int64, shape (m,)
+    labels : ndarray of int8 or int64, shape (m,)
     row_weights : ndarray of float64, shape (m,), optional
         Weights of the rows' losses, not negative; 1 each by default.
     class_weights : mapping of int to float
@@ -73,10 +75,13 @@ class Examples:
 
         Of equal decision values a model predicts the first class, and scikit-learn the smallest.
         """
-        labels = np.sort(self.labels)  # np.unique loads numpy.ma, which is slow
-        distinct = labels[np.flatnonzero(np.diff(labels, prepend=labels[0] - 1))]
-        found = tuple(distinct.tolist())
-        return found if len(found) > 2 else found[::-1]
+        found: set[int] = set()
+        for start in range(0, len(self.labels), _ROWS_AT_A_TIME):
+            labels = np.sort(self.labels[start : start + _ROWS_AT_A_TIME])
+            # np.unique loads numpy.ma, which is slow.
+            found.update(labels[np.append(True, labels[1:] != labels[:-1])].tolist())
+        ascending = tuple(sorted(found))
+        return ascending if len(ascending) > 2 else ascending[::-1]
 
     def against_rest(self, label: int) -> tuple[Dataset, FloatArray | None]:
         """The rows with one class as +1 and all others as -1, and their weights, if any.
@@ -85,7 +90,7 @@ class Examples:
         what LIBLINEAR's -wi does.
         """
         own = self.labels == label
-        rows = self.rows.relabelled(np.where(own, 1, -1).astype(np.int8))
+        rows = self.rows.relabelled(np.where(own, np.int8(1), np.int8(-1)))
         if self.row_weights is None and not self.class_weights:
             return rows, None
         return rows, self._weights(self.classes if len(self.classes) == 2 else (label,))
@@ -192,16 +197,17 @@ def read_examples(
 
 
 def _whole(labels: Array, path: Path) -> Array:
-    """Labels of a text as whole numbers; the reader keeps small ones as such."""
-    if labels.dtype.kind != "i":
-        broken = labels[labels != np.rint(labels)]
-        if len(broken):
-            raise DataError(
-                f"{path}: label {broken[0]:g}: classes are whole numbers; is this a regression set?"
-            )
-        large = labels[np.abs(labels) > LARGEST_LABEL]
-        if len(large):
-            raise DataError(
-                f"{path}: label {large[0]:g}: classes are whole numbers up to {LARGEST_LABEL}"
-            )
+    """Labels of a text as whole numbers: int8 as the reader has small ones, or int64."""
+    if labels.dtype.kind == "i":
+        return labels
+    broken = labels[labels != np.rint(labels)]
+    if len(broken):
+        raise DataError(
+            f"{path}: label {broken[0]:g}: classes are whole numbers; is this a regression set?"
+        )
+    large = labels[np.abs(labels) > LARGEST_LABEL]
+    if len(large):
+        raise DataError(
+            f"{path}: label {large[0]:g}: classes are whole numbers up to {LARGEST_LABEL}"
+        )
     return labels.astype(np.int64)

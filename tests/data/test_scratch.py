@@ -7,6 +7,7 @@ from svmbench.data import scratch, storage
 from svmbench.data.ahead import let_go, read_ahead
 from svmbench.data.libsvm import parse_libsvm, to_dataset
 from svmbench.errors import DataError
+from svmbench.train.examples import read_examples
 
 ROWS = 60_000
 
@@ -17,9 +18,10 @@ def lines(kind):
     if kind == "dense":
         columns, values = np.tile(np.arange(1, 9), (ROWS, 1)), rng.integers(1, 9, (ROWS, 8))
     else:
-        steps = rng.integers(1, 10_000 if kind == "wide" else 100, (ROWS, 7))
+        width = {"wide": 10_000, "far": 100_000}.get(kind, 100)
+        steps = rng.integers(1, width, (ROWS, 7))
         columns, values = np.cumsum(steps, axis=1), np.full((ROWS, 7), 0.25)
-        values[: {"ones": ROWS, "mixed": ROWS // 2, "wide": 0}[kind]] = 1.0
+        values[: {"ones": ROWS, "mixed": ROWS // 2}.get(kind, 0)] = 1.0
     for i, (where, what) in enumerate(zip(columns.tolist(), values.tolist(), strict=True)):
         row = " ".join(f"{j}:{x:g}" for j, x in zip(where, what, strict=True))
         yield f"{1 if i % 3 else -1} {row}\n"
@@ -30,7 +32,7 @@ def rows_of(path, **how):
     return to_dataset(text, name="a", n_features=text.max_index, positive=(1.0,))
 
 
-@pytest.mark.parametrize("kind", ["ones", "mixed", "wide", "dense"])
+@pytest.mark.parametrize("kind", ["ones", "mixed", "wide", "far", "dense"])
 @pytest.mark.parametrize("memory", [0, 3_000_000])
 def test_rows_in_a_file_are_those_in_memory(tmp_path, monkeypatch, kind, memory):
     path = tmp_path / "a.libsvm"
@@ -42,9 +44,7 @@ def test_rows_in_a_file_are_those_in_memory(tmp_path, monkeypatch, kind, memory)
     kept = rows_of(path, beyond_memory=True)
     assert kept.storage == plain.storage
     assert kept.provenance == plain.provenance
-    assert (
-        0 < kept.mapped_bytes == sum(a.nbytes for a in (kept.indices, kept.values) if a is not None)
-    )
+    assert kept.mapped_bytes == kept.nbytes
     for found, wanted in (
         (kept.indptr, plain.indptr),
         (kept.indices, plain.indices),
@@ -76,15 +76,49 @@ def test_rows_that_fit_stay_in_memory(tmp_path, monkeypatch):
     assert rows_of(path, beyond_memory=True).mapped_bytes == 0
 
 
-@pytest.mark.parametrize(("memory", "kept"), [(3.0, True), (0.9, False)])
-def test_a_text_larger_than_memory_leaves_memory_free(tmp_path, monkeypatch, memory, kept):
+@pytest.mark.parametrize("memory", [3.0, 0.9])
+def test_all_parts_are_in_files_once_the_limit_is_reached(tmp_path, monkeypatch, memory):
     path = tmp_path / "a.libsvm"
     path.write_text(4 * "".join(lines("mixed")))
     monkeypatch.setattr(storage, "available_memory", lambda: int(memory * path.stat().st_size))
     parts = parse_libsvm(path, beyond_memory=True).parts
-    assert storage.mapping_of(parts[-1].indices) is not None
-    assert storage.mapping_of(parts[-1].indptr) is not None
-    assert (storage.mapping_of(parts[0].indices) is None) == kept
+    assert len(parts) > 2
+    for part in parts:
+        for array in (part.labels, part.indptr, part.indices):
+            assert storage.mapping_of(array) is not None
+
+
+@pytest.mark.parametrize(("kind", "copied"), [("ones", False), ("far", False), ("mixed", True)])
+def test_entries_of_one_form_are_written_once(tmp_path, monkeypatch, kind, copied):
+    path = tmp_path / "a.libsvm"
+    path.write_text("".join(lines(kind)))
+    monkeypatch.setattr(storage, "available_memory", lambda: 0)
+    made = []
+    empty = scratch.Scratch.empty
+
+    def watched(self, length, dtype):
+        made.append(length)
+        return empty(self, length, dtype)
+
+    monkeypatch.setattr(scratch.Scratch, "empty", watched)
+    rows = rows_of(path, beyond_memory=True)
+    assert set(made) == {ROWS, ROWS + 1} | ({rows.nnz} if copied else set())
+
+
+def test_labels_beyond_eight_bits_are_those_in_memory(tmp_path, monkeypatch):
+    path = tmp_path / "a.libsvm"
+    path.write_text("".join(lines("ones")) + "300 1:1\n")
+    plain = read_examples(path)
+    monkeypatch.setattr(storage, "available_memory", lambda: 0)
+    kept = read_examples(path)
+    assert kept.classes == plain.classes == (-1, 1, 300)
+    assert np.array_equal(kept.labels, plain.labels)
+
+
+def test_the_least_label_of_eight_bits_is_a_class(tmp_path):
+    path = tmp_path / "a.libsvm"
+    path.write_text("-128 1:1\n127 1:2\n-128 1:3\n")
+    assert read_examples(path).classes == (127, -128)
 
 
 def test_hints_change_nothing(tmp_path, monkeypatch):
