@@ -362,8 +362,12 @@ class _Method:
         self.primal, self.dual = math.inf, 0.0
 
     def turn(self) -> float:
-        """Its work after the next pair, less its head start: the least comes next."""
-        return self.work + self.cost(self.work) - self.head_start
+        """What comes next is the least: its work after the next pair, less its head start.
+
+        Until its work has reached the head start, it comes before those that have none.
+        """
+        ahead = self.work - self.head_start
+        return ahead if ahead < 0.0 else ahead + self.cost(self.work)
 
     def next(self) -> PrimalAndDual | None:
         """Its next pair; None once it has ended."""

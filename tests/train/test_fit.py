@@ -257,6 +257,17 @@ def test_what_comes_nearer_for_ever_ends_once_another_method_has_ended():
     assert 300 < taken.count("forever") < 2000
 
 
+def test_a_head_start_is_used_up_before_others_begin():
+    def named(name, **how):
+        pairs = iter([(np.zeros(1), 0.0, np.zeros(1))] * 30)
+        return _Method(name, pairs, lambda so_far: max(10.0, so_far), **how)
+
+    # The last pair before the head start is used up may cost as much as all before it.
+    methods = [named("other"), named("first", head_start=35.0)]
+    taken = [method.name for method, _ in islice(_pairs([methods], lambda: False), 5)]
+    assert taken == ["first", "first", "first", "other", "other"]
+
+
 def test_the_interior_point_method_takes_part_where_newton_steps_end():
     problem = Problem(scaled(200, 1e9), 1e-9, Loss("squared-hinge"), "free")
     names = set()
