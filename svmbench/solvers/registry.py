@@ -17,6 +17,7 @@ from typing import Any
 import svmbench.solvers
 from svmbench.errors import ConfigError, nearest
 from svmbench.solvers.base import Solver
+from svmbench.solvers.declared import require_declared
 from svmbench.solvers.importing import kept_alive, settings_kept
 from svmbench.solvers.plug_in import GROUP, executed_points
 from svmbench.solvers.program import ForeignProgram
@@ -118,6 +119,7 @@ def _plugged_in() -> list[type[Solver]]:
             solver = _loaded(point)
         if not (inspect.isclass(solver) and issubclass(solver, Solver)):
             raise ConfigError(f"plug-in {point.value}: is not a subclass of svmbench's Solver")
+        require_declared(solver, f"plug-in {point.value}")
         found.append(solver)
     return found
 

@@ -16,15 +16,13 @@ from pathlib import Path
 from types import ModuleType
 
 from svmbench.errors import ConfigError, InterruptedRunError
-from svmbench.solvers.base import Parameters, Solver
+from svmbench.solvers.base import Solver
+from svmbench.solvers.declared import require_declared
 from svmbench.solvers.importing import kept_alive
 from svmbench.solvers.plug_in import executed_texts
 
 #: Beginning of the names of their modules, which no import statement can find.
 MODULE = "svmbench_plugin_"
-
-#: Attributes by which the harness decides how to run a solver, with their values.
-_CHOICES = {"step": ("presentation", "iteration"), "horizon": ("none", "steps", "accuracy")}
 
 #: Characters of an exception's message that are shown.
 _SHOWN = 300
@@ -66,7 +64,7 @@ def load_file(path: Path, expected: str | None = None) -> tuple[type[Solver], ..
                 "svmbench.solvers.base.Solver with a name"
             )
         for solver in found:
-            _refuse_incomplete(path, solver)
+            require_declared(solver, path.name)
     except ConfigError:
         del sys.modules[name]
         raise
@@ -166,20 +164,3 @@ def _line(error: BaseException, path: Path) -> str:
         if frame.f_code.co_filename == str(path)
     ]
     return f":{lines[-1]}" if lines else ""
-
-
-def _refuse_incomplete(path: Path, solver: type[Solver]) -> None:
-    """Refuse a solver that lacks what every listing and every run needs."""
-    lacks = sorted(getattr(solver, "__abstractmethods__", ()))
-    lacks += [name for name in ("summary", "source") if not hasattr(solver, name)]
-    if lacks:
-        raise ConfigError(f"{path.name}: {solver.__name__} does not define {', '.join(lacks)}")
-    for name in ("name", "summary", "source"):
-        if not isinstance(getattr(solver, name), str) or not getattr(solver, name):
-            raise ConfigError(f"{path.name}: {solver.__name__}.{name} must be a text")
-    for name, allowed in _CHOICES.items():
-        if getattr(solver, name) not in allowed:
-            words = " or ".join(map(repr, allowed))
-            raise ConfigError(f"{path.name}: {solver.__name__}.{name} must be {words}")
-    if not (inspect.isclass(solver.schema) and issubclass(solver.schema, Parameters)):
-        raise ConfigError(f"{path.name}: {solver.__name__}.schema must be a subclass of Parameters")

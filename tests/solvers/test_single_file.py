@@ -159,12 +159,12 @@ def test_a_change_within_a_second_is_noticed(file):
         (
             "from svmbench.solvers.dual.dcd import Dcd\nclass Mine(Dcd):\n"
             "    name, step = 'mine', 'rows'\n",
-            r"bad\.py: Mine\.step must be 'presentation' or 'iteration'$",
+            r"bad\.py: Mine\.step must be 'presentation' or 'iteration', not 'rows'$",
         ),
         (
             "from svmbench.solvers.dual.dcd import Dcd\nclass Mine(Dcd):\n"
             "    name, horizon = 'mine', None\n",
-            r"bad\.py: Mine\.horizon must be 'none' or 'steps' or 'accuracy'$",
+            r"bad\.py: Mine\.horizon must be 'none' or 'steps' or 'accuracy', not None$",
         ),
         (
             "from svmbench.solvers.dual.dcd import Dcd\nclass Mine(Dcd):\n"
@@ -195,6 +195,36 @@ def test_a_bad_file_is_one_line_with_its_name(tmp_path, text, said):
             registry.add_file(path)
         assert "\n" not in str(caught.value)
     assert set(registry.solvers()) == known
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("__doc__ = 3", r"__doc__ must be a text, not 3$"),
+        ("source = ''", r"source must be a text, not empty$"),
+        ("losses = None", r"losses must be a tuple of texts, not None$"),
+        ("losses = ['hinge']", r"losses must be a tuple of texts, not \['hinge'\]$"),
+        ("losses = ('hinge', [2])", r"losses must be a tuple of texts, not \('hinge', \[2\]\)$"),
+        ("weighted = 'yes'", r"weighted must be True or False, not 'yes'$"),
+        ("cycle = 1.5", r"cycle must be a whole number, not 1\.5$"),
+        ("tricks = ('shrinking',)", r"tricks must be a tuple of pairs of a text and a value"),
+        ("colour = property(id)", r"colour must be a text, not <property obj"),
+        ("schema = type('P', (Parameters,), {'__annotations__': {'x': 'Nowhere'}})", "plain data"),
+        ("schema = type('P', (Parameters,), {'__annotations__': {'x': 'Solver'}})", "plain data"),
+        ("schema = type('P', (Parameters,), {'__annotations__': {'x': callable}})", "plain data"),
+    ],
+)
+def test_what_a_class_declares_has_the_declared_type(tmp_path, line, said):
+    path = tmp_path / "bad.py"
+    path.write_text(
+        "from svmbench.solvers.base import Parameters, Solver\n"
+        "from svmbench.solvers.dual.dcd import Dcd\n"
+        f"class Mine(Dcd):\n    name = 'mine'\n    {line}\n"
+    )
+    with pytest.raises(ConfigError, match=rf"^bad\.py: Mine\..*{said}") as caught:
+        registry.add_file(path)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 300
 
 
 def test_an_interruption_stays_one(tmp_path):
