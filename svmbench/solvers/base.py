@@ -193,7 +193,7 @@ class Solver(ABC):
     mathematics: ClassVar[str] = ""
     reconstructed: ClassVar[tuple[str, ...]] = ()
     unstated: ClassVar[tuple[str, ...]] = ()
-    step: ClassVar[Literal["presentation", "iteration"]] = "presentation"
+    step: Literal["presentation", "iteration"] = "presentation"
     horizon: Literal["none", "steps", "accuracy"] = "none"
     horizon_parameter: str = ""
     anytime: ClassVar[bool] = False

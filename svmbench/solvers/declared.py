@@ -53,9 +53,12 @@ def require_declared(solver: type[Solver], where: str) -> None:
     if not (inspect.isclass(solver.schema) and issubclass(solver.schema, Parameters)):
         raise ConfigError(f"{where}: {solver.__name__}.schema must be a subclass of Parameters")
     for name, hint in get_type_hints(Solver).items():
-        if name not in (*_TEXTS, "schema") and hasattr(solver, name):
-            kind = get_args(hint)[0] if get_origin(hint) is ClassVar else hint
-            _require(solver, name, kind, where)
+        if get_origin(hint) is ClassVar:
+            if name not in (*_TEXTS, "schema"):
+                _require(solver, name, get_args(hint)[0], where)
+        # What is not the class's alone may be computed by each instance.
+        elif not isinstance(getattr(solver, name, property()), property):
+            _require(solver, name, hint, where)
     _require_described(solver, where)
 
 

@@ -21,7 +21,7 @@ from svmbench.solvers.declared import require_declared
 from svmbench.solvers.importing import kept_alive, settings_kept
 from svmbench.solvers.plug_in import GROUP, executed_points
 from svmbench.solvers.program import ForeignProgram
-from svmbench.solvers.single_file import file_of, load_file, unload_files
+from svmbench.solvers.single_file import file_of, load_file, unload_file, unload_files
 
 #: Solvers of the single files that this process was given.
 _of_files: list[type[Solver]] = []
@@ -71,10 +71,17 @@ def add_file(path: Path) -> tuple[type[Solver], ...]:
     Raises
     ------
     ConfigError
-        If the file cannot be loaded, or a solver of that name exists already.
+        If the file cannot be loaded, a solver in it is incomplete, or one of that name exists
+        already.
     """
     with settings_kept(path.name):
         found = load_file(path)
+    try:
+        for solver in found:
+            require_declared(solver, path.name)
+    except ConfigError:
+        unload_file(path)
+        raise
     new = [solver for solver in found if solver not in _of_files]
     _of_files.extend(new)
     solvers.cache_clear()

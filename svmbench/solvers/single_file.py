@@ -17,7 +17,6 @@ from types import ModuleType
 
 from svmbench.errors import ConfigError, InterruptedRunError
 from svmbench.solvers.base import Solver
-from svmbench.solvers.declared import require_declared
 from svmbench.solvers.importing import kept_alive
 from svmbench.solvers.plug_in import executed_texts
 
@@ -42,12 +41,12 @@ def load_file(path: Path, expected: str | None = None) -> tuple[type[Solver], ..
     Raises
     ------
     ConfigError
-        If the file cannot be read or executed, defines no solver, or defines an incomplete one.
+        If the file cannot be read or executed, or defines no solver.
     InterruptedRunError
         If its text is no longer the expected one.
     """
     path = path.absolute()
-    name = MODULE + hashlib.sha256(str(path).encode()).hexdigest()[:16]
+    name = _module_name(path)
     module = sys.modules.get(name) or _executed(path, name, expected)
     found = [
         member
@@ -57,18 +56,19 @@ def load_file(path: Path, expected: str | None = None) -> tuple[type[Solver], ..
         and member.__module__ == name
         and "name" in vars(member)
     ]
-    try:
-        if not found:
-            raise ConfigError(
-                f"{path.name}: defines no solver; it needs a subclass of "
-                "svmbench.solvers.base.Solver with a name"
-            )
-        for solver in found:
-            require_declared(solver, path.name)
-    except ConfigError:
-        del sys.modules[name]
-        raise
-    return tuple(sorted(set(found), key=lambda solver: solver.name))
+    if not found:
+        unload_file(path)
+        raise ConfigError(
+            f"{path.name}: defines no solver; it needs a subclass of "
+            "svmbench.solvers.base.Solver with a name"
+        )
+    return tuple(sorted(set(found), key=lambda solver: str(solver.name)))
+
+
+def unload_file(path: Path) -> None:
+    """Forget a file that this process has executed, so that it is executed again when loaded."""
+    sys.modules.pop(_module_name(path.absolute()), None)
+    executed_texts.pop(path.absolute(), None)
 
 
 def unload_files() -> None:
@@ -120,6 +120,10 @@ def solver_at(address: str, expected: str | None = None) -> type[Solver]:
         if solver.__qualname__ == name:
             return solver
     raise ConfigError(f"{place}: no longer defines {name}; run again")
+
+
+def _module_name(path: Path) -> str:
+    return MODULE + hashlib.sha256(str(path).encode()).hexdigest()[:16]
 
 
 def _executed(path: Path, name: str, expected: str | None) -> ModuleType:
