@@ -133,7 +133,7 @@ def _is_turn(steps: int) -> bool:
     return steps >= _FIRST_SHOWN and steps & (steps - 1) == 0
 
 
-class _Point(NamedTuple):
+class _Iterate(NamedTuple):
     """w and b as one vector, and what is known there.
 
     Parameters
@@ -172,14 +172,14 @@ class _Surface:
         self.labels = problem.data.labels.astype(np.float64)
         self._counts = problem.counted(np.ones(self.m))
 
-    def first(self, start: tuple[FloatArray, float] | None) -> _Point:
-        """The point to begin from; zeros without a start."""
+    def first(self, start: tuple[FloatArray, float] | None) -> _Iterate:
+        """The iterate to begin from; zeros without a start."""
         if start is None:
             at, scores = np.zeros(self._d + 1), np.zeros(self.m)
         else:
             at = np.append(start[0], start[1] if self._free else 0.0)
             scores = self.scores(at)
-        return _Point(at, scores, self.primal(at, scores))
+        return _Iterate(at, scores, self.primal(at, scores))
 
     def scores(self, at: FloatArray) -> FloatArray:
         """x_i w + b."""
@@ -192,11 +192,11 @@ class _Surface:
         each = losses(self.labels * scores, self._problem.loss)
         return 0.5 * self._lam * _inner(at[:-1], at[:-1]) + _inner(self._counts, each) / self.m
 
-    def pair(self, point: _Point, slopes: FloatArray) -> PrimalAndDual:
+    def pair(self, point: _Iterate, slopes: FloatArray) -> PrimalAndDual:
         """What `newton` yields, from minus the slopes of the losses."""
         return point.at[:-1].copy(), float(point.at[-1]), self._problem.repaired(slopes)
 
-    def downhill(self, point: _Point, counted: FloatArray) -> FloatArray:
+    def downhill(self, point: _Iterate, counted: FloatArray) -> FloatArray:
         """Minus the gradient, from minus the slopes of the losses times the weights of rows."""
         downhill: FloatArray = self._sums(counted) - np.append(self._lam * point.at[:-1], 0.0)
         return downhill
@@ -227,14 +227,14 @@ class _Surface:
 
 
 def _advanced(
-    surface: _Surface, point: _Point, step: FloatArray, decrement: float, last: float
-) -> _Point | None:
+    surface: _Surface, point: _Iterate, step: FloatArray, decrement: float, last: float
+) -> _Iterate | None:
     """The point after a step, halved until P falls; None where the steps are at their end.
 
     Parameters
     ----------
     surface : _Surface
-    point : _Point
+    point : _Iterate
     step : ndarray, shape (d + 1,)
     decrement, last : float
         The gradient's product with this step and with the one before.
@@ -245,9 +245,9 @@ def _advanced(
     hidden = _ROUNDING * (1.0 + point.primal)
     below = point.primal - (hidden if stuck else 0.0)
 
-    def ahead(length: float) -> _Point:
+    def ahead(length: float) -> _Iterate:
         at, scores = point.at + length * step, point.scores + length * moved
-        return _Point(at, scores, surface.primal(at, scores), point.blind)
+        return _Iterate(at, scores, surface.primal(at, scores), point.blind)
 
     lengths = (0.5**k for k in range(1 if stuck else _HALVINGS))
     found = next((each for each in map(ahead, lengths) if each.primal < below), None)
