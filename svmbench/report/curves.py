@@ -31,6 +31,10 @@ _END_MARKS = "Dot: reached its accuracy; ring: ended by a limit; cross: diverged
 #: limit: on a logarithmic axis, and on a linear one.
 _LIFT, _LIFT_LINEAR = 1e4, 3.0
 
+#: Curves of the accuracy leave a panel at the bottom where they fall below this share of the
+#: smallest accuracy asked for.
+_BELOW = 0.01
+
 _GRID = 200
 
 
@@ -210,6 +214,15 @@ def _fate(trajectories: Sequence[Trajectory]) -> Fate:
     if 2 * states.count("converged") >= len(states):
         return "reached"
     return "diverged" if 2 * states.count("diverged") >= len(states) else "limit"
+
+
+def cut_floor(floor: float, thresholds: Sequence[float]) -> float:
+    """A panel's lowest accuracy, raised if it is far below all that were asked for.
+
+    Where P is next to its optimum, only rounding decides how far a curve falls.
+    """
+    asked = [level for level in thresholds if level > 0.0]
+    return max(floor, _BELOW * min(asked)) if asked else floor
 
 
 def lifted(ceiling: float, curves: Sequence[Curve], log: bool = True) -> float:

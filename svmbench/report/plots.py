@@ -18,6 +18,7 @@ from svmbench.records.spelling import place_words, short
 from svmbench.records.summaries import summary
 from svmbench.report.curves import (
     Curve,
+    cut_floor,
     heights_along,
     lifted,
     median_curve,
@@ -315,7 +316,7 @@ def _limits(
         floor = min([least, *optima])
         ceiling = min(most, max(3.0, 10.0 * floor))
     else:
-        floor = min([least, *thresholds])
+        floor = cut_floor(min([least, *thresholds]), thresholds)
         # At w = 0 the objective is about 1, so that the accuracy is about 1/P*.
         ceiling = min(most, 10.0 * max([1.0, *(1.0 / optimum for optimum in optima)]))
     ceiling = lifted(ceiling, curves)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -177,9 +177,11 @@ class Sheet:
         if not names:
             return
         to_axes = axes.transData + axes.transAxes.inverted()
-        heights = [float(np.clip(to_axes.transform((n.x, n.y))[1], 0.0, 1.0)) for n in names]
+        low, high = sorted(axes.get_ylim())
+        ends = [replace(name, y=min(max(name.y, low), high)) for name in names]
+        heights = [float(np.clip(to_axes.transform((n.x, n.y))[1], 0.0, 1.0)) for n in ends]
         order = sorted(range(len(names)), key=lambda at: -heights[at])
-        texts = [_write(axes, names[at], heights[at]) for at in order]
+        texts = [_write(axes, ends[at], heights[at]) for at in order]
         self._columns.append((axes, texts, [heights[at] for at in order]))
 
     def finish(self) -> Figure:

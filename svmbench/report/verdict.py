@@ -252,18 +252,17 @@ def _remark(
     """What to say of how clear the lead is."""
     if not others:
         return "The only solver."
-    following = (
-        f"in the median the next, {others[0].group.label}, {_behind(leader, others[0], verb)}"
-    )
+    behind = _behind(leader, others[0], verb)
+    following = f"Next in the median is {others[0].group.label}, which {behind}."
     if leader.samples == 1:
-        return f"Single runs show no order; {following}."
+        return f"Single runs show no order. {following}"
     if not rivals:
-        return f"S{_CLEAR[1:]}; {following}."
+        return f"S{_CLEAR[1:]}. {following}"
     every = len(rivals) == len(others) > 1
-    named = "any other" if every else ", ".join(group.label for group in rivals)
+    named = "any other" if every else " or ".join(group.label for group in rivals)
     more = shown.repeats(leader.group, rivals, asked)
     cost = f" About {counted(more, 'more repeat')} may show it." if more else ""
-    return f"Not shown to take less than {named}; {following}.{cost}"
+    return f"Not shown to take less than {named}. {following}{cost}"
 
 
 def _behind(leader: _Contender, other: _Contender, verb: str) -> str:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from matplotlib.text import Annotation
 
 from svmbench.records.read import Results, read_results
-from svmbench.report.curves import Trajectory, lifted, median_curve
+from svmbench.report.curves import Trajectory, cut_floor, lifted, median_curve
 from svmbench.report.plots import draw, write_plots
 from svmbench.report.style import PALETTE, looks
 
@@ -142,6 +142,12 @@ def test_a_panel_reaches_up_to_the_lowest_stretch_of_every_curve():
     assert lifted(3.0, [inside, above]) == pytest.approx(40.0)
     level = median_curve([trace([1, 10], [21.0, 20.0], "max_steps")])
     assert lifted(3.0, [inside, level]) == pytest.approx(21.0)
+
+
+def test_a_panel_does_not_follow_a_curve_into_rounding():
+    assert cut_floor(2e-15, [1e-2, 1e-3]) == pytest.approx(1e-5)
+    assert cut_floor(1e-4, [1e-2, 1e-3]) == 1e-4
+    assert cut_floor(2e-15, [0.0]) == cut_floor(2e-15, []) == 2e-15
 
 
 def test_curves_that_left_for_good_do_not_press_the_others_flat():

@@ -62,7 +62,7 @@ def test_what_the_pairs_show_is_clear(three):
     assert lead.value.startswith("2.0")
     assert lead.value.endswith("] s")
     assert lead.remark == (
-        "Shown to take less than every other; in the median the next, ocas, takes 2.5 times "
+        "Shown to take less than every other. Next in the median is ocas, which takes 2.5 times "
         "as long."
     )
     assert found.headline == (
@@ -82,7 +82,7 @@ def test_few_repeats_claim_no_order_and_say_how_many_it_takes(three):
     lead = first(found)
     assert (lead.leader, lead.clear) == ("dcd", False)
     assert re.fullmatch(
-        r"Not shown to take less than ocas; in the median the next, ocas, takes 2.5 times as "
+        r"Not shown to take less than ocas. Next in the median is ocas, which takes 2.5 times as "
         r"long\. "
         r"About (1 more repeat|\d+ more repeats) may show it\.",
         lead.remark,
@@ -93,7 +93,9 @@ def test_few_repeats_claim_no_order_and_say_how_many_it_takes(three):
 def test_the_rivals_are_named(three):
     lead = first(three(dcd=2 * STEADY, ocas=2.01 * STEADY[::-1], crawl=11 * STEADY))
     assert not lead.clear
-    said = r"Not shown to take less than ocas; in the median the next, ocas, takes about as long\."
+    said = (
+        r"Not shown to take less than ocas. Next in the median is ocas, which takes about as long\."
+    )
     assert re.match(said, lead.remark)
 
 
@@ -102,7 +104,7 @@ def test_who_does_not_reach_it_is_named_with_the_reason(three):
     lead = first(found)
     assert lead.clear
     assert lead.remark == (
-        "Shown to take less than every other; in the median the next, crawl, does not reach it."
+        "Shown to take less than every other. Next in the median is crawl, which does not reach it."
     )
     (missing,) = found.problems[0].missing
     assert missing.replace("\N{NO-BREAK SPACE}", " ") == "crawl: at none of the ε (≥ 60 s, 1 of 15)"
@@ -132,7 +134,7 @@ def test_single_runs_show_no_order(three):
     lead = first(three(dcd=(1,), ocas=(4,)))
     assert not lead.clear
     assert lead.remark == (
-        "Single runs show no order; in the median the next, ocas, takes 4 times as long."
+        "Single runs show no order. Next in the median is ocas, which takes 4 times as long."
     )
 
 

@@ -21,7 +21,14 @@ from svmbench.papers.report.drawing import (
 )
 from svmbench.papers.report.layout import ItemResults
 from svmbench.records.measures import MEASURES
-from svmbench.report.curves import Curve, heights_along, lifted, median_curve, trajectories
+from svmbench.report.curves import (
+    Curve,
+    cut_floor,
+    heights_along,
+    lifted,
+    median_curve,
+    trajectories,
+)
 from svmbench.report.numbers import number_text
 from svmbench.report.panels import draw_curve, limit_abscissa
 from svmbench.report.sheet import SMALL, CurveName
@@ -156,11 +163,11 @@ class Curves(Drawer):
         return f"{key}\n{y} {number_text(curve.middle[-1])} {end}, {x} {number_text(curve.x[-1])}"
 
     def _rules(self, axes: Axes, panel: Panel, optima: Sequence[float]) -> None:
-        levels = list(optima)
-        if self.shape.y == "accuracy":
-            levels = list(self._results(panel.series[0].rows[0]).thresholds)
-        for level in levels:
+        for level in self._thresholds(panel) if self.shape.y == "accuracy" else optima:
             axes.axhline(level, color="#999999", linewidth=0.6, zorder=1)
+
+    def _thresholds(self, panel: Panel) -> Sequence[float]:
+        return self._results(panel.series[0].rows[0]).thresholds
 
     def _optima(self, panel: Panel) -> list[float]:
         """Those of the panel's problems that are above 0."""
@@ -194,6 +201,9 @@ class Curves(Drawer):
         if self._measure.objective:
             most = lifted(min(most, max(10.0 * floor, _CEILING * least)), curves)
         elif self.shape.y == "accuracy":
+            # The limits are shared by all panels.
+            asked = [level for each in self.panels for level in self._thresholds(each)]
+            floor = cut_floor(floor, asked)
             most = lifted(min(most, 100.0), curves)
         span = math.log(max(most / floor, 1.05))
         return floor * math.exp(-0.25 * span), floor * math.exp(1.06 * span)

@@ -249,7 +249,8 @@ def _remarks(source: ItemResults, shape: FigureShape) -> str:
         *first, joined = remarks([row.group for row in rows], grey)
         parts += filter(None, [*first, *_published_words(source, shape, rows), joined])
     elif shape.kind == "across":
-        parts.append(f"Medians of up to {most} runs with their intervals.")
+        several = f"Medians of up to {most} runs with their intervals."
+        parts.append(several if most > 1 else "Single runs.")
         parts.append("Triangle: not reached, the value is at least this.")
     elif shape.kind == "regret":
         parts.append(

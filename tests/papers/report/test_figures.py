@@ -334,6 +334,24 @@ def test_labels_do_not_cover_each_other(source):
         assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
 
 
+def test_a_curve_that_falls_into_rounding_leaves_at_the_bottom_with_its_name(source, monkeypatch):
+    def lowered(self, row):
+        curve = along(self, row)
+        fall = 1e-12 if row.group.label == "dcd" else 1.0
+        return curve and replace(curve, middle=curve.middle * np.linspace(1.0, fall, len(curve.x)))
+
+    along = Curves._curve
+    monkeypatch.setattr(Curves, "_curve", lowered)
+    asked = shape(x="epochs", y="accuracy", panels=[], of={"dataset": "adult", "lambda": 1e-4})
+    figure, _ = draw(source, asked, LOOKS)
+    (axes,) = figure.axes
+    low, _ = axes.get_ylim()
+    least = min(next(iter(source.results.values())).thresholds)
+    assert 1e-4 * least < low < least
+    (name,) = (text for text in axes.texts if text.get_text() == "dcd")
+    assert name.xy[1] == low
+
+
 def test_what_has_no_trace_is_named(source):
     figure, _ = draw(source, shape(of={"lambda": 1e-5}), LOOKS)
     assert "no trace: svmperf" in [text.get_text() for text in figure.axes[0].texts]
