@@ -13,7 +13,6 @@ from svmbench.cli.columns import align
 
 if TYPE_CHECKING:
     from svmbench.data.catalogue import DataFile, Entry, Role
-    from svmbench.data.dataset import Dataset
     from svmbench.data.shape import Shape
 
 _WIDTH = 88
@@ -91,9 +90,9 @@ def fetch(names: tuple[str, ...], offline: bool) -> None:
 
     for name in names:
         loaded = load(name, offline=offline)
-        click.echo(f"{_summary(loaded.train)}; in {loaded.train_path}")
+        click.echo(f"{loaded.train.summary}; in {loaded.train_path}")
         if loaded.test is not None:
-            click.echo(f"{_summary(loaded.test)}; in {loaded.test_path}")
+            click.echo(f"{loaded.test.summary}; in {loaded.test_path}")
 
 
 @command.command()
@@ -390,10 +389,3 @@ def _bytes(size: int) -> str:
 
 def _count(number: int | None) -> str:
     return "?" if number is None else f"{number:,}"
-
-
-def _summary(data: Dataset) -> str:
-    return (
-        f"{data.name}: {data.n_samples:,} rows, {data.n_features:,} features, "
-        f"{data.nnz:,} entries stored as {data.storage}"
-    )

@@ -64,8 +64,7 @@ def summary(
     m = rows.n_samples
     bias = {"none": "no bias", "free": "free bias"}.get(objective.bias, "regularised bias")
     lines = [
-        f"{rows.name}: {m:,} rows, {rows.n_features:,} features, {rows.nnz:,} entries, "
-        f"{len(model.labels)} classes",
+        f"{rows.summary}, {len(model.labels)} classes",
         f"{objective.loss}, {bias}, C = {short(objective.C)}, "
         f"λ = {short(objective.regularisation(m))}",
     ]

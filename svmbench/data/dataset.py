@@ -118,6 +118,14 @@ class Dataset:
         values = "ones" if self.values is None else self.values.dtype.name
         return f"dense {values}" if self.indices is None else f"{self.indices.dtype.name}+{values}"
 
+    @property
+    def summary(self) -> str:
+        """The name, the numbers of rows, features and stored entries, and their format."""
+        return (
+            f"{self.name}: {self.n_samples:,} rows, {self.n_features:,} features, "
+            f"{self.nnz:,} entries stored as {self.storage}"
+        )
+
     @cached_property
     def identity(self) -> str:
         """Hash that identifies these stored rows."""
