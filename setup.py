@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -32,6 +33,8 @@ STAGE = HERE / "build" / "pxd"
 TRANSLATED = Path("build") / f"cython-{version('cython')}"
 #: What Cython would put into every kernel, and the compiler spend most of its time on.
 SHARED = "svmbench.kernels._shared"
+
+IMPORT = re.compile(r"^from (?:\.|svmbench\.kernels\.)(\w+) c?import", re.MULTILINE)
 
 # No fused multiply-add: last bits, and so every trajectory, are the same on all machines.
 FLAGS = ["-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]
@@ -78,9 +81,17 @@ def compiler_version() -> str:
 
 
 def source_hash(kernel: Path) -> str:
-    """sha256 of one kernel's source and of all the declarations it may include."""
+    """sha256 of one kernel's source, and of the sources and declarations that it imports."""
+    found: set[Path] = set()
+    waiting = [kernel, kernel.with_suffix(".pxd")]
+    while waiting:
+        source = waiting.pop()
+        if source not in found and source.is_file():
+            found.add(source)
+            names = IMPORT.findall(source.read_text(encoding="utf-8"))
+            waiting += [KERNELS / f"{name}{end}" for name in names for end in (".pyx", ".pxd")]
     digest = hashlib.sha256()
-    for source in [kernel, *sorted(KERNELS.glob("*.pxd"))]:
+    for source in sorted(found):
         digest.update(source.name.encode() + b"\0" + source.read_bytes())
     return digest.hexdigest()
 

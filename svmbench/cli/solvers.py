@@ -210,7 +210,7 @@ def describe(solver: type[Solver]) -> dict[str, Any]:
         "anytime": solver.anytime,
         "ladder": solver.ladder,
         "outputs_with_horizon": list(getattr(solver.schema, "needs_horizon", ())),
-        "kernels": list(solver.kernels),
+        "kernels": list(solver.kernels_used()),
         "missing": solver.missing(),
         "parameters": {name: _parameter(facts) for name, facts in properties.items()},
         "reconstructed": list(solver.reconstructed),

@@ -15,10 +15,12 @@ from functools import cache, wraps
 from importlib import import_module
 from inspect import get_annotations
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
 
+import svmbench.kernels
 from svmbench.data.dataset import FloatArray
 from svmbench.errors import ConfigError
 from svmbench.kernels.counters import Counters
@@ -29,6 +31,9 @@ from svmbench.solvers.plug_in import files_of, source_of
 LIBRARIES = ("numpy", "scipy")
 
 Precision = Literal["float64", "float32"]
+
+#: The package of the compiled kernels.
+KERNELS = "svmbench.kernels."
 
 LARGEST_COUNT = (1 << 63) - 1
 """Largest whole number that a parameter may have: kernels count in 64 bits."""
@@ -120,6 +125,10 @@ class Solver(ABC):
     and times only these two. Between calls it reads `w`, `counters`, `dual` and `stopped`.
     Reading them must not change the next call.
 
+    Attributes that are annotated as ``ClassVar`` are read from the class, before there is an
+    instance: no property may compute them. ``step``, ``horizon``, ``horizon_parameter`` and
+    ``cycle`` may depend on the parameters.
+
     Class attributes
     ----------------
     name : str
@@ -153,7 +162,6 @@ class Solver(ABC):
         What a run must know before it starts: nothing, its final number of steps, or the
         requested accuracy. With 'none', one trajectory serves every threshold. Otherwise the
         solver runs once per horizon, and each run is judged at its end, unless it is `anytime`.
-        A subclass may derive it from its parameters.
     horizon_parameter : str
         Parameter that holds the horizon: epochs or an accuracy. The harness sets it where its
         value is None, the default.
@@ -174,8 +182,6 @@ class Solver(ABC):
     tricks : tuple of (str, object)
         Parameters that control its devices, each with the value that switches the device off.
         The benchmark switches them off one at a time.
-    kernels : tuple of str
-        Modules of `svmbench.kernels` whose sources define it; part of a run's identity.
     colour : str
         Its colour in every plot, as #rrggbb.
     schema : type
@@ -201,7 +207,6 @@ class Solver(ABC):
     ladder: ClassVar[bool] = False
     foreign: ClassVar[bool] = False
     tricks: ClassVar[tuple[tuple[str, Any], ...]] = ()
-    kernels: ClassVar[tuple[str, ...]] = ()
     colour: ClassVar[str] = "#555555"
     schema: ClassVar[type[Parameters]] = Parameters
 
@@ -400,7 +405,7 @@ class Solver(ABC):
         """The solver's build: a hash of its sources, the flags, the compiler and the libraries."""
         from importlib.metadata import version  # slow to load, and training needs no build
 
-        records = [import_module(f"svmbench.kernels.{kernel}").__build__ for kernel in cls.kernels]
+        records = [import_module(KERNELS + kernel).__build__ for kernel in cls.kernels_used()]
         digest = hashlib.sha256()
         for path in cls._source_files():
             digest.update(path.name.encode() + b"\0" + source_of(path))
@@ -412,6 +417,16 @@ class Solver(ABC):
             "compiler": sorted({record["compiler"] for record in records}),
             "libraries": [f"{name} {version(name)}" for name in LIBRARIES],
         }
+
+    @classmethod
+    @cache
+    def kernels_used(cls) -> tuple[str, ...]:
+        """Modules of `svmbench.kernels` that its sources import: part of a run's identity."""
+        texts = [source_of(path) for path in cls._source_files() if path.suffix == ".py"]
+        names = {name for text in texts for name in _imports(text) if name.startswith(KERNELS)}
+        used = {name.removeprefix(KERNELS).partition(".")[0] for name in names}
+        known = {module.name for module in iter_modules(svmbench.kernels.__path__)}
+        return tuple(sorted(used & known - {"counters"}))  # every solver counts with that
 
     @classmethod
     def build_with(cls, parameters: Any) -> dict[str, Any]:
@@ -438,20 +453,28 @@ class Solver(ABC):
 
 
 @cache
-def _imported(path: Path) -> frozenset[Path]:
-    """The modules of this package that one of its files imports; not this module.
+def _imports(text: bytes) -> frozenset[str]:
+    """Full names of the modules, and of what is imported from them, in a Python source.
 
-    Imports are read from the text: an imported constant does not say where it comes from.
+    They are read from the text: an imported constant does not say where it comes from.
     """
-    package, here = "svmbench.solvers.", Path(__file__)
-    if not path.is_relative_to(here.parent):
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError):  # of a plug-in, which never imports it
         return frozenset()
-    names = {
-        name
-        for node in ast.walk(ast.parse(path.read_bytes()))
-        if isinstance(node, ast.ImportFrom) and node.module is not None
-        for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
-        if f"{name}.".startswith(package)
-    }
-    found = (here.parent.joinpath(*name.split(".")[2:]).with_suffix(".py") for name in names)
-    return frozenset(file for file in found if file.is_file() and file != here)
+    found = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and node.module is not None:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return frozenset(found)
+
+
+def _imported(path: Path) -> set[Path]:
+    """The modules of this package that one of its files imports; not this module."""
+    here = Path(__file__)
+    if not path.is_relative_to(here.parent):
+        return set()
+    names = [name.split(".") for name in _imports(path.read_bytes())]
+    inside = [name[2:] for name in names if name[:2] == ["svmbench", "solvers"] and name[2:]]
+    found = {here.parent.joinpath(*name).with_suffix(".py") for name in inside}
+    return {file for file in found if file.is_file() and file != here}

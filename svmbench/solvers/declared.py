@@ -56,7 +56,7 @@ def require_declared(solver: type[Solver], where: str) -> None:
         if get_origin(hint) is ClassVar:
             if name not in (*_TEXTS, "schema"):
                 _require(solver, name, get_args(hint)[0], where)
-        # What is not the class's alone may be computed by each instance.
+        # What is no ClassVar may be a property, computed by each instance.
         elif not isinstance(getattr(solver, name, property()), property):
             _require(solver, name, hint, where)
     _require_described(solver, where)

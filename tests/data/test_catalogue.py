@@ -44,7 +44,7 @@ def test_every_description_is_complete(name):
     assert found.name == name
     assert found.positive is not None
     for text in (found.title, found.description, found.labels, found.citation, found.checked):
-        assert text.strip()
+        assert text.strip(), "title, description, labels, citation and checked say something"
     assert found.licence != "unknown"  # "not stated by the source" is an answer
     assert found.n_features is not None
     assert found.homepage or found.train.path
@@ -52,8 +52,8 @@ def test_every_description_is_complete(name):
         assert file.rows is not None
         for part in file.parts:
             ways = [part.urls, part.path, part.obtain, "no site serves it" in found.description]
-            assert sum(map(bool, ways)) == 1
-            assert part.sha256 or "hash" in found.checked
+            assert sum(map(bool, ways)) == 1, "one of urls, path and obtain"
+            assert part.sha256 or "hash" in found.checked, "sha256, or why there is no hash"
             assert part.path is None or (bundled("datasets") / part.path).is_file()
 
 

@@ -32,10 +32,27 @@ def test_the_record_names_sources_flags_and_compiler(name):
     assert record["compiler"] not in ("", "unknown")
 
 
+def sources(name, found):
+    """The files of a kernel, and of all kernels that these import."""
+    for path in (SOURCES / f"{name}.pyx", SOURCES / f"{name}.pxd"):
+        if path.exists() and path not in found:
+            found.add(path)
+            for line in path.read_text().splitlines():
+                if line.startswith(("from .", "from svmbench.kernels.")):
+                    sources(line.split()[1].rpartition(".")[2], found)
+    return found
+
+
+def test_a_kernel_is_known_by_the_sources_of_what_it_imports():
+    names = {path.name for path in sources("sgd_primal", set())}
+    assert {"sgd_primal.pyx", "rowwise.pyx", "counters.pyx", "rows.pxd"} <= names
+    assert "dcd.pyx" not in names
+
+
 @pytest.mark.parametrize("name", sorted(source.stem for source in SOURCES.glob("*.pyx")))
 def test_the_kernel_tested_is_the_one_in_the_sources(name):
     digest = hashlib.sha256()
-    for source in [SOURCES / f"{name}.pyx", *sorted(SOURCES.glob("*.pxd"))]:
+    for source in sorted(sources(name, set())):
         digest.update(source.name.encode() + b"\0" + source.read_bytes())
     built = import_module(f"svmbench.kernels.{name}").__build__["source_sha256"]
     assert built == digest.hexdigest(), "kernels/ was edited since it was built; build it again"

@@ -124,18 +124,6 @@ class Auto(Solver):
     summary = "Our fastest: Newton steps on multipliers, or dual descent in blocks"
     source = "ours, after Yan and Li (2020) and Hsieh et al. (2008); see docs/champion.md"
     step = "iteration"
-    kernels = (
-        "descent",
-        "acceleration",
-        "cholesky",
-        "multipliers",
-        "normal",
-        "objective",
-        "subset",
-        "sampling",
-        "rows",
-        "rng",
-    )
     colour = "#D00000"
     schema = AutoParameters
     mathematics = """

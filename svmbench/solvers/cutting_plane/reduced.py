@@ -145,7 +145,6 @@ class CuttingPlane(Solver):
 
     ties: bool
     step = "iteration"
-    kernels = ("cutting_plane", "rows")
     mathematics = """
     problem  min P(w) = λ/2 ‖w‖² + 1/m Σ max(0, 1 - sᵢ)
     cut      for a set of rows, g = 1/m Σ yᵢ xᵢ and Δ = their share of all m: at every w

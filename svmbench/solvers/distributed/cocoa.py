@@ -164,7 +164,6 @@ class Cocoa(ShardedSolver):
     summary = "CoCoA+: dual descent on each shard, changes of w added in every round"
     source = "Ma, Smith, Jaggi, Jordan, Richtárik and Takáč, ICML 2015"
     step = "iteration"
-    kernels = ("descent", "sampling", "objective", "terms", "subset", "rows", "rng")
     colour = "#2B7A4B"
     schema = CocoaParameters
     mathematics = """

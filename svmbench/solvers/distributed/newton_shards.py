@@ -76,7 +76,6 @@ class NewtonShards(ShardedSolver):
     summary = "Newton steps on multipliers, sums over shards; the same steps for any number"
     source = "ours, after Yan and Li (2020); see docs/distributed.md"
     step = "iteration"
-    kernels = ("normal", "objective", "terms", "subset", "rows")
     colour = "#7A5C00"
     schema = NewtonShardsParameters
     mathematics = """

@@ -74,7 +74,6 @@ class Asdca(IterateOutput):
     source = "Shalev-Shwartz and Zhang, NIPS 2013, figure 1"
     losses = ("smoothed-hinge", "hinge")
     smoothed = ("hinge",)
-    kernels = ("asdca", "sampling", "rowwise", "rows", "rng")
     colour = "#A6611A"
     schema = AsdcaParameters
     mathematics = """

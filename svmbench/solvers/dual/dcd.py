@@ -77,16 +77,6 @@ class Dcd(Solver):
     source = "Hsieh, Chang, Lin, Keerthi and Sundararajan, ICML 2008"
     losses = HINGES
     weighted = True
-    kernels = (
-        "dcd",
-        "acceleration",
-        "subset",
-        "sampling",
-        "objective",
-        "rowwise",
-        "rows",
-        "rng",
-    )
     colour = "#009E73"
     schema = DcdParameters
     mathematics = (

@@ -51,7 +51,6 @@ class Sdca(IterateOutput):
     summary = "Stochastic dual coordinate ascent, without shrinking"
     source = "Shalev-Shwartz and Zhang, JMLR 14 (2013), procedures SDCA and SDCA-Perm"
     losses = HINGES
-    kernels = ("sdca", "sampling", "objective", "rowwise", "rows", "rng")
     colour = "#E69F00"
     schema = SdcaParameters
     mathematics = (

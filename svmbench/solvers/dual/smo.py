@@ -65,7 +65,6 @@ class Smo(Solver):
     losses = HINGES
     biases = ("free",)
     step = "iteration"
-    kernels = ("smo", "objective", "rows")
     colour = "#DDCC77"
     schema = SmoParameters
     mathematics = """

@@ -68,9 +68,6 @@ class Presented(Solver):
     """One row per step, drawn with replacement; the kernel sums the iterates."""
 
     source = SOURCE
-    kernels: ClassVar[tuple[str, ...]] = (
-        "online", "projection", "sampling", "rowwise", "rows", "rng",
-    )  # fmt: skip
     schema: ClassVar[type[Parameters]] = PresentedParameters
 
     def start(self, problem: Problem, seed: int) -> None:

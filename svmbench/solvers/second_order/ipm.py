@@ -131,7 +131,6 @@ class Ipm(Solver):
     biases = BIASES
     constraints = CONSTRAINTS
     step = "iteration"
-    kernels = ("cholesky", "normal", "objective", "rows")
     colour = "#661100"
     schema = IpmParameters
     mathematics = """

@@ -64,7 +64,6 @@ class Newton(Solver):
     losses = ("squared-hinge",)
     biases = ("none", "free")
     step = "iteration"
-    kernels = ("cholesky", "newton", "normal", "objective", "rows")
     colour = "#B58B00"
     schema = NewtonParameters
     mathematics = """

@@ -74,7 +74,6 @@ class FixedOrder(Solver):
 
     losses = ("hinge", "logistic")
     biases = ("none", "free")
-    kernels = ("decaying", "sampling", "scaled", "rowwise", "rows", "rng")
     schema = DecayingParameters
 
     #: Four times the power p.

@@ -67,7 +67,6 @@ class Mpu(Solver):
     horizon = "accuracy"
     horizon_parameter = "delta"
     anytime = True
-    kernels = ("mpu", "sampling", "objective", "rowwise", "rows", "rng")
     colour = "#B8860B"
     schema = MpuParameters
     mathematics = """

@@ -47,7 +47,6 @@ class Norma(Solver):
     name = "norma"
     summary = "SGD with steps η0/√t on rows drawn with replacement"
     source = "Kivinen, Smola and Williamson, IEEE Trans. Signal Processing 52 (2004)"
-    kernels = ("decaying", "sampling", "scaled", "rowwise", "rows", "rng")
     colour = "#999933"
     schema = NormaParameters
     mathematics = """

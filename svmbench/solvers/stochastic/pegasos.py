@@ -91,10 +91,6 @@ class Pegasos(IterateOutput):
     unstated = (
         "The ℓ1 ball, which is from Chor (2020): its projection replaces that of the ℓ2 ball.",
     )
-    kernels = (
-        "pegasos", "pegasos_batch", "ball", "projection", "sampling", "scaled", "rowwise", "rows",
-        "rng",
-    )  # fmt: skip
     colour = "#CC79A7"
     schema = PegasosParameters
 

@@ -62,7 +62,6 @@ class PassParameters(BlockParameters):
 class PermutedPasses(Solver):
     """A new permutation per pass; each row is presented ``multiplicity`` times in succession."""
 
-    kernels = ("sgd_primal", "sampling", "rowwise", "rows", "rng")
     schema = PassParameters
     mathematics = (
         PERCEPTRON_FORM

@@ -100,7 +100,6 @@ class Scheduled(Solver):
     """Passes over shuffled rows, with t0 from a search."""
 
     losses: ClassVar[tuple[str, ...]] = LOSSES
-    kernels: ClassVar[tuple[str, ...]] = ("sgd_qn", "sampling", "rowwise", "rows", "rng")
     schema = ScheduledParameters
     mathematics = """
     problem  min P(w) = λ/2 ‖w‖² + 1/m Σ loss(sᵢ)

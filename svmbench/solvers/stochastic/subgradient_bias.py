@@ -60,7 +60,6 @@ class SubgradientWithBias(Solver):
     """Steps w - gamma (lambda' w - sum_S [y (w.x + b) <= 1] y x), and similarly for b."""
 
     biases = ("free",)
-    kernels = ("sgd_bias", "scaled", "rowwise", "rows", "rng")
     reconstructed: ClassVar[tuple[str, ...]] = (
         "The source's lambda weighs a sum of losses: it is m times the lambda of the mean.",
         "mu grows after each step, whatever its number of rows, or after each epoch (mu_grows); "
