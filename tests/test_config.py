@@ -37,6 +37,7 @@ from svmbench.errors import ConfigError
 from svmbench.problem import LOSSES, Loss
 from svmbench.records.spelling import in_file_names
 from svmbench.solvers.base import Parameters, Precision, Solver, either_precision, parameter
+from svmbench.solvers.checked import json_schema, names_of
 from svmbench.solvers.registry import find_solver, solvers
 
 VALID = """\
@@ -805,7 +806,7 @@ def test_a_byte_order_mark_is_not_part_of_the_text(load):
 
 
 class Inner(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", frozen=True)
     rate: float = 1.0
 
 
@@ -876,7 +877,7 @@ def test_a_plug_in_that_does_not_say_that_it_computes_in_float32_is_not_given_it
         f"11:5: solver '{foreign.name}' does not compute in float32; leave its precision out"
     )
     assert load(text.replace("float32", "float64")).solvers[0].parameters.precision == "float64"
-    assert foreign.schema.model_json_schema()["properties"]["precision"]["const"] == "float64"
+    assert json_schema(foreign.schema)["properties"]["precision"]["const"] == "float64"
 
 
 @pytest.mark.parametrize("foreign", [Single, Plugged], ids=lambda each: each.name)
@@ -1158,7 +1159,7 @@ def test_schema_describes_every_key_and_every_parameter():
     }
     assert set(choices) == {*solvers(), "program"}
     for name, choice in choices.items():
-        assert set(find_solver(name).schema.model_fields) < set(choice["properties"])
+        assert set(names_of(find_solver(name).schema)) < set(choice["properties"])
         assert choice["additionalProperties"] is False
         described.append({key: v for key, v in choice["properties"].items() if key != "name"})
     for properties in described:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -249,7 +250,7 @@ def _rungs(solver: Solver, accuracy: float) -> Iterator[Solver]:
         yield solver
         return
     for value in solver.horizons((accuracy,), None):
-        rung = type(solver)(solver.parameters.model_copy(update={solver.horizon_parameter: value}))
+        rung = type(solver)(replace(solver.parameters, **{solver.horizon_parameter: value}))
         rung.take_over(solver)
         yield rung
 

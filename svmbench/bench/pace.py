@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from svmbench.data.dataset import Dataset
@@ -12,6 +13,7 @@ from svmbench.harness.clock import Clock
 from svmbench.harness.worker import loaded_solver, of_this_process, open_rows, peak_memory
 from svmbench.problem import Problem
 from svmbench.solvers.base import Solver
+from svmbench.solvers.checked import names_of
 
 #: Least seconds of a timed stretch, beside which the clock's own cost is negligible.
 STRETCH = 0.05
@@ -130,7 +132,7 @@ class ForeignPace:
     def __init__(self, solver: Solver, problem: Problem) -> None:
         self._solver, self._problem = solver, problem
         solver.convert(problem)
-        fields = solver.schema.model_fields
+        fields = names_of(solver.schema)
         self._name = next((n for n in ("epochs", "max_iter") if n in fields), "tolerance")
         self._long = self._short = 0.0
         if self._name == "tolerance":
@@ -138,7 +140,7 @@ class ForeignPace:
         else:
             self._short, self._long = SHORT_RUN, LONG_RUN[self._name]
             if self._name == "max_iter":
-                solver.parameters = solver.parameters.model_copy(update={"rungs": "iterations"})
+                solver.parameters = replace(solver.parameters, rungs="iterations")
         self.how = ""
 
     def sample(self, repeat: int) -> tuple[float, float]:
@@ -150,7 +152,7 @@ class ForeignPace:
 
     def _run(self, value: float, repeat: int) -> tuple[float, float]:
         solver = self._solver
-        solver.parameters = solver.parameters.model_copy(update={self._name: value})
+        solver.parameters = replace(solver.parameters, **{self._name: value})
         solver.start(self._problem, repeat)
         (seconds,) = timed(lambda: solver.advance(1), 1)
         return seconds, solver.counters.presentations / self._problem.data.n_samples

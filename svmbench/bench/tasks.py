@@ -28,6 +28,7 @@ from svmbench.harness import child
 from svmbench.harness.environment import fingerprint, memory_kills
 from svmbench.records.states import FAULTS, RERUN
 from svmbench.solvers.base import Solver
+from svmbench.solvers.checked import as_plain, checked
 from svmbench.solvers.registry import find_solver
 from svmbench.solvers.single_file import address
 
@@ -120,12 +121,12 @@ def solver_job(entry: dict[str, Any]) -> dict[str, Any]:
     """A solver as jobs name it, from its entry in a profile."""
     given = {key: value for key, value in entry.items() if key not in ("name", "label")}
     solver = find_solver(entry["name"])
-    parameters = solver.schema.model_validate_json(json.dumps(given), strict=True)
+    parameters = checked(solver.schema, given)
     return {
         "name": solver.name,
         "label": entry.get("label", solver.name),
         "solver_class": address(solver),
-        "parameters": parameters.model_dump(mode="json"),
+        "parameters": as_plain(parameters),
     }
 
 

@@ -191,8 +191,9 @@ def describe(solver: type[Solver]) -> dict[str, Any]:
     the source of its default. The family of a plug-in is its package.
     """
     from svmbench.solvers.base import Solver
+    from svmbench.solvers.checked import json_schema
 
-    properties = solver.schema.model_json_schema()["properties"]
+    properties = json_schema(solver.schema)["properties"]
     return {
         "name": solver.name,
         "summary": solver.summary,

@@ -14,6 +14,7 @@ from svmbench.config.reading import read_model
 from svmbench.config.sweep import Sweep
 from svmbench.document import Dumper
 from svmbench.errors import ConfigError
+from svmbench.solvers.checked import as_plain
 
 
 def load_sweep(path: Path, load_plugins: bool = True) -> Sweep:
@@ -83,7 +84,7 @@ def dump_sweep(sweep: Sweep) -> str:
     plain["datasets"] = [_shortest(spec) for spec in plain["datasets"]]
     plain["loss"] = _shortest(plain["loss"])
     plain["solvers"] = [
-        {"name": spec.name, "label": spec.label, **spec.parameters.model_dump(mode="json")}
+        {"name": spec.name, "label": spec.label, **as_plain(spec.parameters)}
         for spec in sweep.solvers
     ]
     ordered = {key: plain[key] for key in keys_at(Sweep) if key in plain}

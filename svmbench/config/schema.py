@@ -12,7 +12,8 @@ from svmbench.config.stop import LIMITS, TARGETS
 from svmbench.config.sweep import Sweep
 from svmbench.data import catalogue
 from svmbench.problem import BIASES, CONSTRAINTS, LOSSES
-from svmbench.solvers.base import LARGEST_COUNT, Solver
+from svmbench.solvers.base import Solver
+from svmbench.solvers.checked import LARGEST_COUNT, json_schema
 from svmbench.solvers.program import ForeignProgram
 from svmbench.solvers.registry import find_solver, solvers
 
@@ -53,7 +54,7 @@ def sweep_schema() -> Schema:
 def _solver(name: str, properties: Schema, definitions: Schema) -> Schema:
     """A solver with its parameters and a label."""
     solver = find_solver(name)
-    parameters = solver.schema.model_json_schema(ref_template="#/$defs/{model}")
+    parameters = json_schema(solver.schema, ref_template="#/$defs/{model}")
     definitions |= parameters.pop("$defs", {})
     for each in parameters["properties"].values():
         for arm in (each, *each.get("anyOf", [])):

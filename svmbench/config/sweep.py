@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -41,6 +41,7 @@ from svmbench.problem import Loss
 from svmbench.records.kinds import PLOTS, USUAL_TABLES, PlotKind, TableKind
 from svmbench.records.spelling import in_file_names
 from svmbench.solvers.base import Parameters
+from svmbench.solvers.checked import as_plain, checked, names_of, precisions_of
 from svmbench.solvers.program import ForeignProgram, ProgramParameters
 from svmbench.solvers.registry import find_solver
 
@@ -153,18 +154,14 @@ class SolverSpec(Strict):
         except ConfigError as error:
             refuse(str(error), "name", value=name)
         for key in given:
-            if key not in schema.model_fields:
-                hint = nearest(key, ["label", *schema.model_fields])
+            if key not in names_of(schema):
+                hint = nearest(key, ["label", *names_of(schema)])
                 refuse(f"unknown parameter {key!r} of {name}; {hint}", key)
-        if given.get("precision") == "float32" and "float32" not in get_args(
-            schema.model_fields["precision"].annotation
-        ):
+        if given.get("precision") == "float32" and "float32" not in precisions_of(schema):
             refuse(
                 f"solver {name!r} does not compute in float32; leave its precision out", "precision"
             )
-        # Through JSON, because there a list is as good as a tuple and nothing else is coerced.
-        text = json.dumps(given)
-        parameters = schema.model_validate_json(text, strict=True, context=info.context)
+        parameters = checked(schema, given, info.context)
         if label is None:
             label = _default_label(name, parameters, given)
             if type(parameters) is ProgramParameters:
@@ -173,7 +170,7 @@ class SolverSpec(Strict):
 
 
 def _default_label(name: str, parameters: Parameters, given: dict[str, Any]) -> str:
-    values = parameters.model_dump(mode="json", include=set(given))
+    values = as_plain(parameters)
     written = [f"{key}={_written_value(values[key])}" for key in given]
     return f"{name}({', '.join(written)})" if written else name
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from svmbench.harness.plan import Run
 from svmbench.harness.trace import CHECKPOINT_RATIO
+from svmbench.solvers.checked import as_plain
 from svmbench.solvers.registry import find_solver
 from svmbench.solvers.single_file import address, text_hash
 
@@ -84,7 +85,7 @@ def _work(run: Run, header: dict[str, Any]) -> dict[str, Any]:
     return {
         "solver_class": address(solver),
         "solver_text": text_hash(solver),
-        "parameters": run.solver.parameters.model_dump(mode="json"),
+        "parameters": as_plain(run.solver.parameters),
         "lambda": problem.lam,
         "loss": {"name": problem.loss.name, "gamma": problem.loss.gamma},
         "bias": problem.bias,

@@ -6,7 +6,7 @@ import hashlib
 import json
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -20,6 +20,7 @@ from svmbench.harness.trace import CHECKPOINT_RATIO, EACH_ITERATION, SCHEMA_VERS
 from svmbench.problem import Problem
 from svmbench.records.spelling import in_file_names
 from svmbench.reference.optimum import Reference
+from svmbench.solvers.checked import as_plain
 from svmbench.solvers.plug_in import build_of
 from svmbench.solvers.registry import find_solver
 
@@ -145,7 +146,7 @@ class Run:
         return {
             "schema_version": SCHEMA_VERSION,
             "solver": self.solver.name,
-            "parameters": self.solver.parameters.model_dump(mode="json"),
+            "parameters": as_plain(self.solver.parameters),
             "problem": self.instance.problem.facts(),
             "test": self.instance.test.identity if self.instance.test else None,
             # The patience with a silent worker does not change what it measures.
@@ -254,5 +255,6 @@ def for_each_horizon(spec: SolverSpec, stop: Stop) -> list[tuple[SolverSpec, flo
 
 
 def _with_parameter(spec: SolverSpec, name: str, value: float) -> SolverSpec:
-    parameters = spec.parameters.model_copy(update={name: value})
+    changed: dict[str, Any] = {name: value}
+    parameters = replace(spec.parameters, **changed)
     return spec.model_copy(update={"parameters": parameters})

@@ -17,6 +17,7 @@ from svmbench.harness.environment import fingerprint
 from svmbench.harness.plan import for_each_horizon
 from svmbench.harness.sources import Source
 from svmbench.records.states import RERUN
+from svmbench.solvers.checked import checked
 from svmbench.solvers.registry import find_solver
 
 #: What differs between a run's build and the present one, by its key; the first counts.
@@ -194,7 +195,7 @@ def _why_not(path: Path, machine: str) -> str:
         with path.open(encoding="utf-8") as file:
             header = json.loads(file.readline())
         solver = find_solver(header["solver"])
-        parameters = solver.schema.model_validate_json(json.dumps(header["parameters"]))
+        parameters = checked(solver.schema, header["parameters"])
         built, recorded = solver.build_with(parameters), header["build"]
         if header["machine"] != machine:
             return "on another machine"

@@ -48,6 +48,7 @@ from svmbench.harness.weights import keep_weights
 from svmbench.memory import available_memory
 from svmbench.problem import Loss, Problem
 from svmbench.solvers.base import Solver
+from svmbench.solvers.checked import checked
 from svmbench.solvers.plug_in import in_package
 from svmbench.solvers.program import ForeignProgram
 from svmbench.solvers.single_file import address, solver_at
@@ -271,7 +272,7 @@ def _made(solver_class: str, parameters: dict[str, Any], text: str | None) -> So
     """
     try:
         found = solver_at(solver_class, text)
-        return found(found.schema(**parameters))
+        return found(checked(found.schema, parameters))
     except (ConfigError, InterruptedRunError, RecursionError):
         raise  # calls too deep are the plug-in's fault: the same would come of the next run
     except Exception as error:

@@ -123,7 +123,7 @@ class _Started(Dcd):
 
 def _started(problem: Problem) -> _Started:
     """Descent from zeros, with an order of rows that is fast beyond the caches, too."""
-    solver = _Started(DcdParameters.model_construct(order="blocks"))
+    solver = _Started(DcdParameters(order="blocks"))
     solver.start(problem, seed=0)
     return solver
 

@@ -11,14 +11,13 @@ import hashlib
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cache, wraps
 from importlib import import_module
 from inspect import get_annotations
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import Any, ClassVar, Literal
-
-from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
+from typing import Any, ClassVar, Literal, dataclass_transform
 
 import svmbench.kernels
 from svmbench.data.dataset import FloatArray
@@ -35,9 +34,6 @@ Precision = Literal["float64", "float32"]
 #: The package of the compiled kernels.
 KERNELS = "svmbench.kernels."
 
-LARGEST_COUNT = (1 << 63) - 1
-"""Largest whole number that a parameter may have: kernels count in 64 bits."""
-
 
 def parameter(default: Any, doc: str, *, source: str, unit: str = "", **limits: Any) -> Any:
     """One entry of a solver's parameter schema.
@@ -45,6 +41,7 @@ def parameter(default: Any, doc: str, *, source: str, unit: str = "", **limits: 
     Parameters
     ----------
     default : Any
+        ``...`` for a parameter that has to be given.
     doc : str
         One sentence for ``svmbench solvers NAME`` and the documentation.
     source : str
@@ -54,9 +51,9 @@ def parameter(default: Any, doc: str, *, source: str, unit: str = "", **limits: 
     **limits
         Range, in pydantic's terms: ``gt``, ``ge``, ``lt``, ``le``.
     """
-    return Field(
-        default, description=doc, json_schema_extra={"source": source, "unit": unit}, **limits
-    )
+    # Pydantic reads its own terms in the metadata of a dataclass's field.
+    metadata = {"description": doc, "json_schema_extra": {"source": source, "unit": unit}, **limits}
+    return field(metadata=metadata) if default is ... else field(default=default, metadata=metadata)
 
 
 def either_precision() -> Any:
@@ -66,42 +63,41 @@ def either_precision() -> Any:
     )
 
 
-class Parameters(BaseModel):
-    """Parameters of a solver: frozen, validated and documented in one place.
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """Parameters of a solver: declared and documented in one place, and frozen.
+
+    Each subclass is a dataclass. It checks no values by itself: `svmbench.solvers.checked` does,
+    by pydantic, which is slow to load and which training does without.
 
     A plug-in that can compute in single precision declares so in its own schema, by
     ``precision: Precision = either_precision()``; that of any other accepts float64 only.
     """
 
-    # Checks are prepared when they are first needed: that takes longer than training on few rows.
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
+    __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid", "allow_inf_nan": False}
 
-    precision: Precision = either_precision()
+    precision: Precision = either_precision()  # noqa: RUF009 - it is immutable
 
-    @field_validator("*")
-    @classmethod
-    def _countable(cls, value: Any) -> Any:
-        if isinstance(value, int) and value > LARGEST_COUNT:
-            raise ValueError(f"Input should be at most {LARGEST_COUNT}")
-        return value
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        dataclass(frozen=True, kw_only=True)(cls)
 
 
 def _is_ours(kind: type) -> bool:
     return kind.__module__.startswith("svmbench.")
 
 
-@cache
 def _in_double_only(schema: type[Parameters]) -> type[Parameters]:
     """The schema without single precision."""
-    kind: Any = Literal["float64"]
     double = parameter("float64", "The solver computes in double precision only.", source="ours")
-    return create_model(
-        schema.__name__,
-        __base__=schema,
-        __module__=schema.__module__,
-        __doc__=schema.__doc__,
-        precision=(kind, double),
-    )
+    body = {
+        "__annotations__": {"precision": Literal["float64"]},
+        "__doc__": schema.__doc__,
+        "__module__": schema.__module__,
+        "precision": double,
+    }
+    return type(schema.__name__, (schema,), body)
 
 
 def _refusing_weights(
@@ -230,10 +226,7 @@ class Solver(ABC):
         return _is_ours(cls) or any("precision" in get_annotations(each) for each in foreign)
 
     def __init__(self, parameters: Parameters | None = None) -> None:
-        # The defaults need no check, and what prepares checks is slow to load.
-        self.parameters: Any = (
-            parameters if parameters is not None else self.schema.model_construct()
-        )
+        self.parameters: Any = self.schema() if parameters is None else parameters
         self.counters: Counters = Counters()
 
     @classmethod

@@ -14,6 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from svmbench.errors import ConfigError
 from svmbench.solvers.base import Parameters, Solver
+from svmbench.solvers.checked import json_schema
 
 #: Attributes without which no solver can be listed: each is a text, and not empty.
 _TEXTS = ("name", "summary", "source")
@@ -87,7 +88,7 @@ def _in_words(kind: Any) -> str:
 def _require_described(solver: type[Solver], where: str) -> None:
     """Refuse parameters that neither a configuration nor a page can describe."""
     try:
-        solver.schema.model_json_schema()
+        json_schema(solver.schema)
     except Exception as error:  # whatever the plug-in's own types raise
         reason = " ".join(str(error).split())[:_SHOWN] or type(error).__name__
         raise ConfigError(

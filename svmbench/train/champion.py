@@ -148,12 +148,11 @@ def _begun(
     threads: int,
 ) -> Auto:
     """The solver, on the problem itself or with the constant feature in place of a free bias."""
-    method, posed = "choose", problem
-    if problem.bias == "free":
-        method = "newton"
+    free, posed = problem.bias == "free", problem
+    if free:
         single = float(np.float32(value))  # so that rows in single precision stay so
         posed = Problem(with_constant(problem.data, single), problem.lam, problem.loss)
-    solver = Auto(AutoParameters.model_construct(tolerance=tolerance, method=method))
+    solver = Auto(AutoParameters(tolerance=tolerance, method="newton" if free else "choose"))
     solver.halts, solver.threads = True, threads
     if alpha is None:
         solver.start(posed, seed)

@@ -19,6 +19,7 @@ import numpy as np
 
 from svmbench.problem import BIASES, CONSTRAINTS, LOSSES, Problem
 from svmbench.solvers.base import Parameters, Solver
+from svmbench.solvers.checked import checked, json_schema, names_of
 from svmbench.verify.small_training import ACCURACY, SmallTraining, trainings
 
 #: Epochs, or iterations, within which a solver must come close to the optimum.
@@ -87,7 +88,7 @@ def described(solver: type[Solver]) -> None:
         given = getattr(solver, name)
         hold(given in words.split(), f"{name} is {given!r}", f"give one of: {words}")
     hold(
-        solver.horizon == "none" or solver.horizon_parameter in solver.schema.model_fields,
+        solver.horizon == "none" or solver.horizon_parameter in names_of(solver.schema),
         f"horizon is {solver.horizon!r}, but horizon_parameter {solver.horizon_parameter!r} is no "
         "parameter",
         "name the parameter that receives it",
@@ -108,23 +109,22 @@ def parameters_documented(solver: type[Solver]) -> None:
         "schema is no subclass of Parameters",
         "derive it from svmbench.solvers.base.Parameters",
     )
-    for name, field in solver.schema.model_fields.items():
-        extra: Any = field.json_schema_extra
-        documented = (field.description or "").endswith(".") and bool(extra)
-        hold(not field.is_required(), f"{name} has no default", "give it one")
+    described = json_schema(solver.schema)["properties"]
+    for name, facts in described.items():
+        documented = facts.get("description", "").endswith(".")
+        hold("default" in facts, f"{name} has no default", "give it one")
         hold(
-            documented and bool(extra.get("source")) and "unit" in extra,
+            documented and bool(facts.get("source")) and "unit" in facts,
             f"{name} has no description that ends with a full stop, or no source",
             "declare it by parameter(...)",
         )
-    frozen = solver.schema.model_config.get("frozen") is True
-    forbids = solver.schema.model_config.get("extra") == "forbid"
+    forbids = solver.schema.__pydantic_config__.get("extra") == "forbid"
     hold(
-        frozen and forbids,
-        "its parameters can be changed, or may have unknown names",
-        "leave model_config as it is in Parameters",
+        forbids,
+        "its parameters may have unknown names",
+        "leave __pydantic_config__ as it is in Parameters",
     )
-    solver.schema()
+    checked(solver.schema, {})
 
 
 # --- checks of its training --------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -22,6 +21,7 @@ from svmbench.problem import Loss, Problem, accuracy_of, relative_gap
 from svmbench.records.bounds import lies_below
 from svmbench.reference.optimum import Reference
 from svmbench.solvers.base import Solver
+from svmbench.solvers.checked import checked
 from svmbench.solvers.registry import find_solver
 from svmbench.verify.outcome import ContradictionError, MissingError
 
@@ -75,7 +75,7 @@ def recorded_run(header: dict[str, Any], data: Dataset, test: Dataset | None) ->
     except ConfigError as error:
         raise MissingError(str(error)) from error
     try:
-        parameters = solver.schema.model_validate_json(json.dumps(header["parameters"]))
+        parameters = checked(solver.schema, header["parameters"])
         spec = SolverSpec(name=header["solver"], label=header["label"], parameters=parameters)
         # A solver that has been told its horizon may not say any more that it needs one.
         told = getattr(parameters, solver(parameters).horizon_parameter or "precision")

@@ -6,7 +6,6 @@ import hashlib
 import math
 from dataclasses import dataclass
 from functools import cache
-from typing import get_args
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from svmbench.data.dataset import Array, Dataset, FloatArray, Provenance
 from svmbench.problem import Loss, Problem
 from svmbench.reference.optimum import certified_optimum
 from svmbench.solvers.base import Solver
+from svmbench.solvers.checked import precisions_of
 
 #: How close to the optimum a solver must come, relative to P*.
 ACCURACY = 0.05
@@ -74,13 +74,12 @@ class SmallTraining:
 
 def trainings(solver: type[Solver]) -> list[SmallTraining]:
     """Every class of problems that a solver supports, in each of its precisions."""
-    precisions = get_args(solver.schema.model_fields["precision"].annotation)
     return [
         SmallTraining(solver, loss, bias, constraint, precision)
         for loss in solver.losses
         for bias in solver.biases
         for constraint in solver.constraints
-        for precision in precisions
+        for precision in precisions_of(solver.schema)
     ]
 
 

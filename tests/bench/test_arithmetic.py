@@ -43,6 +43,7 @@ from svmbench.records.groups import Group
 from svmbench.records.measures import Asked
 from svmbench.records.read import Results
 from svmbench.records.samples import samples
+from svmbench.solvers.base import Parameters, parameter
 from svmbench.solvers.dual.dcd import Dcd
 
 GATHERS = [
@@ -809,16 +810,16 @@ def test_the_champion_goes_by_its_name(monkeypatch):
 class Fake:
     """A program that makes ever more passes, the tighter its tolerance."""
 
-    name, foreign, schema = "liblinear", True, SimpleNamespace(model_fields={"tolerance": None})
+    name, foreign = "liblinear", True
+
+    class schema(Parameters):  # noqa: N801
+        """What it is told."""
+
+        tolerance: float = parameter(0.0, "A tolerance.", source="a test")
 
     def __init__(self, first, second):
         self.first, self.second = first, second
-        self.parameters = self
-        self.tolerance = 0.0
-
-    def model_copy(self, update):
-        self.tolerance = update["tolerance"]
-        return self
+        self.parameters = self.schema()
 
     def convert(self, problem):
         pass
@@ -827,7 +828,8 @@ class Fake:
         self.counters = Counters()
 
     def advance(self, steps):
-        passes = 1 if self.tolerance > self.first else 2 if self.tolerance > self.second else 50
+        tolerance = self.parameters.tolerance
+        passes = 1 if tolerance > self.first else 2 if tolerance > self.second else 50
         self.counters.presentations = 10 * passes
 
 

@@ -2,7 +2,6 @@
 
 import inspect
 import json
-from typing import get_args
 
 import pytest
 from click.testing import CliRunner
@@ -12,6 +11,7 @@ from svmbench import problem
 from svmbench.cli import main
 from svmbench.cli import solvers as cli
 from svmbench.solvers import registry
+from svmbench.solvers.checked import json_schema, precisions_of
 from svmbench.solvers.registry import solvers
 
 OURS = {
@@ -62,7 +62,7 @@ def test_listing_has_each_solver_in_columns_with_its_summary_below():
         assert below.strip() == solver.summary
         assert cell(line, "bias") == ", ".join(solver.biases)
         assert cell(line, "constraint") == ", ".join(solver.constraints)
-        precisions = get_args(solver.schema.model_fields["precision"].annotation)
+        precisions = precisions_of(solver.schema)
         assert cell(line, "precision") == ", ".join(p.removeprefix("float") for p in precisions)
         assert cell(line, "horizon") == solver.horizon
     assert cell(lines[places["dcd"]], "losses") == "hinges"
@@ -138,10 +138,9 @@ def test_page_tells_everything(name):
         assert f"\n  {line}\n" in page
     for sentence in (*solver.reconstructed, *solver.unstated):
         assert f"- {sentence}" in words
-    for key, field in solver.schema.model_fields.items():
-        extra = field.json_schema_extra
+    for key, facts in json_schema(solver.schema)["properties"].items():
         assert f" {key}: " in words
-        assert f"{field.description} (default: {extra['source']})" in words
+        assert f"{facts['description']} (default: {facts['source']})" in words
 
 
 @pytest.mark.parametrize("name", OURS)

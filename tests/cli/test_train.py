@@ -111,10 +111,8 @@ def test_bad_input_is_one_line(args, code, message):
 
 
 #: Packages that each command loads, besides Python's own.
-_PYDANTIC = {"annotated_types", "pydantic", "pydantic_core", "typing_extensions"}
-_PYDANTIC |= {"typing_inspection"}
 _FOR_PREDICTING = {"click", "numpy", "svmbench"}
-_FOR_TRAINING = _FOR_PREDICTING | _PYDANTIC | {"threadpoolctl"}
+_FOR_TRAINING = _FOR_PREDICTING | {"threadpoolctl"}
 
 #: Parts of this package that training loads.
 _PARTS = {

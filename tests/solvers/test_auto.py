@@ -2,7 +2,7 @@
 
 import math
 from functools import partial
-from typing import get_args
+from typing import get_args, get_type_hints
 
 import numpy as np
 import pytest
@@ -12,10 +12,11 @@ from svmbench.kernels.rng import Generator
 from svmbench.problem import Problem
 from svmbench.solvers.champion import dual_phase, newton_phase
 from svmbench.solvers.champion.auto import Auto, AutoParameters
+from svmbench.solvers.checked import names_of
 from twins.descent import Descent as Twin
 from twins.optimum import optimum
 
-METHODS = get_args(AutoParameters.model_fields["method"].annotation)
+METHODS = get_args(get_type_hints(AutoParameters)["method"])
 DEVICES = [(name, value) for name, value in Auto.tricks if name != "method"]
 ACCURACY = 1e-8
 MOST = 5000
@@ -372,7 +373,7 @@ def test_tricks_are_parameters_at_another_value_than_their_own():
     assert len(set(Auto.tricks)) == len(Auto.tricks) >= 5
     defaults = AutoParameters()
     for name, value in Auto.tricks:
-        assert name in AutoParameters.model_fields
+        assert name in names_of(AutoParameters)
         assert getattr(AutoParameters(**{name: value}), name) == value
         assert getattr(defaults, name) != value
 

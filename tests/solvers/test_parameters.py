@@ -6,6 +6,7 @@ tests/solvers/test_auto.py has the values that auto refuses.
 import pytest
 from pydantic import ValidationError
 
+from svmbench.solvers.checked import checked
 from svmbench.solvers.registry import find_solver
 
 #: By solver and parameter, values just outside its range, or none of its choices.
@@ -45,4 +46,4 @@ REFUSED = {
 )
 def test_a_value_outside_its_range_is_refused(solver, name, value):
     with pytest.raises(ValidationError, match=f"\n{name}\n  Input should be "):
-        find_solver(solver).schema(**{name: value})
+        checked(find_solver(solver).schema, {name: value})

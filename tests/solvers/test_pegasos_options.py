@@ -23,6 +23,7 @@ from svmbench.errors import ConfigError
 from svmbench.kernels.pegasos import Pegasos as Kernel
 from svmbench.kernels.pegasos_batch import PegasosBatch as BatchKernel
 from svmbench.problem import Problem
+from svmbench.solvers.checked import names_of
 from svmbench.solvers.stochastic.pegasos import Pegasos, PegasosParameters
 from svmbench.verify.contract import continues_by
 from twins.iterates import chosen, output
@@ -318,7 +319,7 @@ def test_the_horizon_follows_from_the_output():
         run = Pegasos(PegasosParameters(output=kind))
         assert run.horizon == ("steps" if kind in WITH_HORIZON else "none")
     assert Pegasos.horizon == "none"
-    assert Pegasos.horizon_parameter in PegasosParameters.model_fields
+    assert Pegasos.horizon_parameter in names_of(PegasosParameters)
 
 
 @pytest.mark.parametrize("kind", WITH_HORIZON)

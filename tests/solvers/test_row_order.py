@@ -9,6 +9,7 @@ from problems import dataset, dense, dyadic, labels, ordinary_problems, with_los
 from svmbench.data.dataset import Dataset
 from svmbench.kernels.rng import Generator
 from svmbench.problem import Problem
+from svmbench.solvers.checked import names_of
 from svmbench.solvers.dual.dcd import Dcd
 from svmbench.solvers.registry import find_solver, solvers
 from svmbench.solvers.row_order import BlockParameters, RowOrder
@@ -20,7 +21,7 @@ CHOICE = {
     for name, solver in solvers().items()
     if issubclass(solver.schema, BlockParameters)
     for parameter in ("order", "sampling")
-    if parameter in solver.schema.model_fields
+    if parameter in names_of(solver.schema)
 }
 #: What a permutation before every pass is called, where it is among the choices.
 PERMUTATION = {

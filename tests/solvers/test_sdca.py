@@ -23,6 +23,7 @@ from problems import (
 )
 from svmbench.errors import ConfigError
 from svmbench.problem import HINGES, Loss, Problem
+from svmbench.solvers.checked import names_of
 from svmbench.solvers.dual.dcd import Dcd, DcdParameters
 from svmbench.solvers.dual.sdca import Sdca, SdcaParameters
 from svmbench.verify.contract import continues_by
@@ -359,7 +360,7 @@ def test_the_horizon_follows_from_the_output():
     for kind in OUTPUTS:
         run = Sdca(SdcaParameters(output=kind))
         assert run.horizon == ("steps" if kind in WITH_HORIZON else "none")
-    assert Sdca.horizon_parameter in SdcaParameters.model_fields
+    assert Sdca.horizon_parameter in names_of(SdcaParameters)
 
 
 @pytest.mark.parametrize("kind", WITH_HORIZON)

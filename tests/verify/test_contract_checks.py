@@ -4,11 +4,12 @@
 """
 
 import math
+from dataclasses import field
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from pydantic import ConfigDict, model_validator
+from pydantic import model_validator
 
 from svmbench.solvers.base import Parameters, parameter
 from svmbench.solvers.dual.dcd import Dcd
@@ -89,7 +90,7 @@ def test_descriptions_that_hold():
 def schema(doc="A number.", source="ours", default=1.0, config=None):
     fields = {"__annotations__": {"speed": float}, "speed": parameter(default, doc, source=source)}
     if config is not None:
-        fields["model_config"] = config
+        fields["__pydantic_config__"] = config
     return type("Mine", (Parameters,), fields | {"__doc__": "Parameters.", "__module__": __name__})
 
 
@@ -101,8 +102,8 @@ def schema(doc="A number.", source="ours", default=1.0, config=None):
         (schema(doc=""), "speed has no description"),
         (schema(source=""), "or no source"),
         (schema(default=...), "speed has no default"),
-        (schema(config=ConfigDict(frozen=False)), "its parameters can be changed"),
-        (schema(config=ConfigDict(extra="ignore")), "its parameters can be changed"),
+        (schema(config={}), "its parameters may have unknown names"),
+        (schema(config={"extra": "ignore"}), "its parameters may have unknown names"),
     ],
 )
 def test_parameters_that_do_not_hold(given, said):
@@ -129,10 +130,16 @@ def test_parameters_that_are_refused_together():
 
 
 def test_a_parameter_needs_a_unit_even_if_it_is_empty():
-    plain = schema()
-    plain.model_fields["speed"].json_schema_extra = {"source": "ours"}
+    class Plain(Parameters):
+        """Parameters."""
+
+        speed: float = field(
+            default=1.0,
+            metadata={"description": "A number.", "json_schema_extra": {"source": "ours"}},
+        )
+
     with pytest.raises(BrokenError, match="speed has no description"):
-        contract.parameters_documented(SimpleNamespace(schema=plain))
+        contract.parameters_documented(SimpleNamespace(schema=Plain))
 
 
 # --- the weights
