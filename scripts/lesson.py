@@ -18,6 +18,7 @@ import numpy as np
 from svmbench.data.dataset import Dataset, FloatArray
 from svmbench.data.load import load
 from svmbench.problem import Problem
+from svmbench.solvers.checked import checked
 from svmbench.solvers.dual.smo import Smo, SmoParameters
 from svmbench.solvers.registry import find_solver
 
@@ -55,7 +56,7 @@ def trained(problem: Problem, form: str, least: float) -> list[Frame]:
     """The lines of sgd-bias after each of `EPOCHS`."""
     solver = find_solver("sgd-bias")
     given = {"mu0": 100.0, "increment": 1.0, "mu_grows": "per-epoch", "form": form}
-    run = solver(solver.schema.model_validate(given))
+    run = solver(checked(solver.schema, given))
     run.start(problem, seed=1)
     frames, m = [], problem.data.n_samples
     for epoch in EPOCHS:

@@ -13,6 +13,7 @@ from measure import made, markdown, wants_real
 
 from svmbench.problem import Problem
 from svmbench.solvers.base import Solver
+from svmbench.solvers.checked import checked
 from svmbench.solvers.dual.smo import Smo, SmoParameters
 from svmbench.solvers.stochastic.minibatch_bias import MinibatchBias, MinibatchParameters
 
@@ -59,7 +60,7 @@ def trained(
     """The sheet's method with mu0 = 100; without an increment, svmbench's steps."""
     mu0 = None if increment is None else 100.0
     given = {"mu0": mu0, "increment": increment, "batch": batch, "form": form, "mu_grows": grows}
-    solver = MinibatchBias(MinibatchParameters.model_validate(given))
+    solver = MinibatchBias(checked(MinibatchParameters, given))
     solver.start(task, seed=1)
     solver.advance(epochs * M)
     return solver

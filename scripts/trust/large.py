@@ -27,7 +27,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Iterator
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 
 import click
 import numpy as np
@@ -38,6 +38,7 @@ from svmbench.harness.measurement import BOUND_SLACK
 from svmbench.problem import BIASES, CONSTRAINTS, HINGES, relative_gap
 from svmbench.reference.optimum import certified_optimum
 from svmbench.solvers.base import Precision, Solver
+from svmbench.solvers.checked import precisions_of
 from svmbench.solvers.registry import solvers
 from svmbench.verify.extended import Facts, dual, evaluate
 
@@ -81,7 +82,7 @@ def trainings(known: Known) -> Iterator[tuple[type[Solver], Precision]]:
             and problem.bias in solver.biases
             and problem.constraint in solver.constraints
         ):
-            for precision in get_args(solver.schema.model_fields["precision"].annotation):
+            for precision in precisions_of(solver.schema):
                 yield solver, precision
 
 
