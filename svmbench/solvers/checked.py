@@ -15,7 +15,7 @@ from typing import Any, cast
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from svmbench.solvers.base import Parameters
+from svmbench.solvers.base import Parameters, Precision
 
 LARGEST_COUNT = (1 << 63) - 1
 """Largest whole number that a parameter may have: kernels count in 64 bits."""
@@ -74,7 +74,7 @@ def names_of(schema: type[Parameters]) -> list[str]:
     return [each.name for each in fields(schema)]
 
 
-def precisions_of(schema: type[Parameters]) -> tuple[str, ...]:
+def precisions_of(schema: type[Parameters]) -> tuple[Precision, ...]:
     """The precisions that its parameter ``precision`` accepts."""
     described = json_schema(schema)["properties"]["precision"]
     return tuple(described.get("enum") or [described["const"]])
