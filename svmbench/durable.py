@@ -21,8 +21,8 @@ from svmbench.errors import ConfigError, UnwritableError
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _CLOSED = (errno.EROFS, errno.EACCES, errno.EPERM)
 
-#: Error codes where a folder is in a file's place, or a file in a folder's.
-_OF_ANOTHER_KIND = (errno.EISDIR, errno.ENOTDIR)
+#: Error codes where a folder is in a file's place, or a file, pipe or broken link in a folder's.
+_OF_ANOTHER_KIND = (errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ELOOP)
 
 #: Age at which the leftovers of killed processes are removed: longer than any write takes.
 ABANDONED_SECONDS = 24 * 3600

@@ -80,3 +80,14 @@ def test_a_device_a_pipe_or_an_open_file_is_not_replaced(tmp_path):
     assert link.is_symlink()
     assert opened.is_symlink()
     assert len(list(tmp_path.iterdir())) == 4
+
+
+@pytest.mark.parametrize("there", ["pipe", "broken link", "ring"])
+def test_what_is_no_folder_is_named_where_a_folder_is_needed(there, tmp_path):
+    place = tmp_path / "place"
+    if there == "pipe":
+        os.mkfifo(place)
+    else:
+        place.symlink_to(place if there == "ring" else tmp_path / "nowhere")
+    with pytest.raises(UnwritableError, match="remove what is in its place"):
+        write_text(place / "file", "")

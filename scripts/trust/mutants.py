@@ -4,9 +4,10 @@
 
 Each change ("mutant") is one operator, comparison, constant, condition, keyword, result, call or
 statement. The tests run in a forked process in which an import of the module finds the changed
-one; tests that start processes of their own see the module as it is. A change is detected if a
-test fails, or if the tests take too long. Those that are not detected are printed with their line.
-Docstrings, annotations, assertions and the texts of errors are not changed.
+one, as it does in the processes of Python that the tests start, unless these ignore PYTHONPATH. A
+change is detected if a test fails, or if the tests take too long. Those that are not detected are
+printed with their line. Docstrings, annotations, assertions and the texts of errors are not
+changed.
 
 Tests have to pass without a change first. With ``--log`` a call leaves out what an earlier one has
 tried, so that a long experiment can be done in parts.
@@ -18,6 +19,7 @@ import ast
 import importlib
 import importlib.util
 import json
+import marshal
 import os
 import signal
 import sys
@@ -26,9 +28,8 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib.abc import Loader, MetaPathFinder
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import CodeType
 from typing import Any
 
 import click
@@ -187,39 +188,70 @@ def _text(node: ast.AST) -> str:
     return line if len(line) <= 100 else f"{line[:97]}..."
 
 
-class Changed(MetaPathFinder, Loader):
-    """Finds one module, whose code is given.
+#: Executed when Python starts: it has an import of one module find the changed one.
+STARTED = """\
+import importlib.util
+import marshal
+import os
+import sys
+from importlib.machinery import SourceFileLoader
+
+
+class Changed(SourceFileLoader):
+    def find_spec(self, name, path=None, target=None):
+        if name == self.name:
+            return importlib.util.spec_from_file_location(name, self.path, loader=self)
+        return None
+
+    def get_code(self, name):
+        with open(os.environ["MUTANT_CODE"], "rb") as file:
+            return marshal.load(file)
+
+
+sys.meta_path.insert(0, Changed(os.environ["MUTANT_NAME"], os.environ["MUTANT_FILE"]))
+"""
+
+
+@dataclass(frozen=True)
+class Changed:
+    """A module whose code is another one in all processes of the tests.
 
     Parameters
     ----------
     name : str
-    path : Path
-    code : CodeType
+    file : Path
+        The module's own, which stays as it is.
+    folder : Path
+        For what is executed when Python starts.
     """
 
-    def __init__(self, name: str, path: Path, code: CodeType) -> None:
-        self._name, self._path, self._code = name, path, code
+    name: str
+    file: Path
+    folder: Path
 
-    def find_spec(self, name: str, path: Any, target: ModuleType | None = None) -> Any:
-        """The module of that name, or None for another."""
-        if name != self._name:
-            return None
-        return importlib.util.spec_from_file_location(name, self._path, loader=self)
+    def prepare(self, code: CodeType) -> None:
+        """Have the module be that code."""
+        (self.folder / "sitecustomize.py").write_text(STARTED, encoding="utf-8")
+        (self.folder / "code").write_bytes(marshal.dumps(code))
 
-    def create_module(self, spec: Any) -> None:
-        """An ordinary module."""
+    def apply(self) -> None:
+        """Have this process, and those that it starts, find the code."""
+        paths = [str(self.folder), *filter(None, [os.environ.get("PYTHONPATH")])]
+        os.environ |= {
+            "PYTHONPATH": os.pathsep.join(paths),
+            "MUTANT_NAME": self.name,
+            "MUTANT_FILE": str(self.file),
+            "MUTANT_CODE": str(self.folder / "code"),
+        }
+        exec(STARTED, {"__name__": "sitecustomize"})
 
-    def exec_module(self, module: ModuleType) -> None:
-        """Execute the code in the module."""
-        exec(self._code, vars(module))
 
-
-def outcome(finder: Changed, tests: tuple[str, ...], seconds: float, loaded: int = -1) -> str:
+def outcome(changed: Changed, tests: tuple[str, ...], seconds: float, loaded: int = -1) -> str:
     """What the tests say of a changed module: 'passed', 'failed' or 'too long'.
 
     Parameters
     ----------
-    finder : Changed
+    changed : Changed
     tests : tuple of str
         Arguments of pytest.
     seconds : float
@@ -229,7 +261,7 @@ def outcome(finder: Changed, tests: tuple[str, ...], seconds: float, loaded: int
     """
     pid = os.fork()
     if pid == 0:
-        _run_tests(finder, tests, loaded)
+        _run_tests(changed, tests, loaded)
     until = time.monotonic() + seconds
     while True:
         ended, status = os.waitpid(pid, os.WNOHANG)
@@ -242,7 +274,7 @@ def outcome(finder: Changed, tests: tuple[str, ...], seconds: float, loaded: int
         time.sleep(0.02)
 
 
-def _run_tests(finder: Changed, tests: tuple[str, ...], loaded: int) -> None:
+def _run_tests(changed: Changed, tests: tuple[str, ...], loaded: int) -> None:
     """Run the tests in this process, and end it."""
     code = 99
     try:
@@ -250,7 +282,7 @@ def _run_tests(finder: Changed, tests: tuple[str, ...], loaded: int) -> None:
         null = os.open(os.devnull, os.O_RDWR)
         for descriptor in range(3):
             os.dup2(null, descriptor)
-        sys.meta_path.insert(0, finder)
+        changed.apply()
         code = int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", *tests]))
         if loaded >= 0:
             with os.fdopen(loaded, "w") as file:
@@ -305,9 +337,12 @@ def main(
         raise click.UsageError(f"{module}: not a module of Python that can be changed")
     path = Path(spec.origin)
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    unchanged = Changed(module, path, compile(tree, str(path), "exec"))
+    folder = tempfile.TemporaryDirectory()
+    click.get_current_context().with_resource(folder)
+    changed = Changed(module, path, Path(folder.name))
+    changed.prepare(compile(tree, str(path), "exec"))
     with tempfile.TemporaryFile("w+") as loaded:  # more than a pipe takes
-        if outcome(unchanged, tests, seconds, loaded.fileno()) != "passed":
+        if outcome(changed, tests, seconds, loaded.fileno()) != "passed":
             raise click.ClickException("the tests do not pass without a change")
         loaded.seek(0)
         _load_what_tests_need(module, json.loads(loaded.read() or "[]"))
@@ -319,7 +354,7 @@ def main(
         if key not in known:
             if time.monotonic() > until:
                 break
-            known[key] = _try(tree, change, module, path, tests, seconds)
+            known[key] = _try(tree, change, changed, tests, seconds)
             if log is not None:
                 with log.open("a", encoding="utf-8") as file:
                     file.write(json.dumps([key, known[key]]) + "\n")
@@ -335,18 +370,19 @@ def main(
 
 
 def _try(
-    tree: ast.Module, change: Change, module: str, path: Path, tests: tuple[str, ...], most: float
+    tree: ast.Module, change: Change, changed: Changed, tests: tuple[str, ...], most: float
 ) -> str:
     """The outcome for one change of the tree, which is undone."""
     before = getattr(change.node, change.field)
     setattr(change.node, change.field, change.value)
     try:
-        code = compile(ast.fix_missing_locations(tree), str(path), "exec")
+        code = compile(ast.fix_missing_locations(tree), str(changed.file), "exec")
     except (SyntaxError, ValueError):
         return "no program"
     finally:
         setattr(change.node, change.field, before)
-    return outcome(Changed(module, path, code), tests, most)
+    changed.prepare(code)
+    return outcome(changed, tests, most)
 
 
 def _logged(log: Path | None) -> Iterator[tuple[str, str]]:

@@ -232,7 +232,7 @@ def _read(path: Path) -> dict[str, Any]:
     """A task's file; empty if it is missing, damaged or of another version."""
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     known = isinstance(found, dict) and found.get("schema_version") == SCHEMA_VERSION
     return found if known else {}

@@ -105,7 +105,7 @@ def _may_be_of(path: Path, run: Run) -> bool:
         with path.open(encoding="utf-8") as file:
             header = json.loads(file.readline())
         return (header["dataset"], header["problem"]["lambda"], header["label"]) == run.cell
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, RecursionError, KeyError, TypeError):
         return True
 
 

@@ -62,7 +62,7 @@ def pilot(shape: Shape) -> Pilot:
 
 
 def _read(path: Path) -> Pilot | None:
-    with suppress(OSError, ValueError, TypeError, KeyError):
+    with suppress(OSError, ValueError, RecursionError, TypeError, KeyError):
         facts = json.loads(path.read_text(encoding="utf-8"))
         return Pilot(float(facts["setup"]), float(facts["row"]))
     return None

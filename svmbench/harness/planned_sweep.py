@@ -203,7 +203,7 @@ def _why_not(path: Path, machine: str) -> str:
             return ""
         changed = (why for key, why in _CHANGED.items() if recorded.get(key) != built.get(key))
         return next(changed, _CHANGED["source_sha256"])
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, ConfigError):
+    except (OSError, ValueError, RecursionError, TypeError, KeyError, AttributeError, ConfigError):
         return "that cannot be read"
 
 

@@ -259,6 +259,8 @@ def papers(folder: Path | None = None) -> dict[str, Paper]:
     """
     root = bundled("configs") / "papers" if folder is None else folder
     found = [read_paper(path.parent) for path in sorted(root.glob("*/paper.yaml"))]
+    if not found:
+        raise ConfigError(f"{root}: no papers in it (NAME/paper.yaml); name another folder")
     return {paper.key: paper for paper in sorted(found, key=lambda paper: paper.order)}
 
 

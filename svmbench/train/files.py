@@ -96,7 +96,7 @@ def is_another_s(path: Path) -> bool:
     try:
         facts = json.loads(certificate_path(path).read_text(encoding="utf-8"))
         content = path.read_bytes()
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
     known = facts.get("model_sha256") if isinstance(facts, dict) else None
     return known is not None and known != hashlib.sha256(content).hexdigest()

@@ -57,6 +57,15 @@ def papers(tmp_path, monkeypatch):
     return call
 
 
+@pytest.mark.parametrize("arguments", [("--list",), ("--report-only",), ()])
+def test_a_folder_without_papers_is_refused(papers, tmp_path, arguments):
+    (tmp_path / "papers" / "small" / "paper.yaml").unlink()
+    result = papers(*arguments)
+    assert result.exit_code == 2
+    assert "papers: no papers in it" in result.stderr
+    assert not (tmp_path / "results").exists()
+
+
 def test_from_nothing_to_the_page_and_again(papers, tmp_path):
     first = papers()
     assert first.exit_code == 0, first.output

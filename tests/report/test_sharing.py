@@ -1,6 +1,8 @@
 """Published folders: what they hold, what is refused, and the table over machines."""
 
 import json
+import os
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -132,11 +134,76 @@ def test_a_machine_that_is_not_that_of_the_environment_is_refused(published):
         open_published(published)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema_version": 1}'])
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema_version": 1}', "[" * 100_000])
 def test_a_damaged_manifest_is_refused(published, text):
     (published / MANIFEST).write_text(text)
     with pytest.raises(DataError, match="svmbench publish"):
         open_published(published)
+
+
+@pytest.mark.parametrize("target", ["/dev/null", "manifest-elsewhere", "pipe"])
+def test_a_manifest_that_is_no_file_of_its_own_is_refused(published, target):
+    place = published.parent / target
+    (published / MANIFEST).rename(published.parent / "manifest-elsewhere")
+    if target == "pipe":
+        os.mkfifo(published / MANIFEST)  # whoever opens it waits
+    else:
+        (published / MANIFEST).symlink_to(place)
+    with pytest.raises(DataError, match="svmbench publish"):
+        open_published(published)
+
+
+def test_links_are_not_read_and_their_files_not_taken_for_the_folders_own(published):
+    (published / "runs.csv").rename(published.parent / "runs.csv")
+    (published / "runs.csv").symlink_to(published.parent / "runs.csv")
+    with pytest.raises(DataError, match=r"runs\.csv is missing"):
+        open_published(published)
+    rewrite_manifest(published)
+    with pytest.raises(DataError, match="not a file of its own"):
+        open_published(published)
+
+
+@pytest.mark.parametrize("text", [None, "", "{"])
+def test_a_run_without_its_trace_is_refused(published, second, text):
+    trace = next((published / "runs").iterdir())
+    trace.unlink()
+    if text is not None:
+        trace.write_text(text)
+    rewrite_manifest(published)
+    with pytest.raises(DataError, match=f"the trace of run {re.escape(trace.stem)} is missing or"):
+        merge([published, second], published.parent / "merged")
+
+
+def test_results_without_a_trace_are_not_published(made):
+    next((made / "results" / "runs").glob("*.jsonl")).unlink()
+    with pytest.raises(DataError, match="is missing or damaged"):
+        publish(made / "results", made / "published")
+
+
+def test_results_are_not_replaced_by_what_is_published_of_them(made, published):
+    inside = published / "results"
+    shutil.move(made / "results", inside)
+    with pytest.raises(ConfigError, match="has the results themselves"):
+        publish(inside, published)
+    assert (inside / "runs.csv").exists()
+
+
+@pytest.mark.parametrize("place", ["published", "published/tables", "published/new", "third"])
+def test_a_published_folder_is_not_written_into(published, second, place):
+    shutil.copytree(second, published.parent / "third")
+    before = _hashes(published.parent)
+    with pytest.raises(ConfigError, match="give -o another name"):
+        merge([published, second], published.parent / place)
+    assert _hashes(published.parent) == before
+
+
+def test_folders_of_one_name_have_columns_of_their_own(published, second, tmp_path):
+    for place, folder in (("laptop", published), ("server", second)):
+        shutil.copytree(folder, tmp_path / place / "demo")
+    merge([tmp_path / "laptop/demo", tmp_path / "server/demo"], tmp_path / "merged")
+    table = pd.read_csv(tmp_path / "merged" / "machines.csv")
+    assert set(table["folder"]) == {"laptop/demo", "server/demo"}
+    assert "| laptop/demo (" in (tmp_path / "merged" / "machines.md").read_text()
 
 
 def test_folders_stand_side_by_side_and_nothing_is_pooled(published, second, tmp_path):

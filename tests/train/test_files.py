@@ -81,7 +81,9 @@ def test_a_program_that_is_killed_leaves_the_old_files_or_the_new_ones(tmp_path,
     assert moment > 100
 
 
-@pytest.mark.parametrize("beside", ["", "[]", "{}", '{"model_sha256": null}', "\xff"])
+@pytest.mark.parametrize(
+    "beside", ["", "[]", "{}", '{"model_sha256": null}', "\xff", "[" * 100_000]
+)
 def test_what_names_no_model_is_no_certificate_of_another(tmp_path, beside):
     path = tmp_path / "model"
     path.write_text("content")

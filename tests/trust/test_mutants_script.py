@@ -68,6 +68,27 @@ def test_what_tests_do_not_detect_is_named_once_for_all(folder):
     assert run(folder, "--log", str(log), "--minutes", "0").stdout == made.stdout
 
 
+def test_processes_that_tests_start_find_the_change_too(folder):
+    child = "import small; print(small.share(1, 4)); small.share(1, -1)"
+    (folder / "test_small.py").write_text(f"""\
+import subprocess
+import sys
+
+
+def test_share():
+    command = [sys.executable, "-P", "-c", {child!r}]
+    made = subprocess.run(command, capture_output=True, text=True)
+    assert made.stdout == "0.25\\n"
+    assert "ValueError: -1 is too small" in made.stderr
+""")
+    made = run(folder)
+    assert made.returncode == 0, made.stderr
+    assert made.stdout.splitlines()[:-1] == [
+        "not detected: small.py:6: whole <= 0: Lt",
+        "not detected: small.py:6: 0: 1",
+    ]
+
+
 def test_tests_that_fail_anyway_prove_nothing(folder):
     (folder / "test_small.py").write_text("def test():\n    assert False\n")
     made = run(folder)

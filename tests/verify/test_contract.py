@@ -155,6 +155,7 @@ def test_a_broken_solver_is_told_what_and_how(tmp_path, body, what, said):
         ("problem.data.n_samples", "λm in place of λ"),
         ("1 / problem.data.n_samples", "λ/m in place of λ"),
         ("2", "2λ in place of λ"),
+        ("0.5", "λ/2 in place of λ"),
     ],
 )
 def test_another_lambda_is_recognised(tmp_path, factor, said):

@@ -215,6 +215,11 @@ def test_weights_far_from_the_optimum(change, said):
     assert "after 2000 epochs, but P* = " in found
 
 
+def test_a_diagnosis_of_weights_some_of_which_are_zero():
+    said = broken(contract.reaches_optimum, showing(lambda w: 1e3 * np.where(w == w.max(), 0, w)))
+    assert "this is no better than w = 0" in said
+
+
 def test_a_tolerance_of_a_twentieth():
     each = SmallTraining(Dcd, "hinge", "none", "none", "float64")
     problem = each.problem("ordinary rows")
@@ -317,6 +322,13 @@ def test_a_state_that_depends_on_the_calls():
 
     body = {"advance": advance, "stopped": property(lambda self: self.calls > 5)}
     assert "advance by" in broken(contract.continues, body)
+
+
+def test_pieces_may_be_rounded_up_to_passes():
+    def advance(self, steps):
+        Dcd.advance(self, -(-steps // 60) * 60)
+
+    assert broken(contract.continues, {"advance": advance}) == ""
 
 
 @pytest.mark.parametrize("shared", ["seed", "state"])

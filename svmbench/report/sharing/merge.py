@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ from svmbench.records.spelling import regularisation, short
 from svmbench.records.summaries import summary
 from svmbench.report.html import render
 from svmbench.report.markup import write_tables
-from svmbench.report.sharing.publish import PublishedFolder, open_published
+from svmbench.report.sharing.publish import MANIFEST, PublishedFolder, open_published
 from svmbench.report.table import Row, Section, Table, TableCell
 from svmbench.report.tables.accuracy import threshold_cell
 from svmbench.report.tables.words import RELAPSES
@@ -71,13 +73,18 @@ def merge(folders: Sequence[Path], target: Path) -> list[Path]:
     Raises
     ------
     ConfigError
-        If there are fewer than two folders, or one is given twice.
+        If there are fewer than two folders, one is given twice, or the target belongs to one.
     DataError
         If a folder is not as it was published, or two contradict each other.
     """
     if len(folders) < 2:
         raise ConfigError("merge compares two or more published folders; name another")
-    members = [open_published(folder) for folder in folders]
+    for folder in folders:
+        if target.resolve().is_relative_to(folder.resolve()):
+            raise ConfigError(f"{target}: in {folder}, which is read; give -o another name")
+    if (target / MANIFEST).exists():
+        raise ConfigError(f"{target}: a published folder, and kept; give -o another name")
+    members = _named([open_published(folder) for folder in folders])
     for one, other in combinations(members, 2):
         if set(one.results.runs["id"]) & set(other.results.runs["id"]) and _same_runs(one, other):
             raise ConfigError(
@@ -94,6 +101,16 @@ def merge(folders: Sequence[Path], target: Path) -> list[Path]:
     values = {"tables": tables, "machines": machines, "lines_of": {}}
     write_text(page, render("machines.html", ["report.css"], "report.js", **values))
     return [*written, page]
+
+
+def _named(members: Sequence[PublishedFolder]) -> list[PublishedFolder]:
+    """The folders with names that differ: with parents, where those of the folders do not."""
+    places = [member.folder.resolve() for member in members]
+    names = [place.name for place in places]
+    if len(set(names)) < len(names):
+        common = os.path.commonpath([place.parent for place in places])
+        names = [place.relative_to(common).as_posix() for place in places]
+    return [replace(member, name=name) for member, name in zip(members, names, strict=True)]
 
 
 def _passes(members: Sequence[PublishedFolder]) -> Iterator[Table]:
@@ -132,7 +149,7 @@ def first(members: Sequence[PublishedFolder]) -> Table:
     )
     records = [
         {
-            "folder": members[at].folder.resolve().name,
+            "folder": members[at].name,
             "machine": members[at].machine,
             "problem": titles[problem],
             "lambda": lam,
@@ -221,7 +238,7 @@ def _key(group: Group, columns: Sequence[str]) -> tuple[Any, ...]:
 
 
 def _name(member: PublishedFolder) -> str:
-    return f"{member.folder.resolve().name} ({member.processor})"
+    return f"{member.name} ({member.processor})"
 
 
 def _section(
@@ -271,7 +288,7 @@ def _records(
                         "solver": solver,
                         "label": label,
                         "accuracy": accuracy,
-                        "folder": members[at].folder.resolve().name,
+                        "folder": members[at].name,
                         "machine": members[at].machine,
                         "processor": members[at].processor,
                         "repeats": len(found.samples),

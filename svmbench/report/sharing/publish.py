@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import svmbench
-from svmbench.durable import require_own, writing
+from svmbench.durable import is_own_file, require_own, writing
 from svmbench.errors import ConfigError, DataError
 from svmbench.harness.environment import MACHINE, fingerprint_of
 from svmbench.records.read import Results, read_results
 from svmbench.report.check import stale_files
-from svmbench.verify.folder import Verifier
+from svmbench.verify.folder import Verifier, read_whole
 
 #: What a published folder contains, apart from its manifest and index.html, the page again.
 _CONTENTS = (
@@ -49,12 +49,15 @@ class PublishedFolder:
         Fingerprint of the machine of its runs.
     unverified : int
         Runs and references that could not be recomputed, since their rows are not on this machine.
+    name : str, optional
+        Heading of its columns.
     """
 
     folder: Path
     results: Results
     machine: str
     unverified: int
+    name: str = ""
 
     @property
     def processor(self) -> str:
@@ -86,11 +89,11 @@ def publish(folder: Path, target: Path) -> Path:
     """
     if target.exists() and not (target / MANIFEST).is_file():
         raise ConfigError(f"{target}: exists and is no published folder; give -o another name")
-    if target.resolve() == folder.resolve():
-        raise ConfigError(f"{target}: the results themselves; give -o another name")
+    if folder.resolve().is_relative_to(target.resolve()):
+        raise ConfigError(f"{target}: has the results themselves; give -o another name")
     results = read_results(folder)
     machine = _machine(results, folder)
-    _refuse_wrong(folder)
+    _refuse_wrong(results)
     for name, reason in stale_files(folder, False):
         raise DataError(f"{folder}: {name} {reason}")
     if not (folder / "report.html").is_file():
@@ -136,14 +139,16 @@ def open_published(folder: Path) -> PublishedFolder:
     """
     path = folder / MANIFEST
     try:
+        if not is_own_file(path):
+            raise ValueError("a link, a pipe or a device")
         manifest = json.loads(path.read_text(encoding="utf-8"))
         version, files, machine = (manifest[k] for k in ("schema_version", "files", "machine"))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, RecursionError, KeyError, TypeError) as error:
         raise DataError(
             f"{path}: not readable; name a folder that 'svmbench publish' has written"
         ) from error
     if version != _VERSION:
-        raise DataError(f"{path}: schema_version is {version!r}, this svmbench reads {_VERSION}")
+        raise DataError(f"{path}: schema_version is {version!r:.80}, and has to be {_VERSION}")
     if not isinstance(files, dict):
         raise DataError(f"{path}: files is not a mapping; publish the results again")
     found = _hashes(folder)
@@ -154,12 +159,18 @@ def open_published(folder: Path) -> PublishedFolder:
     results = read_results(folder)
     if _machine(results, folder) != machine:
         raise DataError(f"{folder}: environment.json is of another machine than {MANIFEST} says")
-    return PublishedFolder(folder, results, machine, _refuse_wrong(folder))
+    return PublishedFolder(folder, results, machine, _refuse_wrong(results))
 
 
-def _refuse_wrong(folder: Path) -> int:
-    """Refuse figures that do not hold; return how many could not be verified."""
-    unverified = 0
+def _refuse_wrong(results: Results) -> int:
+    """Refuse figures that do not hold, or have no trace; return how many could not be verified."""
+    folder, unverified = results.folder, 0
+    for name in results.runs["id"][results.runs["state"] != "skipped"]:
+        if read_whole(folder / "runs" / f"{name}.jsonl") is None:
+            raise DataError(
+                f"{folder}: the trace of run {name:.240} is missing or damaged; "
+                "run the sweep and publish it again"
+            )
     for result in Verifier().folder(folder):
         if result.verdict == "does not hold":
             raise DataError(
@@ -184,9 +195,14 @@ def _contents(folder: Path) -> Iterator[Path]:
 
 
 def _hashes(folder: Path) -> dict[str, str]:
-    """SHA-256 of each file below a folder but the manifest, by path."""
+    """SHA-256 of each file below a folder but the manifest, by path. No link is followed."""
     return {
-        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        path.relative_to(folder).as_posix(): _sha256(path)
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and path != folder / MANIFEST
+        if is_own_file(path) and path != folder / MANIFEST
     }
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
