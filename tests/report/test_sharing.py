@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from svmbench.errors import ConfigError, DataError
 from svmbench.harness.environment import MACHINE, fingerprint_of
 from svmbench.report.sharing.merge import _by_lambda, merge, refuse_contradictions
 from svmbench.report.sharing.publish import MANIFEST, _hashes, open_published, publish
+from svmbench.report.verdict import verdicts
 
 
 @pytest.fixture(scope="module")
@@ -242,6 +244,21 @@ def test_who_is_first_is_said_for_each_machine(published, second, tmp_path):
     assert set(first["folder"]) == {"published", "again"}
     text = (tmp_path / "merged" / "machines-first.md").read_text()
     assert text.count("; then ") == len(first)
+
+
+def test_leads_that_are_proven_are_bold_on_the_page(published, second, tmp_path, monkeypatch):
+    def proven(results):
+        for standing in verdicts(results):
+            problems = [
+                replace(each, leads=tuple(replace(lead, clear=True) for lead in each.leads))
+                for each in standing.problems
+            ]
+            yield replace(standing, problems=tuple(problems))
+
+    monkeypatch.setattr(sys.modules[merge.__module__], "verdicts", proven)
+    merge([published, second], tmp_path / "merged")
+    page = (tmp_path / "merged" / "index.html").read_text()
+    assert page.count("; then ") == len(re.findall(r"<strong>[^<]*; then [^<]*</strong>", page)) > 0
 
 
 def test_a_greater_lambda_of_a_later_folder_comes_first():
