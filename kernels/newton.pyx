@@ -48,15 +48,17 @@ def product(CompactRows rows, const int64_t[::1] support, const double[::1] p, d
     return nonzeros
 
 
-def weighted_product(CompactRows rows, const double[::1] weights, const double[::1] p,
-                     double shift, double[::1] out):
-    """Add sum of c_i (x_i.p + shift) x_i over the rows to ``out``.
+def weighted_product(CompactRows rows, const int64_t[::1] support, const double[::1] weights,
+                     const double[::1] p, double shift, double[::1] out):
+    """Add sum of c_i (x_i.p + shift) x_i over the rows of the support to ``out``.
 
     Parameters
     ----------
     rows : CompactRows
-    weights : ndarray of float64, shape (m,)
-        c; rows of weight zero cost nothing.
+    support : ndarray of int64
+        Rows, 0 .. m - 1.
+    weights : ndarray of float64, of the support's shape
+        c.
     p, out : ndarray of float64, shape (d,)
     shift : float
 
@@ -67,18 +69,22 @@ def weighted_product(CompactRows rows, const double[::1] weights, const double[:
     nonzeros : int
         Stored entries read and written.
     """
-    if weights.shape[0] != rows.c.m or p.shape[0] != rows.c.d or out.shape[0] != rows.c.d:
-        raise ValueError("rows, weights, p and out do not belong together")
+    if (weights.shape[0] != support.shape[0] or p.shape[0] != rows.c.d
+            or out.shape[0] != rows.c.d):
+        raise ValueError("rows, support, weights, p and out do not belong together")
     cdef double nothing = 0
     cdef const double *direction = &p[0] if rows.c.d else &nothing
     cdef double *sums = &out[0] if rows.c.d else &nothing
-    cdef Py_ssize_t nonzeros = 0, i
+    cdef Py_ssize_t nonzeros = 0, k, i
     cdef double score, total = 0
+    for k in range(support.shape[0]):
+        if not 0 <= support[k] < rows.c.m:
+            raise ValueError("the support names a row that is not there")
     with nogil:
-        for i in range(rows.c.m):
-            if weights[i] != 0.0:
-                score = weights[i] * (row_dot(&rows.c, i, direction) + shift)
-                row_axpy(&rows.c, i, score, sums)
-                total += score
-                nonzeros += 2 * row_nonzeros(&rows.c, i)
+        for k in range(support.shape[0]):
+            i = support[k]
+            score = weights[k] * (row_dot(&rows.c, i, direction) + shift)
+            row_axpy(&rows.c, i, score, sums)
+            total += score
+            nonzeros += 2 * row_nonzeros(&rows.c, i)
     return total, nonzeros

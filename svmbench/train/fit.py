@@ -449,7 +449,7 @@ def _groups(
 ) -> list[list[_Method]]:
     free, data = problem.bias == "free", problem.data
     if problem.loss.name == "logistic":
-        return [[_smooth_newton(problem, tolerance, due, start)]]
+        return [[_smooth_newton(problem, tolerance, due, start, math.inf)]]
     count = WorkCount()
     down = (balanced_descent if free else descent)(problem, due, start, tolerance, count)
     dcd = _Method(
@@ -464,9 +464,10 @@ def _groups(
         step += 10.0 * data.nnz + INTERIOR_WORK * m
         interiors.append(_Method("ipm", interior(problem), lambda so_far: step, MOST_ITERATIONS))
     if problem.loss.name == "squared-hinge":
-        newton = _smooth_newton(problem, tolerance, due, start)
-        first = newton if smooth.factor_work(data) <= WORTH_FACTOR * data.nnz else dcd
-        first.head_start = HEAD_START * data.nnz
+        ahead = HEAD_START * data.nnz
+        newton_first = smooth.factor_work(data) <= WORTH_FACTOR * data.nnz
+        newton = _smooth_newton(problem, tolerance, due, start, ahead if newton_first else 0.0)
+        (newton if newton_first else dcd).head_start = ahead
         return [[newton, *robust], interiors]
     if not knows(problem):
         return [robust + interiors]
@@ -493,11 +494,19 @@ def _method_of(champion: Champion, nnz: int) -> _Method:
 
 
 def _smooth_newton(
-    problem: Problem, tolerance: float, due: Callable[[], bool], start: PrimalAndDual | None
+    problem: Problem,
+    tolerance: float,
+    due: Callable[[], bool],
+    start: PrimalAndDual | None,
+    unshown: float,
 ) -> _Method:
-    """Newton steps that know weights of rows and a start; few of the steps yield a pair."""
-    count = WorkCount()
-    steps = smooth.newton(problem, due, start[:2] if start else None, tolerance, count)
+    """Newton steps that know weights of rows and a start; few of the steps yield a pair.
+
+    While others do not take turns, up to the work ``unshown``, only steps that may be good enough
+    are yielded.
+    """
+    count, begin = WorkCount(), start[:2] if start else None
+    steps = smooth.newton(problem, due, begin, tolerance, count, unshown=unshown)
     # A step is some products with the rows. Until the next pair there may be as many as so far.
     cost = lambda so_far: max(NEWTON_PASSES * problem.data.nnz, so_far)  # noqa: E731
     done = lambda: (count.steps, count.entries)  # noqa: E731

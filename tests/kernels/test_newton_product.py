@@ -13,7 +13,8 @@ def test_a_weighted_product_is_numpy_s(storage):
     X = rng.normal(size=(40, 6)) * (rng.random((40, 6)) < 0.5)
     rows = dataset(X, np.ones(40), storage=storage).rows
     weights, p, out = rng.random(40) * (np.arange(40) % 3 > 0), rng.normal(size=6), np.ones(6)
-    total, read = weighted_product(rows, weights, p, 0.7, out)
+    support = np.flatnonzero(weights)
+    total, read = weighted_product(rows, support, weights[support], p, 0.7, out)
     scores = weights * (X @ p + 0.7)
     assert out == pytest.approx(1.0 + X.T @ scores, rel=1e-13)
     assert total == pytest.approx(scores.sum(), rel=1e-13)
@@ -23,6 +24,11 @@ def test_a_weighted_product_is_numpy_s(storage):
 
 def test_what_does_not_belong_together_is_refused():
     rows = dataset(np.ones((3, 2)), np.ones(3)).rows
+    every = np.arange(3)
     for sizes in ((2, 2, 2), (3, 1, 2), (3, 2, 3)):
+        weights, p, out = map(np.ones, sizes)
         with pytest.raises(ValueError, match="do not belong together"):
-            weighted_product(rows, np.ones(sizes[0]), np.ones(sizes[1]), 0.0, np.ones(sizes[2]))
+            weighted_product(rows, every, weights, p, 0.0, out)
+    for row in (-1, 3):
+        with pytest.raises(ValueError, match="names a row that is not there"):
+            weighted_product(rows, np.array([row]), np.ones(1), np.ones(2), 0.0, np.ones(2))

@@ -31,7 +31,7 @@ def trained(problem, wanted, start=None):
 
 
 @pytest.mark.parametrize("bias", ["none", "free"])
-@pytest.mark.parametrize("wanted", [1e-2, 1e-4])
+@pytest.mark.parametrize("wanted", [1e-2, 1e-3])
 def test_the_last_step_is_as_exact_as_the_wanted_gap_needs(bias, wanted, monkeypatch):
     even, loss = many_rows(m=3000, d=60), Loss("logistic")
     data = dataset(even.values * np.logspace(-1, 1, 60), even.labels, "dense float64")
@@ -188,6 +188,21 @@ def test_a_pair_is_shown_when_the_time_is_over_and_for_each_doubling_of_the_step
     assert count.steps == 0
     next(smooth.newton(problem, wanted=0.0, count=count))
     assert count.steps == 4
+    count = WorkCount()
+    next(smooth.newton(problem, wanted=0.0, count=count, unshown=10.0 * problem.data.nnz))
+    assert count.steps in (4, 8, 16)
+    assert count.entries > 10.0 * problem.data.nnz
+
+
+@pytest.mark.parametrize("loss", smooth.LOSSES)
+def test_steps_end_after_one_that_gains_little(loss):
+    problem, primals = Problem(many_rows(m=1000, d=30), 1e-6, Loss(loss)), []
+    for least_gain in (0.3, 1e-2, 1e-12):
+        *_, (w, b, _) = smooth.newton(problem, wanted=0.0, unshown=np.inf, least_gain=least_gain)
+        primals.append(problem.primal(w, b))
+    rough, fair, sharp = primals
+    assert sharp < fair < 1.01 * sharp
+    assert fair < rough < 2.0 * sharp
 
 
 @pytest.mark.parametrize("loss", smooth.LOSSES)

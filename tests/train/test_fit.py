@@ -371,7 +371,7 @@ def test_a_bound_above_p_by_rounding_is_p(monkeypatch):
 def test_newton_s_work_is_that_of_its_steps():
     problem = Problem(scaled(60, 1.0), 0.02, Loss("logistic"))
     start = np.full(3, 5.0), 0.0, np.zeros(60)
-    # Of such a tolerance only the steps 4, 8, ... are shown, until rounding hides what P falls.
+    # Of such a tolerance no step is shown, until rounding hides what P falls.
     newton = _groups(problem, 1e-300, 0, lambda: False, start)[0][0]
     done = []
     for _ in range(2):
@@ -379,10 +379,10 @@ def test_newton_s_work_is_that_of_its_steps():
         newton.note(1.0, 0.5)
         done.append((newton.done()[0], newton.work))
     steps, work = zip(*done, strict=True)
-    assert steps == (4, 8)
+    assert 8 < steps[0] == steps[1] - 1
     # A step reads all entries for its gradient and its margins, and for each product.
-    assert work[0] >= 4 * 3 * 180
-    assert work[1] - work[0] >= 4 * 3 * 180
+    assert work[0] >= steps[0] * 3 * 180
+    assert work[1] - work[0] >= 3 * 180
 
 
 def test_a_method_that_shows_few_of_its_steps_ends_for_lack_of_progress():
