@@ -32,15 +32,10 @@ import numpy as np
 from svmbench.data.dataset import Array, Dataset, FloatArray
 from svmbench.kernels import objective, terms
 from svmbench.kernels.projection import project_l1
+from svmbench.names import BIASES, HINGES, LOSSES
 from svmbench.records.bounds import BELOW, lies_below
 
 T = TypeVar("T")
-
-#: The losses whose conjugate is a parabola.
-HINGES = ("hinge", "squared-hinge", "smoothed-hinge")
-LOSSES = (*HINGES, "logistic")
-BIASES = ("none", "free")
-CONSTRAINTS = ("none", "l1")
 
 #: Share by which w may leave its ball: the rounding of a w kept in single precision.
 OUTSIDE = 1e-5

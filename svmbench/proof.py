@@ -20,7 +20,8 @@ import numpy as np
 
 from svmbench.data.dataset import FloatArray
 from svmbench.kernels import objective
-from svmbench.problem import HINGES, Problem
+from svmbench.names import HINGES
+from svmbench.problem import Problem
 
 #: Unit roundoff of double precision.
 UNIT = float(np.finfo(np.float64).eps) / 2.0

@@ -15,7 +15,8 @@ import pytest
 from hypothesis import strategies as st
 
 from svmbench.data.dataset import Dataset, Provenance
-from svmbench.problem import HINGES, Loss, Problem
+from svmbench.names import HINGES
+from svmbench.problem import Loss, Problem
 
 STORAGES = (
     "uint16+ones",

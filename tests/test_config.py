@@ -34,7 +34,8 @@ from svmbench.data.transforms import (
 )
 from svmbench.document import colon, parse_document
 from svmbench.errors import ConfigError
-from svmbench.problem import LOSSES, Loss
+from svmbench.names import LOSSES
+from svmbench.problem import Loss
 from svmbench.records.spelling import in_file_names
 from svmbench.solvers.base import Parameters, Precision, Solver, either_precision, parameter
 from svmbench.solvers.checked import json_schema, names_of

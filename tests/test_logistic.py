@@ -14,7 +14,8 @@ from problems import PROBLEMS, dataset, dense, dyadic_problems, has_both_classes
 from svmbench.config.files import load_sweep
 from svmbench.errors import ConfigError
 from svmbench.kernels.objective import conjugate_sum, gap_sum, loss_and_errors
-from svmbench.problem import BIASES, Loss, Problem
+from svmbench.names import BIASES
+from svmbench.problem import Loss, Problem
 from svmbench.reference.optimum import certified_optimum
 from svmbench.verify import extended
 from svmbench.verify.extended import Facts

@@ -21,17 +21,8 @@ from problems import (
     with_class,
     with_loss,
 )
-from svmbench.problem import (
-    BIASES,
-    CONSTRAINTS,
-    HINGE,
-    HINGES,
-    LOSSES,
-    Loss,
-    Problem,
-    count_errors,
-    relative_gap,
-)
+from svmbench.names import BIASES, CONSTRAINTS, HINGES, LOSSES
+from svmbench.problem import HINGE, Loss, Problem, count_errors, relative_gap
 from twins import objective as twin
 from twins.optimum import optimum, variant
 

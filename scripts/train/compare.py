@@ -29,11 +29,12 @@ from sklearn.multiclass import OneVsRestClassifier  # type: ignore[import-untype
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from svmbench.data.dataset import FloatArray
+from svmbench.names import TRAINED_LOSSES
 from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.peers.peer import matrix as as_stored
 from svmbench.train.classes import train
 from svmbench.train.examples import Examples, read_examples
-from svmbench.train.objective import LOSSES, Objective
+from svmbench.train.objective import Objective
 
 #: Stopping tolerances to try, the loosest first.
 LADDER = tuple(10.0**-k for k in range(1, 13))
@@ -120,7 +121,7 @@ def main() -> None:
     """Print a table of median seconds."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("file", type=Path)
-    parser.add_argument("--loss", choices=LOSSES, default="hinge")
+    parser.add_argument("--loss", choices=TRAINED_LOSSES, default="hinge")
     parser.add_argument("-C", type=float, default=1.0)
     parser.add_argument("--tol", type=float, default=1e-4)
     parser.add_argument("--repeats", type=int, default=5)

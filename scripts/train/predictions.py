@@ -18,9 +18,10 @@ from pathlib import Path
 import numpy as np
 
 from svmbench.data.liblinear_model import read_liblinear, write_liblinear
+from svmbench.names import TRAINED_BIASES, TRAINED_LOSSES
 from svmbench.train.classes import train
 from svmbench.train.examples import read_examples
-from svmbench.train.objective import BIASES, LOSSES, Objective
+from svmbench.train.objective import Objective
 
 
 def different(model: Path, rows: Path, out: Path) -> tuple[int, int]:
@@ -38,7 +39,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE")
     parser.add_argument("--test", type=Path, help="rows to predict")
-    parser.add_argument("--loss", choices=LOSSES, action="append", help="may be repeated")
+    parser.add_argument("--loss", choices=TRAINED_LOSSES, action="append", help="may be repeated")
     parser.add_argument("--tol", type=float, default=1e-2)
     given = parser.parse_args()
     wrong = 0
@@ -46,8 +47,8 @@ def main() -> int:
         model, out = Path(folder) / "model", Path(folder) / "out"
         for file in given.files:
             examples = read_examples(file)
-            for loss in given.loss or LOSSES:
-                for bias in BIASES:
+            for loss in given.loss or TRAINED_LOSSES:
+                for bias in TRAINED_BIASES:
                     trained = train(examples, Objective(loss, bias=bias), given.tol)
                     write_liblinear(model, trained.model)
                     differ, of = different(model, given.test or file, out)

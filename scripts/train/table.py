@@ -44,10 +44,11 @@ from sklearn.model_selection import GridSearchCV  # type: ignore[import-untyped]
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from svmbench.cli.options import seconds_of
+from svmbench.names import TRAINED_LOSSES
 from svmbench.solvers.peers.peer import matrix as as_stored
 from svmbench.train.classes import train
 from svmbench.train.examples import Examples, read_examples
-from svmbench.train.objective import LOSSES, Objective
+from svmbench.train.objective import Objective
 from svmbench.train.path import grid
 from svmbench.train.validation import cross_validate
 
@@ -260,7 +261,7 @@ def main() -> None:
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE")
     parser.add_argument("--budget", default="10m", help="time for all of it, such as 10m")
     parser.add_argument("--need", choices=NEEDS, action="append", help="may be repeated")
-    parser.add_argument("--loss", choices=LOSSES, action="append", help="may be repeated")
+    parser.add_argument("--loss", choices=TRAINED_LOSSES, action="append", help="may be repeated")
     parser.add_argument("-C", type=float, default=1.0)
     parser.add_argument("--tol", type=float, default=1e-4)
     parser.add_argument("--longest", default="1m", help="time for a single run, such as 1m")
@@ -268,7 +269,7 @@ def main() -> None:
     given = parser.parse_args()
     budget = seconds_of("--budget", given.budget)
     until = time.monotonic() + budget
-    losses = given.loss or list(LOSSES)
+    losses = given.loss or list(TRAINED_LOSSES)
     prepared = time.monotonic() + budget * _PREPARING
     left = sum(1 + len(KINDS[loss]) for loss in losses) * len(given.files)
 

@@ -35,7 +35,8 @@ from known_optima import Known, known_problem
 
 from svmbench.errors import SvmbenchError
 from svmbench.harness.measurement import BOUND_SLACK
-from svmbench.problem import BIASES, CONSTRAINTS, HINGES, relative_gap
+from svmbench.names import BIASES, CONSTRAINTS, HINGES
+from svmbench.problem import relative_gap
 from svmbench.reference.optimum import certified_optimum
 from svmbench.solvers.base import Precision, Solver
 from svmbench.solvers.checked import precisions_of

@@ -219,6 +219,7 @@ def train_command(
     Exits with status 1 if the training ended before it reached its tolerance.
     """
     from svmbench.durable import require_replaceable, require_writable
+    from svmbench.train.effort import Effort
     from svmbench.train.examples import read_examples
     from svmbench.train.files import certificate, certificate_path, save
     from svmbench.train.objective import Objective
@@ -240,11 +241,10 @@ def train_command(
             examples,
             lam,
             tolerance,
+            Effort(seed, seconds),
             method=method or method_for(examples.rows),
             shards=shards or len(place.nodes),
             executor=partial(OnNodes, place=place),
-            seed=seed,
-            time_limit=seconds,
         )
     facts = certificate(trained, examples, objective)
     save(target, trained.model, facts)

@@ -103,7 +103,8 @@ def command(
     """
     from svmbench.config import load_sweep, with_plugins
     from svmbench.errors import DataError
-    from svmbench.harness.sweeps import Options, require_match
+    from svmbench.harness.only import require_match
+    from svmbench.harness.sweeps import Options
 
     sweep = with_plugins(load_sweep(config), plugins)
     require_match(sweep, only)
@@ -183,8 +184,8 @@ def describe(sweep: Sweep, only: tuple[str, ...] = ()) -> str:
 
     With C, all cells are listed: patterns may be of λ, which is known only once the rows are.
     """
+    from svmbench.harness.only import is_named, spelled_out
     from svmbench.harness.plan import for_each_horizon
-    from svmbench.harness.sweeps import is_named, spelled_out
 
     only = spelled_out(only, sweep.lambdas or ())
     cells = [

@@ -16,6 +16,7 @@ import click
 import svmbench.solvers
 from svmbench.cli import completion, options
 from svmbench.cli.columns import align
+from svmbench.names import BIASES, CONSTRAINTS, HINGES, LOSSES
 from svmbench.records.spelling import counted
 
 if TYPE_CHECKING:
@@ -30,12 +31,6 @@ LIMITS = {
     "exclusiveMaximum": "<",
     "maximum": "<=",
 }
-
-# Names of svmbench.problem, which would bring NumPy to every --help; a test compares them.
-HINGES = ("hinge", "squared-hinge", "smoothed-hinge")
-LOSSES = (*HINGES, "logistic")
-BIASES = ("none", "free")
-CONSTRAINTS = ("none", "l1")
 
 FOLDERS = [found.name for found in pkgutil.iter_modules(svmbench.solvers.__path__) if found.ispkg]
 FAMILIES = [folder.replace("_", "-") for folder in FOLDERS]

@@ -8,16 +8,18 @@ import time
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from svmbench.cli import options, training_text
+from svmbench.names import TRAINED_BIASES, TRAINED_LOSSES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from svmbench.train.classes import Trained
+    from svmbench.train.effort import Effort
     from svmbench.train.examples import Examples
     from svmbench.train.objective import Objective
     from svmbench.train.path import Point
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
 @options.model_file
 @click.option(
     "--loss",
-    type=click.Choice(["hinge", "squared-hinge", "logistic"]),
+    type=click.Choice(TRAINED_LOSSES),
     default="hinge",
     show_default=True,
     help="Loss of a row: LIBLINEAR's -s 3, -s 1 and -s 0.",
@@ -68,7 +70,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--bias",
-    type=click.Choice(["none", "regularised", "free"]),
+    type=click.Choice(TRAINED_BIASES),
     default="none",
     show_default=True,
     help="regularised: the weight of a constant feature, LIBLINEAR's -B 1. free: not regularised.",
@@ -129,12 +131,11 @@ def command(
     """
     options.no_threads_of_blas()
     from svmbench.durable import require_replaceable, require_writable
+    from svmbench.train.effort import Effort
     from svmbench.train.examples import read_examples
 
     _refuse_two_ways_to_c(cost, lam, folds, along)
-    how: _How = {
-        "seed": seed, "time_limit": options.limit_seconds(time_limit), "threads": threads
-    }  # fmt: skip
+    effort = Effort(seed, options.limit_seconds(time_limit), threads)
     class_weights = _class_weights(weights)
     request = _Request(options.model_target(model, data), folds, along)
     for each in request.files():
@@ -144,7 +145,7 @@ def command(
     examples = replace(read_examples(data), class_weights=class_weights)
     read = time.monotonic() - begun
     objective = _objective(loss, cost, lam, bias, examples)
-    found = _trained(request, examples, objective, tolerance, how, hidden=quiet or as_json)
+    found = _trained(request, examples, objective, tolerance, effort, hidden=quiet or as_json)
     taken = time.monotonic() - begun - read
     facts = _written(request, examples, found, tolerance)
     if as_json:
@@ -154,14 +155,6 @@ def command(
     elif not quiet:
         click.echo("\n".join(_lines(request, examples, found, facts, read, taken)))
     return _shortcomings(found, tolerance, quiet)
-
-
-class _How(TypedDict):
-    """Options that every training takes."""
-
-    seed: int
-    time_limit: float
-    threads: int
 
 
 class _Request(NamedTuple):
@@ -225,7 +218,7 @@ def _trained(
     examples: Examples,
     objective: Objective,
     tolerance: float,
-    how: _How,
+    effort: Effort,
     *,
     hidden: bool,
 ) -> _Fitted:
@@ -240,17 +233,17 @@ def _trained(
         with _shown(hidden, "fold {} of " + f"{request.folds}: C = {{:g}}") as show:
             validation = cross_validate(
                 examples, objective, request.folds, values, max(tolerance, SELECTION),
-                **how, progress=lambda fold, C: show(fold + 1, C),
+                effort, progress=lambda fold, C: show(fold + 1, C),
             )  # fmt: skip
         objective = replace(objective, C=validation.best)
     points: list[Point] = []
     model: Trained | None = None
     if request.along:
-        points, at_c = _trained_along(values, examples, objective, tolerance, how, hidden=hidden)
+        points, at_c = _trained_along(values, examples, objective, tolerance, effort, hidden=hidden)
         model = at_c if request.one_c else None
     if request.one_c and model is None:
         with _shown(hidden, "training class {}: within {:.1e} of the optimum") as show:
-            model = train(examples, objective, tolerance, **how, progress=show)
+            model = train(examples, objective, tolerance, effort, progress=show)
     return _Fitted(objective, validation, points, model)
 
 
@@ -259,7 +252,7 @@ def _trained_along(
     examples: Examples,
     objective: Objective,
     tolerance: float,
-    how: _How,
+    effort: Effort,
     *,
     hidden: bool,
 ) -> tuple[list[Point], Trained | None]:
@@ -270,7 +263,8 @@ def _trained_along(
     at_c: Trained | None = None
     with _shown(hidden, "C = {:g}, value {} of " + str(len(values))) as show:
         show(values[0], 1)
-        for C, at in zip(values, path(examples, objective, values, tolerance, **how), strict=False):
+        models = path(examples, objective, values, tolerance, effort)
+        for C, at in zip(values, models, strict=False):
             points.append(point(examples, at, replace(objective, C=C)))
             show(2.0 * C, len(points) + 1)
             if objective.C == C:

@@ -11,7 +11,7 @@ from typing import Any
 from svmbench.config.stop import LIMITS, TARGETS
 from svmbench.config.sweep import Sweep
 from svmbench.data import catalogue
-from svmbench.problem import BIASES, CONSTRAINTS, LOSSES
+from svmbench.names import BIASES, CONSTRAINTS, LOSSES
 from svmbench.solvers.base import Solver
 from svmbench.solvers.checked import LARGEST_COUNT, json_schema
 from svmbench.solvers.program import ForeignProgram

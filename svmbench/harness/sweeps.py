@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 import math
-import re
 import time
 from collections import Counter
 from collections.abc import Collection, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from functools import partial
-from itertools import product
 from pathlib import Path
 
 from svmbench.config import Sweep, dump_sweep
 from svmbench.data.cache import require_sound
 from svmbench.data.dataset import Dataset
 from svmbench.data.load import load
-from svmbench.errors import ConfigError, DataError, nearest
+from svmbench.errors import DataError
 from svmbench.harness.blocks import BlockKey, block_of, forget, torn
 from svmbench.harness.crew import Crew
+from svmbench.harness.only import chosen_runs, require_match
 from svmbench.harness.options import Options, Outcome, RepeatsOf, Reporter
 from svmbench.harness.place import NodeLostError
 from svmbench.harness.plan import Cell, Instance, Origin, Run, plan_runs
 from svmbench.harness.store import Store
 from svmbench.memory import require_memory
 from svmbench.problem import Problem
-from svmbench.records.spelling import meant, short, spellings
+from svmbench.records.spelling import short
 from svmbench.reference.optimum import certified_optimum
 from svmbench.solvers.program import ForeignProgram
 from svmbench.solvers.registry import find_solver
@@ -48,11 +46,6 @@ MORE_ROOM = (
 
 #: Nodes that may be lost with the same block before the sweep is given up.
 MOST_LOST = 3
-
-#: A pattern of ``--only`` with a number for lambda or C.
-_NUMBER = re.compile(
-    r"(?P<before>[^/]*/)?(?P<number>([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?)(?P<after>/.*)?"
-)
 
 __all__ = ["OpenSweep", "Options", "Outcome", "RepeatsOf", "Reporter", "prepare", "run_sweep"]
 
@@ -200,11 +193,7 @@ class OpenSweep:
             instances = prepare(sweep, reporter, options)
             place = options.where
             self._runs = plan_runs(sweep, instances, place.contended, place.machine)
-            planned = {constant for run in self._runs for constant in _constants(sweep, run)}
-            only = spelled_out(options.only, planned)
-            chosen = [run for run in self._runs if _matches(sweep, run, only)]
-            if not chosen:
-                raise _no_match(" ".join(options.only))
+            chosen = chosen_runs(sweep, self._runs, options.only)
             if options.whole_blocks:
                 _clear_torn_blocks(sweep, self._runs, folder, options)
             if options.fresh and place.nodes is not None:
@@ -451,96 +440,3 @@ def _clear_torn_blocks(sweep: Sweep, runs: Sequence[Run], folder: Path, options:
         forget([run for run in runs if block_of(run) in void], store)
         kept = {run.id for run in runs if block_of(run) not in void}
         store.export(runs, store.listed_as("skipped") & kept)
-
-
-def _matches(sweep: Sweep, run: Run, patterns: tuple[str, ...]) -> bool:
-    dataset, _, label = run.cell
-    constants = _constants(sweep, run)
-    return not patterns or is_named(patterns, dataset, run.solver.name, label, *constants)
-
-
-def _constants(sweep: Sweep, run: Run) -> tuple[float, ...]:
-    """Lambda of a run, and C if that is what the sweep has."""
-    problem = run.instance.problem
-    C = () if sweep.C is None else (1.0 / (problem.lam * problem.data.n_samples),)
-    return problem.lam, *C
-
-
-def spelled_out(patterns: tuple[str, ...], constants: Collection[float]) -> tuple[str, ...]:
-    """Patterns of ``--only`` whose numbers, which may be rounded, are written as planned.
-
-    Parameters
-    ----------
-    patterns : tuple of str
-    constants : collection of float
-        The planned values of lambda, and of C if the sweep has it.
-
-    Raises
-    ------
-    ConfigError
-        When a number may stand for several of them.
-    """
-    found = []
-    for pattern in patterns:
-        match = _NUMBER.fullmatch(pattern)
-        values = meant(match["number"], constants) if match else []
-        if len(values) > 1:
-            several = " or ".join(map(short, values))
-            raise ConfigError(f"--only {pattern}: {several} is meant; write more digits")
-        if match and values:
-            pattern = f"{match['before'] or ''}{short(values[0])}{match['after'] or ''}"
-        found.append(pattern)
-    return tuple(found)
-
-
-def is_named(
-    patterns: tuple[str, ...], dataset: str, solver: str, label: str, *constants: float
-) -> bool:
-    """Whether one of the patterns of ``--only``, `spelled_out`, matches a cell of a sweep."""
-    written = [each for constant in constants for each in spellings(constant)]
-    cells = [f"{dataset}/{each}/{label}" for each in written]
-    names = (dataset, solver, label, *written, *cells)
-    return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
-
-
-def require_match(sweep: Sweep, patterns: tuple[str, ...]) -> None:
-    """Refuse patterns that match no run, before data are read and references computed.
-
-    Raises
-    ------
-    ConfigError
-        With the nearest name. If the sweep has C, lambda is known only once the rows are, and a
-        pattern that may be of lambda is let pass.
-    """
-    lambdas = sweep.lambdas or ()
-    for pattern in patterns:
-        if sweep.lambdas is None and not _plain_name(pattern):
-            continue
-        cells = product(sweep.datasets, lambdas or (math.nan,), sweep.solvers)
-        if not any(
-            is_named(spelled_out((pattern,), lambdas), data.label, spec.name, spec.label, lam)
-            for data, lam, spec in cells
-        ):
-            raise _no_match(pattern, _names(sweep, "/" in pattern))
-
-
-def _plain_name(pattern: str) -> bool:
-    """Whether a pattern can be nothing but the name of a data set, solver or label."""
-    return not set(pattern) & set("/*?[") and not re.match(r"[0-9.]", pattern)
-
-
-def _names(sweep: Sweep, of_cells: bool) -> list[str]:
-    """What ``--only`` may name."""
-    lambdas = [short(lam) for lam in sweep.lambdas or ()]
-    labels = [spec.label for spec in sweep.solvers]
-    datasets = [data.label for data in sweep.datasets]
-    if of_cells:
-        return ["/".join(cell) for cell in product(datasets, lambdas, labels)]
-    return list(dict.fromkeys([*labels, *(spec.name for spec in sweep.solvers), *datasets,
-                               *lambdas]))  # fmt: skip
-
-
-def _no_match(pattern: str, names: Collection[str] = ()) -> ConfigError:
-    listing = "svmbench run CONFIG --dry-run"
-    advice = nearest(pattern, names, listing) if names else f"'{listing}' lists all"
-    return ConfigError(f"--only {pattern}: matches no run; {advice}")

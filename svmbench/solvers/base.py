@@ -134,14 +134,14 @@ class Solver(ABC):
     source : str
         Paper and section, or program, that defines the method.
     losses : tuple of str
-        Losses that it supports, a subset of `svmbench.problem.LOSSES`.
+        Losses that it supports, a subset of `svmbench.names.LOSSES`.
     smoothed : tuple of str
         Those of ``losses`` that it replaces by a smooth loss: it approaches that problem's
         optimum, and never the certified one.
     biases : tuple of str
-        Biases that it supports, a subset of `svmbench.problem.BIASES`.
+        Biases that it supports, a subset of `svmbench.names.BIASES`.
     constraints : tuple of str
-        Constraints on w that it supports, a subset of `svmbench.problem.CONSTRAINTS`.
+        Constraints on w that it supports, a subset of `svmbench.names.CONSTRAINTS`.
     weighted : bool
         Whether it counts a problem's weights of rows. `start` of any other solver refuses them.
     mathematics : str

@@ -20,7 +20,8 @@ from pydantic import ValidationInfo, field_validator, model_validator
 from svmbench.data.dataset import FloatArray
 from svmbench.errors import ConfigError, DataError, InterruptedRunError
 from svmbench.kernels.counters import Counters
-from svmbench.problem import BIASES, LOSSES, Problem
+from svmbench.names import BIASES, LOSSES
+from svmbench.problem import Problem
 from svmbench.solvers import program_files
 from svmbench.solvers.base import Parameters, Solver, parameter
 from svmbench.solvers.execution import Execution, execute

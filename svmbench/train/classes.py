@@ -19,6 +19,7 @@ from svmbench.memory import available_memory, require_memory
 from svmbench.problem import Problem
 from svmbench.train.blas import OneThread
 from svmbench.train.chunks import ROW_BYTES, chunks_of, exceeds_memory
+from svmbench.train.effort import USUAL, Effort
 from svmbench.train.examples import Examples, scaled
 from svmbench.train.fit import Fit, fit
 from svmbench.train.objective import SOLVER_TYPES, Objective
@@ -54,12 +55,9 @@ def train(
     examples: Examples,
     objective: Objective,
     tolerance: float = 1e-4,
+    effort: Effort = USUAL,
     *,
-    seed: int = 0,
-    time_limit: float = math.inf,
-    threads: int = 1,
     progress: Callable[[int, float], None] = lambda label, gap: None,
-    given_up: Callable[[], bool] = lambda: False,
     start: Trained | None = None,
 ) -> Trained:
     """Train a model until each of its fits is certified to the tolerance.
@@ -71,15 +69,9 @@ def train(
     objective : Objective
     tolerance : float
         Relative gap (P - D)/D.
-    seed : int
-    time_limit : float
-        Seconds for each fit.
-    threads : int
-        Fits at the same time; where there are more threads than fits, each fit may use several.
+    effort : Effort
     progress : callable
         Called with a class and its gap.
-    given_up : callable
-        Whether the model is no longer wanted; asked after each pass or iteration.
     start : Trained, optional
         A model of the same rows, with any C, loss and weights, to begin from. It is ignored where
         the numbers of rows, columns or classes differ.
@@ -94,10 +86,8 @@ def train(
     InterruptedError
         When it was given up.
     """
-    return Training(examples, objective, threads).at(
-        objective, tolerance,
-        seed=seed, time_limit=time_limit, progress=progress, given_up=given_up, start=start,
-    )  # fmt: skip
+    training = Training(examples, objective, effort)
+    return training.at(objective, tolerance, progress=progress, start=start)
 
 
 def training_errors(examples: Examples, model: LiblinearModel) -> tuple[int, ...]:
@@ -122,8 +112,7 @@ class Training:
         Of at least two classes.
     objective : Objective
         Its C does not matter.
-    threads : int
-        Fits at the same time; where there are more threads than fits, each fit may use several.
+    effort : Effort
 
     Raises
     ------
@@ -131,7 +120,7 @@ class Training:
         When all rows have the same label, or there is no memory to train on them.
     """
 
-    def __init__(self, examples: Examples, objective: Objective, threads: int = 1) -> None:
+    def __init__(self, examples: Examples, objective: Objective, effort: Effort) -> None:
         self._classes = examples.classes
         if len(self._classes) < 2:
             raise DataError(
@@ -140,8 +129,8 @@ class Training:
             )
         self._examples = examples.counting()
         self._wanted = self._classes[:1] if len(self._classes) == 2 else self._classes
-        self._threads = max(1, min(threads, len(self._wanted)))
-        self._threads_each = max(1, threads // len(self._wanted))
+        self._threads = max(1, min(effort.threads, len(self._wanted)))
+        self._effort = replace(effort, threads=max(1, effort.threads // len(self._wanted)))
         self._chunks = _require_room(self._examples, objective, self._threads, len(self._wanted))
         self._given = self._examples.rows
         self._norms2 = np.asarray(self._given.rows.norms2())
@@ -154,10 +143,7 @@ class Training:
         objective: Objective,
         tolerance: float,
         *,
-        seed: int,
-        time_limit: float,
         progress: Callable[[int, float], None],
-        given_up: Callable[[], bool],
         start: Trained | None,
     ) -> Trained:
         """Train at this C; the loss and the bias are those that the rows were prepared for.
@@ -169,20 +155,19 @@ class Training:
         longest = math.sqrt(float(self._norms2.max()) + constant)
         starts = _starts(start, self._examples.rows, self._classes, self._wanted)
         failed = threading.Event()
+        given_up = self._effort.given_up
+        effort = replace(self._effort, given_up=lambda: failed.is_set() or given_up())
         bias = "free" if objective.bias == "free" else "none"
 
         def of_class(label: int) -> Fit:
             return fit(
                 _problem(self._examples, self._norms2, label, objective, bias),
                 tolerance,
-                seed=seed,
-                time_limit=time_limit,
+                effort,
                 progress=lambda gap: progress(label, gap),
-                given_up=lambda: failed.is_set() or given_up(),
                 start=starts.get(label),
                 chunks=self._chunks,
                 longest=longest,
-                threads=self._threads_each,
             )
 
         with self._blas.held():

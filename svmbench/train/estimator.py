@@ -40,6 +40,7 @@ from svmbench.train.arrays import (
     numbers_of,
 )
 from svmbench.train.classes import Trained, train
+from svmbench.train.effort import Effort
 from svmbench.train.examples import Examples
 from svmbench.train.objective import Objective
 
@@ -260,18 +261,15 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         weights = {k: float(weight) for k, weight in enumerate(each)}
         return replace(examples, class_weights=weights)
 
-    def _how(self) -> dict[str, Any]:
+    def _effort(self) -> Effort:
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        limit = math.inf if self.max_seconds is None else self.max_seconds
         jobs = 1 if self.n_jobs is None else self.n_jobs
-        return {
-            "seed": int(seed),
-            "time_limit": math.inf if self.max_seconds is None else self.max_seconds,
-            "threads": jobs if jobs > 0 else available_processors(),
-        }
+        return Effort(int(seed), limit, jobs if jobs > 0 else available_processors())
 
     def _train(self, examples: Examples, objective: Objective) -> Trained:
         start = getattr(self, "_last", None) if self.warm_start else None
-        return train(examples, objective, float(self.tol), start=start, **self._how())
+        return train(examples, objective, float(self.tol), self._effort(), start=start)
 
     def _keep(self, trained: Trained) -> None:
         learnt = Learnt.of(trained)

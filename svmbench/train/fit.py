@@ -27,6 +27,7 @@ from svmbench.reference.pairs import PrimalAndDual, WorkCount
 from svmbench.reference.search import interior
 from svmbench.train.champion import LOOK_PASSES, Champion, is_quick, knows
 from svmbench.train.chunks import descent_by_chunks
+from svmbench.train.effort import USUAL, Effort
 
 #: Features up to which the interior-point method may form its d x d matrix.
 FEW_FEATURES = 2000
@@ -120,15 +121,12 @@ class Fit:
 def fit(
     problem: Problem,
     tolerance: float,
+    effort: Effort = USUAL,
     *,
-    seed: int = 0,
-    time_limit: float = math.inf,
     progress: Callable[[float], None] = lambda gap: None,
-    given_up: Callable[[], bool] = lambda: False,
     start: Fit | None = None,
     chunks: int = 0,
     longest: float = math.inf,
-    threads: int = 1,
 ) -> Fit:
     """Train until (P - D)/D is at most the tolerance.
 
@@ -138,14 +136,9 @@ def fit(
         Of the hinge, the squared hinge or the logistic loss, without a ball.
     tolerance : float
         Requested relative gap, positive and finite.
-    seed : int
-        Of random orders of rows.
-    time_limit : float
-        Seconds after which the best weights so far are returned; their gap is then larger.
+    effort : Effort
     progress : callable
         Called with the gap after every certificate.
-    given_up : callable
-        Whether the fit is no longer wanted; asked after each pass or iteration.
     start : Fit, optional
         A fit of the same rows with another lambda, or of similar rows, to begin from. If its own
         weights turn out to be the best, ``method`` is "start". It is ignored where the ratio of
@@ -155,8 +148,6 @@ def fit(
         as `descent_by_chunks` takes it. 0 for rows in memory.
     longest : float
         The largest ||x_i||, if it is known. A proof then rarely has to read the rows again.
-    threads : int
-        Threads that auto may use. Their number changes the rounding of the result.
 
     Returns
     -------
@@ -175,12 +166,12 @@ def fit(
     begun = time.monotonic()
 
     def due() -> bool:
-        return time.monotonic() - begun >= time_limit or given_up()
+        return time.monotonic() - begun >= effort.time_limit or effort.given_up()
 
     # A method that diverges yields infinities, which lose against what is known.
     with np.errstate(all="ignore"):
         best = _Best(problem, tolerance, longest)
-        _improve(best, seed, due, given_up, progress, start, chunks, threads)
+        _improve(best, effort, due, progress, start, chunks)
     seconds = time.monotonic() - begun
     if problem.is_below(best.proven(), best.primal, best.w, best.bias):
         raise AssertionError(f"P = {best.primal!r} is below the proven D = {best.proven()!r}")
@@ -246,13 +237,11 @@ class _Best:
 
 def _improve(
     best: _Best,
-    seed: int,
+    effort: Effort,
     due: Callable[[], bool],
-    given_up: Callable[[], bool],
     progress: Callable[[float], None],
     before: Fit | None,
     chunks: int,
-    threads: int,
 ) -> None:
     """Look at the start and at the pairs of all methods, until the best are good enough."""
     problem, tolerance = best.problem, best.tolerance
@@ -266,14 +255,14 @@ def _improve(
         if best.settled():
             return
     begin = start.pair if start is not None else None
-    for method, pair in _all_pairs(problem, tolerance, seed, due, begin, chunks, threads):
-        if given_up():
+    for method, pair in _all_pairs(problem, tolerance, effort, due, begin, chunks):
+        if effort.given_up():
             break
         best.look(method, pair)
         progress(relative_gap(best.primal, best.dual))
         if due() or best.settled():
             break
-    if given_up():
+    if effort.given_up():
         raise InterruptedError("the fit was given up")
     if start is not None and (start.primal < best.primal or start.dual > best.dual):
         best.look(stand, start.pair)
@@ -282,18 +271,17 @@ def _improve(
 def _all_pairs(
     problem: Problem,
     tolerance: float,
-    seed: int,
+    effort: Effort,
     due: Callable[[], bool],
     begin: PrimalAndDual | None,
     chunks: int,
-    threads: int,
 ) -> Iterator[tuple[_Method, PrimalAndDual]]:
     """The pairs of all methods."""
     if chunks:
-        pairs = descent_by_chunks(problem, chunks, tolerance, seed, due)
+        pairs = descent_by_chunks(problem, chunks, tolerance, effort.seed, due)
         yield from _pairs([[_Method("dcd in chunks", pairs, least=FEWEST_DESCENTS)]], due)
         return
-    yield from _pairs(_groups(problem, tolerance, seed, due, begin, threads), due)
+    yield from _pairs(_groups(problem, tolerance, effort, due, begin), due)
 
 
 class _Start(NamedTuple):
@@ -442,10 +430,9 @@ def _nearest(methods: list[_Method]) -> float:
 def _groups(
     problem: Problem,
     tolerance: float,
-    seed: int,
+    effort: Effort,
     due: Callable[[], bool],
     start: PrimalAndDual | None = None,
-    threads: int = 1,
 ) -> list[list[_Method]]:
     free, data = problem.bias == "free", problem.data
     if problem.loss.name == "logistic":
@@ -471,7 +458,7 @@ def _groups(
         return [[newton, *robust], interiors]
     if not knows(problem):
         return [robust + interiors]
-    champion = Champion(problem, tolerance, seed, due, start, threads)
+    champion = Champion(problem, tolerance, effort.seed, due, start, effort.threads)
     auto = _method_of(champion, data.nnz)
     if not free:
         return [[auto], robust + interiors]

@@ -104,18 +104,9 @@ class LinearSVCPath(_OfManyCs):
             "give fewer Cs",
         )
         learnt, short = [], []
-        for C, trained in zip(
-            values,
-            path(
-                examples,
-                objective,
-                values,
-                float(self.tol),
-                complete=self.Cs is not None,
-                **self._how(),
-            ),
-            strict=False,
-        ):
+        effort, complete = self._effort(), self.Cs is not None
+        models = path(examples, objective, values, float(self.tol), effort, complete=complete)
+        for C, trained in zip(values, models, strict=False):
             learnt.append(Learnt.of(trained))
             if trained.gap > self.tol:
                 short.append(C)
@@ -233,8 +224,8 @@ class LinearSVCCV(_OfManyCs):
         examples = examples.counting()
         values = self._values(examples, objective)
         found = cross_validate(
-            examples, objective, self.cv, values, max(float(self.tol), SELECTION),
-            complete=self.Cs is not None, **self._how(),
+            examples, objective, self.cv, values, max(float(self.tol), SELECTION), self._effort(),
+            complete=self.Cs is not None,
         )  # fmt: skip
         trained = super()._train(examples, replace(objective, C=found.best))
         if found.gap > found.tolerance:

@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 
 from svmbench.errors import ConfigError
+from svmbench.names import TRAINED_BIASES, TRAINED_LOSSES
 from svmbench.problem import Loss
 
 #: Name of each loss in LIBLINEAR's models, its solvers of the dual problem.
@@ -18,14 +19,9 @@ SOLVER_TYPES = {
     "squared-hinge": "L2R_L2LOSS_SVC_DUAL",
     "logistic": "L2R_LR",
 }
-LOSSES = tuple(SOLVER_TYPES)
 
 #: Each loss at w = 0 and b = 0, as `Problem` has it.
 LOSS_AT_ZERO = {"hinge": 1.0, "squared-hinge": 0.5, "logistic": math.log(2.0)}
-
-#: none: no bias. regularised: the weight of a constant feature, as LIBLINEAR's -B has it. free:
-#: not regularised, as in the textbooks.
-BIASES = ("none", "regularised", "free")
 
 
 @dataclass(frozen=True)
@@ -50,7 +46,10 @@ class Objective:
     bias: str = "none"
 
     def __post_init__(self) -> None:
-        for what, value, known in (("loss", self.loss, LOSSES), ("bias", self.bias, BIASES)):
+        for what, value, known in (
+            ("loss", self.loss, TRAINED_LOSSES),
+            ("bias", self.bias, TRAINED_BIASES),
+        ):
             if value not in known:
                 raise ConfigError(f"{what} {value!r}: known are {', '.join(known)}")
         if not 0.0 < self.C < math.inf:

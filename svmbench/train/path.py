@@ -22,6 +22,7 @@ import numpy as np
 from svmbench.data.dataset import Dataset, FloatArray
 from svmbench.kernels.objective import combination
 from svmbench.train.classes import Trained, Training
+from svmbench.train.effort import USUAL, Effort
 from svmbench.train.examples import Examples, scaled
 from svmbench.train.fit import AT_START, Fit
 from svmbench.train.objective import LOSS_AT_ZERO, Objective
@@ -108,13 +109,10 @@ def path(
     objective: Objective,
     values: tuple[float, ...],
     tolerance: float = 1e-4,
+    effort: Effort = USUAL,
     *,
     complete: bool = False,
-    seed: int = 0,
-    time_limit: float = math.inf,
-    threads: int = 1,
     progress: Callable[[int, float], None] = lambda label, gap: None,
-    given_up: Callable[[], bool] = lambda: False,
 ) -> Iterator[Trained]:
     """Train at each C, from the smallest on, until nothing changes or a fit is not certified.
 
@@ -127,7 +125,7 @@ def path(
         Ascending values of C, each about `FACTOR` times the one before unless ``complete``.
     complete : bool
         Train at every value, whatever changes or is certified.
-    tolerance, seed, time_limit, threads, progress, given_up
+    tolerance, effort, progress
         As for `train`.
 
     Yields
@@ -135,16 +133,12 @@ def path(
     Trained
         One for each C; the last may fall short of its tolerance.
     """
-    training = Training(examples, objective, threads)
+    training = Training(examples, objective, effort)
     last: Trained | None = None
     unchanged = 0
     for k, C in enumerate(values):
         before = last
-        last = training.at(
-            replace(objective, C=C), tolerance,
-            seed=seed, time_limit=time_limit, progress=progress,
-            given_up=given_up, start=last,
-        )  # fmt: skip
+        last = training.at(replace(objective, C=C), tolerance, progress=progress, start=last)
         yield last
         if complete:
             continue

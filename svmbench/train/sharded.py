@@ -15,6 +15,7 @@ from svmbench.solvers.distributed.cocoa import Cocoa
 from svmbench.solvers.distributed.newton_shards import MOST_FEATURES, NewtonShards
 from svmbench.solvers.distributed.sharded_solver import MakeExecutor, ShardedSolver
 from svmbench.train.classes import Trained
+from svmbench.train.effort import Effort
 from svmbench.train.examples import Examples
 from svmbench.train.fit import Fit
 from svmbench.train.objective import SOLVER_TYPES
@@ -31,12 +32,11 @@ def train_on_shards(
     examples: Examples,
     lam: float,
     tolerance: float,
+    effort: Effort,
     *,
     method: str,
     shards: int,
     executor: MakeExecutor,
-    seed: int,
-    time_limit: float,
     progress: Callable[[float], None] = lambda gap: None,
 ) -> Trained:
     """Train a model of two classes with the hinge, without a bias.
@@ -49,13 +49,12 @@ def train_on_shards(
     lam : float
     tolerance : float
         Relative gap (P - D)/D.
+    effort : Effort
+        Its seed and its time limit count.
     method : {'newton-shards', 'cocoa'}
     shards : int
     executor : callable
         Makes the executor from the makers of the parts.
-    seed : int
-    time_limit : float
-        Seconds.
     progress : callable
         Called with the method's own gap after each iteration.
 
@@ -71,9 +70,7 @@ def train_on_shards(
             "svmbench train"
         )
     rows, _ = examples.against_rest(classes[0])
-    found = _fit(
-        Problem(rows, lam), tolerance, METHODS[method], shards, executor, seed, time_limit, progress
-    )
+    found = _fit(Problem(rows, lam), tolerance, METHODS[method], shards, executor, effort, progress)
     weights = found.w[None, :]
     model = LiblinearModel(SOLVER_TYPES["hinge"], classes, weights, weights[:, 0] * 0.0)
     return Trained(model, (found,))
@@ -85,8 +82,7 @@ def _fit(
     method: type[ShardedSolver],
     shards: int,
     executor: MakeExecutor,
-    seed: int,
-    time_limit: float,
+    effort: Effort,
     progress: Callable[[float], None],
 ) -> Fit:
     begun = time.monotonic()
@@ -94,12 +90,12 @@ def _fit(
     run = method(method.schema(**given))
     run.executor, run.halts = executor, True
     run.load()
-    run.start(problem, seed)
+    run.start(problem, effort.seed)
     looks = 0
     while True:
         run.advance(1)
         progress(run.gap)
-        over = run.exhausted or time.monotonic() - begun > time_limit
+        over = run.exhausted or time.monotonic() - begun > effort.time_limit
         if not (run.stopped or over):
             continue
         looks += 1

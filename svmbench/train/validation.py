@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -14,6 +14,7 @@ from svmbench.data.dataset import Array, FloatArray
 from svmbench.errors import DataError
 from svmbench.train.blas import OneThread
 from svmbench.train.classes import in_threads
+from svmbench.train.effort import USUAL, Effort
 from svmbench.train.examples import Examples
 from svmbench.train.objective import Objective
 from svmbench.train.path import path
@@ -105,11 +106,9 @@ def cross_validate(
     folds: int,
     values: tuple[float, ...],
     tolerance: float = 1e-4,
+    effort: Effort = USUAL,
     *,
     complete: bool = False,
-    seed: int = 0,
-    time_limit: float = math.inf,
-    threads: int = 1,
     progress: Callable[[int, float], None] = lambda fold, C: None,
 ) -> Validation:
     """Errors at each C on each fold, of models trained on the other folds.
@@ -125,11 +124,11 @@ def cross_validate(
         Ascending values of C.
     complete : bool
         As for `path`.
-    tolerance, seed, time_limit
+    tolerance : float
         As for `train`.
-    threads : int
-        Folds at the same time; each has a copy of its rows. With more threads than folds, classes
-        are trained at the same time, too.
+    effort : Effort
+        Its threads are folds at the same time; each has a copy of its rows. With more threads than
+        folds, classes are trained at the same time, too.
     progress : callable
         Called with the number of a fold and the C trained.
 
@@ -138,20 +137,18 @@ def cross_validate(
     DataError
         When a class has fewer rows than there are folds.
     """
-    of_row = assign_folds(examples, folds, seed)
+    of_row = assign_folds(examples, folds, effort.seed)
     costs = examples.costs()
     failed = threading.Event()
+    each = replace(effort, threads=max(1, effort.threads // folds), given_up=failed.is_set)
 
     def of_fold(fold: int) -> tuple[list[float], float]:
         """The errors at each C trained, and the largest gap."""
         learning = examples.chosen(np.flatnonzero(of_row != fold))
         left_out, cost = examples.chosen(np.flatnonzero(of_row == fold)), costs[of_row == fold]
         found, gap = [], 0.0
-        for C, trained in zip(values, path(
-            learning, objective, values, tolerance,
-            complete=complete, seed=seed, time_limit=time_limit,
-            threads=max(1, threads // folds), given_up=failed.is_set,
-        ), strict=False):  # fmt: skip
+        models = path(learning, objective, values, tolerance, each, complete=complete)
+        for C, trained in zip(values, models, strict=False):
             progress(fold, C)
             model = trained.model
             predicted = model.classes_of(model.decision_values(left_out.rows))
@@ -160,7 +157,7 @@ def cross_validate(
         return found, gap
 
     with OneThread().held():
-        of_folds = in_threads(of_fold, range(folds), min(threads, folds), failed)
+        of_folds = in_threads(of_fold, range(folds), min(effort.threads, folds), failed)
     most = max(len(found) for found, _ in of_folds)
     errors = np.array([found + found[-1:] * (most - len(found)) for found, _ in of_folds])
     gap = max(gap for _, gap in of_folds)

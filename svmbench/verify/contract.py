@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from svmbench.problem import BIASES, CONSTRAINTS, LOSSES, Problem
+from svmbench.names import BIASES, CONSTRAINTS, LOSSES
+from svmbench.problem import Problem
 from svmbench.solvers.base import Parameters, Solver
 from svmbench.solvers.checked import checked, json_schema, names_of
 from svmbench.verify.small_training import ACCURACY, SmallTraining, trainings

@@ -124,6 +124,7 @@ _PARTS = {
     "errors",
     "kernels",
     "memory",
+    "names",
     "problem",
     "proof",
     "records",

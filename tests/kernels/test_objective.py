@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from problems import STORAGES, dataset, dense, dyadic, dyadic_problems, labels, losses
 from svmbench.kernels.objective import combination, conjugate_sum, gap_sum, loss_and_errors
-from svmbench.problem import LOSSES, Loss
+from svmbench.names import LOSSES
+from svmbench.problem import Loss
 from twins import objective as twin
 
 WIDTHS = (2.0**-20, 0.25, 1.0, 4.0)

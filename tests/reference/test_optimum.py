@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from problems import PROBLEMS, dataset, dense, has_both_classes, labels, scaled, with_class
-from svmbench.problem import BIASES, CONSTRAINTS, HINGES, Loss, Problem, relative_gap
+from svmbench.names import BIASES, CONSTRAINTS, HINGES
+from svmbench.problem import Loss, Problem, relative_gap
 from svmbench.reference import optimum as references
 from svmbench.reference import search
 from svmbench.reference.optimum import certified_optimum

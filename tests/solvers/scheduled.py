@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from problems import dataset, dense, dyadic, labels, ordinary_problems
-from svmbench.problem import LOSSES, Loss, Problem
+from svmbench.names import LOSSES
+from svmbench.problem import Loss, Problem
 
 every_loss = pytest.mark.parametrize("loss", LOSSES)
 ordinary = pytest.mark.parametrize("name", ordinary_problems())

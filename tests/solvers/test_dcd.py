@@ -23,7 +23,8 @@ from problems import (
     with_loss,
 )
 from svmbench.errors import SvmbenchError
-from svmbench.problem import HINGES, Problem
+from svmbench.names import HINGES
+from svmbench.problem import Problem
 from svmbench.solvers.dual import accelerator
 from svmbench.solvers.dual.dcd import Dcd
 from twins import objective

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from problems import PROBLEMS, dataset, dense, has_both_classes, with_class, with_loss
-from svmbench.problem import BIASES, CONSTRAINTS, HINGES, Problem
+from svmbench.names import BIASES, CONSTRAINTS, HINGES
+from svmbench.problem import Problem
 from svmbench.solvers.second_order import ipm, normal_equations
 from svmbench.solvers.second_order.ipm import Ipm, IpmParameters, merged
 from svmbench.solvers.second_order.l1_ball import BallTerms, centred_ball, room, starting_point

@@ -22,7 +22,8 @@ from problems import (
     with_loss,
 )
 from svmbench.errors import ConfigError
-from svmbench.problem import HINGES, Loss, Problem
+from svmbench.names import HINGES
+from svmbench.problem import Loss, Problem
 from svmbench.solvers.checked import names_of
 from svmbench.solvers.dual.dcd import Dcd, DcdParameters
 from svmbench.solvers.dual.sdca import Sdca, SdcaParameters

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from problems import PROBLEMS, STORAGES, dataset, dense, dyadic, dyadic_problems, labels, with_loss
-from svmbench.problem import LOSSES
+from svmbench.names import LOSSES
 from svmbench.solvers.distributed.executor import InProcess, Threads, size_of
 from svmbench.solvers.distributed.sharded_problem import ShardedProblem, ShardSums, problem_of
 from svmbench.solvers.distributed.shards import dealt, ranges

@@ -25,7 +25,8 @@ from problems import (
 from svmbench.data.load import load
 from svmbench.errors import DataError
 from svmbench.kernels.smo import WorkingSet
-from svmbench.problem import HINGES, Loss, Problem
+from svmbench.names import HINGES
+from svmbench.problem import Loss, Problem
 from svmbench.solvers.dual import smo
 from svmbench.solvers.dual.bias import best_bias
 from svmbench.solvers.dual.smo import Smo

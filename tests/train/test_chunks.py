@@ -12,6 +12,7 @@ from svmbench.errors import DataError
 from svmbench.problem import Problem, relative_gap
 from svmbench.train import chunks, classes
 from svmbench.train.classes import train
+from svmbench.train.effort import Effort
 from svmbench.train.examples import read_examples
 from svmbench.train.objective import Objective
 
@@ -82,7 +83,7 @@ def test_the_dual_rises_and_the_gap_falls_to_nothing(large):
 def test_the_same_seed_gives_the_same_weights(large):
     examples = read_examples(large)
     one, two, other = (
-        train(examples, Objective(C=0.1), tolerance=1e-2, seed=seed).model.weights
+        train(examples, Objective(C=0.1), tolerance=1e-2, effort=Effort(seed)).model.weights
         for seed in (0, 0, 1)
     )
     assert np.array_equal(one, two)

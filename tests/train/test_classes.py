@@ -9,6 +9,7 @@ from problems import dataset
 from svmbench.solvers.champion.auto import Auto
 from svmbench.train import classes
 from svmbench.train.classes import train, training_errors
+from svmbench.train.effort import Effort
 from svmbench.train.examples import Examples
 from svmbench.train.fit import fit
 from svmbench.train.objective import Objective
@@ -43,22 +44,22 @@ def test_one_fit_at_a_time_runs_in_the_main_thread_which_ctrl_c_reaches(monkeypa
         return fit(*args, **options)
 
     monkeypatch.setattr(classes, "fit", recorded)
-    train(examples(k), Objective(), threads=threads)
+    train(examples(k), Objective(), effort=Effort(threads=threads))
     assert set(found) == {threading.main_thread()}
 
 
 def test_an_error_in_one_thread_gives_up_the_others(monkeypatch):
     began, ended = threading.Event(), []
 
-    def fails(problem, *args, given_up, **options):
+    def fails(problem, tolerance, effort, **options):
         if problem.data.labels[0] == 1:
             began.wait(5.0)
             raise KeyboardInterrupt
         began.set()
         try:
-            return fit(problem, 1e-15, given_up=lambda: bool(_waited(given_up)))
+            return fit(problem, 1e-15, Effort(given_up=lambda: _waited(effort.given_up)))
         finally:
-            ended.append(given_up())
+            ended.append(effort.given_up())
 
     def _waited(given_up):
         for _ in range(500):
@@ -69,13 +70,15 @@ def test_an_error_in_one_thread_gives_up_the_others(monkeypatch):
 
     monkeypatch.setattr(classes, "fit", fails)
     with pytest.raises(KeyboardInterrupt):
-        train(examples(3), Objective("squared-hinge", 1e6), threads=3)
+        train(examples(3), Objective("squared-hinge", 1e6), effort=Effort(threads=3))
     assert ended
     assert all(ended)
 
 
 def test_one_model_from_threads_and_without():
-    one, three = (train(examples(3), Objective(), threads=n).model.weights for n in (1, 3))
+    one, three = (
+        train(examples(3), Objective(), effort=Effort(threads=n)).model.weights for n in (1, 3)
+    )
     assert np.array_equal(one, three)
 
 
@@ -83,12 +86,12 @@ def test_one_model_from_threads_and_without():
 def test_threads_beyond_the_classes_are_for_each_fit(monkeypatch, k, threads, each):
     given = []
 
-    def noting(*problem, threads, **how):
-        given.append(threads)
-        return fit(*problem, threads=threads, **how)
+    def noting(problem, tolerance, effort, **how):
+        given.append(effort.threads)
+        return fit(problem, tolerance, effort, **how)
 
     monkeypatch.setattr("svmbench.train.classes.fit", noting)
-    train(examples(k), Objective(), threads=threads)
+    train(examples(k), Objective(), effort=Effort(threads=threads))
     assert given == [each] * (1 if k == 2 else k)
 
 
@@ -100,5 +103,5 @@ def test_auto_has_the_threads_of_its_fit(monkeypatch):
         start(solver, *problem)
 
     monkeypatch.setattr(Auto, "start", noting)
-    train(examples(2), Objective(), threads=3)
+    train(examples(2), Objective(), effort=Effort(threads=3))
     assert given == [3]

@@ -11,9 +11,11 @@ from sklearn.svm import LinearSVC
 from problems import dataset, longest, scaled
 from svmbench.data.libsvm import read_libsvm
 from svmbench.errors import ConfigError
+from svmbench.names import TRAINED_LOSSES
 from svmbench.problem import Loss, Problem
 from svmbench.proof import proven_dual
 from svmbench.solvers.champion.auto import Auto
+from svmbench.train.effort import Effort
 from svmbench.train.fit import (
     AT_START,
     FEWEST_LOOKS,
@@ -24,8 +26,10 @@ from svmbench.train.fit import (
     _start_of,
     fit,
 )
-from svmbench.train.objective import LOSSES, Objective
+from svmbench.train.objective import Objective
 from twins.exact import exact_dual
+
+NO_TIME = Effort(time_limit=0.0)
 
 TINY = ("tiny-sparse", "tiny-dense", "tiny-separable")
 
@@ -39,7 +43,7 @@ def tiny(request):
 
 @pytest.mark.parametrize("lam", [1e-1, 1e-3, 1e-6])
 @pytest.mark.parametrize("bias", ["none", "free"])
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", TRAINED_LOSSES)
 @pytest.mark.parametrize("name", TINY)
 def test_the_certificate_is_that_of_the_problem(tiny, name, loss, bias, lam):
     problem = Problem(tiny[name], lam, Loss(loss), bias)
@@ -50,10 +54,10 @@ def test_the_certificate_is_that_of_the_problem(tiny, name, loss, bias, lam):
 
 
 @pytest.mark.parametrize("bias", ["none", "free"])
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", TRAINED_LOSSES)
 def test_the_same_seed_gives_the_same_weights(tiny, loss, bias):
     problem = Problem(tiny["tiny-sparse"], 1e-4, Loss(loss), bias)
-    first, second = fit(problem, 1e-4, seed=3), fit(problem, 1e-4, seed=3)
+    first, second = fit(problem, 1e-4, Effort(seed=3)), fit(problem, 1e-4, Effort(seed=3))
     assert np.array_equal(first.w, second.w)
     assert (first.bias, first.dual, first.looks) == (second.bias, second.dual, second.looks)
 
@@ -92,12 +96,12 @@ def test_a_time_limit_returns_the_best_so_far():
     rng = np.random.default_rng(0)
     labels = np.where(rng.random(400) < 0.5, 1, -1)
     data = dataset(rng.normal(size=(400, 50)), labels)
-    found = fit(Problem(data, 1e-9), 1e-12, time_limit=0.0)
+    found = fit(Problem(data, 1e-9), 1e-12, NO_TIME)
     assert found.looks == 1
     assert found.gap > 1e-12
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", TRAINED_LOSSES)
 @pytest.mark.parametrize("bias", ["none", "free"])
 def test_rows_without_entries_have_an_optimum_too(loss, bias):
     data = dataset(np.zeros((3, 2)), [1, -1, 1])
@@ -141,7 +145,7 @@ def test_the_bound_of_a_fit_is_proven(monkeypatch, loss, scale):
 
 
 @pytest.mark.parametrize("bias", ["none", "free"])
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", TRAINED_LOSSES)
 def test_ordinary_rows_are_not_read_for_the_proof(monkeypatch, tiny, loss, bias):
     problem = Problem(tiny["tiny-sparse"], 1e-3, Loss(loss), bias)
     with_rows = fit(problem, 1e-4)
@@ -165,7 +169,7 @@ def test_rows_are_read_for_the_proof_where_norms_prove_too_little(monkeypatch):
 
 @pytest.mark.parametrize("ratio", [0.5, 1.0, 4.0])
 @pytest.mark.parametrize("bias", ["none", "free"])
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", TRAINED_LOSSES)
 def test_p_and_d_at_the_start_follow_from_the_fit_before(tiny, loss, bias, ratio):
     problem = Problem(tiny["tiny-sparse"], 1e-2, Loss(loss), bias)
     before = fit(problem, 1e-3)
@@ -188,20 +192,20 @@ def test_a_start_that_meets_the_tolerance_is_the_fit(tiny):
 
 
 @pytest.mark.parametrize("lambdas", [(1e200, 1e-200), (1e-200, 1e200)])
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", TRAINED_LOSSES)
 def test_a_start_of_a_lambda_beyond_any_ratio_is_ignored(tiny, loss, lambdas):
     first, second = (Problem(tiny["tiny-sparse"], lam, Loss(loss)) for lam in lambdas)
-    before = fit(first, 1e-2, time_limit=0.0)
-    found, alone = (fit(second, 1e-2, start=start, time_limit=0.0) for start in (before, None))
+    before = fit(first, 1e-2, NO_TIME)
+    found, alone = (fit(second, 1e-2, NO_TIME, start=start) for start in (before, None))
     assert (found.primal, found.dual) == (alone.primal, alone.dual)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", TRAINED_LOSSES)
 def test_a_fit_without_time_is_no_worse_than_its_start(tiny, loss):
     problem = Problem(tiny["tiny-sparse"], 1e-3, Loss(loss))
     before = fit(problem, 1e-2)
     later = replace(problem, lam=0.5e-3)
-    found = fit(later, 1e-9, start=before, time_limit=0.0)
+    found = fit(later, 1e-9, NO_TIME, start=before)
     assert found.primal <= later.primal(before.w)
     assert found.gap > 1e-9
 
@@ -234,7 +238,8 @@ def test_a_tolerance_that_rounding_may_forbid_ends_soon(m, d, seed, C, tolerance
     y = np.where(X[:, 0] + rng.normal(size=m) > 0.0, 1, -1)
     problem = Problem(dataset(X, y, "dense float64"), 1.0 / (C * m), bias="free")
     looks = []
-    found = fit(problem, tolerance, progress=looks.append, given_up=lambda: len(looks) > 200)
+    effort = Effort(given_up=lambda: len(looks) > 200)
+    found = fit(problem, tolerance, effort, progress=looks.append)
     assert 1e-18 < found.gap < 3e-14
     assert found.looks < 100
 
@@ -271,7 +276,7 @@ def test_a_head_start_is_used_up_before_others_begin():
 def test_the_interior_point_method_takes_part_where_newton_steps_end():
     problem = Problem(scaled(200, 1e9), 1e-9, Loss("squared-hinge"), "free")
     names = set()
-    pairs = _pairs(_groups(problem, 1e-12, 0, lambda: False), lambda: False)
+    pairs = _pairs(_groups(problem, 1e-12, Effort(), lambda: False), lambda: False)
     for method, pair in islice(pairs, 200):
         method.note(problem.primal(pair[0], pair[1]), problem.dual(pair[2]))
         names.add(method.name)
@@ -288,11 +293,11 @@ def test_the_time_limit_is_kept_between_looks(monkeypatch):
     monkeypatch.setattr(
         Auto, "advance", lambda self, steps: passes.append(steps) or advance(self, steps)
     )
-    assert fit(Problem(data, 1e-7), 1e-12, time_limit=5.0).looks == 1
+    assert fit(Problem(data, 1e-7), 1e-12, Effort(time_limit=5.0)).looks == 1
     assert 1 <= len(passes) <= 6
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", TRAINED_LOSSES)
 @pytest.mark.parametrize("bias", ["none", "free"])
 def test_a_fit_that_is_given_up_ends_after_a_few_passes(loss, bias):
     rng = np.random.default_rng(0)
@@ -304,7 +309,7 @@ def test_a_fit_that_is_given_up_ends_after_a_few_passes(loss, bias):
         return len(asked) > 8
 
     with pytest.raises(InterruptedError):
-        fit(Problem(data, 1e-7, Loss(loss), bias), 1e-15, given_up=given_up)
+        fit(Problem(data, 1e-7, Loss(loss), bias), 1e-15, Effort(given_up=given_up))
     assert len(asked) < 20
 
 
@@ -336,7 +341,7 @@ def test_a_lambda_out_of_range_is_named():
 
 
 @pytest.mark.parametrize(("C", "bias"), [(1e-12, "none"), (1e-30, "none"), (1e-12, "free")])
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", TRAINED_LOSSES)
 def test_a_tiny_c_gives_weights_that_predict(loss, C, bias):
     # w = 0 is within the tolerance, too; P is the same in double precision.
     data, objective = scaled(300, 1.0), Objective(loss, C, bias)
@@ -372,7 +377,7 @@ def test_newton_s_work_is_that_of_its_steps():
     problem = Problem(scaled(60, 1.0), 0.02, Loss("logistic"))
     start = np.full(3, 5.0), 0.0, np.zeros(60)
     # Of such a tolerance no step is shown, until rounding hides what P falls.
-    newton = _groups(problem, 1e-300, 0, lambda: False, start)[0][0]
+    newton = _groups(problem, 1e-300, Effort(), lambda: False, start)[0][0]
     done = []
     for _ in range(2):
         assert newton.next() is not None

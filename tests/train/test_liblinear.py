@@ -10,9 +10,10 @@ import pytest
 from svmbench.data.csr import csr
 from svmbench.data.liblinear_model import LiblinearModel, read_liblinear, write_liblinear
 from svmbench.errors import DataError
+from svmbench.names import TRAINED_BIASES, TRAINED_LOSSES
 from svmbench.train.classes import train
 from svmbench.train.examples import read_examples
-from svmbench.train.objective import BIASES, LOSSES, Objective
+from svmbench.train.objective import Objective
 
 liblinear = pytest.importorskip("liblinear.liblinearutil")
 
@@ -54,8 +55,8 @@ def ours(model_path, text):
     return model.classes_of(values), values
 
 
-@pytest.mark.parametrize("bias", BIASES)
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("bias", TRAINED_BIASES)
+@pytest.mark.parametrize("loss", TRAINED_LOSSES)
 @pytest.mark.parametrize("classes", [2, 3])
 def test_liblinear_predicts_the_same_from_our_models(text, tmp_path, loss, bias, classes):
     text = text if classes == 3 else only_two(text)
@@ -160,7 +161,7 @@ def test_a_model_is_written_in_pieces(tmp_path, monkeypatch):
     assert hashlib.sha256((tmp_path / "model").read_bytes()).hexdigest() == whole
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", TRAINED_LOSSES)
 @pytest.mark.parametrize("classes", [2, 3])
 def test_weights_of_classes_are_those_of_liblinear_s_wi(text, loss, classes):
     text = text if classes == 3 else only_two(text)

@@ -11,16 +11,18 @@ from sklearn.base import clone
 from problems import dataset
 from svmbench import LinearSVC, LogisticRegression
 from svmbench.errors import DataError
+from svmbench.names import TRAINED_BIASES, TRAINED_LOSSES
 from svmbench.problem import Loss, Problem
 from svmbench.reference import smooth
 from svmbench.train.classes import train, training_errors
+from svmbench.train.effort import Effort
 from svmbench.train.examples import Examples
 from svmbench.train.fit import fit
-from svmbench.train.objective import BIASES, LOSSES, Objective
+from svmbench.train.objective import Objective
 from svmbench.train.path import grid, path, point
 from svmbench.train.validation import Validation, assign_folds, cross_validate
 
-every_loss = pytest.mark.parametrize("loss", LOSSES)
+every_loss = pytest.mark.parametrize("loss", TRAINED_LOSSES)
 
 
 def noisy(m=80, d=5, classes=2, noise=1.0, seed=0):
@@ -90,7 +92,7 @@ def test_a_fit_that_starts_at_its_own_end_is_over_at_once(loss):
     assert np.array_equal(again.w, first.w)
 
 
-@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("bias", TRAINED_BIASES)
 @every_loss
 def test_a_path_is_certified_at_each_c(loss, bias):
     examples, objective = noisy(classes=3), Objective(loss, bias=bias)
@@ -124,7 +126,7 @@ def uneven():
     return Examples(dataset(X, np.ones(80)), y, weights, class_weights={1: 3.0})
 
 
-@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("bias", TRAINED_BIASES)
 @every_loss
 def test_the_grid_begins_where_the_objective_begins_to_fall(loss, bias):
     examples, objective = uneven(), Objective(loss, bias=bias)
@@ -156,7 +158,7 @@ def test_a_free_bias_s_grid_is_the_same_for_shifted_rows(loss):
     assert grid(there, objective) == grid(Examples(dataset(X, y), y), objective)
 
 
-@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("bias", TRAINED_BIASES)
 @every_loss
 def test_the_grid_of_classes_with_the_same_mean(loss, bias):
     # No direction is better than another at first, and rounding is no reason for a huge C.
@@ -237,7 +239,7 @@ def test_every_value_is_tried_if_asked():
     assert len(few) < 40
     assert len(list(path(examples, Objective(), values, 0.05, complete=True))) == 40
     # Not certified, too.
-    short = path(examples, Objective(), values[:4], 1e-12, complete=True, time_limit=0.0)
+    short = path(examples, Objective(), values[:4], 1e-12, Effort(time_limit=0.0), complete=True)
     assert len(list(short)) == 4
 
 
@@ -267,7 +269,7 @@ def test_more_folds_than_rows_of_a_class():
 def test_validation_errors_are_those_of_models_without_the_fold(loss):
     examples, objective = noisy(classes=3), Objective(loss, bias="free")
     values = (0.01, 0.1, 1.0)
-    found = cross_validate(examples, objective, 4, values, 1e-8, seed=1)
+    found = cross_validate(examples, objective, 4, values, 1e-8, Effort(seed=1))
     of_row = assign_folds(examples, 4, seed=1)
     for fold, column in ((0, 1), (3, 2)):
         model = train(
@@ -291,7 +293,7 @@ def test_validation_errors_count_with_the_weights_of_training(classes):
         examples, row_weights=rng.integers(1, 6, size=80).astype(float), class_weights={1: 3.0}
     )
     objective, values = Objective("squared-hinge", bias="free"), (0.01, 0.1, 1.0)
-    found = cross_validate(examples, objective, 4, values, 1e-8, seed=1)
+    found = cross_validate(examples, objective, 4, values, 1e-8, Effort(seed=1))
     of_row = assign_folds(examples, 4, seed=1)
     costs = examples.row_weights * np.where(examples.labels == 1, 3.0, 1.0)
     for fold, column in ((0, 1), (3, 2)):

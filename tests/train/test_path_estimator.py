@@ -12,6 +12,7 @@ from sklearn.utils.estimator_checks import (
 
 from svmbench import LinearSVC, LinearSVCPath
 from svmbench.train.classes import Training
+from svmbench.train.effort import Effort
 
 #: As for LinearSVC (tests/train/test_estimator.py), whose fits these are.
 UNEQUAL = {
@@ -110,9 +111,10 @@ def test_a_fit_before_the_last_that_is_not_certified_is_said(monkeypatch):
     real = Training.at
 
     def hurried(training, objective, *args, **how):
-        if objective.C < 1.0:
-            how["time_limit"] = 0.0
-        return real(training, objective, *args, **how)
+        effort = Effort(time_limit=0.0 if objective.C < 1.0 else np.inf)
+        with monkeypatch.context() as patched:
+            patched.setattr(training, "_effort", effort)
+            return real(training, objective, *args, **how)
 
     monkeypatch.setattr(Training, "at", hurried)
     X, y = rows()

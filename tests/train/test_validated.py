@@ -102,8 +102,7 @@ def test_scores_count_with_weights_of_rows_and_classes():
         dataset(X, np.ones(90), "dense float64"), (y == "yes").astype(int), weights, {1: 4.0}
     )
     objective = Objective("squared-hinge", bias="free")
-    seed = found._how()["seed"]
-    wanted = cross_validate(examples, objective, 3, (0.01, 1.0), SELECTION, seed=seed)
+    wanted = cross_validate(examples, objective, 3, (0.01, 1.0), SELECTION, found._effort())
     assert found.scores_ == pytest.approx(1.0 - wanted.errors / wanted.fold_weights[:, None])
     plain = LinearSVCCV([0.01, 1.0], cv=3).fit(X, y).scores_
     assert np.abs(found.scores_ - plain).max() > 0.01

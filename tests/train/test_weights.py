@@ -13,6 +13,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from problems import dataset, longest
 from svmbench import LinearSVC, LogisticRegression
 from svmbench.errors import ConfigError, DataError
+from svmbench.names import TRAINED_LOSSES
 from svmbench.problem import Loss, Problem
 from svmbench.proof import proven_by_norms, proven_dual
 from svmbench.reference import smooth
@@ -22,10 +23,10 @@ from svmbench.solvers.dual.bias import best_bias
 from svmbench.train.classes import train
 from svmbench.train.examples import Examples
 from svmbench.train.fit import fit
-from svmbench.train.objective import LOSSES, Objective
+from svmbench.train.objective import Objective
 from twins.exact import exact_dual
 
-every_loss = pytest.mark.parametrize("loss", LOSSES)
+every_loss = pytest.mark.parametrize("loss", TRAINED_LOSSES)
 every_bias = pytest.mark.parametrize("bias", ["none", "free"])
 
 
@@ -104,7 +105,7 @@ def test_what_is_proven_is_no_more_than_the_exact_weighted_dual(loss):
         (descent, "squared-hinge", "none"),
         (balanced_descent, "hinge", "free"),
         (balanced_descent, "squared-hinge", "free"),
-        *((interior, loss, bias) for loss in LOSSES[:2] for bias in ("none", "free")),
+        *((interior, loss, bias) for loss in TRAINED_LOSSES[:2] for bias in ("none", "free")),
         *((smooth.newton, loss, bias) for loss in smooth.LOSSES for bias in ("none", "free")),
     ],
 )
@@ -167,7 +168,7 @@ def certified(X, labels, objective, weights=None, tolerance=1e-6):
 
 @settings(max_examples=25, deadline=None)
 @given(
-    st.integers(0, 2**32 - 1), st.sampled_from(LOSSES),
+    st.integers(0, 2**32 - 1), st.sampled_from(TRAINED_LOSSES),
     st.sampled_from(["none", "regularised", "free"]), st.sampled_from([0.01, 1.0, 30.0]),
 )  # fmt: skip
 def test_weight_2_is_a_row_twice_and_weight_0_a_row_less(seed, loss, bias, C):

@@ -9,7 +9,8 @@ from known_optima import SHAPES, known_problem
 from large import ACCURACY, campaign, drawn, family, main, table, train, trainings
 
 from problems import dense
-from svmbench.problem import BIASES, CONSTRAINTS, HINGES, Problem
+from svmbench.names import BIASES, CONSTRAINTS, HINGES
+from svmbench.problem import Problem
 from svmbench.solvers.base import Solver
 from svmbench.solvers.dual.dcd import Dcd
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from problems import PRECISIONS, STORAGES, dataset, dense
-from svmbench.problem import HINGES, Loss, Problem
+from svmbench.names import HINGES
+from svmbench.problem import Loss, Problem
 from svmbench.verify import extended
 from svmbench.verify.extended import Bounded, Facts
 

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from problems import STORAGES, dataset, dense
-from svmbench.problem import LOSSES, Loss, Problem
+from svmbench.names import LOSSES
+from svmbench.problem import Loss, Problem
 from svmbench.verify import extended
 from svmbench.verify.extended import Bounded, Facts
 

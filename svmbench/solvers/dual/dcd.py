@@ -11,7 +11,8 @@ from svmbench.errors import SvmbenchError
 from svmbench.kernels.dcd import Dcd as DcdKernel
 from svmbench.kernels.rng import Generator
 from svmbench.kernels.subset import take_rows
-from svmbench.problem import HINGES, Problem
+from svmbench.names import HINGES
+from svmbench.problem import Problem
 from svmbench.solvers.base import Solver, parameter
 from svmbench.solvers.dual.accelerator import Accelerator
 from svmbench.solvers.dual.scale import best_scale, stride_of

@@ -11,7 +11,8 @@ from svmbench.data.dataset import FloatArray
 from svmbench.kernels.rng import Generator
 from svmbench.kernels.sampling import draw_rows
 from svmbench.kernels.sdca import Sdca as SdcaKernel
-from svmbench.problem import HINGES, Problem
+from svmbench.names import HINGES
+from svmbench.problem import Problem
 from svmbench.solvers.base import parameter
 from svmbench.solvers.dual.dcd import COORDINATE_STEP
 from svmbench.solvers.output import IterateOutput, OutputParameters, random_iterate

@@ -16,7 +16,8 @@ import numpy as np
 from svmbench.data.dataset import Array, FloatArray
 from svmbench.kernels.objective import combination
 from svmbench.kernels.smo import WorkingSet
-from svmbench.problem import HINGES, Problem
+from svmbench.names import HINGES
+from svmbench.problem import Problem
 from svmbench.solvers.base import Parameters, Solver, parameter
 from svmbench.solvers.dual.bias import best_bias
 

@@ -39,7 +39,8 @@ from svmbench.data.derived import take_rows
 from svmbench.kernels import cholesky
 from svmbench.kernels.normal import row_hashes
 from svmbench.kernels.objective import combination
-from svmbench.problem import BIASES, CONSTRAINTS, HINGES, Problem
+from svmbench.names import BIASES, CONSTRAINTS, HINGES
+from svmbench.problem import Problem
 from svmbench.solvers.base import Parameters, Solver, parameter
 from svmbench.solvers.cholesky import factor_of, load
 from svmbench.solvers.second_order.l1_ball import BallTerms, centred_ball, room, starting_point

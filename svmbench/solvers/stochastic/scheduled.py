@@ -18,7 +18,8 @@ import numpy as np
 from svmbench.data.dataset import Array, FloatArray
 from svmbench.kernels.rng import Generator
 from svmbench.kernels.sgd_qn import SgdQn, mean_loss
-from svmbench.problem import LOSSES, Problem
+from svmbench.names import LOSSES
+from svmbench.problem import Problem
 from svmbench.solvers.base import Solver, parameter
 from svmbench.solvers.row_order import BLOCKS, BlockParameters, RowOrder
 
