@@ -12,7 +12,7 @@ from svmbench.kernels.rng import Generator
 from svmbench.problem import Problem
 from svmbench.solvers.champion import dual_phase, newton_phase
 from svmbench.solvers.champion.auto import Auto, AutoParameters
-from svmbench.solvers.checked import names_of
+from svmbench.solvers.checked import checked, names_of
 from twins.descent import Descent as Twin
 from twins.optimum import optimum
 
@@ -391,7 +391,7 @@ def test_tricks_are_parameters_at_another_value_than_their_own():
 )
 def test_parameters_outside_their_range_are_refused(bad):
     with pytest.raises(ValueError, match=next(iter(bad))):
-        AutoParameters(**bad)
+        checked(AutoParameters, bad)
 
 
 def test_told_to_halt_it_returns_when_its_rule_first_holds():

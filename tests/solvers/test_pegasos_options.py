@@ -23,7 +23,7 @@ from svmbench.errors import ConfigError
 from svmbench.kernels.pegasos import Pegasos as Kernel
 from svmbench.kernels.pegasos_batch import PegasosBatch as BatchKernel
 from svmbench.problem import Problem
-from svmbench.solvers.checked import names_of
+from svmbench.solvers.checked import checked, names_of
 from svmbench.solvers.stochastic.pegasos import Pegasos, PegasosParameters
 from svmbench.verify.contract import continues_by
 from twins.iterates import chosen, output
@@ -332,7 +332,7 @@ def test_an_output_of_a_run_of_unknown_length_is_refused(kind):
 def test_epochs_that_the_output_does_not_use_are_refused():
     unused = "'epochs' is for output tail-average or random, not last; leave it out"
     with pytest.raises(ValueError, match=unused):
-        PegasosParameters(epochs=3.0)
+        checked(PegasosParameters, {"epochs": 3.0})
 
 
 def test_a_batch_without_rows_is_refused():

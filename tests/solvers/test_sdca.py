@@ -24,7 +24,7 @@ from problems import (
 from svmbench.errors import ConfigError
 from svmbench.names import HINGES
 from svmbench.problem import Loss, Problem
-from svmbench.solvers.checked import names_of
+from svmbench.solvers.checked import checked, names_of
 from svmbench.solvers.dual.dcd import Dcd, DcdParameters
 from svmbench.solvers.dual.sdca import Sdca, SdcaParameters
 from svmbench.verify.contract import continues_by
@@ -261,12 +261,12 @@ def test_a_mean_can_begin_at_any_step(sampling):
 )
 def test_a_beginning_without_a_mean_is_refused(bad):
     with pytest.raises(ValueError, match="begin"):
-        SdcaParameters(**bad)
+        checked(SdcaParameters, bad)
 
 
 def test_a_mean_has_one_beginning():
     with pytest.raises(ValueError, match="leave one of them out"):
-        SdcaParameters(output="average", begin=3, epochs=2.0)
+        checked(SdcaParameters, {"output": "average", "begin": 3, "epochs": 2.0})
 
 
 @every_precision
@@ -373,4 +373,4 @@ def test_an_output_of_a_run_of_unknown_length_is_refused(kind):
 
 def test_epochs_without_a_use_are_refused():
     with pytest.raises(ValueError, match="'epochs' is for output average or random, not last"):
-        SdcaParameters(epochs=2.0)
+        checked(SdcaParameters, {"epochs": 2.0})
