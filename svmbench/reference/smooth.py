@@ -113,17 +113,17 @@ def newton(
         Feasible: minus the slopes of the losses, balanced where the bias is free.
     """
     done = WorkCount() if count is None else count
-    surface = _Surface(problem, done)
+    surface = Surface(problem, done)
     point = surface.first(start or _from_sample(problem, due, done))
-    factored = _Factored.of(problem)
+    factored = Factored.of(problem)
     decrement = math.inf
     while True:
         slopes, bends = _derivatives(problem, surface.labels * point.scores)
         counted, bends = problem.counted(slopes), problem.counted(bends)
         downhill = surface.downhill(point, counted)
-        gap = _inner(downhill[:-1], downhill[:-1]) / (2.0 * problem.lam)
+        gap = inner(downhill[:-1], downhill[:-1]) / (2.0 * problem.lam)
         ended = least_gain > 0.0 and 0.5 * decrement <= least_gain * point.primal
-        turn = done.entries > unshown and _is_turn(done.steps)
+        turn = done.entries > unshown and is_turn(done.steps)
         shown = gap <= wanted * point.primal or turn or ended or point.blind or due()
         if shown:
             yield surface.pair(point, slopes)
@@ -135,7 +135,7 @@ def newton(
             np.count_nonzero(bends) / surface.m, done, due, point.blind,
             _enough(problem, downhill, counted, wanted, point.primal),
         )  # fmt: skip
-        last, decrement = decrement, _inner(downhill, step)
+        last, decrement = decrement, inner(downhill, step)
         ahead = _advanced(surface, point, step, decrement, last)
         if ahead is None:
             if not shown:
@@ -144,7 +144,7 @@ def newton(
         point = ahead
 
 
-def _is_turn(steps: int) -> bool:
+def is_turn(steps: int) -> bool:
     """Whether a step is shown in any case: the first are far from the optimum."""
     return steps >= _FIRST_SHOWN and steps & (steps - 1) == 0
 
@@ -170,7 +170,7 @@ class _Iterate(NamedTuple):
     blind: bool = False
 
 
-class _Surface:
+class Surface:
     """P as a function of w and b; counts the entries that are read for it.
 
     Parameters
@@ -206,7 +206,7 @@ class _Surface:
     def primal(self, at: FloatArray, scores: FloatArray) -> float:
         """P, from the scores at w and b."""
         each = losses(self.labels * scores, self._problem.loss)
-        return 0.5 * self._lam * _inner(at[:-1], at[:-1]) + _inner(self._counts, each) / self.m
+        return 0.5 * self._lam * inner(at[:-1], at[:-1]) + inner(self._counts, each) / self.m
 
     def pair(self, point: _Iterate, slopes: FloatArray) -> PrimalAndDual:
         """What `newton` yields, from minus the slopes of the losses."""
@@ -214,7 +214,7 @@ class _Surface:
 
     def downhill(self, point: _Iterate, counted: FloatArray) -> FloatArray:
         """Minus the gradient, from minus the slopes of the losses times the weights of rows."""
-        downhill: FloatArray = self._sums(counted) - np.append(self._lam * point.at[:-1], 0.0)
+        downhill: FloatArray = self.sums(counted) - np.append(self._lam * point.at[:-1], 0.0)
         return downhill
 
     def product(self, bends: FloatArray) -> Callable[[FloatArray], FloatArray]:
@@ -234,23 +234,23 @@ class _Surface:
     def system(self, bends: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The weights of x_i x_i^T in the Hessian, and its last column, that of b."""
         # A label's square is one.
-        return bends / self.m, self._sums(self.labels * bends)
+        return bends / self.m, self.sums(self.labels * bends)
 
-    def _sums(self, weights: FloatArray) -> FloatArray:
+    def sums(self, weights: FloatArray) -> FloatArray:
         """The sum of weights_i y_i x_i / m, that of weights_i y_i / m last."""
         self._done.entries += self._nnz
-        last = _inner(self.labels, weights) / self.m if self._free else 0.0
+        last = inner(self.labels, weights) / self.m if self._free else 0.0
         return np.append(combination(self._rows, weights) / self.m, last)
 
 
 def _advanced(
-    surface: _Surface, point: _Iterate, step: FloatArray, decrement: float, last: float
+    surface: Surface, point: _Iterate, step: FloatArray, decrement: float, last: float
 ) -> _Iterate | None:
     """The point after a step, halved until P falls; None where the steps are at their end.
 
     Parameters
     ----------
-    surface : _Surface
+    surface : Surface
     point : _Iterate
     step : ndarray, shape (d + 1,)
     decrement, last : float
@@ -318,10 +318,10 @@ def factor_work(data: Dataset) -> float:
     """Work to form and to factor a Newton step's system, in stored entries; inf if it is not."""
     if data.n_features > _MOST_FEATURES:
         return math.inf
-    return _Factored(data, 1.0, False).work(1.0)
+    return Factored(data, 1.0, False).work(1.0)
 
 
-class _Factored:
+class Factored:
     """Systems of Newton steps, solved by Cholesky factors.
 
     Parameters
@@ -340,7 +340,7 @@ class _Factored:
         self.solving = 2.0 * _DENSE_WORK * self._d**2
 
     @classmethod
-    def of(cls, problem: Problem) -> _Factored | None:
+    def of(cls, problem: Problem) -> Factored | None:
         """For a problem's systems; None if there are too many features."""
         if problem.data.n_features > _MOST_FEATURES:
             return None
@@ -389,16 +389,16 @@ def _enough(
     the residual's share of their sum, and the sum of their conjugates falls by no larger share.
     """
     d, lam = problem.data.n_features, problem.lam
-    forced = _FORCING**2 * _inner(downhill, downhill)
+    forced = _FORCING**2 * inner(downhill, downhill)
     if wanted == math.inf:
-        return lambda left: _inner(left, left) <= forced
+        return lambda left: inner(left, left) <= forced
     of_w = 2.0 * lam * _SHARE_LEFT * wanted * least
     positive, negative = balance(problem.data.rows, slopes)
     of_b = _SHARE_LEFT * wanted * min(positive, negative) / problem.data.n_samples
 
     def is_enough(left: FloatArray) -> bool:
-        near = _inner(left[:d], left[:d]) <= of_w and abs(left[d]) <= of_b
-        return near or _inner(left, left) <= forced
+        near = inner(left[:d], left[:d]) <= of_w and abs(left[d]) <= of_b
+        return near or inner(left, left) <= forced
 
     return is_enough
 
@@ -407,7 +407,7 @@ def _step(
     product: Callable[[FloatArray], FloatArray],
     system: Callable[[], tuple[FloatArray, FloatArray]],
     downhill: FloatArray,
-    factored: _Factored | None,
+    factored: Factored | None,
     share: float,
     done: WorkCount,
     due: Callable[[], bool],
@@ -420,7 +420,7 @@ def _step(
     ----------
     product, system : callable
     downhill : ndarray, shape (d + 1,)
-    factored : _Factored or None
+    factored : Factored or None
         None if there are too many features.
     share : float
         Of the rows that have curvature.
@@ -452,7 +452,8 @@ def _step(
     return _conjugate_gradients(product, downhill, enough, due)[0]
 
 
-def _inner(a: FloatArray, b: FloatArray) -> float:
+def inner(a: FloatArray, b: FloatArray) -> float:
+    """The inner product."""
     # BLAS would share out sums of this length among threads, which costs more than it gains.
     return float(np.einsum("i,i", a, b))
 
@@ -470,7 +471,7 @@ def _conjugate_gradients(
     """
     v, left = np.zeros_like(right), right.copy()
     ready = prepared(left)
-    direction, norm2 = ready.copy(), _inner(left, ready)
+    direction, norm2 = ready.copy(), inner(left, ready)
     for taken in range(_MOST_STEPS):
         # A step is taken in any case: with a tiny C, w = 0 is close enough, and predicts nothing.
         if (taken or norm2 == 0.0) and enough(left):
@@ -478,13 +479,13 @@ def _conjugate_gradients(
         if due():
             break
         image = product(direction)
-        curvature = _inner(direction, image)
+        curvature = inner(direction, image)
         if not curvature > 0.0:
             break
         rate = norm2 / curvature
         v += rate * direction
         left -= rate * image
         ready = prepared(left)
-        before, norm2 = norm2, _inner(left, ready)
+        before, norm2 = norm2, inner(left, ready)
         direction = ready + norm2 / before * direction
     return v, False

@@ -114,7 +114,7 @@ def test_the_work_of_a_factor_is_that_of_its_sum_and_of_the_factorisation(monkey
     rows, factorisation = smooth.NormalEquations(data.rows).work, 0.06 * 5**3 / 3.0
     assert rows > 0.0
     assert smooth.factor_work(data) == rows + factorisation
-    assert smooth._Factored(data, 1e-4, False).work(0.25) == 0.25 * rows + factorisation
+    assert smooth.Factored(data, 1e-4, False).work(0.25) == 0.25 * rows + factorisation
     monkeypatch.setattr(smooth, "_MOST_FEATURES", 5)
     assert smooth.factor_work(data) == rows + factorisation
     monkeypatch.setattr(smooth, "_MOST_FEATURES", 4)
@@ -152,7 +152,7 @@ def test_conjugate_gradients_alone_reach_the_optimum(loss, bias, monkeypatch):
 def test_a_factor_counts_as_work(monkeypatch):
     # The most that conjugate gradients may take, what the factor takes, and then nothing.
     works = chain([0.0, 1e12], repeat(0.0))
-    monkeypatch.setattr(smooth._Factored, "work", lambda *_: next(works))
+    monkeypatch.setattr(smooth.Factored, "work", lambda *_: next(works))
     problem, count = Problem(many_rows(m=100), 1e-4, Loss("logistic")), WorkCount()
     pairs = smooth.newton(problem, count=count)
     next(pairs)

@@ -16,7 +16,7 @@ from svmbench.errors import ConfigError, DataError
 from svmbench.names import TRAINED_LOSSES
 from svmbench.problem import Loss, Problem
 from svmbench.proof import proven_by_norms, proven_dual
-from svmbench.reference import smooth
+from svmbench.reference import multipliers, smooth
 from svmbench.reference.descents import balanced_descent, descent
 from svmbench.reference.search import interior
 from svmbench.solvers.dual.bias import best_bias
@@ -104,6 +104,7 @@ def test_what_is_proven_is_no_more_than_the_exact_weighted_dual(loss):
         (descent, "hinge", "none"),
         (descent, "squared-hinge", "none"),
         (balanced_descent, "hinge", "free"),
+        *((multipliers.newton, "hinge", bias) for bias in ("none", "free")),
         (balanced_descent, "squared-hinge", "free"),
         *((interior, loss, bias) for loss in TRAINED_LOSSES[:2] for bias in ("none", "free")),
         *((smooth.newton, loss, bias) for loss in smooth.LOSSES for bias in ("none", "free")),

@@ -1,0 +1,248 @@
+"""The optimum of the hinge, from Newton steps on multipliers, with weights of rows and a free bias.
+
+Given centres c and a penalty sigma, w and b minimise the smooth convex function
+
+    lam/2 ||w||^2 + 1/m sum u_i max {a (1 - s_i) - (a - c_i)^2/(2 sigma) : 0 <= a <= 1}
+
+of the margins s and the weights u of the rows, by Newton steps with a line search. The maximisers a
+then become the centres, and sigma grows: the proximal method of multipliers (Rockafellar, 1976)
+with semismooth Newton steps (Yan and Li, 2020), as in `svmbench.solvers.champion.newton_phase`. As
+u_i multiplies the penalty too, a is a feasible alpha. Only the rows with 0 < a_i < 1 have
+curvature. As in `svmbench.reference.search`, `Problem` certifies what is yielded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from svmbench.data.dataset import FloatArray
+from svmbench.problem import Problem
+from svmbench.reference.pairs import PrimalAndDual, WorkCount, never
+from svmbench.reference.smooth import Factored, Surface, inner, is_turn
+from svmbench.solvers.dual.bias import best_bias
+
+#: The first penalty: with the centres 1/2, every row has curvature at w = 0. Its growth, and the
+#: penalty beyond which only rounding errors remain.
+_FIRST_PENALTY, _GROWTH, _LARGEST_PENALTY = 0.4, 3.0, 1e12
+
+#: A warm start's penalty, times its relative gap.
+_WARM_PENALTY = 0.05
+
+#: The centres move once the gradient's part of the gap is this share of the rest, or after so many
+#: steps.
+_INNER_SHARE, _INNER_STEPS = 0.3, 40
+
+#: Share of the wanted gap by which the bias may leave alpha unbalanced.
+_UNBALANCED_SHARE = 0.1
+
+#: A line search ends at this share of the first slope, or after so many slopes.
+_SLOPE_LEFT, _MOST_SLOPES = 0.1, 30
+
+#: Share of the rows that is taken to have curvature.
+_CURVED_SHARE = 0.1
+
+#: Work of a step and of a slope for each row besides that on its entries, in stored entries.
+_STEP_WORK, _SLOPE_WORK = 60.0, 30.0
+
+
+def newton(
+    problem: Problem,
+    due: Callable[[], bool] = never,
+    start: PrimalAndDual | None = None,
+    wanted: float = math.inf,
+    count: WorkCount | None = None,
+    unshown: float = 0.0,
+) -> Iterator[PrimalAndDual]:
+    """Newton steps on multipliers for the hinge, whose systems are solved by Cholesky factors.
+
+    They end where rounding makes a system indefinite, or hides what an inner problem gains.
+
+    Parameters
+    ----------
+    problem : Problem
+        Of the hinge, without a ball, with no more features than `Factored` takes.
+    due : callable
+        Whether to yield what there is; asked at each step.
+    start : PrimalAndDual, optional
+        Where to begin.
+    wanted : float
+        Relative gap (P - D)/D. Only steps that may be within it are yielded, from the fourth on
+        one for each doubling of their number, and the last.
+    count : WorkCount, optional
+        Kept up to date.
+    unshown : float
+        Work up to which no step is yielded only because their number has doubled.
+    """
+    done = WorkCount() if count is None else count
+    smoothed = _Smoothed(problem, done)
+    point = smoothed.first(start)
+    inner_steps, solved = 0, True
+    while True:
+        seen = smoothed.seen(point)
+        near = seen.gap <= wanted * (seen.primal - seen.gap)
+        balanced = seen.imbalance <= _UNBALANCED_SHARE * wanted * seen.primal
+        turn = done.entries > unshown and is_turn(done.steps)
+        ended = inner_steps > _INNER_STEPS or smoothed.penalty > _LARGEST_PENALTY or not solved
+        shown = (near and balanced) or turn or ended or due()
+        if shown:
+            yield smoothed.pair(point)
+        if ended:
+            return
+        inner_steps += 1
+        unbalanced = seen.imbalance > _UNBALANCED_SHARE * max(wanted * seen.primal, seen.rest)
+        if seen.gap - seen.rest <= _INNER_SHARE * seen.rest and not unbalanced:
+            smoothed.move_centres(point)
+            point = smoothed.at(point.at, point.scores)
+            seen, inner_steps = smoothed.seen(point), 0
+        done.steps += 1
+        step = smoothed.step(point, seen.downhill)
+        solved = step is not None
+        if step is not None:
+            point = smoothed.advanced(point, step, seen.downhill)
+
+
+def step_work(problem: Problem) -> float:
+    """Estimated work of a step, in stored entries."""
+    data = problem.data
+    system = Factored(data, problem.lam, False).work(_CURVED_SHARE)
+    return 3.0 * data.nnz + (_STEP_WORK + 2.0 * _SLOPE_WORK) * data.n_samples + system
+
+
+class _Point(NamedTuple):
+    """w and b as one vector, with what follows from them.
+
+    Parameters
+    ----------
+    at : ndarray, shape (d + 1,)
+        b is last; 0 if the problem has none.
+    scores : ndarray, shape (m,)
+        x_i w + b.
+    alpha : ndarray, shape (m,)
+        The maximisers.
+    """
+
+    at: FloatArray
+    scores: FloatArray
+    alpha: FloatArray
+
+
+class _Seen(NamedTuple):
+    """What is known at a point.
+
+    Parameters
+    ----------
+    downhill : ndarray, shape (d + 1,)
+        Minus the gradient.
+    primal : float
+    gap : float
+        P - D, where alpha is balanced.
+    rest : float
+        The gap without the gradient's part.
+    imbalance : float
+        |sum u_i alpha_i y_i|/m; 0 without a free bias.
+    """
+
+    downhill: FloatArray
+    primal: float
+    gap: float
+    rest: float
+    imbalance: float
+
+
+class _Smoothed:
+    """The smooth function, as its centres move."""
+
+    def __init__(self, problem: Problem, done: WorkCount) -> None:
+        self._problem, self._done = problem, done
+        self._surface = Surface(problem, done)
+        self._factored = Factored(problem.data, problem.lam, problem.bias == "free")
+        self._free, self._m = problem.bias == "free", problem.data.n_samples
+        self._labels = self._surface.labels
+        self._counts = problem.counted(np.ones(self._m))
+        self._centres = np.full(self._m, 0.5)
+        self.penalty = _FIRST_PENALTY
+
+    def first(self, start: PrimalAndDual | None) -> _Point:
+        """The point to begin from: zeros without a start."""
+        d = self._problem.data.n_features
+        if start is None:
+            return self.at(np.zeros(d + 1), np.zeros(self._m))
+        w, b, alpha = start
+        at = np.append(w, b if self._free else 0.0)
+        primal, dual = self._problem.primal(w, float(at[-1])), self._problem.dual(alpha)
+        gap = max(primal - dual, 1e-9 * primal)
+        self._centres = alpha.copy()
+        self.penalty = max(_WARM_PENALTY * dual / gap, _FIRST_PENALTY)
+        return self.at(at, self._surface.scores(at))
+
+    def at(self, at: FloatArray, scores: FloatArray) -> _Point:
+        """The point with these weights and scores."""
+        return _Point(at, scores, self._alpha(1.0 - self._labels * scores))
+
+    def _alpha(self, slack: FloatArray) -> FloatArray:
+        """The maximisers, from 1 - s."""
+        alpha: FloatArray = np.clip(self._centres + self.penalty * slack, 0.0, 1.0)
+        return alpha
+
+    def seen(self, point: _Point) -> _Seen:
+        """The gradient, P and the gap at a point."""
+        w, slack = point.at[:-1], 1.0 - self._labels * point.scores
+        losses = np.maximum(slack, 0.0)
+        m, lam = self._m, self._problem.lam
+        mean = inner(self._counts, losses) / m
+        rest = mean - inner(self._counts * point.alpha, slack) / m
+        downhill = self._surface.sums(self._problem.counted(point.alpha))
+        downhill[:-1] -= lam * w
+        gap = rest + inner(downhill[:-1], downhill[:-1]) / (2.0 * lam)
+        imbalance = abs(float(downhill[-1]))
+        return _Seen(downhill, 0.5 * lam * inner(w, w) + mean, gap, rest, imbalance)
+
+    def move_centres(self, point: _Point) -> None:
+        """Begin the next inner problem."""
+        self._centres = point.alpha
+        self.penalty *= _GROWTH
+
+    def step(self, point: _Point, downhill: FloatArray) -> FloatArray | None:
+        """Newton's step; None where rounding has made its system indefinite."""
+        curved = (point.alpha > 0.0) & (point.alpha < 1.0)
+        bends = self._problem.counted(np.where(curved, self.penalty, 0.0))
+        weights, border = self._surface.system(bends)
+        if self._free:  # as if a row had curvature, where none has
+            border[-1] = max(border[-1], self.penalty / self._m)
+        work = self._factored.work(float(np.count_nonzero(curved)) / self._m)
+        self._done.entries += work + self._factored.solving + _STEP_WORK * self._m
+        return self._factored.solved(downhill) if self._factored.form(weights, border) else None
+
+    def advanced(self, point: _Point, step: FloatArray, downhill: FloatArray) -> _Point:
+        """The point where the slope along a step is small, by Newton's method within bounds."""
+        w, v, lam = point.at[:-1], step[:-1], self._problem.lam
+        moved = self._surface.scores(step)
+        ahead, slack = self._labels * moved, 1.0 - self._labels * point.scores
+        first, energy, bent = -inner(downhill, step), lam * inner(w, v), lam * inner(v, v)
+        least, most, length = 0.0, math.inf, 1.0
+        for _ in range(_MOST_SLOPES):
+            alpha = self._alpha(slack - length * ahead)
+            counted = self._counts * ahead
+            slope = energy + length * bent - inner(counted, alpha) / self._m
+            self._done.entries += _SLOPE_WORK * self._m
+            if abs(slope) <= _SLOPE_LEFT * abs(first):
+                break
+            curved = (alpha > 0.0) & (alpha < 1.0)
+            curvature = bent + self.penalty * inner(counted * curved, ahead) / self._m
+            least, most = (length, most) if slope < 0.0 else (least, length)
+            length -= slope / curvature if curvature > 0.0 else 0.0
+            if not least < length < most:
+                length = 0.5 * (least + most) if most < math.inf else 2.0 * least
+        else:
+            alpha = self._alpha(slack - length * ahead)
+        return _Point(point.at + length * step, point.scores + length * moved, alpha)
+
+    def pair(self, point: _Point) -> PrimalAndDual:
+        """What is yielded: with the best bias, and with a balanced alpha."""
+        w = point.at[:-1].copy()
+        bias = best_bias(self._problem, self._problem.data.rows.dot(w)) if self._free else 0.0
+        return w, bias, self._problem.repaired(point.alpha)
