@@ -37,6 +37,8 @@ class ProgressReporter(Reporter):
 
     def __init__(self, quiet: bool = False) -> None:
         self._console = Console(stderr=True, quiet=quiet, highlight=False)
+        if not self._console.width:  # as with COLUMNS=0, where nothing would be drawn
+            self._console.width = 80
         self._live = self._console.is_terminal
         self._what, self._elapsed = _Description(Column()), TimeElapsedColumn(table_column=_whole())
         self._progress = Progress(

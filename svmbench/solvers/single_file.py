@@ -7,8 +7,10 @@ another is told the hash of the text that the other has executed, and executes n
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import inspect
+import stat
 import sys
 import traceback
 from importlib import import_module
@@ -126,9 +128,15 @@ def _module_name(path: Path) -> str:
     return MODULE + hashlib.sha256(str(path).encode()).hexdigest()[:16]
 
 
+def _text(path: Path) -> bytes:
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError(errno.EINVAL, "no file")  # a pipe or a device may never end
+    return path.read_bytes()
+
+
 def _executed(path: Path, name: str, expected: str | None) -> ModuleType:
     try:
-        text = path.read_bytes()
+        text = _text(path)
     except OSError as error:
         if expected is not None:
             said = f"{path.name}: can no longer be read ({error.strerror}); run again"

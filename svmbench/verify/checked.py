@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import traceback
 from collections.abc import Iterator
 from contextlib import suppress
@@ -23,6 +24,9 @@ LIMIT = 120.0
 
 #: Seconds that its process gets to end by itself, so that its exit code is its own.
 _ENDING = 10.0
+
+#: Bytes that no line of the checks has.
+_LONGEST = 2**20
 
 
 @dataclass(frozen=True)
@@ -82,26 +86,58 @@ def _answers(solver: type[Solver], limit: float) -> Iterator[tuple[str, str, str
         assert process.stdout is not None
         current: list[str] = []
         try:
-            while readable([process.stdout.fileno()], limit):
-                line = process.stdout.readline()
-                if not line:
-                    break
-                answer = json.loads(line)
+            for line in _lines(process.stdout.fileno(), limit):
+                if line is None:
+                    late = f"did not end within {limit:g} s; look for an endless loop"
+                    yield *_named(current), late
+                    return
+                answer = _answer(line)
+                if answer is None:
+                    foreign = "writes where only the checks write; write to no file it did not open"
+                    yield *_named(current), foreign
+                    return
                 if len(answer) == 2:  # one that begins
                     current = answer
                 elif answer:
                     yield answer[0], answer[1], answer[2]
                 else:
                     return
-            else:
-                yield *_named(current), f"did not end within {limit:g} s; look for an endless loop"
-                return
             with suppress(subprocess.TimeoutExpired):  # it has closed its output, and is ending
                 process.wait(_ENDING)
         finally:
             process.kill()
             process.wait()
         yield *_named(current), _cause(process.returncode, last_line(stderr))
+
+
+def _lines(descriptor: int, limit: float) -> Iterator[bytes | None]:
+    """Lines of a pipe to its end, or to one that takes more seconds than the limit, which is None.
+
+    A solver can write into the pipe too, and leave a line without an end.
+    """
+    pending, until = b"", time.monotonic() + limit
+    while True:
+        *lines, pending = pending.split(b"\n")
+        for line in lines:
+            yield line
+            until = time.monotonic() + limit
+        if len(pending) > _LONGEST or not readable([descriptor], until - time.monotonic()):
+            yield pending if len(pending) > _LONGEST else None
+            return
+        read = os.read(descriptor, _LONGEST)
+        if not read:
+            return
+        pending += read
+
+
+def _answer(line: bytes) -> list[str] | None:
+    """What a line says; None if the checks write no such line."""
+    try:
+        said = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    known = isinstance(said, list) and len(said) in (0, 2, 3)
+    return said if known and all(isinstance(word, str) for word in said) else None
 
 
 def _named(current: list[str]) -> tuple[str, str]:

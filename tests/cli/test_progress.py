@@ -34,8 +34,11 @@ def test_a_narrow_terminal_cuts_only_the_description(width, monkeypatch):
         assert whole in line
 
 
-def test_lines_count_the_announced_runs(capsys):
+@pytest.mark.parametrize("columns", [None, "0", "-1", "1000000000"])
+def test_lines_count_the_announced_runs(columns, capsys, monkeypatch):
     """Without a terminal, a line follows after every tenth of the runs."""
+    if columns is not None:
+        monkeypatch.setenv("COLUMNS", columns)
     with ProgressReporter() as reporter:
         reporter.begin(7, 3)
         reporter.run_ends(None, "converged")

@@ -1,5 +1,6 @@
 """Solvers in single files: loaded from their text, named in errors, part of a run's identity."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -313,6 +314,19 @@ def test_a_bad_file_ends_a_command_with_code_2(tmp_path):
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "none.py: cannot be read (No such file or directory); name a file" in done.stderr
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
+def test_what_is_no_file_is_not_read(tmp_path, kind):
+    path = tmp_path / "solver.py"
+    if kind == "pipe":
+        os.mkfifo(path)  # whoever opens it waits
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    else:
+        path.mkdir()
+    with pytest.raises(ConfigError, match=r"cannot be read \(no file\); name a file"):
+        single_file.load_file(path)
 
 
 @pytest.mark.parametrize("name", [*ordinary_problems(), *edge_problems()])

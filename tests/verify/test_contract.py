@@ -206,6 +206,26 @@ def test_what_a_solver_prints_is_no_answer(tmp_path):
     assert not any(result.wrong for result in results)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"nonsense\\n", "writes where only the checks write"),
+        (b"3\\n", "writes where only the checks write"),
+        (b'["a", "b", 3]\\n', "writes where only the checks write"),
+        (b"[" * 3, "did not end within 3 s"),
+    ],
+)
+def test_what_a_solver_writes_among_the_answers_is_found(tmp_path, text, said):
+    body = (
+        "    def start(self, problem, seed):\n        for descriptor in range(3, 20):\n"
+        "            try:\n                os.write(descriptor, TEXT)\n"
+        "            except OSError:\n                pass\n        time.sleep(60)"
+    ).replace("TEXT", repr(text).replace("\\\\", "\\"))
+    solver = load_file(written(tmp_path / "my_solver.py", body))[0]
+    *_, last = run_checks(solver, limit=3.0)
+    assert said in last.wrong
+
+
 def test_what_is_not_asked_of_a_foreign_solver_is_said(tmp_path):
     done = check(written(tmp_path / "my_solver.py", "    foreign = True"))
     assert done.exit_code == 0, done.output
