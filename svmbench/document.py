@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 from yaml.composer import Composer
 
-from svmbench.errors import ConfigError
+from svmbench.errors import ConfigError, is_endless
 
 Loc = tuple[str | int, ...]
 
@@ -113,6 +113,8 @@ def _too_deep(path: Path) -> ConfigError:
 
 
 def _text(path: Path) -> str:
+    if is_endless(path):
+        raise ConfigError(f"{path}: a device or a pipe, not a file; name another")
     try:
         with path.open("rb") as file:
             content = file.read(LARGEST + 1)

@@ -7,7 +7,9 @@ with its code; ``--debug`` adds a traceback.
 from __future__ import annotations
 
 import errno
+import stat
 from collections.abc import Collection
+from pathlib import Path
 
 
 class SvmbenchError(Exception):
@@ -49,6 +51,15 @@ def lacks_memory(error: BaseException) -> bool:
 
 #: Errors of a system that is short of open files or memory.
 _SHORT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+
+
+def is_endless(path: Path) -> bool:
+    """Whether a pipe or a device is there: whoever opens or reads it may wait without end."""
+    try:
+        kind = path.stat().st_mode
+    except (OSError, ValueError):
+        return False  # opening it says what is wrong
+    return not (stat.S_ISREG(kind) or stat.S_ISDIR(kind))
 
 
 def unopened(error: BaseException, path: object) -> DataError | None:

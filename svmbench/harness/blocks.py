@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from svmbench.durable import is_own_file
 from svmbench.harness.plan import Run
 from svmbench.harness.store import Store
 from svmbench.harness.trace import read_trace
@@ -101,6 +102,8 @@ def _may_be_of(path: Path, run: Run) -> bool:
 
     Labels and λ that are written alike in names are still different.
     """
+    if not is_own_file(path):
+        return True
     try:
         with path.open(encoding="utf-8") as file:
             header = json.loads(file.readline())

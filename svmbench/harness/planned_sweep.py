@@ -12,6 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from svmbench.config import Sweep, dump_sweep
+from svmbench.durable import is_own_file
 from svmbench.errors import ConfigError
 from svmbench.harness.environment import fingerprint
 from svmbench.harness.plan import for_each_horizon
@@ -191,6 +192,8 @@ class PlannedSweep:
 
 def _why_not(path: Path, machine: str) -> str:
     """Why a run does not count on that machine with the present build; empty if it does."""
+    if not is_own_file(path):
+        return "that cannot be read"
     try:
         with path.open(encoding="utf-8") as file:
             header = json.loads(file.readline())

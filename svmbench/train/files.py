@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import svmbench
 from svmbench.data.liblinear_model import LiblinearModel, write_liblinear
 from svmbench.durable import replacing
+from svmbench.errors import is_endless
 
 if TYPE_CHECKING:
     from svmbench.train.classes import Trained
@@ -93,6 +94,8 @@ def is_another_s(path: Path) -> bool:
 
     It is False where there is no certificate, as beside LIBLINEAR's models.
     """
+    if is_endless(certificate_path(path)):
+        return False
     try:
         facts = json.loads(certificate_path(path).read_text(encoding="utf-8"))
         content = path.read_bytes()

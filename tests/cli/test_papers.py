@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 import pytest
@@ -64,6 +65,15 @@ def test_a_folder_without_papers_is_refused(papers, tmp_path, arguments):
     assert result.exit_code == 2
     assert "papers: no papers in it" in result.stderr
     assert not (tmp_path / "results").exists()
+
+
+def test_a_pipe_in_place_of_a_paper_is_refused(papers, tmp_path):
+    paper = tmp_path / "papers" / "small" / "paper.yaml"
+    paper.unlink()
+    os.mkfifo(paper)  # whoever opens it waits
+    result = papers("--list")
+    assert result.exit_code == 2
+    assert "paper.yaml: a device or a pipe" in result.stderr
 
 
 def test_from_nothing_to_the_page_and_again(papers, tmp_path):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
 from svmbench.config import Sweep
-from svmbench.harness import blocks, crew, supervise
+from svmbench.harness import blocks, crew, planned_sweep, supervise
 from svmbench.harness.sweeps import Options, run_sweep
 from svmbench.harness.trace import close_trace
 from svmbench.solvers.registry import find_solver
@@ -64,6 +66,12 @@ def test_a_solver_that_has_changed_has_its_blocks_made_again(options, made, tmp_
     assert counted(run_sweep(wanted, tmp_path, options=options)) == made
     assert counted(run_sweep(wanted, tmp_path, options=options)) == (0, 4)
     assert len(pd.read_csv(tmp_path / "runs.csv")) == 4
+
+
+def test_a_pipe_among_the_traces_is_not_read(tmp_path):
+    os.mkfifo(tmp_path / "pipe.jsonl")  # whoever opens it waits
+    assert blocks._may_be_of(tmp_path / "pipe.jsonl", SimpleNamespace(cell=("data", 0.1, "label")))
+    assert planned_sweep._why_not(tmp_path / "pipe.jsonl", "machine") == "that cannot be read"
 
 
 def test_other_blocks_stay(tmp_path):

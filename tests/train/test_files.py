@@ -90,3 +90,10 @@ def test_what_names_no_model_is_no_certificate_of_another(tmp_path, beside):
     assert not files.is_another_s(path)
     files.certificate_path(path).write_text(beside, encoding="latin-1")
     assert not files.is_another_s(path)
+
+
+def test_a_pipe_is_no_certificate(tmp_path):
+    path = tmp_path / "model"
+    path.write_text("content")
+    os.mkfifo(files.certificate_path(path))  # whoever opens it waits
+    assert not files.is_another_s(path)
