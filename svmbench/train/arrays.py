@@ -122,7 +122,14 @@ def _of_sorted(X: Any) -> Dataset:
     indices = np.ascontiguousarray(X.indices[:entries], dtype=np.int32).view()
     values = np.ascontiguousarray(X.data[:entries]).view()
     m, d = X.shape
-    return Dataset("X", d, indptr, indices, values, np.ones(m, dtype=np.int8))
+    kept = None if _are_ones(values) else values
+    return Dataset("X", d, indptr, indices, kept, np.ones(m, dtype=np.int8))
+
+
+def _are_ones(values: Array) -> bool:
+    """Whether the kernels can do without these values; the first usually tell."""
+    first = values[:1000]
+    return bool((first == 1.0).all() and (values == 1.0).all())
 
 
 def balanced(examples: Examples) -> FloatArray:

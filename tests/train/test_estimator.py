@@ -440,3 +440,10 @@ def test_weights_out_of_range_are_one_line():
     weights = np.where(y == "yes", 1e308, 5e307)
     with pytest.raises(ValueError, match=r"weights from 5e\+307 to 1e\+308 are out of range"):
         LinearSVC().fit(X, y, weights)
+
+
+def test_rows_of_ones_are_kept_without_values():
+    X = sp.csr_matrix(np.random.default_rng(0).random((30, 9)) < 0.3).astype(np.float64)
+    assert as_dataset(X).values is None
+    X.data[-1] = 2.0
+    assert as_dataset(X).values is not None
