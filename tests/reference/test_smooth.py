@@ -211,3 +211,10 @@ def test_the_last_pair_is_shown_and_is_as_exact_as_rounding_allows(loss):
     *_, (w, b, alpha) = smooth.newton(problem, wanted=0.0)
     gap = relative_gap(problem.primal(w, b), problem.dual(alpha))
     assert gap <= 1e-12
+
+
+def test_scores_count_their_work():
+    problem, count = Problem(many_rows(m=50), 1e-2, "squared-hinge"), WorkCount()
+    surface = smooth.Surface(problem, count)
+    surface.scores(np.zeros(6))
+    assert count.entries == problem.data.nnz
