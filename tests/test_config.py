@@ -19,7 +19,8 @@ from schema_documents import Documents
 from svmbench import config
 from svmbench.bundled import bundled
 from svmbench.config import LossName, Sweep, dump_sweep, find_config, load_sweep, sweep_schema
-from svmbench.data.catalogue import resolve
+from svmbench.config.fields import look_of
+from svmbench.data.catalogue import names, resolve
 from svmbench.data.transforms import (
     TRANSFORMS,
     Bias,
@@ -959,7 +960,9 @@ labels = (
     .map(str.strip)
     .filter(lambda text: text != "" and text.isprintable())
 )
-file_names = labels.filter(lambda text: "/" not in text and "." not in text)
+file_names = labels.filter(
+    lambda text: "/" not in text and "." not in text and look_of(text) not in names()
+)
 positive = st.floats(1e-90, 1e90)
 weights = st.one_of(
     positive,
@@ -1020,7 +1023,7 @@ datasets = st.lists(
     ),
     min_size=1,
     max_size=3,
-    unique_by=lambda spec: (
+    unique_by=lambda spec: in_file_names(
         spec if isinstance(spec, str) else spec.get("label") or spec.get("name") or spec["path"]
     ),
 )
