@@ -112,7 +112,7 @@ def step_work(problem: Problem) -> float:
     return 3.0 * data.nnz + (_STEP_WORK + 2.0 * _SLOPE_WORK) * data.n_samples + system
 
 
-class _Point(NamedTuple):
+class _Position(NamedTuple):
     """w and b as one vector, with what follows from them.
 
     Parameters
@@ -166,7 +166,7 @@ class _Smoothed:
         self._centres = np.full(self._m, 0.5)
         self.penalty = _FIRST_PENALTY
 
-    def first(self, start: PrimalAndDual | None) -> _Point:
+    def first(self, start: PrimalAndDual | None) -> _Position:
         """The point to begin from: zeros without a start."""
         d = self._problem.data.n_features
         if start is None:
@@ -179,16 +179,16 @@ class _Smoothed:
         self.penalty = max(_WARM_PENALTY * dual / gap, _FIRST_PENALTY)
         return self.at(at, self._surface.scores(at))
 
-    def at(self, at: FloatArray, scores: FloatArray) -> _Point:
+    def at(self, at: FloatArray, scores: FloatArray) -> _Position:
         """The point with these weights and scores."""
-        return _Point(at, scores, self._alpha(1.0 - self._labels * scores))
+        return _Position(at, scores, self._alpha(1.0 - self._labels * scores))
 
     def _alpha(self, slack: FloatArray) -> FloatArray:
         """The maximisers, from 1 - s."""
         alpha: FloatArray = np.clip(self._centres + self.penalty * slack, 0.0, 1.0)
         return alpha
 
-    def seen(self, point: _Point) -> _Seen:
+    def seen(self, point: _Position) -> _Seen:
         """The gradient, P and the gap at a point."""
         w, slack = point.at[:-1], 1.0 - self._labels * point.scores
         losses = np.maximum(slack, 0.0)
@@ -201,12 +201,12 @@ class _Smoothed:
         imbalance = abs(float(downhill[-1]))
         return _Seen(downhill, 0.5 * lam * inner(w, w) + mean, gap, rest, imbalance)
 
-    def move_centres(self, point: _Point) -> None:
+    def move_centres(self, point: _Position) -> None:
         """Begin the next inner problem."""
         self._centres = point.alpha
         self.penalty *= _GROWTH
 
-    def step(self, point: _Point, downhill: FloatArray) -> FloatArray | None:
+    def step(self, point: _Position, downhill: FloatArray) -> FloatArray | None:
         """Newton's step; None where rounding has made its system indefinite."""
         curved = (point.alpha > 0.0) & (point.alpha < 1.0)
         bends = self._problem.counted(np.where(curved, self.penalty, 0.0))
@@ -217,7 +217,7 @@ class _Smoothed:
         self._done.entries += work + self._factored.solving + _STEP_WORK * self._m
         return self._factored.solved(downhill) if self._factored.form(weights, border) else None
 
-    def advanced(self, point: _Point, step: FloatArray, downhill: FloatArray) -> _Point:
+    def advanced(self, point: _Position, step: FloatArray, downhill: FloatArray) -> _Position:
         """The point where the slope along a step is small, by Newton's method within bounds."""
         w, v, lam = point.at[:-1], step[:-1], self._problem.lam
         moved = self._surface.scores(step)
@@ -239,9 +239,9 @@ class _Smoothed:
                 length = 0.5 * (least + most) if most < math.inf else 2.0 * least
         else:
             alpha = self._alpha(slack - length * ahead)
-        return _Point(point.at + length * step, point.scores + length * moved, alpha)
+        return _Position(point.at + length * step, point.scores + length * moved, alpha)
 
-    def pair(self, point: _Point) -> PrimalAndDual:
+    def pair(self, point: _Position) -> PrimalAndDual:
         """What is yielded: with the best bias, and with a balanced alpha."""
         w = point.at[:-1].copy()
         bias = best_bias(self._problem, self._problem.data.rows.dot(w)) if self._free else 0.0
