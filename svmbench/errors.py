@@ -41,11 +41,14 @@ class DataError(SvmbenchError):
 def lacks_memory(error: BaseException) -> bool:
     """Whether an error says that there was no memory.
 
-    NumPy and CPython forget to say so in some places, and CPython then raises a SystemError.
+    NumPy and CPython forget to say so in some places, and CPython then raises a SystemError. It
+    raises a RuntimeError where a lock gets no memory.
     """
     forgotten = ("returned NULL without setting an exception", "error return without exception set")
-    return isinstance(error, MemoryError) or (
-        isinstance(error, SystemError) and str(error).endswith(forgotten)
+    return (
+        isinstance(error, MemoryError)
+        or (isinstance(error, SystemError) and str(error).endswith(forgotten))
+        or (isinstance(error, RuntimeError) and str(error) == "can't allocate lock")
     )
 
 

@@ -229,6 +229,12 @@ def run_failing(error, *args):
             "svmbench: the system has no more threads; give the same command again\n",
         ),
         (
+            RuntimeError("can't allocate lock"),
+            3,
+            "svmbench: not enough memory (can't allocate lock); take fewer rows, features or jobs, "
+            "or allow more memory\n",
+        ),
+        (
             SystemError("error return without exception set"),
             3,
             "svmbench: not enough memory (error return without exception set); take fewer rows, "
