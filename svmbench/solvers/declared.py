@@ -89,6 +89,8 @@ def _require_described(solver: type[Solver], where: str) -> None:
     """Refuse parameters that neither a configuration nor a page can describe."""
     try:
         json_schema(solver.schema)
+    except ImportError:
+        raise  # of pydantic's own modules
     except Exception as error:  # whatever the plug-in's own types raise
         reason = " ".join(str(error).split())[:_SHOWN] or type(error).__name__
         raise ConfigError(

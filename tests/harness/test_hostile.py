@@ -76,7 +76,7 @@ def test_links_are_replaced_or_refused_and_never_followed(tmp_path):
     precious.write_text("kept")
     store = Store(results)
     (results / ".lock").symlink_to(precious)
-    with pytest.raises(ConfigError, match=r"\.lock: cannot be opened"), store.locked():
+    with pytest.raises(ConfigError, match=r"\.lock: cannot be written"), store.locked():
         pass
     (results / "runs" / "x.jsonl").symlink_to(precious)
     finished(results / "runs" / "x.jsonl")

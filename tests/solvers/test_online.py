@@ -19,7 +19,7 @@ from problems import (
 from problems import at_start as started
 from svmbench.kernels import online as kernel
 from svmbench.problem import Problem
-from svmbench.solvers.checked import names_of
+from svmbench.solvers.checked import checked, names_of
 from svmbench.solvers.online.adagrad import Adagrad
 from svmbench.solvers.online.gd import Gd
 from svmbench.solvers.online.pgd import Pgd
@@ -221,7 +221,7 @@ def test_adagrad_is_told_its_horizon():
     assert Adagrad(Adagrad.schema(eta=0.1)).horizon == "none"
     assert Adagrad.horizon_parameter in names_of(Adagrad.schema)
     with pytest.raises(ValueError, match="'epochs' is for a step that depends on them"):
-        Adagrad.schema(eta=0.1, epochs=3.0)
+        checked(Adagrad.schema, {"eta": 0.1, "epochs": 3.0})
 
 
 @every_drawing

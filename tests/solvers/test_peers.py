@@ -29,6 +29,7 @@ from svmbench.config import Sweep
 from svmbench.harness.plan import for_each_horizon
 from svmbench.harness.sweeps import run_sweep
 from svmbench.problem import Problem
+from svmbench.solvers.checked import checked
 from svmbench.solvers.peers import peer as peers
 from svmbench.solvers.peers.liblinear import _passes
 from svmbench.solvers.peers.peer import LIMITS, TOLERANCES, LimitedPeer, Peer, matrix
@@ -348,7 +349,7 @@ def test_a_sweep_knows_what_the_ladder_is_made_of(name):
     assert LIMITS[0] == 1.0
     assert all(b == 2.0 * a for a, b in pairwise(LIMITS))
     with pytest.raises(ValueError, match="multiple of 1"):
-        PEERS[name].schema(max_iter=2.5)
+        checked(PEERS[name].schema, {"max_iter": 2.5})
 
 
 @pytest.mark.parametrize("name", ["liblinear", "linear-svc"])

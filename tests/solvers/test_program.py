@@ -21,6 +21,7 @@ from svmbench.harness import supervise
 from svmbench.harness.measurement import Measurement
 from svmbench.harness.sweeps import run_sweep
 from svmbench.solvers import program as programs
+from svmbench.solvers.checked import checked
 from svmbench.solvers.execution import KEPT, execute
 from svmbench.solvers.program import ForeignProgram, ProgramParameters
 from svmbench.solvers.program_files import read_weights, write_rows
@@ -70,7 +71,8 @@ def trainer(tmp_path):
 
 def made(command, **more):
     """A program with these parameters, which writes text models unless told otherwise."""
-    return ForeignProgram(ProgramParameters(command=command, **({"model": "text"} | more)))
+    given = {"command": command, "model": "text"} | more
+    return ForeignProgram(checked(ProgramParameters, given))
 
 
 def script(text, **more):
@@ -599,7 +601,7 @@ def test_a_program_that_changes_during_a_sweep_interrupts_its_run(tmp_path, monk
 def test_words_that_cannot_be_files_are_none(tmp_path):
     words = (PYTHON, "-c", "x" * 5000, "a\0b", "{data}", "{model}")
     given = {"command": words, "model": "text"}
-    parameters = ProgramParameters.model_validate(given, context={"folder": tmp_path})
+    parameters = checked(ProgramParameters, given, {"folder": tmp_path})
     assert parameters.command == words
     assert set(ForeignProgram.files_of(parameters)) == {PYTHON}
 

@@ -21,6 +21,7 @@ from problems import (
 )
 from svmbench.kernels.sgd_qn import Sgd as Kernel
 from svmbench.problem import Loss
+from svmbench.solvers.checked import checked
 from svmbench.solvers.stochastic.sgd import Sgd
 from svmbench.solvers.stochastic.sgd_s import SgdS
 from svmbench.solvers.stochastic.svmsgd2 import Svmsgd2
@@ -95,4 +96,4 @@ def test_svmsgd2_with_skip_1_is_its_equal_in_the_end(name, loss):
 
 def test_it_has_no_skip():
     with pytest.raises(ValueError, match="skip"):
-        Sgd.schema(skip=3)
+        checked(Sgd.schema, {"skip": 3})

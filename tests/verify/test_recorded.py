@@ -9,6 +9,7 @@ from problems import PROBLEMS
 from svmbench.config import Stop, Sweep
 from svmbench.harness.accounts import CLOCK_RULES
 from svmbench.harness.trace import Trace
+from svmbench.solvers.checked import as_plain
 from svmbench.solvers.registry import find_solver
 from svmbench.verify.outcome import ContradictionError, MissingError
 from svmbench.verify.recorded import (
@@ -33,7 +34,7 @@ def header(solver="dcd", parameters=None, **stop):
         "solver": solver,
         "label": solver,
         "dataset": DATA.name,
-        "parameters": schema(**(parameters or {})).model_dump(mode="json"),
+        "parameters": as_plain(schema(**(parameters or {}))),
         "problem": problem | {"data": DATA.identity},
         "test": None,
         "stop": Stop(**given).model_dump(mode="json", exclude={"grace"}),

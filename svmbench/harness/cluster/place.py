@@ -231,7 +231,8 @@ def _seat(each: DaskNode) -> Iterator[DaskNode]:
 def _connected(address: str) -> Client:
     """A connection to the scheduler."""
     # What it says when it loses the scheduler is said here, in one line.
-    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
+    for name in ("distributed", "distributed.client"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         # Dask itself would wait for ever for a scheduler file that is not there.
         at = _address_in(Path(address)) if address.endswith(".json") else address
