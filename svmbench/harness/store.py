@@ -1,7 +1,7 @@
 """The results folder: trace files, the tables runs.csv and traces.csv, the environment.
 
-``results/NAME/`` contains the resolved config.yaml, environment.json, runs/*.jsonl, runs.csv
-and traces.csv; the report adds tables/ and plots/.
+``results/NAME/`` contains the resolved config.yaml, environment.json, runs/*.jsonl, runs.csv,
+traces.csv and, if asked for, regret.csv; the report adds tables/, plots/ and report.html.
 """
 
 from __future__ import annotations
