@@ -1,9 +1,9 @@
 """Estimators for scikit-learn, an optional dependency: ``pip install 'svmbench[sklearn]'``.
 
-They follow scikit-learn's conventions and take ``C``, ``loss``, ``fit_intercept``, ``tol`` and
-``random_state`` of its LinearSVC, none of the others. Where they have the same names, two things
-differ: ``tol`` is a certified relative gap, and the intercept is not regularised. ``certificate_``
-says how near the weights are to the optimum.
+They follow scikit-learn's conventions and take ``C``, ``loss``, ``class_weight``,
+``fit_intercept``, ``tol`` and ``random_state`` of its LinearSVC, none of the others. Where they
+have the same names, two things differ: ``tol`` is a certified relative gap, and the intercept is
+not regularised. ``certificate_`` says how near the weights are to the optimum.
 """
 
 from __future__ import annotations
