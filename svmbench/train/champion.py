@@ -52,11 +52,6 @@ def knows(problem: Problem) -> bool:
     return problem.bias == "none" or problem.data.n_features < MOST_FEATURES
 
 
-def is_quick(problem: Problem, passes: float) -> bool:
-    """Whether Newton steps are expected to take at most so many passes over the rows."""
-    return newton_passes(problem.data.rows) <= passes
-
-
 class Champion:
     """Our fastest solver on a problem that it `knows`.
 
