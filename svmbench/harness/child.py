@@ -137,7 +137,7 @@ def cause_of_death(code: int, stderr: IO[bytes], for_memory: bool) -> tuple[str,
         Whether the system may have killed it for lack of memory.
     """
     if code < 0:
-        name = signal.Signals(-code).name
+        name = signal_name(-code)
         if name == "SIGKILL" and for_memory:
             return "out_of_memory", "killed by the system (SIGKILL), probably for lack of memory"
         if name == "SIGABRT" and (said := _ABORTED_WITHOUT_MEMORY.search(_tail(stderr))):
@@ -154,6 +154,14 @@ def cause_of_death(code: int, stderr: IO[bytes], for_memory: bool) -> tuple[str,
     if code == CLOSED:
         return "failed", "the worker closed its pipe and did not end"
     return "failed", last_line(stderr) or f"the worker exited with code {code}"
+
+
+def signal_name(number: int) -> str:
+    """Name of a signal; its number where Python knows no name, as of most real-time signals."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def last_line(stderr: IO[bytes]) -> str:

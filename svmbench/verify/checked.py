@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
 
-from svmbench.harness.child import last_line, readable
+from svmbench.harness.child import last_line, readable, signal_name
 from svmbench.solvers.base import Solver
 from svmbench.solvers.single_file import address, file_of, solver_at
 
@@ -146,7 +146,7 @@ def _named(current: list[str]) -> tuple[str, str]:
 
 def _cause(code: int, said: str) -> str:
     if code < 0 and code != -signal.SIGKILL:
-        return f"crashed ({signal.Signals(-code).name}); run it under a debugger"
+        return f"crashed ({signal_name(-code)}); run it under a debugger"
     return f"ended the process: {said or f'exit code {code}'}; raise exceptions instead"
 
 

@@ -192,6 +192,12 @@ def test_a_library_that_ends_its_process_for_lack_of_memory_is_no_crash(said):
     assert child.cause_of_death(-signal.SIGABRT, io.BytesIO(said), False) == crash
 
 
+def test_a_signal_without_a_name_is_a_crash_like_others():
+    number = 35  # the second of Linux's real-time signals
+    crash = ("failed", "the worker crashed (signal 35)")
+    assert child.cause_of_death(-number, io.BytesIO(), False) == crash
+
+
 def spoil(path):
     """Change the last value of cached rows in place; the file's size and times stay."""
     before = path.stat()
