@@ -14,6 +14,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -176,6 +177,8 @@ class TraceWriter:
     def _restore(self) -> None:
         lines, self._lines = self._lines, []
         self._digest = hashlib.sha256()
+        with suppress(OSError):  # the solver may have closed it
+            self._file.close()
         with writing(self._path):
             self._path.unlink(missing_ok=True)
             self._file = self._path.open("x", encoding="utf-8")

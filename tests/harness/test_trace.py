@@ -185,6 +185,15 @@ def test_a_trace_without_an_end_is_an_interrupted_one():
     assert Trace({}).state == "interrupted"
 
 
+def test_a_trace_in_place_of_a_forged_one_leaves_no_other_file_open(tmp_path):
+    with TraceWriter(tmp_path / "t", HEADER) as writer:
+        first = writer._file
+        (tmp_path / "t").write_text("forged")
+        writer.end("converged")
+        assert first.closed
+    assert read_trace(tmp_path / "t").state == "failed"
+
+
 def test_a_trace_that_cannot_be_read_back_is_no_fault_of_the_solver(tmp_path, monkeypatch):
     def failing(path):
         raise OSError(errno.EIO, "Input/output error", str(path))
