@@ -318,7 +318,7 @@ def _wait(worker: Worker, path: Path, patience: float, stop: threading.Event, en
                 return Waited("answered", report.text, seconds)
             # This process may have been stopped meanwhile, or may be late.
             moments.setdefault(report.text, report.at)
-        grown = path.stat().st_size if path.exists() else 0
+        grown = _size(path)
         if grown != size:
             size, since = grown, monotonic()
             now = child.processor_seconds(worker.pid) if worker.pid else begun
@@ -329,6 +329,14 @@ def _wait(worker: Worker, path: Path, patience: float, stop: threading.Event, en
             return Waited("silent", spent=spent)
         if monotonic() > end:
             return Waited("late")
+
+
+def _size(path: Path) -> int:
+    """Bytes of a trace; 0 if there is none, as where the solver has just removed it."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def _contradiction(trace: Trace, seconds: float) -> str:

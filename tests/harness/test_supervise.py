@@ -54,6 +54,11 @@ def test_the_time_of_a_run_is_the_launchers(tmp_path):
     assert waited == Waited("answered", "a hash", 2.5)
 
 
+def test_a_trace_that_is_removed_while_its_size_is_asked_for_has_none(tmp_path, monkeypatch):
+    monkeypatch.setattr(type(tmp_path), "exists", lambda path, **_: True)
+    assert supervise._size(tmp_path / "none") == 0
+
+
 def test_a_trace_with_another_hash_than_the_answer_is_refused(tmp_path, monkeypatch):
     (run,) = plan()
 
