@@ -136,11 +136,17 @@ def cross_validate(
     ------
     DataError
         When a class has fewer rows than there are folds.
+    InterruptedError
+        When it was given up.
     """
     of_row = assign_folds(examples, folds, effort.seed)
     costs = examples.costs()
     failed = threading.Event()
-    each = replace(effort, threads=max(1, effort.threads // folds), given_up=failed.is_set)
+    each = replace(
+        effort,
+        threads=max(1, effort.threads // folds),
+        given_up=lambda: failed.is_set() or effort.given_up(),
+    )
 
     def of_fold(fold: int) -> tuple[list[float], float]:
         """The errors at each C trained, and the largest gap."""

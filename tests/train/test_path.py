@@ -265,6 +265,13 @@ def test_more_folds_than_rows_of_a_class():
         cross_validate(examples, Objective(), 3, (1.0,))
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_cross_validation_is_given_up_with_its_effort(threads):
+    effort = Effort(threads=threads, given_up=lambda: True)
+    with pytest.raises(InterruptedError):
+        cross_validate(noisy(), Objective(), 3, (1.0,), effort=effort)
+
+
 @every_loss
 def test_validation_errors_are_those_of_models_without_the_fold(loss):
     examples, objective = noisy(classes=3), Objective(loss, bias="free")
