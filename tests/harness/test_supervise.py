@@ -54,8 +54,9 @@ def test_the_time_of_a_run_is_the_launchers(tmp_path):
     assert waited == Waited("answered", "a hash", 2.5)
 
 
-def test_a_trace_that_is_removed_while_its_size_is_asked_for_has_none(tmp_path, monkeypatch):
-    monkeypatch.setattr(type(tmp_path), "exists", lambda path, **_: True)
+def test_a_trace_that_a_solver_has_removed_has_no_size(tmp_path):
+    (tmp_path / "trace").write_bytes(b"a line\n")
+    assert supervise._size(tmp_path / "trace") == 7
     assert supervise._size(tmp_path / "none") == 0
 
 
