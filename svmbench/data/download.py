@@ -322,7 +322,7 @@ class _Bar:
 
 @contextlib.contextmanager
 def _progress(title: str) -> Iterator[Any]:
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():  # None as after 2>&-
         yield False
         return
     columns = (

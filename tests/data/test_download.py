@@ -208,6 +208,12 @@ def test_what_a_server_says_does_not_reach_the_terminal_raw():
     assert message == "http://a/x: ?[2Jgone for ever"
 
 
+def test_a_download_needs_no_standard_error(server, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "stderr", None)
+    download.download_to(server.url("whole"), tmp_path / "rows")
+    assert (tmp_path / "rows").read_bytes() == trust.TEXT
+
+
 def test_a_reader_left_behind_ends(server, tmp_path, monkeypatch):
     monkeypatch.setattr(download, "STALL_SECONDS", 0.5)
 
