@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import stat
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,6 +24,8 @@ _CLOSED = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 #: Error codes where a folder is in a file's place, or a file, pipe or broken link in a folder's.
 _OF_ANOTHER_KIND = (errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ELOOP)
+
+_setting_umask = threading.Lock()
 
 #: Age at which the leftovers of killed processes are removed: longer than any write takes.
 ABANDONED_SECONDS = 24 * 3600
@@ -249,7 +252,11 @@ def _is_alive(process: int) -> bool:
 
 
 def _umask() -> int:
-    """The mode mask of new files; a temporary file is private until it is renamed."""
-    mask = os.umask(0)
-    os.umask(mask)
+    """The mode mask of new files; a temporary file is private until it is renamed.
+
+    It can only be read by setting it. Between two threads that do so at a time, it would be lost.
+    """
+    with _setting_umask:
+        mask = os.umask(0o077)  # a file that another thread makes meanwhile is too private
+        os.umask(mask)
     return mask
