@@ -37,6 +37,7 @@ _TEX = {
     "≤": r"$\leq$",
     "∞": r"$\infty$",
     "λ": r"$\lambda$",  # whose name in Unicode is lamda
+    "Λ": r"$\Lambda$",
     "ε": r"$\varepsilon$",
     "†": r"$\dagger$",
     "×": r"$\times$",
@@ -49,6 +50,13 @@ _ACCENTS = {
     "\u0300": "`", "\u0301": "'", "\u0302": "^", "\u0303": "~", "\u0308": '"', "\u030c": "v",
     "\u0327": "c",
 }  # fmt: skip
+
+#: Greek letters for which LaTeX has commands; the other capitals look like Latin letters.
+_GREEK = (
+    *("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "mu"),
+    *("nu", "xi", "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega"),
+    *("Gamma", "Delta", "Theta", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega"),
+)
 
 #: Width in characters beyond which a row of a Markdown table would be wrapped in a terminal, and a
 #: row of a LaTeX table would leave the page.
@@ -244,14 +252,21 @@ def _latex(text: str) -> str:
 
 
 def _tex_letter(letter: str) -> str:
-    """A letter in ASCII: Greek by its name, others with their accents."""
+    """A letter in ASCII: Greek by its name, others with their accents; ? for what has no such form.
+
+    Some stand for others, such as a raised figure, or a wide per cent sign.
+    """
     if letter.isascii():
         return letter
     greek = re.fullmatch(r"GREEK (SMALL|CAPITAL) LETTER (\w+)", unicodedata.name(letter, ""))
     if greek is not None:
-        name = greek.group(2)
-        return rf"$\{name.lower() if greek.group(1) == 'SMALL' else name.capitalize()}$"
-    base, *marks = list(unicodedata.normalize("NFKD", letter))
+        name = greek[2].lower() if greek[1] == "SMALL" else greek[2].capitalize()
+        return rf"$\{name}$" if name in _GREEK else "?"
+    plain = unicodedata.normalize("NFKD", letter)
+    if plain.isascii():
+        place = {"<super>": "^", "<sub>": "_"}.get(unicodedata.decomposition(letter).split()[0])
+        return _latex(plain) if place is None else rf"${place}{{{_latex(plain)}}}$"
+    base, *marks = plain
     for mark in marks:
         base = rf"\{_ACCENTS[mark]}{{{base}}}" if mark in _ACCENTS else base
-    return base if base.isascii() else "?"
+    return base if base.isascii() and all(map(unicodedata.combining, marks)) else "?"

@@ -279,6 +279,8 @@ def test_latex_of_all_bundled_papers_is_ascii():
         ("Dolan–Moré, Hölder", r"Dolan--Mor\'{e}, H\"{o}lder"),
         ("≥ 5 % of a_b", r"$\geq$ 5 \% of a\_b"),
         ("漢", "?"),
+        ("Λ, Α, ς", r"$\Lambda$, ?, ?"),
+        ("10³, log₂, 5 ％, ⅓", r"10$^{3}$, log$_{2}$, 5 \%, ?"),
     ],
 )
 def test_letters_in_latex(source, text, latex):
