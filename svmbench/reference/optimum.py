@@ -28,6 +28,7 @@ from svmbench.reference import smooth
 from svmbench.reference.descents import balanced_descent, descent
 from svmbench.reference.pairs import PrimalAndDual
 from svmbench.reference.search import (
+    FEW_FEATURES,
     champion,
     descent_inside,
     dual_gradient,
@@ -36,9 +37,6 @@ from svmbench.reference.search import (
 )
 
 SCHEMA_VERSION = 2
-
-#: Features up to which normal equations are formed.
-FEW_FEATURES = 2000
 
 #: Share of the time limit for our fastest solver, on the problems it can solve.
 CHAMPION_SHARE = 0.6

@@ -24,6 +24,9 @@ from svmbench.solvers.second_order.ipm import Ipm
 #: Gap of the problem without the ball at which its w shows whether the ball binds.
 BINDING_GAP = 1e-3
 
+#: Features up to which the interior-point method forms its d x d matrix.
+FEW_FEATURES = 2000
+
 #: Features in the first working set, and the relative gap to which a working set is solved.
 FIRST_FEATURES, WORKING_GAP = 200, 1e-11
 

@@ -59,7 +59,7 @@ _FIRST_SHOWN = 4
 _MOST_FEATURES = 5000
 
 #: Work of a multiply-add in a dense matrix, relative to that of a stored entry.
-_DENSE_WORK = 0.06
+DENSE_WORK = 0.06
 
 
 def newton(
@@ -337,7 +337,7 @@ class Factored:
         self._factor: FloatArray | None = None
         self._d = data.n_features
         #: Work to solve a system once it is factored, in stored entries.
-        self.solving = 2.0 * _DENSE_WORK * self._d**2
+        self.solving = 2.0 * DENSE_WORK * self._d**2
 
     @classmethod
     def of(cls, problem: Problem) -> Factored | None:
@@ -348,7 +348,7 @@ class Factored:
 
     def work(self, share: float) -> float:
         """Work to form and to factor a system of this share of the rows, in stored entries."""
-        return share * self._equations.work + _DENSE_WORK * self._d**3 / 3.0
+        return share * self._equations.work + DENSE_WORK * self._d**3 / 3.0
 
     def form(self, weights: FloatArray, border: FloatArray) -> bool:
         """Factor a system; False where rounding has made it indefinite.

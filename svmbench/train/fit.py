@@ -25,13 +25,10 @@ from svmbench.proof import proven_by_norms, proven_dual
 from svmbench.reference import multipliers, smooth
 from svmbench.reference.descents import balanced_descent, descent
 from svmbench.reference.pairs import PrimalAndDual, WorkCount
-from svmbench.reference.search import interior
+from svmbench.reference.search import FEW_FEATURES, interior
 from svmbench.train.champion import LOOK_PASSES, Champion, knows
 from svmbench.train.chunks import descent_by_chunks
 from svmbench.train.effort import USUAL, Effort
-
-#: Features up to which the interior-point method may form its d x d matrix.
-FEW_FEATURES = 2000
 
 #: Passes that a Newton step is taken to need.
 NEWTON_PASSES = 30.0
@@ -46,10 +43,9 @@ WORTH_FACTOR, HEAD_START = 100.0, 60.0
 #: and covtype.20k.
 NEWTON_LEAD, FEWEST_STEPS = 80.0, 4.0
 
-#: Work of a multiply-add in a dense matrix, relative to that of a stored entry of a row; and of an
-#: interior-point step for each row besides its entries (250 to 500 such on w8a, adult, mushrooms
-#: and covtype.20k).
-DENSE_WORK, INTERIOR_WORK = 0.06, 300.0
+#: Work of an interior-point step for each row besides its entries, in stored entries (250 to 500
+#: such on w8a, adult, mushrooms and covtype.20k).
+INTERIOR_WORK = 300.0
 
 #: A method has ended if its own gap, over a multiple of its work until then, has not fallen by this
 #: share. It must have had so many looks before, and so many since its gap fell; steps instead of
@@ -448,7 +444,7 @@ def _groups(
     d, m = data.n_features, data.n_samples
     interiors: list[_Method] = []
     if d <= FEW_FEATURES:
-        step = DENSE_WORK * (data.nnz * (data.nnz / m) / 2.0 + d**3 / 3.0)
+        step = smooth.DENSE_WORK * (data.nnz * (data.nnz / m) / 2.0 + d**3 / 3.0)
         step += 10.0 * data.nnz + INTERIOR_WORK * m
         interiors.append(_Method("ipm", interior(problem), lambda so_far: step, MOST_ITERATIONS))
     if problem.loss.name == "squared-hinge":
