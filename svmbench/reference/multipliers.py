@@ -69,13 +69,8 @@ def newton(
         Whether to yield what there is; asked at each step.
     start : PrimalAndDual, optional
         Where to begin.
-    wanted : float
-        Relative gap (P - D)/D. Only steps that may be within it are yielded, from the fourth on
-        one for each doubling of their number, and the last.
-    count : WorkCount, optional
-        Kept up to date.
-    unshown : float
-        Work up to which no step is yielded only because their number has doubled.
+    wanted, count, unshown
+        As for `svmbench.reference.smooth.newton`.
     """
     done = WorkCount() if count is None else count
     smoothed = _Smoothed(problem, done)
