@@ -23,7 +23,8 @@ def best_of(rivals: Sequence[MeasuredRow], ours: MeasuredRow, asked: Asked) -> M
     Parameters
     ----------
     rivals : sequence of MeasuredRow
-        Of one sweep, data set and λ. Those without any sample are no rivals.
+        Of one sweep, data set and λ, with the points of the whole sweep as traces. Those without
+        any sample are no rivals.
     ours : MeasuredRow
         The row that they are compared with.
     asked : Asked
