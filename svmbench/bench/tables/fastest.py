@@ -139,6 +139,36 @@ def _compared_costs(those: Iterable[FastestEntry]) -> Iterator[tuple[str, float]
             yield one.solver, one.ratio
 
 
+_COLUMNS: tuple[TableColumn[FastestEntry], ...] = (
+    TableColumn("set", "", lambda one: one.set),
+    TableColumn("", "set", lambda one: heading(one.set, one.stand_in) + "*" * one.held_out),
+    TableColumn("stand_in", "", lambda one: one.stand_in),
+    TableColumn("held_out", "", lambda one: one.held_out),
+    TableColumn("lambda", "", lambda one: one.lam),
+    TableColumn("", "λ", lambda one: one.written_lambda),
+    TableColumn("accuracy", "ε", lambda one: one.accuracy, short),
+    TableColumn("solver", "", lambda one: one.solver),
+    TableColumn("label", "", lambda one: one.label),
+    TableColumn("sweep", "", lambda one: one.sweep),
+    TableColumn("ratio", "", lambda one: one.ratio),
+    TableColumn("median_seconds", "", lambda one: one.seconds.median),
+    TableColumn("seconds_low", "", lambda one: one.seconds.low),
+    TableColumn("seconds_high", "", lambda one: one.seconds.high),
+)
+
+#: How to read the table.
+_NOTES = (
+    "Median seconds to relative accuracy ε, of the setting that is fastest there. If "
+    "several sweeps pose a problem, a solver is shown in the one in which it does best "
+    "against the champion's runs of that sweep. Bold: the least ratio to these, in pairs. "
+    "Point at a number to see the setting, the interval and the ratio. –: not run there. "
+    "not reached: by half of the repeats or more.",
+    "Shown ahead: whom the paired runs of the champion and the fastest peer prove to be "
+    f"faster; open: neither; {champion()} alone reached it: no repeat of a peer did.",
+    "*: kept out of tuning.",
+)
+
+
 def fastest_table(found: Found, threshold: float) -> Table:
     """The seconds of all solvers on every problem, and who is shown to be ahead.
 
@@ -161,22 +191,7 @@ def fastest_table(found: Found, threshold: float) -> Table:
     grid: TableSpec[FastestEntry] = TableSpec(
         "fastest",
         "Seconds of every solver",
-        (
-            TableColumn("set", "", lambda one: one.set),
-            TableColumn("", "set", lambda one: heading(one.set, one.stand_in) + "*" * one.held_out),
-            TableColumn("stand_in", "", lambda one: one.stand_in),
-            TableColumn("held_out", "", lambda one: one.held_out),
-            TableColumn("lambda", "", lambda one: one.lam),
-            TableColumn("", "λ", lambda one: one.written_lambda),
-            TableColumn("accuracy", "ε", lambda one: one.accuracy, short),
-            TableColumn("solver", "", lambda one: one.solver),
-            TableColumn("label", "", lambda one: one.label),
-            TableColumn("sweep", "", lambda one: one.sweep),
-            TableColumn("ratio", "", lambda one: one.ratio),
-            TableColumn("median_seconds", "", lambda one: one.seconds.median),
-            TableColumn("seconds_low", "", lambda one: one.seconds.low),
-            TableColumn("seconds_high", "", lambda one: one.seconds.high),
-        ),
+        _COLUMNS,
         KeyedColumns(
             lambda one: order.index(one.solver),
             lambda at: order[at],
@@ -186,16 +201,7 @@ def fastest_table(found: Found, threshold: float) -> Table:
         ),
         after=(TableColumn("", "shown ahead", lambda one: ahead.get(one.problem, "–")),),
         texts=3,
-        notes=(
-            "Median seconds to relative accuracy ε, of the setting that is fastest there. If "
-            "several sweeps pose a problem, a solver is shown in the one in which it does best "
-            "against the champion's runs of that sweep. Bold: the least ratio to these, in pairs. "
-            "Point at a number to see the setting, the interval and the ratio. –: not run there. "
-            "not reached: by half of the repeats or more.",
-            "Shown ahead: whom the paired runs of the champion and the fastest peer prove to be "
-            f"faster; open: neither; {champion()} alone reached it: no repeat of a peer did.",
-            "*: kept out of tuning.",
-        ),
+        notes=_NOTES,
     )
     by_solver = sorted(everything, key=lambda one: order.index(one.solver))
     by_place = {one.problem: at for at, one in enumerate(everything)}
