@@ -252,7 +252,10 @@ def _off_clock(runs: pd.DataFrame) -> Iterator[Notice]:
         yield Notice(
             f"{', '.join(dict.fromkeys(found['label']))}: {words}, in {len(found)} of {len(runs)} "
             "runs. Their times are in doubt.",
-            tuple(f"{label} on {dataset}: {count} runs" for (dataset, label), count in cells),
+            tuple(
+                f"{label} on {dataset}: {counted(count, 'run')}"
+                for (dataset, label), count in cells
+            ),
             of_time=True,
         )
 
