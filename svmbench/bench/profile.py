@@ -32,7 +32,7 @@ from svmbench.config.fields import (
     Weight,
     Whole,
 )
-from svmbench.config.reading import Strict, as_list, read_model
+from svmbench.config.reading import Strict, one_or_several, read_model
 from svmbench.config.refusal import refuse
 from svmbench.config.stop import RepeatsOrNumber
 from svmbench.config.sweep import Sweep
@@ -50,11 +50,11 @@ def _as_dataset(value: Any) -> Any:
 
 #: A solver as configurations write it; `champion` is the solver put forward as ours.
 SolverEntry = Annotated[str | dict[str, Any], Field(union_mode="left_to_right")]
-Names = Annotated[tuple[str, ...], BeforeValidator(as_list)]
-LambdaValues = Annotated[tuple[Weight, ...], BeforeValidator(as_list), Field(min_length=1)]
+Names = Annotated[tuple[str, ...], BeforeValidator(one_or_several)]
+LambdaValues = Annotated[tuple[Weight, ...], BeforeValidator(one_or_several), Field(min_length=1)]
 Accuracies = Annotated[
     tuple[Accuracy, ...],
-    BeforeValidator(as_list),
+    BeforeValidator(one_or_several),
     Field(min_length=1),
     AfterValidator(lambda values: tuple(sorted(values, reverse=True))),
 ]

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Field, PlainValidator
 
-from svmbench.config.reading import Strict, as_list
+from svmbench.config.reading import Strict, one_or_several
 from svmbench.config.refusal import refuse
 from svmbench.records.measures import Asked, Measure
 
@@ -48,7 +48,7 @@ def refuse_along(measure: Measure, key: str) -> None:
         refuse(f"{measure.name} is known along a run only; use another one", key)
 
 
-Several = Annotated[tuple[str | float, ...], BeforeValidator(as_list)]
+Several = Annotated[tuple[str | float, ...], BeforeValidator(one_or_several)]
 
 
 class Place(Strict):

@@ -21,7 +21,7 @@ class Strict(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-def as_list(value: Any) -> Any:
+def one_or_several(value: Any) -> Any:
     """Take a single value for a list of one."""
     return value if isinstance(value, list | tuple | None) else [value]
 
