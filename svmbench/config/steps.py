@@ -39,7 +39,6 @@ def _field(kind: type[Transform]) -> Any:
         accepted = (
             kind
             | Annotated[list[RowNumber], Field(min_length=2, max_length=2, json_schema_extra=ends)]
-            | Annotated[list[RowNumber], Field(min_length=2, max_length=2, json_schema_extra=ends)]
         )
     elif kind.main is not None:
         accepted = kind | kind.model_fields[kind.main].rebuild_annotation()
