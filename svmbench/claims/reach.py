@@ -14,7 +14,7 @@ from svmbench.claims.parts import SEEDS, ClaimCase, ClaimPart, ClaimVerdict
 from svmbench.evidence import paired, reaching
 from svmbench.records.measures import Asked
 from svmbench.records.samples import enclosed, measured, samples, states
-from svmbench.records.spelling import short
+from svmbench.records.spelling import counted, short
 from svmbench.records.states import LIMITED, STATES
 from svmbench.records.statistics import median
 
@@ -230,5 +230,5 @@ def _values(row: MeasuredRow, asked: Asked, bound: float, sign: str) -> list[flo
 
 def _median(values: Sequence[float]) -> str:
     middle = median(values)
-    runs = f"(median of {len(values)} runs)"
+    runs = f"(median of {counted(len(values), 'run')})"
     return f"{short(middle, 3)} {runs}" if math.isfinite(middle) else f"not reached {runs}"

@@ -9,7 +9,7 @@ from svmbench.claims.limits import says_nothing
 from svmbench.claims.model import LEAST_REPEATS, Claim
 from svmbench.claims.parts import ClaimCase, ClaimPart, ClaimVerdict
 from svmbench.records.samples import measured
-from svmbench.records.spelling import short
+from svmbench.records.spelling import counted, short
 
 #: Published values are printed to five digits.
 _SAME = 1e-5
@@ -42,7 +42,8 @@ def _part(claim: Claim, case: ClaimCase, label: str) -> ClaimPart:
     if len(values) < LEAST_REPEATS:
         verdict = "open"
     note = (
-        f"{asked.words} {short(least, 4)} to {short(most, 4)} in {len(values)} repeats, "
+        f"{asked.words} {short(least, 4)} to {short(most, 4)} in "
+        f"{counted(len(values), 'repeat')}, "
         f"published {short(published, 4)}"
     )
     lacks = max(0, LEAST_REPEATS - len(values))

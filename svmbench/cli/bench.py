@@ -165,9 +165,10 @@ def describe(planned: Plan) -> str:
         runs, found = sum(each.runs for each in of_part), sum(each.found for each in of_part)
         missing = sum(each.missing(each.sweep.at_least) for each in of_part)
         bound = sum(each.bound for each in of_part)
+        cells = counted(sum(each.cells for each in of_part), "cell")
         lines.append(
-            f"  sweep {name} ({part.kind}): {sum(each.cells for each in of_part)} cells, {runs} "
-            f"runs at most: {missing} missing, {found} reused; "
+            f"  sweep {name} ({part.kind}): {cells}, {counted(runs, 'run')} at most: "
+            f"{missing} missing, {found} reused; "
             f"at most {duration(bound)} (every limit hit)"
         )
         most = sum(each.most_runs for each in of_part)

@@ -18,6 +18,7 @@ from svmbench.cli.series import (
     mishaps,
     nodes_lines,
     open_questions,
+    optima,
     time_spent,
     unfinished,
     unused_line,
@@ -235,7 +236,7 @@ def plan(
             lines.append(f"  {known[key].items[item].number} ({item}): {amount(of_item)}")
             lines += [f"    {words}" for words in sources]
     references = sum(each.problems for each in planned)
-    lines.append(f"in all: {amount(planned)}, and {references} reference optima")
+    lines.append(f"in all: {amount(planned)}, and {optima(references)}")
     lines += unused_line(planned)
     if expected is not None:
         lines += [basis_line(sum(expected, Forecast()).bases, str(quick)), *_rows_line(planned)]
@@ -249,7 +250,8 @@ def _amount(planned: Sequence[PlannedSweep], expected: Forecast | None = None) -
     if not runs:
         return "no runs"
     missing = sum(each.missing(each.sweep.at_least) for each in planned)
-    text = f"{cells} cells, {runs} runs: {missing} missing, {found} reused; "
+    amount = f"{counted(cells, 'cell')}, {counted(runs, 'run')}"
+    text = f"{amount}: {missing} missing, {found} reused; "
     if expected is not None:
         return (
             f"{text}about {duration(expected.first)} for first repeats, "

@@ -16,6 +16,7 @@ from svmbench.cli.series import (
     mishaps,
     nodes_lines,
     open_questions,
+    optima,
     time_spent,
 )
 from svmbench.records.spelling import counted, short
@@ -209,7 +210,7 @@ def describe(sweep: Sweep, only: tuple[str, ...] = ()) -> str:
     lines.append(
         f"{counted(len(lines), 'cell')}, {counted(least, 'repeat')}: "
         f"{counted(runs_a_repeat * least, 'run')}, "
-        f"and {len(problems)} reference {'optimum' if len(problems) == 1 else 'optima'}"
+        f"and {optima(len(problems))}"
     )
     lines.append(f"training takes at most {bound(least)} (every limit hit; usually far less)")
     if sweep.until_decided:

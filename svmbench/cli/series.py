@@ -111,6 +111,11 @@ def mishaps(states: Counter[str], damaged: int, missing: int, where: str) -> lis
     return lines
 
 
+def optima(count: int) -> str:
+    """How many reference optima: ``1 reference optimum``."""
+    return f"{count} reference {'optimum' if count == 1 else 'optima'}"
+
+
 def budget_line(budget: float | None) -> str:
     """The last line of a plan: when it ends."""
     if budget is None:

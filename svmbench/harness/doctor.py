@@ -30,6 +30,7 @@ from svmbench.kernels.physics import stream_sum
 from svmbench.memory import available_memory
 from svmbench.problem import Problem
 from svmbench.records.measures import COST_SCATTER
+from svmbench.records.spelling import counted
 from svmbench.solvers.stochastic.sgd_s import SgdS
 
 #: Largest share by which evaluations between advances may disturb the clock.
@@ -339,7 +340,7 @@ def _mirror() -> Check:
         return Check("mirror", "ok", "none; data sets are downloaded")
     count = sum(1 for path in folder.iterdir() if path.is_file()) if folder.is_dir() else 0
     if count:
-        return Check("mirror", "ok", f"{folder}, {count} files")
+        return Check("mirror", "ok", f"{folder}, {counted(count, 'file')}")
     advice = "SVMBENCH_MIRROR should name a folder with data files"
     return Check("mirror", "warning", f"{folder}: no files", advice)
 

@@ -13,7 +13,7 @@ import pandas as pd
 from svmbench.records.groups import heading
 from svmbench.records.measures import Asked
 from svmbench.records.read import Results, read_results
-from svmbench.records.spelling import short
+from svmbench.records.spelling import counted, short
 from svmbench.records.summaries import summary
 from svmbench.report.numbers import interval_text
 from svmbench.report.single import FigureRequest, SingleFigure, single_figure
@@ -140,8 +140,8 @@ class LoadedResults:
         return single_figure(self._results, FigureRequest(x, y, names, dataset, lam, style, width))
 
     def __repr__(self) -> str:
-        runs = len(self._results.runs)
-        return f"<results {self.name}: {runs} runs in {self.folder}>"
+        runs = counted(len(self._results.runs), "run")
+        return f"<results {self.name}: {runs} in {self.folder}>"
 
     def _repr_html_(self) -> str:
         """Median seconds to each accuracy, with their intervals."""

@@ -238,8 +238,8 @@ def _repeats(everything: Sequence[Results]) -> str:
     if not sizes:
         return ""
     least, most = min(sizes), max(sizes)
-    span = f"{least}" if least == most else f"{least} to {most}"
-    return f"{span} repeat{'' if most == 1 else 's'} of each of {len(sizes)} cells"
+    span = counted(most, "repeat") if least == most else f"{least} to {most} repeats"
+    return f"{span} of {'' if len(sizes) == 1 else 'each of '}{counted(len(sizes), 'cell')}"
 
 
 def _distinct(views: Sequence[ItemView]) -> list[Results]:

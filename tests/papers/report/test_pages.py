@@ -24,7 +24,7 @@ from svmbench.papers.folders import read_item
 from svmbench.papers.model import papers
 from svmbench.papers.report.layout import ItemResults
 from svmbench.papers.report.numbers import number, ratio
-from svmbench.papers.report.page import several, stand_ins_of, verdict_counts
+from svmbench.papers.report.page import _repeats, several, stand_ins_of, verdict_counts
 from svmbench.papers.report.tables import build_paper_table
 from svmbench.papers.report.write import write_papers
 from svmbench.records.measures import MEASURES, Asked
@@ -414,6 +414,13 @@ def test_page_tells_verdicts_first(page):
     assert sum(map(int, counts.values())) == 2
     assert counts["not-testable"] == "1"
     assert "a matter of taste" in page
+
+
+def test_one_repeat_of_one_cell_is_in_the_singular():
+    cell = {"dataset": ["a"], "lambda": [0.1], "label": ["dcd"], "state": ["converged"]}
+    runs = [pd.DataFrame(cell | {"repeat": [number]}) for number in (0, 1)]
+    assert _repeats([SimpleNamespace(runs=runs[0])]) == "1 repeat of 1 cell"
+    assert _repeats([SimpleNamespace(runs=pd.concat(runs))]) == "2 repeats of 1 cell"
 
 
 def test_page_says_how_many_repeats_there_are_and_what_open_claims_take(page):
