@@ -157,6 +157,7 @@ def _number(path: Path, key: str = "", unit: int = 1) -> int | None:
 
 def _lines(path: Path) -> list[str]:
     try:
-        return path.read_text().splitlines()
+        # Names of groups and processes may have any bytes.
+        return path.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:
         return []

@@ -55,6 +55,12 @@ def test_a_group_of_version_2_leaves_its_limit_without_what_is_taken(system):
     assert available_memory() == 0
 
 
+def test_a_group_may_have_a_name_of_any_bytes(system, tmp_path):
+    system("", **{"a__memory-max": 300 * MB, "a__memory-current": 100 * MB})
+    (tmp_path / "proc" / "self" / "cgroup").write_bytes(b"0::/a/caf\xe9\n")
+    assert available_memory() == 200 * MB
+
+
 def test_a_group_of_version_1_and_a_path_of_the_host(system):
     stat = f"inactive_file 1\ntotal_inactive_file {15 * MB}\ntotal_active_file {5 * MB}"
     system(

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import svmbench
+from svmbench.harness.system import PROC, read
 from svmbench.kernels.rows import __build__ as build_record
 
 # Numerical libraries start threads of their own unless these are set before they load.
@@ -71,7 +72,7 @@ def environment() -> dict[str, Any]:
         "git": _git(),
         **machine(),
         "kernel": platform.release(),
-        "governor": _read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        "governor": read(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
         "load_average": list(os.getloadavg()) if hasattr(os, "getloadavg") else None,
         "python": sys.version.split()[0],
         "packages": {name: _version(name) for name in ("numpy", "scipy", "pandas", "matplotlib")},
@@ -82,21 +83,14 @@ def environment() -> dict[str, Any]:
 
 def memory_kills() -> int | None:
     """Number of processes the system has killed for lack of memory; None if it is unknown."""
-    for line in (_read("/proc/vmstat") or "").splitlines():
+    for line in (read(PROC / "vmstat") or "").splitlines():
         if line.startswith("oom_kill "):
             return int(line.split()[1])
     return None
 
 
-def _read(path: str) -> str | None:
-    try:
-        return Path(path).read_text().strip()
-    except OSError:
-        return None
-
-
 def _cpu_model() -> str:
-    for line in (_read("/proc/cpuinfo") or "").splitlines():
+    for line in (read(PROC / "cpuinfo") or "").splitlines():
         if line.startswith("model name"):
             return line.partition(":")[2].strip()
     return platform.processor() or "unknown"
@@ -109,7 +103,7 @@ def _caches() -> dict[str, str]:
     except OSError:
         return found
     for index in indices:
-        level, kind, size = (_read(str(index / part)) for part in ("level", "type", "size"))
+        level, kind, size = (read(index / part) for part in ("level", "type", "size"))
         if level and kind and size:
             found[f"L{level} {kind.lower()}"] = size
     return found

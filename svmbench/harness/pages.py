@@ -46,7 +46,9 @@ def present_pages() -> list[Pages]:
     """The pages of this process that are in memory, where Linux tells."""
     found: list[Pages] = []
     with suppress(OSError), Path("/proc/self/pagemap").open("rb", buffering=0) as pagemap:
-        for line in Path("/proc/self/maps").read_text().splitlines():
+        # Names of mapped files may have any bytes but the end of a line.
+        maps = Path("/proc/self/maps").read_bytes().decode("ascii", "replace")
+        for line in filter(None, maps.split("\n")):
             area, rights, *rest = line.split(maxsplit=5)
             if rights[0] != "r" or (len(rest) == 4 and rest[3].startswith(_OF_THE_KERNEL)):
                 continue

@@ -43,6 +43,7 @@ from svmbench.harness.clock import Stopwatch
 from svmbench.harness.given import copy_of
 from svmbench.harness.leftovers import adopt_orphans, end_children
 from svmbench.harness.measurement import Measurement, usual_work
+from svmbench.harness.system import PROC, read
 from svmbench.harness.trace import TraceWriter
 from svmbench.harness.weights import keep_weights
 from svmbench.memory import available_memory
@@ -337,12 +338,9 @@ def of_this_process(entry: str) -> int | None:
     VmHWM, unlike the peak in getrusage, leaves out the memory of the process before it executed
     this program.
     """
-    try:
-        status = Path("/proc/self/status").read_text()
-    except OSError:
-        return None
+    status = read(PROC / "self" / "status") or ""
     lines = (line.split() for line in status.splitlines())
-    return next((int(words[1]) * 1024 for words in lines if words[0] == f"{entry}:"), None)
+    return next((int(words[1]) * 1024 for words in lines if words[:1] == [f"{entry}:"]), None)
 
 
 if __name__ == "__main__":

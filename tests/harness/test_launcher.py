@@ -1,5 +1,6 @@
 """A launcher starts runs' processes, and nothing that a run does reaches the next one."""
 
+import mmap
 import os
 import signal
 import subprocess
@@ -12,10 +13,12 @@ import pandas as pd
 import pytest
 from small_sweep import SILENT, linux, plan, runs_csv, sweep
 
+from svmbench.harness.pages import present_pages
 from svmbench.harness.processes import Worker
 from svmbench.harness.store import Store
 from svmbench.harness.supervise import make_run
 from svmbench.harness.sweeps import Options, run_sweep
+from svmbench.harness.worker import of_this_process
 
 
 def is_alive(pid):
@@ -261,6 +264,27 @@ if os.fork() == 0:
 assert os.wait()[1] == 0
 """
     subprocess.run([sys.executable, "-P", "-c", script], check=True)
+
+
+@linux
+def test_a_mapped_file_may_have_a_name_of_any_bytes(tmp_path):
+    path = os.fsencode(tmp_path) + b"/caf\xe9 \r\x1c"
+    with open(path, "w+b") as file:
+        file.write(bytes(mmap.PAGESIZE))
+        file.flush()
+        with mmap.mmap(file.fileno(), 0):
+            assert present_pages()
+
+
+@linux
+def test_a_process_may_have_a_name_of_any_bytes():
+    name = Path("/proc/self/comm")
+    before = name.read_bytes().rstrip()
+    name.write_bytes(b"caf\xc3")  # as a name that is cut off within a letter
+    try:
+        assert of_this_process("VmHWM") > 1 << 20
+    finally:
+        name.write_bytes(before)
 
 
 def test_a_launcher_loads_no_library_that_only_some_runs_need():
