@@ -208,7 +208,10 @@ def _facts(jobs: Sequence[dict[str, Any]]) -> str:
         name: import_module(f"svmbench.kernels.{name}").__build__ for name in ("libsvm", "physics")
     }
     programs = [_version(package) for package in ("scikit-learn", "liblinear-official")]
-    sources = [Path(__file__).with_name(name).read_text() for name in ("measure.py", "pace.py")]
+    sources = [
+        Path(__file__).with_name(name).read_text(encoding="utf-8")
+        for name in ("measure.py", "pace.py")
+    ]
     facts = [jobs, builds, kernels, programs, fingerprint(), sources]
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 

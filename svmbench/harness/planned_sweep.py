@@ -173,7 +173,8 @@ class PlannedSweep:
         if self.runnable is None:
             return None
         try:
-            same = (self.folder / "config.yaml").read_text() == dump_sweep(self.runnable)
+            written = (self.folder / "config.yaml").read_text(encoding="utf-8")
+            same = written == dump_sweep(self.runnable)
             table = pd.read_csv(
                 self.folder / "runs.csv",
                 usecols=["id", "dataset", "data_source", "stand_in", "state", "repeat"],

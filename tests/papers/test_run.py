@@ -6,10 +6,12 @@ import json
 import math
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from simulated import planned_of, sweep_of
 
 from svmbench.cli import main
 from svmbench.cli.papers import _summary
@@ -277,6 +279,19 @@ def test_runs_of_another_machine_or_that_are_lost_are_not_found_and_it_is_said_w
     elsewhere = [replace(job, machine="another") for job in planned(folder, tmp_path)]
     assert [job.found for job in elsewhere] == [0, 0]
     assert elsewhere[1].unused == {"on another machine": 1}
+
+
+def test_runs_are_found_whatever_the_encoding_of_the_locale(tmp_path, monkeypatch):
+    sweep = sweep_of({"name": "dcd", "label": "μ"}, repeats=1, dataset="tiny-dense")
+    run_series([planned_of(sweep, tmp_path / "one")], Reporter())
+    read = Path.read_text
+
+    def read_text(path, encoding="latin-1", errors=None):
+        return read(path, encoding, errors)
+
+    monkeypatch.setattr(Path, "read_text", read_text)
+    job = planned_of(sweep, tmp_path / "one")
+    assert (job.found, job.outdated) == (1, False)
 
 
 def test_damage_of_any_kind_is_found(folder, tmp_path):
