@@ -170,7 +170,7 @@ def _check(url: str, wanted: DataFile, path: Path) -> None:
 def _sweep(folder: Path) -> None:
     """Remove the partial files of downloads that were killed."""
     for path in folder.glob(f"{_PARTIAL}*"):
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(OSError):  # another process may be first, or owns the file
             if time.time() - path.stat().st_mtime > ABANDONED_SECONDS:
                 path.unlink()
 

@@ -1,12 +1,15 @@
 """Raw files are found in the mirror, among downloads, or on a server of the test's own."""
 
 import bz2
+import errno
 import ftplib
 import hashlib
 import lzma
+import os
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
@@ -98,6 +101,25 @@ def test_download(server, monkeypatch):
     monkeypatch.setenv("SVMBENCH_OFFLINE", "1")
     assert locate("set", wanted(f"{url}/rows.bz2")) == path
     assert [entry.name for entry in downloads().iterdir()] == ["rows.bz2"]
+
+
+def test_a_killed_download_of_another_user_is_left_alone(server, monkeypatch):
+    """It cannot be removed from a cache in a folder that everybody may write to."""
+    url, folder = server
+    (folder / "rows").write_bytes(TEXT)
+    downloads().mkdir(parents=True)
+    theirs = downloads() / ".partial-0123456789abcdef-rows"
+    theirs.touch()
+    os.utime(theirs, (0, 0))
+    unlink = Path.unlink
+
+    def refusing(path, missing_ok=False):
+        if path == theirs:
+            raise PermissionError(errno.EPERM, "Operation not permitted", str(path))
+        unlink(path, missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", refusing)
+    assert locate("set", wanted(f"{url}/rows")).read_bytes() == TEXT
 
 
 def test_download_with_a_progress_bar(server, monkeypatch, capsys):
