@@ -338,10 +338,13 @@ def _mirror() -> Check:
     folder = mirror()
     if folder is None:
         return Check("mirror", "ok", "none; data sets are downloaded")
-    count = sum(1 for path in folder.iterdir() if path.is_file()) if folder.is_dir() else 0
+    advice = "SVMBENCH_MIRROR should name a folder with data files"
+    try:
+        count = sum(1 for path in folder.iterdir() if path.is_file()) if folder.is_dir() else 0
+    except OSError as error:
+        return Check("mirror", "warning", f"{folder}: {error.strerror}", advice)
     if count:
         return Check("mirror", "ok", f"{folder}, {counted(count, 'file')}")
-    advice = "SVMBENCH_MIRROR should name a folder with data files"
     return Check("mirror", "warning", f"{folder}: no files", advice)
 
 

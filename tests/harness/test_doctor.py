@@ -1,3 +1,4 @@
+import errno
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +35,16 @@ def test_a_sound_installation_is_found_sound():
     assert result.exit_code == 0, result.output
     assert "worker process: starts in" in result.output
     assert result.output.splitlines()[-1] == "fit to measure on"
+
+
+def test_a_mirror_that_cannot_be_read_is_one_finding_among_others(tmp_path, monkeypatch):
+    def refusing(path):
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setenv("SVMBENCH_MIRROR", str(tmp_path))
+    monkeypatch.setattr(Path, "iterdir", refusing)
+    found = doctor._mirror()
+    assert (found.verdict, found.found) == ("warning", f"{tmp_path}: Permission denied")
 
 
 def moments(busy, stolen):
