@@ -34,7 +34,10 @@ def pinned(threads: int) -> dict[str, str]:
 
 
 def machine() -> dict[str, Any]:
-    """Facts about the machine that affect timings and do not change by themselves."""
+    """Facts about the machine that affect timings and do not change by themselves.
+
+    Their names are those of `svmbench.records.machine.MACHINE`.
+    """
     return {
         "cpu": _cpu_model(),
         "logical_cpus": os.cpu_count(),
@@ -47,9 +50,6 @@ def machine() -> dict[str, Any]:
 
 #: Of the facts that `environment` states.
 SCHEMA_VERSION = 1
-
-#: The facts that `machine` states.
-MACHINE = ("cpu", "logical_cpus", "architecture", "caches", "memory_gib", "system")
 
 
 @cache

@@ -17,11 +17,12 @@ from svmbench.data.cache import by_identity, open_cached
 from svmbench.data.cache import verify as verify_entry
 from svmbench.data.dataset import Dataset
 from svmbench.errors import ConfigError, DataError
-from svmbench.harness.environment import MACHINE, SCHEMA_VERSION, fingerprint_of
+from svmbench.harness.environment import SCHEMA_VERSION, fingerprint_of
 from svmbench.harness.rows import regret_rows, run_row, trace_rows
 from svmbench.harness.store import BOUNDS_MARGIN
 from svmbench.harness.trace import Trace, is_complete, read_trace
 from svmbench.harness.weights import SUFFIX, kept_weights
+from svmbench.records.machine import MACHINE
 from svmbench.records.spelling import short
 from svmbench.records.states import RERUN
 from svmbench.reference.optimum import reference_path, stored_pair

@@ -13,7 +13,8 @@ import pytest
 from recorded_folders import SWEEP, copy_of, make
 
 from svmbench.errors import ConfigError, DataError
-from svmbench.harness.environment import MACHINE, fingerprint_of
+from svmbench.harness.environment import fingerprint_of
+from svmbench.records.machine import MACHINE
 from svmbench.report.sharing.merge import _by_lambda, merge, refuse_contradictions
 from svmbench.report.sharing.publish import MANIFEST, _hashes, open_published, publish
 from svmbench.report.verdict import verdicts

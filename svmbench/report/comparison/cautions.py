@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from svmbench.records.groups import heading
+from svmbench.records.machine import MACHINE
 from svmbench.records.measures import MEASURES, Asked
 from svmbench.records.read import Results
 from svmbench.records.samples import pairs
@@ -26,8 +27,7 @@ _CALMER = 0.7
 #: Fewest pairs for which a scatter is reported.
 _SCATTER_FROM = 5
 
-#: Facts in environment.json that make times incomparable, and those worth a warning.
-_MACHINE = ("cpu", "logical_cpus", "architecture", "caches", "memory_gib", "system")
+#: Facts in environment.json that are worth a warning; those of the machine make times incomparable.
 _SOFTWARE = ("svmbench", "git", "kernel", "governor", "python", "packages", "compiler", "flags")
 
 
@@ -40,7 +40,7 @@ def environments(a: Results, b: Results, metric: str) -> tuple[bool, list[str]]:
         return MEASURES[metric].of_one_machine, [
             f"{bare}: no environment.json, so the machine is unknown."
         ]
-    machine = list(_differences(a.environment, b.environment, _MACHINE))
+    machine = list(_differences(a.environment, b.environment, MACHINE))
     found = []
     if machine:
         marked = "; ratios of times are marked ‡" if MEASURES[metric].of_one_machine else ""

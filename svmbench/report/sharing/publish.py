@@ -14,7 +14,8 @@ from typing import Any
 import svmbench
 from svmbench.durable import is_own_file, require_own, writing
 from svmbench.errors import ConfigError, DataError
-from svmbench.harness.environment import MACHINE, fingerprint_of
+from svmbench.harness.environment import fingerprint_of
+from svmbench.records.machine import MACHINE
 from svmbench.records.read import Results, read_results
 from svmbench.report.check import stale_files
 from svmbench.verify.folder import Verifier, read_whole
