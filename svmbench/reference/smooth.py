@@ -205,7 +205,7 @@ class Surface:
 
     def primal(self, at: FloatArray, scores: FloatArray) -> float:
         """P, from the scores at w and b."""
-        each = losses(self.labels * scores, self._problem.loss)
+        each = _losses(self._problem, self.labels * scores)
         return 0.5 * self._lam * inner(at[:-1], at[:-1]) + inner(self._counts, each) / self.m
 
     def pair(self, point: _Iterate, slopes: FloatArray) -> PrimalAndDual:
@@ -303,6 +303,15 @@ def _from_sample(
         if due():
             break
     return found
+
+
+def _losses(problem: Problem, margins: FloatArray) -> FloatArray:
+    """The losses. NumPy's exponentials and logarithms take a fraction of the kernel's time."""
+    if problem.loss.name != "logistic":
+        return losses(margins, problem.loss)
+    # Of the larger of 1 and exp(-s) nothing is lost, and nothing overflows.
+    each: FloatArray = np.log1p(np.exp(-np.abs(margins))) - np.minimum(0.0, margins)
+    return each
 
 
 def _derivatives(problem: Problem, margins: FloatArray) -> tuple[FloatArray, FloatArray]:
