@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -58,19 +59,54 @@ def test_a_change_within_two_bounds():
 
 @given(LOGS, LOGS, st.sampled_from([-0.5, 0.0, 0.7]), st.sampled_from([1.0, -1.0]))
 @settings(max_examples=60, deadline=None)
-def test_evidence_is_half_the_largest_minimum(first, last, boundary, side):
+def test_evidence_is_half_the_least_sum(first, last, boundary, side):
     before, after = evidence_of(first), evidence_of(last)
     found = change_of(first, last)
+    grid = np.linspace(-4, 4, 801)
     if side > 0:
-        by_grid = [min(before.below(t), after.above(t + boundary)) for t in np.linspace(-4, 4, 801)]
+        both = [(before.below(t), after.above(t + boundary)) for t in grid]
         shown = found.above(boundary)
     else:
-        by_grid = [min(before.above(t), after.below(t + boundary)) for t in np.linspace(-4, 4, 801)]
+        both = [(before.above(t), after.below(t + boundary)) for t in grid]
         shown = found.below(boundary)
-    assert shown >= max(by_grid) - math.log(2) - 1e-3
+    assert shown <= min(np.logaddexp(*each) for each in both) - math.log(2) + 1e-6
+    # The least sum is no less than the largest minimum; the search errs a little on the lower side.
+    assert shown >= max(map(min, both)) - math.log(2) - 0.02
     # It is no more than half of what either problem has by itself at its best t.
     most = min(before.evidence(side * 60.0, -side), after.evidence(-side * 60.0 + boundary, side))
     assert shown <= most - math.log(2) + 1e-9
+
+
+def test_two_problems_that_show_as_much_need_no_more_than_one():
+    """The one is the mirror image of the other, and a change needs the same from both."""
+    first, last = (-1.2,) * 6, (1.2,) * 6
+    each = evidence_of(last, 0.5).above(0.0)
+    assert change_of(first, last, 0.5).above(0.0) == pytest.approx(each, abs=0.006)
+    assert change_of(last, first, 0.5).below(0.0) == pytest.approx(each, abs=0.006)
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_a_pair_of_either_problem_is_a_fair_bet_whatever_came_before(side):
+    """Exact for every history of signs, also if one sign decides the pairs of both problems."""
+    random = np.random.default_rng(6)
+    depth, centre = 4, 0.3
+    magnitudes = 0.3 * np.abs(random.standard_cauchy((2, depth)))
+
+    def mean(length, same):
+        found = []
+        for signs in product((-1.0, 1.0), repeat=length if same else 2 * length):
+            rows = (signs, signs) if same else (signs[:length], signs[length:])
+            first, last = (
+                tuple((centre + np.array(row) * part[:length]).tolist())
+                for row, part in zip(rows, magnitudes, strict=True)
+            )
+            change = change_of(first, last)
+            found.append(math.exp(change.above(0.0) if side > 0 else change.below(0.0)))
+        return float(np.mean(found))
+
+    for same in (True, False):
+        for length in range(1, (depth if same else 2) + 1):
+            assert mean(length, same) <= 1.0
 
 
 def test_equal_ratios_are_hardly_ever_said_to_change_whoever_gets_further_pairs():
