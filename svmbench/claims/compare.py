@@ -121,7 +121,7 @@ def factor(
         note="; ".join(filter(None, [counts, note])),
         skippable=skippable,
         lacks=lacks,
-        limit=_limit(deciding_limit(found, region, asked), (first, second), asked),
+        limit=limit_to_have(found, region, (first, second), asked),
         barred=longer,
     )
 
@@ -201,8 +201,11 @@ def deciding_limit(found: Pairs, region: tuple[float, float], asked: Asked) -> s
     return f"a limit of about {short(needed, 2)} {asked.measure.words}"
 
 
-def _limit(words: str, rows: Sequence[MeasuredRow], asked: Asked) -> str:
+def limit_to_have(
+    found: Pairs, region: tuple[float, float], rows: Sequence[MeasuredRow], asked: Asked
+) -> str:
     """The deciding limit; it says so if it is one of time and another limit ended the runs."""
+    words = deciding_limit(found, region, asked)
     ends = {state for row in rows for state in states(row.group).values()}
     if not words or asked.measure.limit != "limit_seconds" or "max_steps" not in ends:
         return words

@@ -6,14 +6,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from svmbench.claims.compare import barred
+from svmbench.claims.compare import barred, limit_to_have
 from svmbench.claims.limits import limits, rounded, says_nothing, seconds_needed
 from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.model import Claim
 from svmbench.claims.parts import SEEDS, ClaimCase, ClaimPart, ClaimVerdict
 from svmbench.evidence import paired, reaching
 from svmbench.records.measures import Asked
-from svmbench.records.samples import enclosed, measured, samples, states
+from svmbench.records.samples import Pairs, enclosed, least, measured, samples, states
 from svmbench.records.spelling import counted, short
 from svmbench.records.states import LIMITED, STATES
 from svmbench.records.statistics import median
@@ -163,20 +163,27 @@ def _bounded(label: str, row: MeasuredRow, claim: Claim) -> Iterator[ClaimPart]:
     for bound, sign in ((claim.at_least, "≥"), (claim.at_most, "≤")):
         if bound is None:
             continue
-        values = [] if reason else _values(row, asked, bound, sign)
+        found = _beside(bound, {} if reason else _values(row, asked, bound, sign), row, asked)
         region = _ABOVE if sign == "≥" else _BELOW
-        bounds = [bound] * len(values)
-        question = paired(bounds, values, *region, scatter=asked.measure.scatter)
+        question = found.question(asked, *region)
         if reason:
             yield ClaimPart(label, row.cells, question, reason=reason)
-        elif not values:
+        elif not found:
             ends = ", ".join(dict.fromkeys(states(row.group).values())) or "no runs"
             note = f"{asked.words} is not known ({ends})"
             yield ClaimPart(label, row.cells, question, observed="open", note=note)
         else:
-            note = f"{asked.words} {_median(values)}, to be {sign} {short(bound)}"
+            note = f"{asked.words} {_median(found.b)}, to be {sign} {short(bound)}"
             longer = () if asked.measure.to_accuracy else barred((row,), (), asked)
-            yield ClaimPart(label, row.cells, question, note=note, by_factor=False, barred=longer)
+            yield ClaimPart(
+                label,
+                row.cells,
+                question,
+                note=note,
+                by_factor=False,
+                limit=limit_to_have(found, region, (row,), asked),
+                barred=longer,
+            )
 
 
 def _facts(label: str, row: MeasuredRow, claim: Claim) -> Iterator[ClaimPart]:
@@ -216,7 +223,7 @@ def _observed(ends: Sequence[tuple[float, float]], bound: float, sign: str) -> C
     return "does not hold" if missed else "open"
 
 
-def _values(row: MeasuredRow, asked: Asked, bound: float, sign: str) -> list[float]:
+def _values(row: MeasuredRow, asked: Asked, bound: float, sign: str) -> dict[int, float]:
     """The measure in each repeat.
 
     A repeat that failed has the measure's worst value. Where that meets the bound, as it does for
@@ -224,8 +231,20 @@ def _values(row: MeasuredRow, asked: Asked, bound: float, sign: str) -> list[flo
     """
     worst = asked.measure.worst
     met_by_worst = worst >= bound if sign == "≥" else worst <= bound
-    found = measured(row.group, asked) if met_by_worst else samples(row.group, asked)
-    return [max(0.0, value) for value in found.values()]
+    return measured(row.group, asked) if met_by_worst else samples(row.group, asked)
+
+
+def _beside(bound: float, values: Mapping[int, float], row: MeasuredRow, asked: Asked) -> Pairs:
+    """Pairs of a bound and the measure; of a run that a limit ended it is known from below."""
+    bounds = (bound,) * len(values)
+    spent = least(row.group, asked) if values else {}
+    return Pairs(
+        tuple(values),
+        bounds,
+        tuple(max(0.0, value) for value in values.values()),
+        bounds,
+        tuple(max(0.0, spent[repeat]) for repeat in values),
+    )
 
 
 def _median(values: Sequence[float]) -> str:

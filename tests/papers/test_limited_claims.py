@@ -43,6 +43,25 @@ def test_a_run_that_failed_or_stopped_by_itself_would_never_have_arrived():
         assert found(claim(by=1000.0), *rows).verdict == "holds"
 
 
+@pytest.mark.parametrize(
+    ("most", "state", "verdict"),
+    [
+        (5.0, "time_limit", "does not hold"),
+        (20.0, "time_limit", "open"),
+        (20.0, "max_steps", "open"),
+        (20.0, "converged", "does not hold"),
+        (20.0, "failed", "does not hold"),
+    ],
+)
+def test_a_limit_below_a_bound_does_not_show_that_it_is_exceeded(most, state, verdict):
+    """All runs ended after 10 epochs without the accuracy."""
+    wanted = claim("reaches", solvers=["a"], measure={"epochs": 0.01}, at_most=most)
+    result = found(wanted, row("a", [INF] * MANY, state=state))
+    assert result.verdict == verdict
+    if verdict == "open":
+        assert result.remedy == "It would take a limit of about 20 epochs."
+
+
 def test_counts_that_a_limit_hides_are_not_compared():
     a, b = row("a", [3.0, 4.0, 3.0]), row("b", [INF] * 3)  # ended after 10 epochs
     result = found(claim("counts", by=5.0), a, b)
