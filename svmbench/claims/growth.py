@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -13,8 +13,10 @@ from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.model import Claim
 from svmbench.claims.parts import ClaimCase, ClaimPart
 from svmbench.evidence import Question, growing
+from svmbench.records.groups import Group
+from svmbench.records.measures import Asked
 from svmbench.records.moments import in_order
-from svmbench.records.samples import samples
+from svmbench.records.samples import least, samples
 from svmbench.records.spelling import counted
 
 #: Fewest places along the axis for an exponent.
@@ -49,13 +51,14 @@ def grows(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
     if reason := says_nothing(rows, claim.asked):
         yield ClaimPart(what, rests_on, none, reason=reason)
         return
-    repeats = values_by_repeat(rows, claim)
+    repeats, at_least = (values_by_repeat(rows, claim, find) for find in (samples, least))
     if not repeats:
         note = f"no repeat has {claim.asked.words} at all {len(rows)} values of {along}"
         yield ClaimPart(what, rests_on, none, observed="open", note=note)
         return
-    question = growing(places, repeats, low, high)
-    yield ClaimPart(what, rests_on, question, note=_bounds(claim), exponent=True)
+    question = growing(places, repeats, low, high, y_least=at_least)
+    limit = "" if question.upper_logs is None else "longer limits"
+    yield ClaimPart(what, rests_on, question, note=_bounds(claim), exponent=True, limit=limit)
 
 
 def _along_curve(claim: Claim, case: ClaimCase) -> ClaimPart:
@@ -95,9 +98,11 @@ def _bounds(claim: Claim) -> str:
     return f"to be {bounds}"
 
 
-def values_by_repeat(rows: Sequence[MeasuredRow], claim: Claim) -> list[list[float]]:
+def values_by_repeat(
+    rows: Sequence[MeasuredRow], claim: Claim, find: Callable[[Group, Asked], dict[int, float]]
+) -> list[list[float]]:
     """The measure at all places of each repeat that has them all; repeats as they were measured."""
-    places = [samples(row.group, claim.asked) for row in rows]
+    places = [find(row.group, claim.asked) for row in rows]
     common = set.intersection(*(set(values) for values in places))
     repeats = in_order(common, *(row.group for row in rows))
     return [[max(0.0, values[repeat]) for values in places] for repeat in repeats]

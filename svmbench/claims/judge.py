@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 from svmbench.claims import remedy
@@ -379,13 +379,14 @@ def estimate(answer: Answer, *, exponent: bool = False) -> str:
     """
     if answer.estimate == 0.0 and answer.estimate_high == math.inf:
         return "not known"
-    value, low, high = (
-        exponent_of(answer) if exponent else (answer.estimate, answer.low, answer.high)
-    )
     sign = "="
     if answer.estimate < answer.estimate_high:
         sign = "≥" if answer.estimate > 0 else "≤"
-        value = answer.estimate if answer.estimate > 0 else answer.estimate_high
+    if sign == "≤":
+        answer = replace(answer, estimate=answer.estimate_high)
+    value, low, high = (
+        exponent_of(answer) if exponent else (answer.estimate, answer.low, answer.high)
+    )
     shown = [format_value(each, low, high) for each in (value, low, high)]
     return f"{sign} {shown[0]} [{shown[1]}, {shown[2]}]"
 

@@ -17,6 +17,8 @@ def growing(
     y: Sequence[Sequence[float]],
     low: float = -math.inf,
     high: float = math.inf,
+    *,
+    y_least: Sequence[Sequence[float]] | None = None,
 ) -> Question:
     """Ask whether y grows with x by an exponent in a region.
 
@@ -35,6 +37,9 @@ def growing(
         the opposite sense.
     low, high : float
         Claimed region of the exponent; not both without a bound.
+    y_least : sequence of sequence of float, optional
+        Lower bounds of y, for values that are +inf because a limit ended the run. They give bounds
+        of a repeat's exponent; it is left out if it has neither. The values themselves unless given.
 
     Raises
     ------
@@ -47,10 +52,15 @@ def growing(
     if np.unique(abscissae).size < 2:
         raise ValueError("an exponent needs two different x")
     centred = np.log(abscissae) - np.log(abscissae).mean()
-    slopes = [_slope(centred / np.sum(centred**2), repeat) for repeat in y]
-    return Question(
-        tuple(slope for slope in slopes if not math.isnan(slope)), math.exp(low), _exp(high)
-    )
+    weights = centred / np.sum(centred**2)
+    bounds = [
+        _slopes(weights, least, most)
+        for least, most in zip(y if y_least is None else y_least, y, strict=True)
+    ]
+    known = [each for each in bounds if each != (-math.inf, math.inf)]
+    lowers, uppers = (tuple(each[side] for each in known) for side in (0, 1))
+    above = None if lowers == uppers else uppers
+    return Question(lowers, math.exp(low), _exp(high), upper_logs=above)
 
 
 def exponent(answer: Answer) -> tuple[float, float, float]:
@@ -63,15 +73,32 @@ def exponent(answer: Answer) -> tuple[float, float, float]:
     return _log(answer.estimate), _log(answer.low), _log(answer.high)
 
 
-def _slope(weights: FloatArray, values: Sequence[float]) -> float:
-    """Weighted sum of logarithms; nan if infinite ones pull to both sides."""
+def _slopes(
+    weights: FloatArray, least: Sequence[float], most: Sequence[float]
+) -> tuple[float, float]:
+    """Bounds of the weighted sum of logarithms of values between ``least`` and ``most``.
+
+    Infinite where infinite logarithms pull to both sides.
+    """
+    below, above = _logs(weights, least), _logs(weights, most)
+    low = _slope(weights, np.where(weights > 0, below, above))
+    high = _slope(weights, np.where(weights > 0, above, below))
+    return (-math.inf if math.isnan(low) else low), (math.inf if math.isnan(high) else high)
+
+
+def _logs(weights: FloatArray, values: Sequence[float]) -> FloatArray:
     samples = np.asarray(values, dtype=np.float64)
     if samples.shape != weights.shape:
         raise ValueError("a repeat has one value for each x")
     if not np.all(samples >= 0):
         raise ValueError("samples are numbers from 0 to +inf")
     with np.errstate(divide="ignore"):
-        logs = np.log(samples)
+        logs: FloatArray = np.log(samples)
+    return logs
+
+
+def _slope(weights: FloatArray, logs: FloatArray) -> float:
+    """Weighted sum of logarithms; nan if infinite ones pull to both sides."""
     infinite = np.isinf(logs) & (weights != 0)
     if not infinite.any():
         return float(np.sum(weights * np.where(weights != 0, logs, 0.0)))

@@ -43,6 +43,19 @@ def test_what_was_not_reached():
     assert growing([1.0, 10.0, 100.0], [[1.0, inf, 100.0]], high=2.0).logs == pytest.approx((1.0,))
 
 
+def test_a_run_that_a_limit_ended_bounds_the_exponent():
+    inf, x = math.inf, [1.0, 10.0, 100.0]
+    at_large = growing(x, [[1.0, 10.0, inf]], high=3.0, y_least=[[1.0, 10.0, 100.0]])
+    assert at_large.logs == pytest.approx((1.0,))
+    assert at_large.upper_logs == (inf,)
+    at_small = growing(x, [[inf, 10.0, 100.0]], high=3.0, y_least=[[1.0, 10.0, 100.0]])
+    assert at_small.logs == (-inf,)
+    assert at_small.upper_logs == pytest.approx((1.0,))
+    assert growing(x, [[inf, 1.0, inf]], high=3.0, y_least=[[1.0] * 3]).logs == ()
+    # One that never arrives has no bound on its other side.
+    assert growing(x, [[1.0, 10.0, inf]], high=3.0, y_least=[[1.0, 10.0, inf]]).logs == (inf,)
+
+
 @pytest.mark.parametrize(
     ("x", "y", "message"),
     [

@@ -62,6 +62,22 @@ def test_a_limit_below_a_bound_does_not_show_that_it_is_exceeded(most, state, ve
         assert result.remedy == "It would take a limit of about 20 epochs."
 
 
+@pytest.mark.parametrize(
+    ("bounds", "verdict"),
+    [({"at_most": 0.5}, "does not hold"), ({"at_least": 0.7}, "holds"), ({"at_most": 1.2}, "open")],
+)
+def test_a_limit_bounds_an_exponent(bounds, verdict):
+    """The time grows in proportion to m, up to the limit of 30 s: (log 30)/(log 100) is 0.74."""
+    times = {1e3: noisy(1.0), 1e4: noisy(10.0), 1e5: [INF] * MANY}
+    rows = [row("a", times[m], m=m, dataset=f"{m:g} rows") for m in times]
+    wanted = claim("grows", along="m", measure={"seconds": 0.01}, **bounds)
+    result = found(wanted, *rows)
+    assert result.verdict == verdict
+    assert "a ≥ 0.7" in result.summary
+    if verdict == "open":
+        assert result.remedy == "It would take longer limits."
+
+
 def test_counts_that_a_limit_hides_are_not_compared():
     a, b = row("a", [3.0, 4.0, 3.0]), row("b", [INF] * 3)  # ended after 10 epochs
     result = found(claim("counts", by=5.0), a, b)
