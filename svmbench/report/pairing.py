@@ -34,17 +34,14 @@ class Together:
 
     Parameters
     ----------
-    repeats : tuple of int
-    a, b : tuple of float
-        By repeat, +inf where an accuracy was not reached.
+    pairs : Pairs
+        Of the repeats that both have.
     paired : bool
         Whether the two runs of each pair were executed one after the other, or their values do
         not depend on the time of execution.
     """
 
-    repeats: tuple[int, ...]
-    a: tuple[float, ...]
-    b: tuple[float, ...]
+    pairs: Pairs
     paired: bool
 
 
@@ -68,7 +65,7 @@ def samples_together(
     """
     found = pairs(one, other, asked)
     if not asked.measure.per_machine:  # the seed alone decides the value
-        return Together(found.repeats, found.a, found.b, paired=True)
+        return Together(found, paired=True)
     recorded = starts(one) and starts(other)
     together: Collection[int] = ()
     if same_sweep and not recorded:
@@ -76,10 +73,8 @@ def samples_together(
     elif same_machine:
         together = made_together(one, other, found.repeats)
     if not found.repeats or 2 * len(together) < len(found.repeats):
-        return Together(found.repeats, found.a, found.b, paired=False)
-    used = [at for at, repeat in enumerate(found.repeats) if repeat in together]
-    a, b = (tuple(side[at] for at in used) for side in (found.a, found.b))
-    return Together(tuple(found.repeats[at] for at in used), a, b, paired=True)
+        return Together(found, paired=False)
+    return Together(found.only(together), paired=True)
 
 
 def pairs_in_time(one: Group, other: Group, asked: Asked) -> Pairs:

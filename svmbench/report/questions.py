@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from svmbench.evidence import Question, judge, paired, unpaired, verdicts
+from svmbench.evidence import Question, judge, unpaired, verdicts
 from svmbench.records.groups import Group, heading
 from svmbench.records.measures import Asked
 from svmbench.records.read import Results, read_results
@@ -214,8 +214,9 @@ def leader(groups: Sequence[Group], asked: Asked) -> Group | None:
 def _question(one: Group, other: Group, asked: Asked) -> Question:
     found = samples_together(one, other, asked)
     if found.paired:
-        return paired(found.a, found.b, low=1.0, scatter=asked.measure.scatter)
-    return unpaired(found.a, found.b, ASSUMED_SHIFT, low=1.0, scatter=asked.measure.scatter)
+        return found.pairs.question(asked, 1.0)
+    a, b = found.pairs.a, found.pairs.b
+    return unpaired(a, b, ASSUMED_SHIFT, low=1.0, scatter=asked.measure.scatter)
 
 
 def _described(one: Group, other: Group, asked: Asked) -> str:

@@ -110,6 +110,15 @@ def test_who_does_not_reach_it_is_named_with_the_reason(three):
     assert missing.replace("\N{NO-BREAK SPACE}", " ") == "crawl: at none of the ε (≥ 60 s, 1 of 15)"
 
 
+def test_a_limit_below_the_leaders_time_shows_no_order(three, change, tmp_path):
+    """The limit of ocas, relative to the best time so far, was shorter than what dcd had taken."""
+    three(dcd=20 * STEADY, ocas=(None,) * len(STEADY))
+    for limit, clear in ((10.0, False), (60.0, True)):
+        change(tmp_path / "three", "label == 'ocas'", limit_seconds=limit, train_seconds=limit)
+        lead = first(verdicts(read_results(tmp_path / "three"))[0])
+        assert (lead.leader, lead.clear) == ("dcd", clear)
+
+
 def test_disturbed_runs_stand_beside_the_lead_they_concern(make_results, tmp_path, change):
     folder = make_results(
         tmp_path / "r", repeats=3, labels=("dcd", "ocas"), datasets=(("adult", False),)

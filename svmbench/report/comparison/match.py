@@ -167,7 +167,7 @@ def samples_of(
         same_machine=not machines_differ,
     )
     missing = "; ".join(_missing(match, asked))
-    return Samples(match, threshold, found.a, found.b, found.paired, missing)
+    return Samples(match, threshold, found.pairs.a, found.pairs.b, found.paired, missing)
 
 
 def _missing(match: Match, asked: Asked) -> Iterator[str]:
