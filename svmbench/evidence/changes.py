@@ -31,10 +31,10 @@ from svmbench.evidence.processes import TIE, RatioEvidence, evidence_of
 from svmbench.evidence.questions import Question
 
 #: Most steps of the search for t, each of which halves a part of its range.
-_STEPS = 200
+_STEPS = 100
 
 #: The search ends when it has the logarithm of the evidence up to this.
-_CLOSE = 0.005
+_CLOSE = 0.01
 
 #: No two measurements are further apart, as a logarithm.
 _FARTHEST = 100.0
