@@ -180,8 +180,8 @@ def test_a_silent_node_is_lost_until_it_answers_again(mortal, tmp_path, monkeypa
 
     reporter, asked = Freezing(), sweep(**FOUR)
     with mortal.open() as place:
-        # Of the greeting that the frozen node does not answer; the first may take longer.
-        monkeypatch.setattr(planner, "PATIENCE", 3.0)
+        # From now on only the frozen node is greeted; the first answers may take longer.
+        monkeypatch.setattr(planner, "PATIENCE", 1.0)
         with ExitStack() as stack:
             outcome = run_sweep(asked, tmp_path / "one", reporter, Options(place=place))
             assert place.nodes == {"b"}
@@ -205,6 +205,7 @@ def test_nodes_are_there_whatever_dask_asks_for_meanwhile(two):
 def test_a_node_that_does_not_answer_holds_nobody_up(mortal, tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(planner, "PATIENCE", 3.0)
     with mortal.frozen("a"), DaskPlace(mortal.address) as place:
+        monkeypatch.setattr(planner, "PATIENCE", 0.5)  # the other node has answered
         assert place.nodes == {"b"}
         assert run_sweep(sweep(), tmp_path, options=Options(place=place)).made == 1
     assert caplog.text.count("node a: cannot run svmbench (no answer)") == 1

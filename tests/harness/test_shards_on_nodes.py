@@ -97,8 +97,8 @@ def test_a_lost_node_s_shards_are_made_again_elsewhere(tmp_path, caplog, method)
 
 def test_a_node_that_is_lost_while_it_works_is_noticed(tmp_path, monkeypatch):
     with two_nodes(tmp_path) as cluster, cluster.open() as place:
-        # For a node that does not answer; its first answer may take longer.
-        monkeypatch.setattr(planner, "PATIENCE", 3.0)
+        # From now on only the frozen node is greeted; the first answers may take longer.
+        monkeypatch.setattr(planner, "PATIENCE", 1.0)
         run = begun(NewtonShards, place)
         run.advance(2)
         with cluster.frozen("a"):
