@@ -375,6 +375,19 @@ SLOW = ONE_RUN | {
     "plots": [],
 }
 
+#: The command line in a process of its own, which waits for no more nodes than there are.
+COMMAND = """
+from svmbench.__main__ import main
+from svmbench.harness.cluster import place
+place.SETTLING = 0.1
+main("svmbench")
+"""
+
+
+def planning(words, **pipes):
+    """A planner of its own process."""
+    return subprocess.Popen([sys.executable, "-P", "-c", COMMAND, *words], **pipes)
+
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_node_is_idle_soon_after_the_planner_has_ended(how, cluster, tmp_path):
@@ -382,10 +395,8 @@ def test_a_node_is_idle_soon_after_the_planner_has_ended(how, cluster, tmp_path)
     config = tmp_path / "slow.yaml"
     config.write_text(json.dumps(SLOW))
     while_waiting(lambda: len(known(cluster)) == 1)
-    command = [sys.executable, "-m", "svmbench", "run", str(config), "--out", str(tmp_path / "out")]
-    run = subprocess.Popen(
-        [*command, "--cluster", cluster.address], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-    )
+    words = ["run", str(config), "--out", str(tmp_path / "out"), "--cluster", cluster.address]
+    run = planning(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     parts = in_progress(cluster.folder / "local-a")
     try:
         while_waiting(lambda: any(parts()))
@@ -403,9 +414,7 @@ def test_the_end_of_the_scheduler_is_one_line(cluster, tmp_path):
     config.write_text(json.dumps(SLOW))
     while_waiting(lambda: len(known(cluster)) == 1)
     words = ["run", str(config), "--out", str(tmp_path / "out"), "--cluster", cluster.address]
-    run = subprocess.Popen(
-        [sys.executable, "-m", "svmbench", *words, "--quiet"], stderr=subprocess.PIPE, text=True
-    )
+    run = planning([*words, "--quiet"], stderr=subprocess.PIPE, text=True)
     parts = in_progress(cluster.folder / "local-a")
     while_waiting(lambda: any(parts()))
     cluster.kill("scheduler")
