@@ -46,7 +46,8 @@ def test_specimen(entry, tmp_path, install, monkeypatch):
     if entry.solver.name == "stops-its-launcher":  # which answers never, however long it is given
         monkeypatch.setattr(processes, "PATIENCE", 2.0)
     # The limit of those that would never end; others may need it on a busy machine.
-    stop = CONFIG["stop"] | ({"time_limit": 2.0} if entry.state == "time_limit" else {})
+    endless = entry.state == "time_limit" or entry.reason == "without a checkpoint"
+    stop = CONFIG["stop"] | ({"time_limit": 2.0} if endless else {})
     asked = CONFIG | {"solvers": [entry.solver.name, "dcd"], "stop": stop}
     outcome = run_sweep(Sweep.model_validate(asked), tmp_path)
     runs = pd.read_csv(outcome.folder / "runs.csv", keep_default_na=False).set_index("label")
