@@ -209,9 +209,12 @@ class Place:
     Parameters
     ----------
     root : Path
+    program : tuple of str
+        What Python executes as svmbench.
     """
 
     root: Path
+    program: tuple[str, ...] = ("-m", "svmbench")
 
     @property
     def results(self) -> Path:
@@ -241,7 +244,7 @@ class Place:
         """Start svmbench in a separate process group; without arguments it runs the sweep."""
         chosen = arguments or self.sweep
         return subprocess.Popen(
-            [sys.executable, "-P", "-m", "svmbench", *chosen],
+            [sys.executable, "-P", *self.program, *chosen],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             env=self.environment(**more),

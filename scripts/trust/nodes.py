@@ -49,6 +49,14 @@ NAMES = ("a", "b", "with-nanny")
 TARGETS = ("node", "node", "node", "planner")
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM)
 
+#: A planner that waits for no further nodes: all of them are there when it starts.
+PLANNER = """
+from svmbench.__main__ import main
+from svmbench.harness.cluster import place
+place.SETTLING = 0.1
+main("svmbench")
+"""
+
 #: Share of the faults that wait for a run in progress: the planner needs seconds to begin.
 AT_WORK = 0.8
 
@@ -434,12 +442,17 @@ class Trial:
 Planner = subprocess.Popen[str]
 
 
+def planned_in(root: Path) -> Place:
+    """A folder whose sweeps have a `PLANNER`."""
+    return Place(root, ("-c", PLANNER))
+
+
 @contextmanager
 def disturbed(keep: Path | None, seed: int, smoke: bool) -> Iterator[Trial]:
     """A trial on a cluster on which the sweep was carried out undisturbed before."""
     facts: dict[str, Any] = SMALL if smoke else FULL
     with trial(keep) as root, cluster_in(root / "cluster") as cluster:
-        places = Place(root / "peace"), Place(root / "disturbed")
+        places = planned_in(root / "peace"), planned_in(root / "disturbed")
         for place in places:
             place.write_config(**facts)
         peace, place = places
@@ -539,7 +552,7 @@ def partition(smoke: bool, keep: Path | None) -> None:
     facts: dict[str, Any] = SMALL if smoke else FULL
     findings = Findings()
     with trial(keep) as root, Namespace() as away, cluster_in(root / "cluster", away) as cluster:
-        peace, place = Place(root / "peace"), Place(root / "parted")
+        peace, place = planned_in(root / "peace"), planned_in(root / "parted")
         for each in (peace, place):
             each.write_config(**facts)
         code, said = peace.run(*peace.sweep, "--cluster", cluster.address)
@@ -583,7 +596,7 @@ def same(smoke: bool, keep: Path | None) -> None:
     facts: dict[str, Any] = SMALL if smoke else ADULT
     findings = Findings()
     with trial(keep) as root, cluster_in(root / "cluster") as cluster:
-        here, there = Place(root / "here"), Place(root / "there")
+        here, there = Place(root / "here"), planned_in(root / "there")
         # As many runs at a time on both sides, so that they disturb each other as much.
         jobs = ("--jobs", str(len(NAMES)))
         for place, more in ((here, jobs), (there, ("--cluster", cluster.address))):
