@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from io import BytesIO
 from itertools import pairwise
 
 import pandas as pd
@@ -21,6 +22,12 @@ def few(make_results, tmp_path_factory):
     """Three labels, one of which is often too slow, on four λ and data sets."""
     folder = tmp_path_factory.mktemp("profiles") / "few"
     return make_results(folder, repeats=3, labels=LABELS)
+
+
+@pytest.fixture(scope="module")
+def written(few):
+    """The files of its profiles, and what they hold."""
+    return {path: path.read_bytes() for path in write_profiles(read_results(few))}
 
 
 def medians(folder, unit):
@@ -86,16 +93,15 @@ def test_only_problems_count_that_every_label_has_runs_for(few):
     assert build_profiles(thinned) != build_profiles(results)
 
 
-def test_files_are_written_and_the_table_holds_the_curves(few):
+def test_files_are_written_and_the_table_holds_the_curves(few, written):
     results = read_results(few)
-    written = write_profiles(results)
     assert {str(path.relative_to(few)) for path in written} == {
         "tables/profiles.csv",
         *(f"plots/profile-{k}.{s}" for k in ("performance", "data", "target")
           for s in ("png", "svg", "pdf")),
     }  # fmt: skip
-    assert all(path.stat().st_size > 0 for path in written)
-    table = pd.read_csv(few / "tables" / "profiles.csv")
+    assert all(written.values())
+    table = pd.read_csv(BytesIO(written[few / "tables" / "profiles.csv"]))
     for profile in build_profiles(results):
         for label, (values, shares) in profile.curves.items():
             rows = table[
@@ -105,14 +111,12 @@ def test_files_are_written_and_the_table_holds_the_curves(few):
             ]
             assert rows["value"].tolist() == values
             assert rows["share"].tolist() == shares
-    before = {path: path.read_bytes() for path in written}
-    assert {path: path.read_bytes() for path in write_profiles(results)} == before
+    assert {path: path.read_bytes() for path in write_profiles(results)} == written
 
 
-def test_pictures_name_every_label_and_every_stand_in(few):
-    write_profiles(read_results(few))
+def test_pictures_name_every_label_and_every_stand_in(few, written):
     for kind in ("performance", "data", "target"):
-        picture = (few / "plots" / f"profile-{kind}.svg").read_text()
+        picture = written[few / "plots" / f"profile-{kind}.svg"].decode()
         assert all(f">{label}</text>" in picture for label in LABELS)
         assert "With STAND-INS for covtype." in picture
         assert "12 problems" in picture
