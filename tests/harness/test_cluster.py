@@ -480,7 +480,7 @@ def test_the_address_of_a_worker_is_none_of_a_scheduler(two, monkeypatch):
 
 def test_the_command_runs_on_the_nodes(two, tmp_path):
     config = tmp_path / "small.yaml"
-    config.write_text(json.dumps(ONE_RUN | {"repeats": 2}))
+    config.write_text(json.dumps(ONE_RUN | {"repeats": 2, "plots": []}))
     words = ["run", str(config), "--out", str(tmp_path / "out"), "--cluster", two.address]
     done = CliRunner().invoke(main, words)
     assert done.exit_code == 0, done.output
