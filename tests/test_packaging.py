@@ -123,14 +123,14 @@ def test_an_installed_wheel_runs_a_bundled_configuration_elsewhere(wheel, tmp_pa
     config = tmp_path / "mine.yaml"
     config.write_text(
         "version: 1\nname: mine\ndatasets: [tiny-sparse]\nlambda: 0.01\nsolvers: [dcd, sgd-s]\n"
-        "stop: {accuracy: [0.1, 0.01], max_epochs: 100}\n"
+        "stop: {accuracy: [0.1, 0.01], max_epochs: 100}\nplots: []\n"
     )
     run = [sys.executable, "-P", "-m", "svmbench", "run"]
     call(*run, config, cwd=tmp_path, **environment)
     table = (tmp_path / "results" / "mine" / "tables" / "time.md").read_text()
     assert "dcd" in table
     assert "sgd-s" in table
-    # From a folder that nobody can write, not even root.
+    # From a folder that nobody can write, not even root, and with plots.
     nowhere = Path("/proc") if Path("/proc").is_dir() else tmp_path
     smoke = [*run, "smoke", "--offline", "--only", "tiny-sparse/*/dcd", "--out", tmp_path / "out"]
     call(*smoke, cwd=nowhere, **environment)
