@@ -254,8 +254,9 @@ def test_latex_is_ascii_and_balanced(source):
         latex = to_latex(table)
         assert latex.isascii()
         assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") >= 1
-        for tabular in re.findall(r"\\begin\{tabular\}\{([lr]+)\}(.*?)\\end", latex, re.S):
-            columns, body = tabular
+        tabulars = re.findall(r"\\begin\{tabular\}\{([lr]+)\}(.*?)\\end", latex, re.S)
+        assert len(tabulars) == latex.count(r"\begin{tabular}")
+        for columns, body in tabulars:
             lines = [line for line in body.splitlines() if line.endswith(r"\\")]
             spanned = [sum(int(n) - 1 for n in re.findall(r"multicolumn\{(\d+)", x)) for x in lines]
             widths = {x.count(" & ") + more + 1 for x, more in zip(lines, spanned, strict=True)}
