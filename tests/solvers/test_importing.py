@@ -63,15 +63,21 @@ def test_a_plug_in_that_forbids_to_open_files_is_refused_by_name(tmp_path):
     assert made.stderr.count("\n") == 1
 
 
+#: What leaves a process without standard error.
+MUTING = [
+    "import sys\nsys.stdout = sys.stderr = None",
+    "import sys\nsys.stderr.close()",
+    "import os\nos.closerange(0, 3)",
+]
+
+
 @pytest.mark.parametrize(
     "text",
     [
+        *MUTING,
         "import sys\nsys.stdout.close()",
         "import sys\nsys.__stdout__.close()",
-        "import sys\nsys.stdout = sys.stderr = None",
-        "import sys\nsys.stderr.close()",
         "import os\nos.close(1)",
-        "import os\nos.closerange(0, 3)",
         "import os\nos.dup2(os.open(os.devnull, os.O_WRONLY), 1)",
         "print('from the plug-in')",
         "import os\nos.write(1, b'from the plug-in')",
@@ -85,10 +91,14 @@ def test_the_standard_streams_stay_as_they_are(tmp_path, text):
     assert made.returncode == 0, made.stderr
     assert "mine" in {solver["name"] for solver in json.loads(made.stdout)}
     assert ("from the plug-in" in made.stderr) == ("from the plug-in" in text)
-    # An unknown option would be refused before the plug-in is imported.
-    refused = listed(tmp_path, text + "\n", "nix")
-    assert refused.returncode == 2
-    assert "svmbench: unknown solver 'nix'; " in refused.stderr
+
+
+@pytest.mark.parametrize("text", MUTING)
+def test_a_later_error_is_said(tmp_path, text):
+    # An unknown option, say, would be refused before the plug-in is imported.
+    made = listed(tmp_path, text + "\n", "nix")
+    assert made.returncode == 2
+    assert "svmbench: unknown solver 'nix'; " in made.stderr
 
 
 def test_the_current_folder_the_mask_and_the_signals_stay_as_they_are(tmp_path, monkeypatch):
@@ -217,19 +227,19 @@ def test_a_sweep_ends_as_usual_whatever_a_plug_in_sets(tmp_path):
 
 
 def test_a_plug_in_that_lets_calls_be_less_deep_fails_once_and_for_all(tmp_path):
-    made = run(tmp_path, "import sys\nsys.setrecursionlimit(60)\n" + SOLVER)
+    made = run(tmp_path, "import sys\nsys.setrecursionlimit(60)\n" + SOLVER, "plots: []\n")
     (row,) = csv.DictReader((tmp_path / "out" / "runs.csv").open(encoding="utf-8"))
     assert (row["state"], made.stderr) == ("failed", "")
     assert "RecursionError" in row["reason"]
 
 
-def run(tmp_path, text):
+def run(tmp_path, text, more=""):
     """A small sweep of the solver of that plug-in."""
     file, config = tmp_path / "plug_in.py", tmp_path / "config.yaml"
     file.write_text(text)
     config.write_text(
         "version: 1\nname: one\ndatasets: [tiny-separable]\nlambda: [0.1]\nsolvers: [mine]\n"
-        "stop: {accuracy: [0.1], max_epochs: 10, time_limit: 5.0}\nrepeats: 1\n"
+        f"stop: {{accuracy: [0.1], max_epochs: 10, time_limit: 5.0}}\nrepeats: 1\n{more}"
     )
     command = [sys.executable, "-P", "-m", "svmbench", "run", str(config), "--quiet"]
     options = ["--plugin", str(file), "--out", str(tmp_path / "out")]
