@@ -252,7 +252,6 @@ def test_exit_codes(tmp_path):
         (["no-such"], 2, "unknown solver 'no-such'"),
         ([], 2, "--check needs the NAME"),
     ):
-        command = [sys.executable, "-m", "svmbench", "solvers", "--check", *arguments]
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert done.returncode == code, done.stderr
+        done = CliRunner().invoke(main, ["solvers", "--check", *map(str, arguments)])
+        assert done.exit_code == code, done.output
         assert said in done.stderr
