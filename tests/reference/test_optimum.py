@@ -47,14 +47,15 @@ def test_the_certificate_holds_by_plain_arithmetic(loss):
     assert np.all((found.alpha >= 0.0) & (found.alpha <= upper))
     w_alpha = X.T @ (found.alpha * y) / (lam * len(y))
     dual = np.mean(found.alpha - nu * found.alpha**2 / 2) - lam / 2 * w_alpha @ w_alpha
-    assert np.isclose(found.dual, dual, rtol=1e-12)
+    assert found.dual == pytest.approx(dual, rel=1e-12, abs=0.0)
     short = np.maximum(0.0, 1.0 - y * (X @ found.w))
     losses = {
         "hinge": short,
         "squared-hinge": short**2 / 2,
         "smoothed-hinge": np.where(short >= 0.5, short - 0.25, short**2),
     }[loss]
-    assert np.isclose(found.primal, lam / 2 * found.w @ found.w + losses.mean(), rtol=1e-12)
+    primal = lam / 2 * found.w @ found.w + losses.mean()
+    assert found.primal == pytest.approx(primal, rel=1e-12, abs=0.0)
 
 
 def test_a_good_enough_reference_is_not_sought_again(monkeypatch):
@@ -178,8 +179,8 @@ def test_every_class_is_certified_with_few_features_and_with_many(
     X, y = dense(problem.data), labels(problem.data)
     P = twin.primal(X, y, problem.lam, problem.loss, found.w, found.bias)
     D = twin.dual(X, y, problem.lam, problem.loss, found.alpha, problem.l1_radius)
-    assert np.isclose(found.primal, P, rtol=1e-12)
-    assert np.isclose(found.dual, D, rtol=1e-11)
+    assert found.primal == pytest.approx(P, rel=1e-12, abs=0.0)
+    assert found.dual == pytest.approx(D, rel=1e-11, abs=0.0)
     assert problem.admits(found.w)
     assert (found.bias == 0.0) == (bias == "none")
     again = certified_optimum(problem, 1e-8, 30.0)
