@@ -90,6 +90,17 @@ def labels(data):
     return data.labels.astype(np.float64)
 
 
+def assert_close(found, expected, rtol=1e-7, atol=0.0, **more):
+    """What `np.testing.assert_allclose` asserts, in a tenth of its time where it holds."""
+    one, other = np.asarray(found), np.asarray(expected)
+    if one.shape == other.shape:
+        with np.errstate(all="ignore"):
+            near = np.abs(one - other) <= atol + rtol * np.abs(other)
+        if np.all(near & np.isfinite(other)):
+            return
+    np.testing.assert_allclose(found, expected, rtol=rtol, atol=atol, **more)
+
+
 def dyadic(seed, m, d, density=0.5, largest=32):
     """Seeded rows of multiples of 1/16 up to largest/16, labels at random: X, y."""
     rng = np.random.default_rng(seed)

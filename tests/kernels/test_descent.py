@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from problems import (
     PROBLEMS,
+    assert_close,
     dataset,
     dense,
     dyadic_problems,
@@ -41,8 +42,8 @@ def pair(problem, seed=SEED):
 def assert_agree(state, plain):
     scale = 1.0 + np.max(np.abs(plain.X)) / (plain.lam_m / plain.m)
     assert (state.active, state.m) == (len(plain.active), len(plain.rows))
-    np.testing.assert_allclose(state.alpha, plain.alpha, rtol=0.0, atol=1e-12)
-    np.testing.assert_allclose(state.w, plain.w, rtol=0.0, atol=1e-12 * scale)
+    assert_close(state.alpha, plain.alpha, rtol=0.0, atol=1e-12)
+    assert_close(state.w, plain.w, rtol=0.0, atol=1e-12 * scale)
     assert state.alpha_sum == pytest.approx(plain.alpha_sum, rel=1e-12)
     assert state.slack_sum == pytest.approx(plain.slack_sum, rel=1e-9, abs=1e-11)
 
@@ -71,7 +72,7 @@ def follow(problem, block_rows, shrinking, passes=30, survey_every=4):
         actives.append(state.active)
         assert state.active_rows.tolist() == plain.active
         for mine, theirs in zip(state.sample(1 + k % 5), plain.sample(1 + k % 5), strict=True):
-            np.testing.assert_allclose(mine, theirs, rtol=0.0, atol=1e-9)
+            assert_close(mine, theirs, rtol=0.0, atol=1e-9)
         if k % survey_every == 0:
             if k % (2 * survey_every) == 0:
                 plain.upper, plain.lower = np.inf, -np.inf
@@ -174,7 +175,7 @@ def test_a_survey_finds_the_gap_over_all_rows(name):
         gap = problem.primal(np.array(state.w)) - problem.dual(alpha)
         assert state.slack_sum / m == pytest.approx(gap, rel=1e-9, abs=1e-13)
         assert state.alpha_sum == pytest.approx(np.sum(alpha), rel=1e-13)
-        np.testing.assert_allclose(state.w, problem.weights(alpha), rtol=0.0, atol=1e-12)
+        assert_close(state.w, problem.weights(alpha), rtol=0.0, atol=1e-12)
         state.descend(rng, 3, True)
         assert state.alpha_sum == pytest.approx(np.sum(state.alpha), rel=1e-12)
 
@@ -251,7 +252,7 @@ def test_invariants(problem, seed, block_rows, shrinking):
         assert state.alpha_sum == pytest.approx(alpha.sum(), rel=1e-12, abs=1e-12)
         expected = X.T @ (alpha * y) / (problem.lam * len(y))
         size = 1.0 + np.max(np.abs(X)) / problem.lam
-        np.testing.assert_allclose(state.w, expected, rtol=0.0, atol=1e-13 * size)
+        assert_close(state.w, expected, rtol=0.0, atol=1e-13 * size)
         dual = problem.dual(alpha)
         assert dual >= last - 1e-13 * (1.0 + size)
         last = dual
@@ -267,7 +268,7 @@ def test_dense_rows_may_be_of_any_length(scale):
     for _ in range(5):
         state.descend(draws, 3, False)
         plain.descend(3, False)
-        np.testing.assert_allclose(state.alpha, plain.alpha, rtol=1e-9, atol=0.0)
+        assert_close(state.alpha, plain.alpha, rtol=1e-9, atol=0.0)
     assert np.any(state.alpha > 0.0)
     assert np.any(plain.inverses == 0.01 * 40 / np.sum(X**2, axis=1)) == (scale > 1.0)
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from problems import (
     PROBLEMS,
+    assert_close,
     dataset,
     dense,
     dyadic_problems,
@@ -55,10 +56,10 @@ def assert_agree(state, plain, rtol=1e-9):
     """Whatever the kernel shows is what the twin's w and centres say."""
     scale = 1.0 + np.max(np.abs(plain.X)) / plain.lam
     sharp = rtol * (1.0 + plain.penalty * 1e-3)
-    np.testing.assert_allclose(state.w, plain.w, rtol=0.0, atol=1e-3 * rtol * scale)
-    np.testing.assert_allclose(state.alpha, plain.alpha, rtol=0.0, atol=sharp)
+    assert_close(state.w, plain.w, rtol=0.0, atol=1e-3 * rtol * scale)
+    assert_close(state.alpha, plain.alpha, rtol=0.0, atol=sharp)
     largest = np.max(np.abs(plain.X), initial=1.0)
-    np.testing.assert_allclose(state.pull, plain.pull, rtol=0.0, atol=sharp * largest)
+    assert_close(state.pull, plain.pull, rtol=0.0, atol=sharp * largest)
     assert state.alpha_sum == pytest.approx(plain.alpha_sum, rel=sharp, abs=sharp)
     assert state.slack_sum == pytest.approx(plain.slack_sum, rel=sharp, abs=sharp)
     assert state.penalty == plain.penalty
@@ -66,7 +67,7 @@ def assert_agree(state, plain, rtol=1e-9):
         return False
     assert state.inside == plain.inside
     upper = np.triu(plain.curvature)
-    np.testing.assert_allclose(state.curvature, upper, rtol=0.0, atol=1e-12 * (1 + upper.max()))
+    assert_close(state.curvature, upper, rtol=0.0, atol=1e-12 * (1 + upper.max()))
     return True
 
 
@@ -138,7 +139,7 @@ def assert_every_row_is_right(state, X, y, centres):
     t = centres + state.penalty * (1.0 - s)
     rounding = 1e-13 * (1.0 + state.penalty * (1.0 + np.abs(X) @ np.abs(state.w)))
     assert np.all(np.abs(state.alpha - np.clip(t, 0.0, 1.0)) <= rounding)
-    np.testing.assert_allclose(
+    assert_close(
         state.pull, X.T @ (state.alpha * y) / len(y), rtol=0.0, atol=1e-12 * (1 + np.abs(X).max())
     )
     assert state.alpha_sum == pytest.approx(state.alpha.sum(), rel=1e-12, abs=1e-12)
@@ -150,7 +151,7 @@ def assert_every_row_is_right(state, X, y, centres):
     if certain.sum() == possible.sum():
         expected = np.triu(X[certain].T @ X[certain])
         size = 1.0 + np.max(X**2) * len(y)
-        np.testing.assert_allclose(state.curvature, expected, rtol=0.0, atol=1e-12 * size)
+        assert_close(state.curvature, expected, rtol=0.0, atol=1e-12 * size)
 
 
 @given(
@@ -202,7 +203,7 @@ def test_sleep_changes_nothing_but_the_work(name):
         for state in (asleep, awake):
             state.move(step)
         assert_every_row_is_right(asleep, X, y, plain.centre)
-        np.testing.assert_allclose(asleep.w, awake.w, rtol=1e-9, atol=1e-12)
+        assert_close(asleep.w, awake.w, rtol=1e-9, atol=1e-12)
     assert asleep.presentations <= awake.presentations
     assert asleep.nonzeros <= awake.nonzeros
 
@@ -272,7 +273,7 @@ def test_the_line_search_ends_at_the_minimum_or_the_end_of_the_step(problem, see
         rounding = 1e-12 * size * penalty
         stationary = abs(slope) <= SEARCHED * abs(start) + rounding
         assert stationary or (length == 1.0 and slope <= 0.0)
-        np.testing.assert_allclose(state.w, plain.w + length * step, rtol=1e-12, atol=1e-12)
+        assert_close(state.w, plain.w + length * step, rtol=1e-12, atol=1e-12)
         plain.w = np.array(state.w)
         assert plain.phi(plain.w) <= before + 1e-13 * (1.0 + abs(before))
 
@@ -294,9 +295,9 @@ def test_without_centres_it_begins_with_those_that_w_suggests():
     suggested, plain = pair(problem, w=w)
     margins = labels(problem.data) * (dense(problem.data) @ w)
     centres = np.clip(0.5 + 5.0 * (1.0 - margins), 0.0, 1.0)
-    np.testing.assert_allclose(plain.centre, centres, rtol=1e-15)
+    assert_close(plain.centre, centres, rtol=1e-15)
     given_ones, _ = pair(problem, w=w, centres=centres)
-    np.testing.assert_allclose(suggested.alpha, given_ones.alpha, rtol=0.0, atol=1e-13)
+    assert_close(suggested.alpha, given_ones.alpha, rtol=0.0, atol=1e-13)
     assert 0 < suggested.inside < 50
 
 

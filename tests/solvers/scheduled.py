@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from problems import dataset, dense, dyadic, labels, ordinary_problems
+from problems import assert_close, dataset, dense, dyadic, labels, ordinary_problems
 from svmbench.names import LOSSES
 from svmbench.problem import Loss, Problem
 
@@ -32,9 +32,9 @@ def assert_keeps_to(run, plain, steps, tolerance, scaling=None):
         plain.step()
         assert run.counters.updates == plain.updates
         size = 1.0 + np.max(np.abs(plain.w))
-        np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=tolerance * size)
+        assert_close(run.w, plain.w, rtol=0.0, atol=tolerance * size)
         if scaling is not None:
-            np.testing.assert_allclose(run.scaling, scaling(plain), rtol=1e-9)
+            assert_close(run.scaling, scaling(plain), rtol=1e-9)
 
 
 def assert_equals(run, plain, tolerance, scaling=None):

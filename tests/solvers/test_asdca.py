@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import problems
 from problems import (
+    assert_close,
     at_start,
     dataset,
     dense,
@@ -51,8 +52,8 @@ def test_equals_its_twin_batch_by_batch(name, batch, theta):
         run.advance(run.batch)
         plain.step()
         assert run.counters.presentations == step * run.batch
-        np.testing.assert_allclose(run.alpha, plain.alpha, rtol=0.0, atol=1e-12)
-        np.testing.assert_allclose(run.w, plain.x, rtol=0.0, atol=1e-12 * size)
+        assert_close(run.alpha, plain.alpha, rtol=0.0, atol=1e-12)
+        assert_close(run.w, plain.x, rtol=0.0, atol=1e-12 * size)
 
 
 @every_precision
@@ -128,7 +129,7 @@ def test_batches_hold_distinct_rows():
     for rows in plain.picked:
         assert len(set(rows)) == 7
     assert len({tuple(sorted(rows)) for rows in plain.picked}) == 21
-    np.testing.assert_allclose(run.alpha, plain.alpha, rtol=0.0, atol=1e-12)
+    assert_close(run.alpha, plain.alpha, rtol=0.0, atol=1e-12)
 
 
 @pytest.mark.parametrize("caution", [0.25, 0.5, 1.0])
@@ -210,7 +211,7 @@ def test_the_average_is_of_the_second_halfs_iterates(epochs, precision):
     run.advance(steps * run.batch)
     expected = np.mean(plain.iterates[steps // 2 :], axis=0)
     tolerance = {"float64": 1e-12, "float32": 1e-5}[precision]
-    np.testing.assert_allclose(run.w, expected, rtol=0.0, atol=tolerance)
+    assert_close(run.w, expected, rtol=0.0, atol=tolerance)
     split = started(problem, 9, output="average", epochs=epochs, precision=precision)
     while split.counters.presentations < steps * run.batch:
         split.advance(1)
@@ -234,7 +235,7 @@ def test_the_average_can_begin_at_any_step():
         plain.step()
         run.advance(run.batch)
         expected = np.mean(plain.iterates[5:], axis=0) if len(plain.iterates) > 5 else plain.x
-        np.testing.assert_allclose(run.w, expected, rtol=0.0, atol=1e-12)
+        assert_close(run.w, expected, rtol=0.0, atol=1e-12)
 
 
 @every_precision

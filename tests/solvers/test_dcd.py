@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import twins.dcd
 from problems import (
     PROBLEMS,
+    assert_close,
     at_start,
     dataset,
     dense,
@@ -80,8 +81,8 @@ def test_equals_its_twin(name, loss, weighted, parameters):
         if problem.gap(plain.w, plain.alpha) < 1e-14 or np.min(np.abs(extremes)) < 1e-13:
             break  # a gradient of rounding's size is a violation or none: it decides what shrinks
         assert progress(run) == (plain.presentations, plain.updates, plain.active, plain.stopped)
-        np.testing.assert_allclose(run.alpha, plain.alpha, rtol=0.0, atol=1e-12)
-        np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=1e-12 * scale)
+        assert_close(run.alpha, plain.alpha, rtol=0.0, atol=1e-12)
+        assert_close(run.w, plain.w, rtol=0.0, atol=1e-12 * scale)
 
 
 def follow_options(name, loss, seed, **options):
@@ -102,9 +103,9 @@ def follow_options(name, loss, seed, **options):
         if tie or problem.gap(plain.w, plain.alpha) < 1e-13 or plain.plane.closest < 1e-10:
             break
         assert progress(run) == (plain.presentations, plain.updates, plain.active, plain.stopped)
-        np.testing.assert_allclose(run.alpha, plain.alpha, rtol=0.0, atol=1e-9)
+        assert_close(run.alpha, plain.alpha, rtol=0.0, atol=1e-9)
         atol = 1e-9 * scale
-        np.testing.assert_allclose(run.w, plain.scale * plain.w, rtol=0.0, atol=atol)
+        assert_close(run.w, plain.scale * plain.w, rtol=0.0, atol=atol)
     return plain
 
 
@@ -225,8 +226,8 @@ def test_float32_follows_its_twin_for_some_epochs(name, loss):
         assert progress(run)[2:] == (plain.active, plain.stopped)
         # A step of single precision's rounding is an update to one of them and none to the other.
         assert abs(run.counters.updates - plain.updates) <= 1 + 0.01 * plain.presentations
-        np.testing.assert_allclose(run.alpha, plain.alpha, rtol=0.0, atol=2e-4)
-        np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=2e-4)
+        assert_close(run.alpha, plain.alpha, rtol=0.0, atol=2e-4)
+        assert_close(run.w, plain.w, rtol=0.0, atol=2e-4)
 
 
 def test_the_twins_meet_every_case():
@@ -281,7 +282,7 @@ def test_shrinking_changes_the_way_and_not_the_end(name, loss):
         ends.append(run.w)
         smallest.append(least)
     assert smallest[0] < np.count_nonzero(problem.data.rows.norms2()) == smallest[1]
-    np.testing.assert_allclose(ends[0], ends[1], rtol=0.0, atol=1e-4)
+    assert_close(ends[0], ends[1], rtol=0.0, atol=1e-4)
 
 
 @given(dyadic_problems(), losses, st.integers(0, 2**64 - 1), st.booleans())
@@ -300,7 +301,7 @@ def test_invariants(problem, loss, seed, shrinking):
         assert sorted(run._order) == np.flatnonzero(np.any(X != 0.0, axis=1)).tolist()
         expected = objective.weights(X, y, problem.lam, alpha)
         size = 1.0 + np.max(np.abs(X)) * np.max(alpha) / problem.lam
-        np.testing.assert_allclose(run.w, expected, rtol=0.0, atol=1e-13 * size)
+        assert_close(run.w, expected, rtol=0.0, atol=1e-13 * size)
         dual = run.dual()
         assert dual >= last - 1e-13 * (1.0 + abs(last))
         assert dual <= best.upper * (1.0 + 1e-9)

@@ -8,6 +8,7 @@ import pytest
 from problems import (
     PRECISIONS,
     PROBLEMS,
+    assert_close,
     at_start,
     dataset,
     dense,
@@ -62,7 +63,7 @@ def test_equals_its_twin_step_by_step(name, kind, sampling, precision):
         run.advance(1)
         assert run.counters.updates == plain.updates
         shown = output(plain.iterates, plain.w, "mean" if kind == "average" else "last", 300)
-        np.testing.assert_allclose(run.w, shown, rtol=0.0, atol=TOLERANCE[precision] * size)
+        assert_close(run.w, shown, rtol=0.0, atol=TOLERANCE[precision] * size)
 
 
 def test_a_margin_of_one_is_no_error():

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import problems
 from problems import (
     STORAGES,
+    assert_close,
     at_start,
     dataset,
     dense,
@@ -59,11 +60,11 @@ def test_equals_its_twin_step_by_step(name, sampling, parameters):
         assert run.counters.updates == plain.updates
         assert run.counters.pairs == len(plain.pairs)
         size = 1.0 + np.max(np.abs(plain.w))
-        np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=1e-9 * size)
+        assert_close(run.w, plain.w, rtol=0.0, atol=1e-9 * size)
     for ours, theirs in zip(pairs_of(run), plain.pairs, strict=True):
         for one, other in zip(ours, theirs, strict=True):
             size = np.max(np.abs(other))
-            np.testing.assert_allclose(one, other, rtol=0.0, atol=1e-6 * size)
+            assert_close(one, other, rtol=0.0, atol=1e-6 * size)
 
 
 @pytest.mark.parametrize("name", ordinary_problems())
@@ -84,7 +85,7 @@ def test_every_storage_follows_the_twin(storage, precision):
         run.advance(1)
         plain.step()
         size = 1.0 + np.max(np.abs(plain.w))
-        np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=tolerance * size)
+        assert_close(run.w, plain.w, rtol=0.0, atol=tolerance * size)
 
 
 def test_the_first_step_is_a_short_one_along_the_gradient():

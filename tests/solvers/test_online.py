@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from problems import (
     PRECISIONS,
     PROBLEMS,
+    assert_close,
     dataset,
     dense,
     dyadic,
@@ -62,8 +63,8 @@ def held_to_twin(name, problem, precision="float64", kind="average", steps=300, 
         assert run.presented == plain.picked[-1]
         shown = plain.w if kind == "last" else plain.average
         close = {"rtol": 0.0, "atol": TOLERANCE[precision] * size}
-        np.testing.assert_allclose(run.w, shown, **close)
-        np.testing.assert_allclose(run.iterate, plain.w, **close)
+        assert_close(run.w, shown, **close)
+        assert_close(run.iterate, plain.w, **close)
     return plain
 
 
@@ -134,7 +135,7 @@ def test_adagrad_without_a_horizon_has_steps_that_fall():
         plain.eta = 1.0 / (problem.lam * np.sqrt(t))
         plain.step()
         run.advance(1)
-        np.testing.assert_allclose(run.w, plain.average, rtol=0.0, atol=1e-11)
+        assert_close(run.w, plain.average, rtol=0.0, atol=1e-11)
 
 
 @pytest.mark.parametrize(("solver", "constraint"), [(Gd, "none"), (Pgd, "l1")])
@@ -157,7 +158,7 @@ def test_full_steps_equal_plain_ones(case, eta0, solver, constraint):
             w = project_l1(w, problem.l1_radius)
         run.advance(1)
         assert (run.counters.updates, run.counters.nonzeros) == (updates, nonzeros)
-        np.testing.assert_allclose(run.w, w, rtol=0.0, atol=1e-11)
+        assert_close(run.w, w, rtol=0.0, atol=1e-11)
     assert run.counters.presentations == 100 * len(y)
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from problems import (
     PRECISIONS,
     PROBLEMS,
+    assert_close,
     at_start,
     dataset,
     dense,
@@ -46,7 +47,7 @@ def test_equals_its_twin_step_by_step(name, precision, project):
         plain.step()
         run.advance(1)
         assert run.counters.updates == plain.updates
-        np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=TOLERANCE[precision] * size)
+        assert_close(run.w, plain.w, rtol=0.0, atol=TOLERANCE[precision] * size)
 
 
 @projection
@@ -60,7 +61,7 @@ def test_without_rescaling_it_is_the_same_method(name, project):
         plain.step()
         run.advance(1)
         assert run.counters.updates == plain.updates
-        np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=1e-12 * size)
+        assert_close(run.w, plain.w, rtol=0.0, atol=1e-12 * size)
 
 
 def test_without_rescaling_projections_underflow_where_lambda_is_small():
@@ -100,7 +101,7 @@ def test_without_projection_equals_the_perceptron_form(name):
         if t == 1 or plain.y[i] * (plain.X[i] @ a) < problem.lam * (t - 1):
             a += plain.y[i] * plain.X[i]
         run.advance(1)
-        np.testing.assert_allclose(run.w, a / (problem.lam * t), rtol=0.0, atol=1e-12)
+        assert_close(run.w, a / (problem.lam * t), rtol=0.0, atol=1e-12)
 
 
 def test_a_margin_of_one_is_no_error():
@@ -156,7 +157,7 @@ def test_folding_the_scale_does_not_move_w(precision, project):
         kernel.advance(t)
         scales.append(kernel.scale)
         close = {"rtol": 0.0, "atol": 5 * TOLERANCE[precision]}
-        np.testing.assert_allclose(kernel.iterate, plain.w, **close)
+        assert_close(kernel.iterate, plain.w, **close)
     assert scales[0] < 1.05 * smallest
     assert max(scales) > 0.5  # it was folded on the way
     assert min(scales) >= smallest * 0.9

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from problems import (
     PROBLEMS,
+    assert_close,
     at_start,
     dataset,
     dense,
@@ -52,7 +53,7 @@ def test_equals_its_twin_step_by_step(name, batch, kind, precision):
         assert run.counters.updates == plain.updates
         shown = plain.w if kind == "last" else np.mean(plain.iterates, axis=0)
         size = max(1.0, problem.l1_radius)
-        np.testing.assert_allclose(run.w, shown, rtol=0.0, atol=TOLERANCE[precision] * size)
+        assert_close(run.w, shown, rtol=0.0, atol=TOLERANCE[precision] * size)
     assert run.counters.presentations == steps * batch
 
 
@@ -63,7 +64,7 @@ def test_a_ball_that_holds_every_iterate_changes_no_more_than_rounding():
         free.advance(1)
         confined.advance(1)
         assert free.counters.nonzeros == confined.counters.nonzeros
-        np.testing.assert_allclose(confined.w, free.w, rtol=0.0, atol=1e-11)
+        assert_close(confined.w, free.w, rtol=0.0, atol=1e-11)
 
 
 @every_precision
@@ -109,9 +110,9 @@ def test_taking_the_scale_in_moves_neither_w_nor_the_sum(precision):
         kernel.advance(t)
         scales.append(kernel.scale)
         close = {"rtol": 0.0, "atol": 5 * TOLERANCE[precision]}
-        np.testing.assert_allclose(kernel.iterate, plain.w, **close)
+        assert_close(kernel.iterate, plain.w, **close)
         assert kernel.summed == t
-        np.testing.assert_allclose(kernel.total / t, np.mean(plain.iterates, axis=0), **close)
+        assert_close(kernel.total / t, np.mean(plain.iterates, axis=0), **close)
     assert scales[0] < 1.05 * smallest
     assert max(scales) > 0.5  # it was taken in on the way
     assert min(scales) >= smallest * 0.9

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from problems import (
     PROBLEMS,
+    assert_close,
     at_start,
     dataset,
     dense,
@@ -81,7 +82,7 @@ def test_equals_its_twin_step_by_step(precision, kind, sampling, project, batch)
             run.advance(1)
             assert run.counters.presentations == plain.presentations
             assert run.counters.updates == plain.updates
-            np.testing.assert_allclose(
+            assert_close(
                 run.w, shown(plain, kind, steps, seed), rtol=0.0, atol=TOLERANCE[precision] * size
             )
         norms = [np.linalg.norm(w) for w in plain.iterates[1:]]
@@ -134,7 +135,7 @@ def test_a_batch_of_all_rows_takes_full_subgradient_steps(name, sampling, projec
             w /= max(1.0, np.linalg.norm(w) * np.sqrt(lam))
         run.advance(1)
         assert run.counters.presentations == t * m
-        np.testing.assert_allclose(run.w, w, rtol=0.0, atol=1e-11)
+        assert_close(run.w, w, rtol=0.0, atol=1e-11)
 
 
 @every_precision
@@ -186,7 +187,7 @@ def test_means_are_those_of_the_iterates_of_the_same_run(precision, batch):
     ):
         run = started(problem, 4, precision=precision, batch=batch, output=kind, **horizon)
         run.advance(60 * 7)
-        np.testing.assert_allclose(
+        assert_close(
             run.w, np.mean(iterates[first:], axis=0), rtol=0.0, atol=TOLERANCE[precision] * size
         )
 
@@ -204,7 +205,7 @@ def test_a_mean_can_begin_at_any_step(sampling, batch):
         run.advance(1)
         assert run.counters.presentations == plain.presentations
         expected = np.mean(plain.iterates[31:], axis=0) if len(plain.iterates) > 31 else plain.w
-        np.testing.assert_allclose(run.w, expected, rtol=0.0, atol=1e-10 / problem.lam)
+        assert_close(run.w, expected, rtol=0.0, atol=1e-10 / problem.lam)
 
 
 @every_precision
@@ -256,9 +257,9 @@ def test_taking_the_scale_in_moves_neither_w_nor_the_sum(precision, project, bat
         plain.step()
         scales.append(kernel.scale)
         close = {"rtol": 0.0, "atol": 5 * TOLERANCE[precision]}
-        np.testing.assert_allclose(kernel.iterate, plain.w, **close)
+        assert_close(kernel.iterate, plain.w, **close)
         mean = kernel.total / kernel.summed
-        np.testing.assert_allclose(mean, np.mean(plain.iterates[50:], axis=0), **close)
+        assert_close(mean, np.mean(plain.iterates[50:], axis=0), **close)
     assert scales[0] < 1.05 * smallest
     assert max(scales) > 0.5  # it was taken in on the way
     assert min(scales) >= smallest * 0.9

@@ -5,7 +5,7 @@ import importlib
 import numpy as np
 import pytest
 
-from problems import dataset, dense, dyadic, labels, ordinary_problems, with_loss
+from problems import assert_close, dataset, dense, dyadic, labels, ordinary_problems, with_loss
 from svmbench.data.dataset import Dataset
 from svmbench.kernels.rng import Generator
 from svmbench.problem import Problem
@@ -81,7 +81,7 @@ def test_with_blocks_it_equals_its_twin_with_blocks(name, problem, size, monkeyp
     for _ in range(12):  # an odd number of steps, which ends in the midst of passes
         moved(run, plain, 1 + 2 * (problem.data.n_samples // 4))
         size_of_w = 1.0 + np.max(np.abs(plain.w))
-        np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=1e-10 * size_of_w)
+        assert_close(run.w, plain.w, rtol=0.0, atol=1e-10 * size_of_w)
 
 
 def test_the_perceptron_form_equals_its_twin_with_blocks(monkeypatch):
@@ -97,7 +97,7 @@ def test_the_perceptron_form_equals_its_twin_with_blocks(monkeypatch):
     for _ in range(5):
         run.advance(len(y))
         plain.whole_pass()
-        np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=1e-10)
+        assert_close(run.w, plain.w, rtol=0.0, atol=1e-10)
         assert run.dual() <= problem.primal(run.w)
 
 

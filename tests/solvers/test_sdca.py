@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from problems import (
     PROBLEMS,
+    assert_close,
     at_start,
     dataset,
     dense,
@@ -76,8 +77,8 @@ def test_equals_its_twin(name, loss, sampling):
             run.advance(1)
             assert (run.counters.presentations, run.counters.updates) == (step, plain.updates), kind
             w, alpha = (shown(plain, kind, steps, seed, part) for part in (0, 1))
-            np.testing.assert_allclose(run.alpha, alpha, rtol=0.0, atol=1e-12, err_msg=kind)
-            np.testing.assert_allclose(run.w, w, rtol=0.0, atol=1e-12 * size, err_msg=kind)
+            assert_close(run.alpha, alpha, rtol=0.0, atol=1e-12, err_msg=kind)
+            assert_close(run.w, w, rtol=0.0, atol=1e-12 * size, err_msg=kind)
 
 
 @every_precision
@@ -132,7 +133,7 @@ def test_invariants(sampling, problem, loss, seed):
         assert np.all(alpha <= objective.upper_bound(loss))
         expected = objective.weights(X, y, problem.lam, alpha)
         size = 1.0 + np.max(np.abs(X)) * np.max(alpha) / problem.lam
-        np.testing.assert_allclose(run.w, expected, rtol=0.0, atol=1e-13 * size)
+        assert_close(run.w, expected, rtol=0.0, atol=1e-13 * size)
         dual = run.dual()
         assert dual >= last - 1e-13 * (1.0 + abs(last))
         assert dual <= best.upper * (1.0 + 1e-9)
@@ -162,10 +163,10 @@ def test_the_mean_is_feasible_and_certifies_itself(sampling, problem, loss, seed
     alpha = mean.alpha
     assert np.all(alpha >= 0.0)
     assert np.all(alpha <= objective.upper_bound(loss))
-    np.testing.assert_allclose(alpha, alphas.mean(axis=0), rtol=1e-12, atol=1e-12)
+    assert_close(alpha, alphas.mean(axis=0), rtol=1e-12, atol=1e-12)
     size = 1.0 + np.abs(ws).max()
-    np.testing.assert_allclose(mean.w, ws.mean(axis=0), rtol=0.0, atol=1e-12 * size)
-    np.testing.assert_allclose(mean.w, problem.weights(alpha), rtol=0.0, atol=1e-12 * size)
+    assert_close(mean.w, ws.mean(axis=0), rtol=0.0, atol=1e-12 * size)
+    assert_close(mean.w, problem.weights(alpha), rtol=0.0, atol=1e-12 * size)
     # D is concave; what certifies the mean is a true bound all the same.
     dual = mean.dual()
     assert dual >= duals.mean() - 1e-12 * (1.0 + abs(duals.mean()))
@@ -251,9 +252,7 @@ def test_a_mean_can_begin_at_any_step(sampling):
             expected = [pair[part] for pair in plain.iterates[77:]] or [
                 (plain.w, plain.alpha)[part]
             ]
-            np.testing.assert_allclose(
-                found, np.mean(expected, axis=0), rtol=0.0, atol=1e-11, err_msg=str(step)
-            )
+            assert_close(found, np.mean(expected, axis=0), rtol=0.0, atol=1e-11, err_msg=str(step))
 
 
 @pytest.mark.parametrize(
@@ -299,7 +298,7 @@ def test_a_mean_in_float32_is_that_of_its_iterates(loss, precision):
         last.advance(1)
     tolerance = {"float64": 1e-12, "float32": 1e-5}[precision]
     for found, kept in zip((mean.w, mean.alpha), zip(*iterates, strict=True), strict=True):
-        np.testing.assert_allclose(found, np.mean(kept, axis=0), rtol=0.0, atol=tolerance)
+        assert_close(found, np.mean(kept, axis=0), rtol=0.0, atol=tolerance)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import problems
 from problems import (
+    assert_close,
     dataset,
     dense,
     dyadic,
@@ -74,8 +75,8 @@ def test_equals_its_twin_step_by_step(name, method, parameters, precision):
             break  # a margin within rounding of one is an error to one of them only
         assert counters.updates == plain.updates
         assert counters.nonzeros == plain.nonzeros or problem.data.indices is None
-        np.testing.assert_allclose(run.w, plain.w, **close)
-        np.testing.assert_allclose(run.bias, plain.b, **close)
+        assert_close(run.w, plain.w, **close)
+        assert_close(run.bias, plain.b, **close)
     assert counters.steps >= 10
 
 
@@ -90,8 +91,8 @@ def test_the_printed_form_equals_its_twin(method, precision):
         plain.step()
         run.advance(1)
         atol = 8.0 * TOLERANCE[precision]
-        np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=atol)
-        np.testing.assert_allclose(run.bias, plain.b, rtol=0.0, atol=atol)
+        assert_close(run.w, plain.w, rtol=0.0, atol=atol)
+        assert_close(run.bias, plain.b, rtol=0.0, atol=atol)
     assert 0 < plain.updates < plain.presentations
 
 
@@ -213,7 +214,7 @@ def test_a_batch_of_all_rows_is_both_forms_and_the_full_gradient():
     for form in ("printed", "consistent"):
         run = started("minibatch", problem, batch=1000, form=form)
         run.advance(50 * problem.data.n_samples)
-        np.testing.assert_allclose(run.w, full.w, rtol=0.0, atol=1e-11)
+        assert_close(run.w, full.w, rtol=0.0, atol=1e-11)
         assert run.bias == pytest.approx(full.bias, abs=1e-11)
 
 
@@ -236,7 +237,7 @@ def test_steps_that_turn_w_round_are_taken_as_they_are(mu0, precision):
     for _ in range(12):
         plain.step()
         run.advance(1)
-        np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=1e-4)
+        assert_close(run.w, plain.w, rtol=0.0, atol=1e-4)
         assert run.bias == plain.b
 
 
@@ -258,7 +259,7 @@ def test_taking_the_scale_in_does_not_move_w(precision):
         run.advance(1)
         scales.append(run.counters.scale)
         atol = 200.0 * TOLERANCE[precision]
-        np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=atol)
+        assert_close(run.w, plain.w, rtol=0.0, atol=atol)
     smallest = 1e-5 if precision == "float64" else 1e-2
     assert smallest <= min(scales) < 10 * smallest
     assert 1.0 in scales
@@ -299,8 +300,8 @@ def test_mu_that_grows_per_epoch_equals_its_twin(method, precision):
         plain.step()
         run.advance(1)
         atol = 8.0 * TOLERANCE[precision]
-        np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=atol)
-        np.testing.assert_allclose(run.bias, plain.b, rtol=0.0, atol=atol)
+        assert_close(run.w, plain.w, rtol=0.0, atol=atol)
+        assert_close(run.bias, plain.b, rtol=0.0, atol=atol)
     assert (run.mu0, run.increment) == (2.0, 1.5)
     assert 0 < plain.updates < plain.presentations
 

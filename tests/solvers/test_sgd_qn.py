@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from problems import (
     PROBLEMS,
+    assert_close,
     at_start,
     dataset,
     dense,
@@ -114,8 +115,8 @@ def test_the_closed_ratios_are_those_of_the_differences_in_exact_arithmetic(
         kernel.advance(t)
         assert kernel.updates == plain.updates
         size = 1.0 + float(max(abs(v) for v in plain.w))
-        np.testing.assert_allclose(kernel.w, plain.w.astype(float), rtol=0.0, atol=1e-12 * size)
-        np.testing.assert_allclose(kernel.b, (plain.B * plain.lam).astype(float), rtol=1e-11)
+        assert_close(kernel.w, plain.w.astype(float), rtol=0.0, atol=1e-12 * size)
+        assert_close(kernel.b, (plain.B * plain.lam).astype(float), rtol=1e-11)
 
 
 @every_averaging
@@ -176,7 +177,7 @@ def test_by_the_released_weights_the_scaling_moves_as_slowly_as_the_steps_fall(t
     assert run.scaling.tolist() == [2.0, 2.0]
     run.advance(1)
     moved = 1.0 + share * (1.0 / (5.0 + t0) - 1.0)
-    np.testing.assert_allclose(run.scaling, 2.0 * moved, rtol=1e-12)
+    assert_close(run.scaling, 2.0 * moved, rtol=1e-12)
 
 
 def test_by_the_released_weights_a_row_without_loss_leaves_the_scaling():

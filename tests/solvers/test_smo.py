@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import problems
 from problems import (
     STORAGES,
+    assert_close,
     at_start,
     dataset,
     dense,
@@ -91,8 +92,8 @@ def test_every_pair_is_the_twins(name, loss):
         assert kernel.advance(0.0, 1) == 1
         if plain.decided():
             plain.pair(range(len(y)))
-            np.testing.assert_allclose(alpha, plain.alpha, rtol=0.0, atol=1e-10)
-            np.testing.assert_allclose(f, plain.f(), rtol=0.0, atol=1e-9)
+            assert_close(alpha, plain.alpha, rtol=0.0, atol=1e-10)
+            assert_close(f, plain.f(), rtol=0.0, atol=1e-9)
             pairs += 1
         plain.alpha = alpha.copy()
     assert pairs > 30
@@ -118,7 +119,7 @@ def test_every_working_set_is_the_twins(name, loss, size):
         f = plain.f()
         run.advance(1)
         # Rows that the last set left with the same f, but for rounding, may stand in for others.
-        np.testing.assert_allclose(np.sort(f[run._set]), np.sort(f[rows]), rtol=0.0, atol=1e-7)
+        assert_close(np.sort(f[run._set]), np.sort(f[rows]), rtol=0.0, atol=1e-7)
         plain.alpha = run.alpha
         assert plain.violation(run._set) <= 0.1 * before + 1e-9
 
@@ -231,7 +232,7 @@ def test_renewing_w_changes_rounding_alone(monkeypatch):
         run = started(problem, working_set=4)
         run.advance(60)
         ends.append(run.w)
-    np.testing.assert_allclose(ends[0], ends[1], rtol=0.0, atol=1e-11)
+    assert_close(ends[0], ends[1], rtol=0.0, atol=1e-11)
 
 
 def test_counts():

@@ -11,6 +11,7 @@ import pytest
 from problems import (
     PRECISIONS,
     PROBLEMS,
+    assert_close,
     at_start,
     dataset,
     dense,
@@ -67,9 +68,7 @@ def test_equals_its_twin_step_by_step(name, after, precision):
         averaged.step()
         run.advance(1)
         assert run.counters.updates == plain.updates
-        np.testing.assert_allclose(
-            run.w, averaged.average, rtol=0.0, atol=TOLERANCE[precision] * size
-        )
+        assert_close(run.w, averaged.average, rtol=0.0, atol=TOLERANCE[precision] * size)
 
 
 @every_precision
@@ -82,7 +81,7 @@ def test_the_logistic_losses_mean_equals_its_twins(name, precision):
     for _ in range(300):
         averaged.step()
         run.advance(1)
-        np.testing.assert_allclose(run.w, averaged.average, **close)
+        assert_close(run.w, averaged.average, **close)
 
 
 @every_precision
@@ -99,8 +98,8 @@ def test_a_free_bias_is_averaged_alike(name, after, precision):
         averaged.step()
         run.advance(1)
         assert run.counters.updates == plain.updates
-        np.testing.assert_allclose(run.w, averaged.average, **close)
-        np.testing.assert_allclose(run.bias, averaged.average_b, **close)
+        assert_close(run.w, averaged.average, **close)
+        assert_close(run.bias, averaged.average_b, **close)
     assert run.bias != plain.b
 
 
@@ -124,7 +123,7 @@ def test_the_mean_is_that_of_the_last_iterates_of_the_same_run():
     run.advance(1)
     assert run.w.tobytes() == iterates[60].tobytes()
     run.advance(179)
-    np.testing.assert_allclose(run.w, np.mean(iterates[60:], axis=0), rtol=0.0, atol=1e-12)
+    assert_close(run.w, np.mean(iterates[60:], axis=0), rtol=0.0, atol=1e-12)
 
 
 def test_the_first_step_is_that_of_svmsgd():

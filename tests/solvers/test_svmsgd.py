@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from problems import (
     PRECISIONS,
     PROBLEMS,
+    assert_close,
     at_start,
     dataset,
     dense,
@@ -62,7 +63,7 @@ def test_equals_its_twin_step_by_step(name, precision):
         plain.step()
         run.advance(1)
         assert run.counters.updates == plain.updates
-        np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=TOLERANCE[precision] * size)
+        assert_close(run.w, plain.w, rtol=0.0, atol=TOLERANCE[precision] * size)
 
 
 @every_precision
@@ -80,8 +81,8 @@ def test_with_a_free_bias_equals_its_twin(name, rate, precision):
         plain.step()
         run.advance(1)
         assert run.counters.updates == plain.updates
-        np.testing.assert_allclose(run.w, plain.w, **close)
-        np.testing.assert_allclose(run.bias, plain.b, **close)
+        assert_close(run.w, plain.w, **close)
+        assert_close(run.bias, plain.b, **close)
     assert run.bias != 0.0
 
 
@@ -127,8 +128,8 @@ def test_with_the_logistic_loss_equals_its_twin(name, bias, precision):
         plain.step()
         run.advance(1)
         assert run.counters.updates == plain.updates
-        np.testing.assert_allclose(run.w, plain.w, **close)
-        np.testing.assert_allclose(run.bias, plain.b, **close)
+        assert_close(run.w, plain.w, **close)
+        assert_close(run.bias, plain.b, **close)
     assert (run.bias != 0.0) == (bias == "free")
 
 
@@ -181,7 +182,7 @@ def test_stored_takes_the_rows_as_they_are():
     for _ in range(130):
         plain.step()
     run.advance(130)
-    np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=1e-12)
+    assert_close(run.w, plain.w, rtol=0.0, atol=1e-12)
     other = started(problem, 6, order="stored")
     other.advance(130)
     assert run.w.tobytes() == other.w.tobytes()
@@ -326,8 +327,8 @@ def test_taking_the_scale_in_moves_neither_w_nor_the_sum(precision):
         plain.step()
         scales.append(kernel.scale)
         close = {"rtol": 0.0, "atol": 5 * TOLERANCE[precision] * size}
-        np.testing.assert_allclose(kernel.iterate, plain.w, **close)
-        np.testing.assert_allclose(kernel.total / t, np.mean(plain.iterates, axis=0), **close)
+        assert_close(kernel.iterate, plain.w, **close)
+        assert_close(kernel.total / t, np.mean(plain.iterates, axis=0), **close)
     smallest = 1e-5 if precision == "float64" else 1e-2
     assert smallest <= min(scales) < 10 * smallest
     assert 1.0 in scales  # it was taken in on the way
