@@ -45,7 +45,7 @@ def test_it_compares_all_methods(tmp_path):
 
 
 def test_peers_take_turns_with_it():
-    lines = lines_of("--peers", "linear-svc", "--minutes", "0.05")
+    lines = lines_of("--peers", "linear-svc", "--minutes", "0.1")
     assert "linear-svc over auto" in lines[1]
     assert lines[-1].startswith("auto over its best own, seconds: largest ")
 
