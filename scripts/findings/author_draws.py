@@ -152,13 +152,14 @@ def in_its_order(
     m, d = X.shape
     vectors, mean, w = np.zeros((m, d)), np.zeros(d), np.zeros(d)
     later = []
-    for step, rows in enumerate(batches):
+    for step, rows in enumerate(np.array(batches)):
         u = (1.0 - THETA) * w + (THETA / LAM) * mean
-        margins = y[rows] * inner_products(X[rows], u, parts)
-        slopes = np.where(margins < 0.0, -y[rows], np.minimum(margins - 1.0, 0.0) * y[rows])
-        old = vectors[rows]
-        vectors[rows] = (1.0 - THETA) * old - THETA * (slopes[:, None] * X[rows])
-        mean = mean + (1.0 / m) * np.add.accumulate(vectors[rows] - old, axis=0)[-1]
+        points, labels, old = X[rows], y[rows], vectors[rows]
+        margins = labels * inner_products(points, u, parts)
+        slopes = np.where(margins < 0.0, -labels, np.minimum(margins - 1.0, 0.0) * labels)
+        new = (1.0 - THETA) * old - THETA * (slopes[:, None] * points)
+        vectors[rows] = new
+        mean = mean + (1.0 / m) * np.add.accumulate(new - old, axis=0)[-1]
         w = (1.0 - THETA) * w + (THETA / LAM) * mean
         if step >= BEGIN:
             later.append(w)
