@@ -4,6 +4,9 @@ Hypothesis makes the same examples on every run, so that a red test is red for i
 neighbour too; ``pytest --hypothesis-profile explore`` looks at many new ones.
 """
 
+import itertools
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile("repeatable", deadline=None, max_examples=60, derandomize=True)
@@ -17,3 +20,17 @@ settings.load_profile("repeatable")
 
 #: Fixtures that tests of several folders share.
 pytest_plugins = ["results_folders", "browser"]
+
+
+@pytest.fixture(scope="session")
+def empty_folders(tmp_path_factory):
+    """One empty folder after another; `mktemp` looks through all of the session for each."""
+    root = tmp_path_factory.mktemp("folders")
+
+    def made():
+        for number in itertools.count():
+            folder = root / str(number)
+            folder.mkdir()
+            yield folder
+
+    return made()

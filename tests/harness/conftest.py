@@ -14,8 +14,8 @@ TESTS = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path_factory, monkeypatch):
-    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path_factory.mktemp("cache")))
+def own_cache(empty_folders, monkeypatch):
+    monkeypatch.setenv("SVMBENCH_CACHE", str(next(empty_folders)))
 
 
 @pytest.fixture

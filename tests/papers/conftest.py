@@ -52,8 +52,8 @@ figures:
 
 
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path_factory, monkeypatch):
-    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path_factory.mktemp("cache")))
+def own_cache(empty_folders, monkeypatch):
+    monkeypatch.setenv("SVMBENCH_CACHE", str(next(empty_folders)))
     monkeypatch.setenv("SVMBENCH_OFFLINE", "1")
     monkeypatch.delenv("SVMBENCH_MIRROR", raising=False)
 

@@ -4,5 +4,5 @@ import pytest
 
 
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path_factory, monkeypatch):
-    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path_factory.mktemp("cache")))
+def own_cache(empty_folders, monkeypatch):
+    monkeypatch.setenv("SVMBENCH_CACHE", str(next(empty_folders)))
