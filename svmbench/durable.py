@@ -100,6 +100,15 @@ def is_own_file(path: Path) -> bool:
         return False
 
 
+def resolved(path: Path) -> Path:
+    """Where a path leads once its links are followed, as `Path.resolve` has it.
+
+    Links that lead in a ring are no error here, as they are for `Path.resolve` before Python 3.13:
+    whoever opens such a path can say what it was for.
+    """
+    return Path(os.path.realpath(path))
+
+
 def require_own(folder: Path) -> None:
     """Refuse a symbolic link as a results folder: its target may belong to anybody.
 

@@ -233,7 +233,9 @@ def text_file(name: str) -> Callable[[Any], Any]:
 
 def target(path: Path) -> Path:
     """The file to write: what a symbolic link points to, so that the link stays one."""
-    return path.resolve() if path.is_symlink() else path
+    from svmbench.durable import resolved
+
+    return resolved(path) if path.is_symlink() else path
 
 
 def model_target(model: Path | None, data: Path) -> Path:

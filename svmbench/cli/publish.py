@@ -24,6 +24,7 @@ def command(folder: Path, out: Path | None) -> None:
     trace of every run, but no weights. Any static host can serve it. Results that contradict
     themselves are refused, as by `svmbench verify`. `svmbench merge` compares such copies.
     """
+    from svmbench.durable import resolved
     from svmbench.report.sharing.publish import publish
 
-    click.echo(publish(folder, out or folder.with_name(f"{folder.resolve().name}-published")))
+    click.echo(publish(folder, out or folder.with_name(f"{resolved(folder).name}-published")))

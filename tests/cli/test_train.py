@@ -405,6 +405,15 @@ def test_a_link_stays_a_link(folder):
     assert (folder / "target").read_text().startswith("solver_type")
 
 
+def test_links_in_a_ring_are_no_file_to_write(folder):
+    (folder / "ring").symlink_to("ring")
+    assert invoke("train", SPARSE, "-o", "m").exit_code == 0
+    for args in (("train", SPARSE), ("predict", "m", SPARSE)):
+        result = invoke(*args, "-o", "ring")
+        assert (result.exit_code, "ring: not a file" in result.stderr) == (2, True)
+    assert (folder / "ring").is_symlink()
+
+
 def test_a_certificate_that_cannot_be_written_is_noticed_before_training(folder, monkeypatch):
     (folder / "m.json").mkdir()
     monkeypatch.setattr("svmbench.train.classes.train", None)

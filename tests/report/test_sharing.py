@@ -200,6 +200,17 @@ def test_a_published_folder_is_not_written_into(published, second, place):
     assert _hashes(published.parent) == before
 
 
+def test_links_in_a_ring_are_refused_in_one_line(made, published, second):
+    ring = made / "ring"
+    ring.symlink_to(ring)
+    with pytest.raises(DataError, match="no such folder"):
+        publish(ring, made / "new")
+    with pytest.raises(ConfigError, match="remove what is in its place"):
+        publish(made / "results", ring)
+    with pytest.raises(ConfigError, match="remove what is in its place"):
+        merge([published, second], ring)
+
+
 def test_folders_of_one_name_have_columns_of_their_own(published, second, tmp_path):
     for place, folder in (("laptop", published), ("server", second)):
         shutil.copytree(folder, tmp_path / place / "demo")

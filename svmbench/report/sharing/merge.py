@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from svmbench.durable import write_text
+from svmbench.durable import resolved, write_text
 from svmbench.errors import ConfigError, DataError
 from svmbench.records.groups import Group, heading
 from svmbench.records.measures import PASS_UNIT, Asked
@@ -80,7 +80,7 @@ def merge(folders: Sequence[Path], target: Path) -> list[Path]:
     if len(folders) < 2:
         raise ConfigError("merge compares two or more published folders; name another")
     for folder in folders:
-        if target.resolve().is_relative_to(folder.resolve()):
+        if resolved(target).is_relative_to(resolved(folder)):
             raise ConfigError(f"{target}: in {folder}, which is read; give -o another name")
     if (target / MANIFEST).exists():
         raise ConfigError(f"{target}: a published folder, and kept; give -o another name")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import svmbench
-from svmbench.durable import is_own_file, require_own, writing
+from svmbench.durable import is_own_file, require_own, resolved, writing
 from svmbench.errors import ConfigError, DataError
 from svmbench.harness.environment import fingerprint_of
 from svmbench.records.machine import MACHINE
@@ -90,7 +90,7 @@ def publish(folder: Path, target: Path) -> Path:
     """
     if target.exists() and not (target / MANIFEST).is_file():
         raise ConfigError(f"{target}: exists and is no published folder; give -o another name")
-    if folder.resolve().is_relative_to(target.resolve()):
+    if resolved(folder).is_relative_to(resolved(target)):
         raise ConfigError(f"{target}: has the results themselves; give -o another name")
     results = read_results(folder)
     machine = _machine(results, folder)
