@@ -27,4 +27,7 @@ def command(folder: Path, out: Path | None) -> None:
     from svmbench.durable import resolved
     from svmbench.report.sharing.publish import publish
 
-    click.echo(publish(folder, out or folder.with_name(f"{resolved(folder).name}-published")))
+    place = resolved(folder)
+    # Nothing can be put beside . and .. under these names.
+    beside = place if folder.name in ("", "..") else folder
+    click.echo(publish(folder, out or beside.with_name(f"{place.name}-published")))

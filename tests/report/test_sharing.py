@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from recorded_folders import SWEEP, copy_of, make
 
+from svmbench.cli import main
 from svmbench.errors import ConfigError, DataError
 from svmbench.harness.environment import fingerprint_of
 from svmbench.records.machine import MACHINE
@@ -62,6 +64,23 @@ def test_a_published_folder_has_page_tables_traces_and_hashes_but_no_weights(mad
     environment = json.loads((published / "environment.json").read_text())
     assert manifest["machine"] == fingerprint_of({key: environment[key] for key in MACHINE})
     assert open_published(published).unverified == len(traces)  # their weights stayed behind
+
+
+@pytest.mark.parametrize(
+    ("here", "given", "said"),
+    [
+        ("results", ".", "{made}/results-published/index.html\n"),
+        ("results/tables", "..", "{made}/results-published/index.html\n"),
+        (".", "results", "results-published/index.html\n"),
+    ],
+)
+def test_the_copy_is_beside_the_results_however_they_are_named(
+    made, monkeypatch, here, given, said
+):
+    monkeypatch.chdir(made / here)
+    result = CliRunner().invoke(main, ["publish", given])
+    assert (result.exit_code, result.stdout) == (0, said.format(made=made))
+    assert (made / "results-published" / MANIFEST).is_file()
 
 
 def test_publishing_again_replaces_the_folder_and_nothing_else(made, published):
