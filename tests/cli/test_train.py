@@ -357,6 +357,14 @@ def test_labels_that_are_no_class_of_the_model_are_said(folder, form):
     assert invoke("predict", "m", "unknown", *form, "--quiet").stderr == ""
 
 
+@pytest.mark.parametrize("model", ["", ".", "/"])
+def test_a_folder_in_place_of_a_model_is_refused_in_one_line(model):
+    for output in ((), ("-o", "labels")):
+        result = invoke("predict", model, SPARSE, *output)
+        assert result.exit_code == 3
+        assert "cannot be read as a model: Is a directory" in result.stderr
+
+
 def test_values_need_a_file():
     assert invoke("train", SPARSE, "-o", "m").exit_code == 0
     result = invoke("predict", "m", SPARSE, "--values")
