@@ -280,7 +280,7 @@ def _retry_after(header: str | None) -> float | None:
         return float(header)
     try:
         moment = parsedate_to_datetime(header)
-    except ValueError:
+    except (ValueError, OverflowError):  # a year of many digits, for example
         return None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
