@@ -146,10 +146,10 @@ def test_how_long_a_server_asks_to_wait(header, expected):
     assert download._retry_after(header) == expected
 
 
-@pytest.mark.parametrize("year", ["99999", "9" * 20, "9" * 5000])
-def test_a_server_that_names_no_date_asks_for_no_wait(year):
-    assert download._retry_after(f"Tue, 01 Jan {year} 00:00:00 GMT") is None
-    assert download._retry_after(f"Tue, 01 Jan 2030 00:00:00 +{year}") is None
+@pytest.mark.parametrize("number", ["99999", "9" * 20])
+def test_a_server_that_names_no_date_asks_for_no_wait(number):
+    assert download._retry_after(f"Tue, 01 Jan {number} 00:00:00 GMT") is None
+    assert download._retry_after(f"Tue, 01 Jan 2030 00:00:00 +{number}") is None
 
 
 def test_until_when_a_server_asks_to_wait():
