@@ -24,7 +24,7 @@ SCHEMA_VERSION = 1
 
 def certificate_path(model: Path) -> Path:
     """Path of the JSON that belongs to a model."""
-    return model.parent / f"{model.name}.json"  # whatever a user has named in a model's place
+    return model.parent / f"{model.name}.json"  # a folder has no name to change
 
 
 def save(path: Path, model: LiblinearModel, facts: dict[str, Any]) -> None:
