@@ -51,7 +51,8 @@ _LEAST_BLOCKS = 5
 )
 @click.option(
     "--threshold",
-    type=click.FloatRange(min=1.0),
+    type=click.FloatRange(min=1.0, max=math.inf, max_open=True),
+    callback=options.refuse_nan,
     default=1.05,
     show_default=True,
     help="Largest factor that counts as no difference.",

@@ -161,7 +161,7 @@ def nodes_of(cluster: str) -> Iterator[DaskPlace]:
         yield place
 
 
-def _refuse_nan(ctx: click.Context, param: click.Parameter, value: float) -> float:
+def refuse_nan(ctx: click.Context, param: click.Parameter, value: float) -> float:
     """Refuse nan, which no range of click's excludes."""
     if value != value:
         raise click.BadParameter("nan is not a number", ctx, param)
@@ -203,7 +203,7 @@ def tolerance(default: float) -> Callable[[Any], Any]:
         "--tol",
         "tolerance",
         type=click.FloatRange(0.0, math.inf, min_open=True, max_open=True),
-        callback=_refuse_nan,
+        callback=refuse_nan,
         default=default,
         show_default=True,
         help="Train until P is proven to exceed the least possible by at most this fraction.",

@@ -66,6 +66,7 @@ _WORDS = {"spared": "not needed after a cheaper setting", "not_installed": "not 
 @click.option(
     "--scale",
     type=click.FloatRange(0.0, 1.0, min_open=True),
+    callback=options.refuse_nan,
     default=1.0,
     show_default=True,
     envvar="SCALE",

@@ -393,6 +393,8 @@ def test_bad_usage_is_2(write):
         ([a, "--labels", "dcd", "sgd-x"], "no label 'sgd-x'; did you mean 'sgd-s'?"),
         ([a, a, "--metric", "hours"], "'hours' is not one of"),
         ([a, a, "--threshold", "0.9"], "0.9 is not in the range"),
+        ([a, a, "--threshold", "inf"], "inf is not in the range"),
+        ([a, a, "--threshold", "nan"], "nan is not a number"),
     ):
         done = compare(*args)
         assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)

@@ -43,6 +43,12 @@ def counts(folder):
     return pd.read_csv(folder / "runs.csv")["label"].value_counts().to_dict()
 
 
+def test_a_scale_that_is_no_number_is_refused_before_a_folder_is_made(run, tmp_path):
+    done = run("--stand-in", "--scale", "nan")
+    assert (done.exit_code, "nan is not a number" in done.stderr) == (2, True)
+    assert not (tmp_path / "out").exists()
+
+
 def test_repeats_are_made_until_the_fastest_is_known(run, tmp_path, monkeypatch):
     times = {"dcd": (0.1, 0.2), "sgd-s": (0.15, 0.2), "ocas": (5.0, 0.1)}
     Simulation(times=times).install(monkeypatch)
