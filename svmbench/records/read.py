@@ -25,6 +25,7 @@ from svmbench.records.kinds import PLOTS, TABLES, USUAL_TABLES
 from svmbench.records.off_clock import off_clock
 from svmbench.records.states import STATES
 
+_SECONDS_TO = "seconds_to_"
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
@@ -228,6 +229,7 @@ def _read_runs(path: Path, distance: str) -> pd.DataFrame:
     if runs.empty:
         raise DataError(f"{path}: holds no runs; run the sweep first")
     _check_version(runs, path)
+    _check_accuracies(runs, path)
     of_accuracy = [
         replace(column, name=f"{column.name}_{text}")
         for text in _threshold_texts(runs)
@@ -335,10 +337,21 @@ def _number(text: str) -> float:
     return value
 
 
+def _check_accuracies(runs: pd.DataFrame, path: Path) -> None:
+    """Refuse seconds to what is no accuracy, or not written as such: others look for its number."""
+    for text in _threshold_texts(runs):
+        value = float(text) if _DECIMAL.fullmatch(text) else math.nan
+        if not (0.0 < value < math.inf and repr(value) == text):
+            name = f"{_SECONDS_TO}{text}"
+            raise DataError(
+                f"{path}: column {name!r:.80} names no accuracy; run the sweep again to rewrite it"
+            )
+
+
 def _threshold_texts(runs: pd.DataFrame) -> list[str]:
     """The suffixes of ``seconds_to_`` in the columns: numbers as ``repr`` writes them."""
-    found = (re.fullmatch(r"seconds_to_([0-9.]+(?:e[+-]\d+)?)", name) for name in runs.columns)
-    return [match.group(1) for match in found if match]
+    named = (name for name in runs.columns if name.startswith(_SECONDS_TO))
+    return [name.removeprefix(_SECONDS_TO) for name in named]
 
 
 def _thresholds(runs: pd.DataFrame) -> tuple[float, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 import shutil
 from pathlib import Path
 
@@ -116,6 +117,22 @@ def test_bad_field_is_named_with_its_line(copied, column, value, message):
 def test_missing_column(copied):
     edit(copied / "runs.csv", "epochs_to_0.01,", "something_else,")
     with pytest.raises(DataError, match=r"no column 'epochs_to_0\.01'"):
+        read_results(copied)
+
+
+@pytest.mark.parametrize("text", ["0..01", "0.010", "0.0", "1e+999", "soon"])
+def test_a_column_of_what_is_no_accuracy(copied, text):
+    header, rows = (copied / "runs.csv").read_text().split("\n", 1)
+    header = header.replace("_0.01,", f"_{text},")
+    (copied / "runs.csv").write_text(f"{header}\n{rows}")
+    with pytest.raises(DataError, match=rf"column 'seconds_to_{re.escape(text)}' names no accur"):
+        read_results(copied)
+
+
+def test_columns_that_are_there_twice(copied):
+    lines = (copied / "runs.csv").read_text().splitlines()
+    (copied / "runs.csv").write_text("".join(f"{line},{line}\n" for line in lines))
+    with pytest.raises(DataError, match=r"column 'seconds_to_0\.1\.1' names no accuracy"):
         read_results(copied)
 
 
