@@ -40,7 +40,8 @@ def replacing(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
     path : Path
         Its folder is created if it does not exist.
     mode : {'w', 'wb'}
-        Text is UTF-8 with plain line feeds.
+        Text is UTF-8 with plain line feeds. It may quote the name of a file: bytes of such a name
+        that are no UTF-8 are escaped.
 
     Raises
     ------
@@ -56,6 +57,7 @@ def replacing(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
             mode,
             encoding=None if binary else "utf-8",
             newline=None if binary else "\n",
+            errors=None if binary else "backslashreplace",
             dir=path.parent,
             prefix=f".{path.name}.{os.getpid()}-",
             suffix=".tmp",

@@ -28,6 +28,12 @@ def test_bytes_can_be_written(tmp_path):
     assert (tmp_path / "b").read_bytes() == b"\x00\xff"
 
 
+def test_a_text_may_quote_any_name_of_a_file(tmp_path):
+    name = b"\xff\xc3\xa4".decode(errors="surrogateescape")  # as Python has such names
+    write_text(tmp_path / "page", f"# {name}\n")
+    assert (tmp_path / "page").read_bytes() == b"# \\udcff\xc3\xa4\n"
+
+
 def test_the_file_has_the_usual_permissions(tmp_path):
     before = os.umask(0o027)
     try:
