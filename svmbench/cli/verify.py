@@ -17,13 +17,6 @@ if TYPE_CHECKING:
     from svmbench.verify.outcome import Verification
 
 
-#: Files of a results folder that the command reads and must not replace.
-_READ = (
-    *("runs.csv", "traces.csv", "regret.csv"),
-    *("config.yaml", "environment.json", "report.html"),
-)
-
-
 @click.command(
     name="verify",
     epilog=options.examples(
@@ -75,10 +68,11 @@ def command(
     from svmbench.durable import require_replaceable, require_writable
     from svmbench.verify.folder import Verifier
     from svmbench.verify.folder import folders as below
+    from svmbench.verify.own import entries
 
     chosen = [folder for root in folders for folder in below(root)]
     if table is not None:
-        require_replaceable(table, *(folder / name for folder in chosen for name in _READ))
+        require_replaceable(table, *(path for folder in chosen for path in entries(folder)))
         require_writable(table)
     console = Console(stderr=True, highlight=False)
     verifier, results = Verifier(), []

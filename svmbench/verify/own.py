@@ -16,6 +16,14 @@ FILES = (
 FOLDERS = ("runs", "tables", "plots")
 
 
+def entries(folder: Path) -> Iterator[Path]:
+    """Where a results folder has its files, and what is there in its own folders."""
+    yield from (folder / name for name in FILES)
+    for name in FOLDERS:
+        if (folder / name).is_dir():
+            yield from (folder / name).iterdir()
+
+
 def foreign_entries(folder: Path) -> Iterator[str]:
     """Links, pipes, devices and folders in place of a results folder's files.
 

@@ -53,9 +53,12 @@ def rewritten(path, **changes):
         table.to_csv(path.parent.parent / name, index=False)
 
 
-@pytest.mark.parametrize("name", ["runs.csv", "traces.csv", "config.yaml", "environment.json"])
+@pytest.mark.parametrize(
+    "name",
+    ["runs.csv", "traces.csv", "config.yaml", "environment.json", "runs/*.jsonl", "runs/*.npz"],
+)
 def test_the_results_do_not_replace_what_is_verified(root, name):
-    path = root / "results" / name
+    path = next((root / "results").glob(name))
     before = path.read_bytes()
     result = verified(root, "--csv", str(path))
     assert result.exit_code == 2
