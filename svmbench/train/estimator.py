@@ -244,7 +244,10 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> Examples:
         rows = None
         if sample_weight is not None:
-            given = as_numbers("sample_weight", sample_weight)
+            given: Any = as_numbers("sample_weight", sample_weight)
+            if given.ndim == 0:  # scikit-learn takes numbers, but no arrays of one
+                with numbers_of("sample_weight"):
+                    given = float(given.item())
             rows = _check_sample_weight(given, X, dtype=np.float64)
         examples = Examples(as_dataset(X), labels, rows, names=dict(enumerate(classes)))
         if self.class_weight is None:

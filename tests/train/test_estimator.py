@@ -239,6 +239,15 @@ def test_weights_that_are_no_numbers_are_named(weight):
         LinearSVC().fit(*rows(), sample_weight=weight)
 
 
+@pytest.mark.parametrize("weight", [2.0, 2, np.float32(2.0), np.array(2)])
+def test_a_number_is_the_weight_of_every_row(weight):
+    X, y = rows()
+    found = LinearSVC().fit(X, y, sample_weight=weight)
+    assert found.certificate_ == LinearSVC().fit(X, y, sample_weight=[2.0] * 60).certificate_
+    with pytest.raises(ValueError, match=r"^sample_weight: "):
+        LinearSVC().fit(X, y, sample_weight=1j * weight)
+
+
 def test_a_value_beyond_double_precision_is_named():
     X, y = rows()
     huge = np.full(X.shape, 10**400, dtype=object)
