@@ -278,13 +278,14 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         learnt = Learnt.of(trained)
         self.coef_, self.intercept_ = learnt.coef, learnt.intercept
         self.certificate_, self.n_iter_ = learnt.certificate, learnt.looks
-        if trained.gap > self.tol:
+        tol = float(self.tol)  # fractions have no such form before Python 3.12
+        if trained.gap > tol:
             if self.max_seconds is None:  # nothing else ends a fit
                 remedy = "rounding allows no more; raise tol, scale the features, or lower C"
             else:
                 remedy = "raise max_seconds or tol, scale the features, or lower C"
             warnings.warn(
-                f"certified to {trained.gap:.1e} only, not to tol={self.tol:g}; {remedy}",
+                f"certified to {trained.gap:.1e} only, not to tol={tol:g}; {remedy}",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -104,15 +104,15 @@ class LinearSVCPath(_OfManyCs):
             "give fewer Cs",
         )
         learnt, short = [], []
-        effort, complete = self._effort(), self.Cs is not None
-        models = path(examples, objective, values, float(self.tol), effort, complete=complete)
+        tol, effort, complete = float(self.tol), self._effort(), self.Cs is not None
+        models = path(examples, objective, values, tol, effort, complete=complete)
         for C, trained in zip(values, models, strict=False):
             learnt.append(Learnt.of(trained))
-            if trained.gap > self.tol:
+            if trained.gap > tol:
                 short.append(C)
         if short[:1] and short[0] < values[len(learnt) - 1]:  # fit warns of the last
             warnings.warn(
-                f"not certified to tol={self.tol:g} at C = {', '.join(f'{C:g}' for C in short)}",
+                f"not certified to tol={tol:g} at C = {', '.join(f'{C:g}' for C in short)}",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -3,6 +3,7 @@
 import pickle
 import sys
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -189,6 +190,13 @@ def test_a_fit_that_rounding_ends_says_so():
     with pytest.warns(ConvergenceWarning, match=r"only, not to tol=1e-18; rounding allows no more"):
         found = LinearSVC(loss="hinge", C=1e-2, tol=1e-18).fit(X, y)
     assert found.certificate_.gap < 1e-13
+
+
+@pytest.mark.parametrize("kind", [LinearSVC, LinearSVCPath])
+def test_a_tolerance_may_be_a_fraction(kind):
+    X, y = rows(15, 30)
+    with pytest.warns(ConvergenceWarning, match="to tol=1e-18"):
+        kind(loss="hinge", tol=Fraction(1, 10**18)).fit(X, y)
 
 
 @pytest.mark.parametrize(
