@@ -150,7 +150,7 @@ class Training:
 
         Its parameters and errors are those of `train`.
         """
-        _require_squares(self._given, self._norms2, objective.regularisation(len(self._norms2)))
+        require_squares(self._given, self._norms2, objective.regularisation(len(self._norms2)))
         constant = 1.0 if objective.bias == "regularised" else 0.0
         longest = math.sqrt(float(self._norms2.max()) + constant)
         starts = _starts(start, self._examples.rows, self._classes, self._wanted)
@@ -287,8 +287,20 @@ def _require_room(examples: Examples, objective: Objective, threads: int, fits: 
     return chunks
 
 
-def _require_squares(rows: Dataset, norms2: FloatArray, lam: float) -> None:
-    """Refuse values whose squares, summed and divided by lambda m, leave double precision."""
+def require_squares(rows: Dataset, norms2: FloatArray, lam: float) -> None:
+    """Refuse values whose squares, summed and divided by lambda m, leave double precision.
+
+    Parameters
+    ----------
+    rows : Dataset
+    norms2 : ndarray of float64, shape (m,)
+        ||x_i||^2.
+    lam : float
+
+    Raises
+    ------
+    DataError
+    """
     if _has_squares(norms2, lam):
         return
     row = int(np.argmax(norms2))

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from svmbench.data.dataset import Dataset
 from svmbench.data.liblinear_model import LiblinearModel
 from svmbench.errors import DataError
@@ -14,7 +16,7 @@ from svmbench.proof import proven_dual
 from svmbench.solvers.distributed.cocoa import Cocoa
 from svmbench.solvers.distributed.newton_shards import MOST_FEATURES, NewtonShards
 from svmbench.solvers.distributed.sharded_solver import MakeExecutor, ShardedSolver
-from svmbench.train.classes import Trained
+from svmbench.train.classes import Trained, require_squares
 from svmbench.train.effort import Effort
 from svmbench.train.examples import Examples
 from svmbench.train.fit import Fit
@@ -61,7 +63,7 @@ def train_on_shards(
     Raises
     ------
     DataError
-        When there are not two classes.
+        When there are not two classes, or a value is too large to be squared.
     """
     classes = examples.classes
     if len(classes) != 2:
@@ -70,6 +72,7 @@ def train_on_shards(
             "svmbench train"
         )
     rows, _ = examples.against_rest(classes[0])
+    require_squares(rows, np.asarray(rows.rows.norms2()), lam)  # no step would ever help
     found = _fit(Problem(rows, lam), tolerance, METHODS[method], shards, executor, effort, progress)
     weights = found.w[None, :]
     model = LiblinearModel(SOLVER_TYPES["hinge"], classes, weights, weights[:, 0] * 0.0)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from problems import dataset
+from svmbench.errors import DataError
 from svmbench.solvers.champion.auto import Auto
 from svmbench.train import classes
 from svmbench.train.classes import train, training_errors
@@ -13,6 +14,7 @@ from svmbench.train.effort import Effort
 from svmbench.train.examples import Examples
 from svmbench.train.fit import fit
 from svmbench.train.objective import Objective
+from svmbench.train.sharded import METHODS, train_on_shards
 
 
 def examples(k):
@@ -33,6 +35,15 @@ def test_training_errors_are_those_of_the_model_s_predictions():
         predicted = trained.model.classes_of(trained.model.decision_values(rows.rows))
         wrong = np.count_nonzero(predicted != labels[order])
         assert training_errors(rows, trained.model) == (wrong,)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_values_whose_squares_overflow_are_refused_before_shards_are_made(method):
+    given = examples(2)
+    X = given.rows.values * 1e200
+    rows = Examples(dataset(X, np.ones(60), "dense float64"), given.labels)
+    with pytest.raises(DataError, match=r"row \d+: .* too large .*; scale the features"):
+        train_on_shards(rows, 0.1, 1e-3, Effort(), method=method, shards=2, executor=pytest.fail)
 
 
 @pytest.mark.parametrize(("k", "threads"), [(2, 1), (2, 4), (3, 1)])
