@@ -299,14 +299,12 @@ def lacks_weights(trace: Trace) -> bool:
 def misfit(run: Run, sweep: Sweep) -> str:
     """In a word, what in a run its sweep does not ask for; empty if it is a run of the sweep."""
     problem = run.instance.problem
-    radius = math.inf if sweep.constraint is None else sweep.constraint.l1
     cells = [spec for spec in sweep.solvers if spec.label == run.solver.label]
     asked = [each for cell in cells for each in for_each_horizon(cell, sweep.stop)]
     wanted = {
         "data set": run.cell[0] in [dataset.label for dataset in sweep.datasets],
         "lambda": problem.lam in sweep.lambdas_for(problem.data.n_samples),
-        "loss": problem.facts()
-        == Problem(problem.data, problem.lam, sweep.loss.loss, sweep.bias, radius).facts(),
+        "loss": _has_class(problem, sweep),
         "solver": (run.solver, run.horizon) in asked,
         "stop": run.stop.model_dump(exclude={"grace"}) == sweep.stop.model_dump(exclude={"grace"}),
         "reference": run.reference_gap == sweep.reference.gap,
@@ -315,3 +313,13 @@ def misfit(run: Run, sweep: Sweep) -> str:
         "repeat": 0 <= run.repeat < sweep.at_most,
     }
     return ", ".join(what for what, fits in wanted.items() if not fits)
+
+
+def _has_class(problem: Problem, sweep: Sweep) -> bool:
+    """Whether a problem has the loss, the bias and the constraint that its sweep asks for."""
+    radius = math.inf if sweep.constraint is None else sweep.constraint.l1
+    try:
+        asked = Problem(problem.data, problem.lam, sweep.loss.loss, sweep.bias, radius)
+    except ValueError:  # no problem of these rows, as a free bias is none of a single class
+        return False
+    return problem.facts() == asked.facts()

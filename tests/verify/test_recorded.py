@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from problems import PROBLEMS
@@ -520,6 +521,15 @@ def test_what_a_run_has_beyond_its_sweep_is_named(change, word):
     facts = header()
     facts |= change | {"problem": facts["problem"] | change.get("problem", {})}
     assert misfit(run_of(facts), sweep()) == word
+
+
+def test_a_bias_that_rows_of_one_class_cannot_have_is_not_the_run_s():
+    data = replace(DATA, labels=np.ones_like(DATA.labels))
+    facts = header()
+    facts["problem"]["data"] = data.identity
+    run = recorded_run(facts, data, None)
+    assert misfit(run, sweep()) == ""
+    assert misfit(run, sweep(bias="free", solvers=["smo"])) == "loss, solver"
 
 
 def test_a_ball_that_the_sweep_asks_for():
