@@ -25,7 +25,7 @@ import yaml
 from svmbench.config import find_config
 from svmbench.document import Dumper, parse_document
 from svmbench.durable import write_text
-from svmbench.errors import ConfigError
+from svmbench.errors import ConfigError, DataError
 
 #: Exit codes of ``svmbench run`` after which its results can be read: success, some runs failed.
 _READABLE = (0, 1)
@@ -35,6 +35,9 @@ _INTERNAL = "svmbench: internal error"
 
 #: File in a side's folder with the ids of its first repeat, which tell builds apart.
 _FIRST = "first-repeat.json"
+
+#: Columns of runs.csv that tell which runs there are, and their types.
+_READ: dict[str, Any] = {"dataset": str, "label": str, "id": str, "lambda": float, "repeat": int}
 
 #: Where a virtual environment, or a checkout with one, keeps its Python.
 _PYTHONS = ("bin/python", ".venv/bin/python", "Scripts/python.exe", ".venv/Scripts/python.exe")
@@ -137,6 +140,8 @@ def alternate(
     ConfigError
         If ``svmbench run`` of a side refuses the configuration, or the folders hold results of
         another build.
+    DataError
+        If what the folders hold cannot be read.
     """
     begun = time.monotonic()
     blocks, last = _resume(sides, config), 0.0
@@ -163,7 +168,7 @@ def _resume(sides: Sequence[AlternateSide], config: Path) -> int:
         return 0
     if not all((side.folder / _FIRST).exists() for side in sides):
         _note_first(sides)
-    first = [set(json.loads((side.folder / _FIRST).read_text())) for side in sides]
+    first = [_noted(side.folder / _FIRST) for side in sides]
     _make_block(sides, config, 0, [_everything(side) for side in sides])
     now = [_ids_of_first(side) for side in sides]
     # The first block may have been interrupted: it may gain runs, but must not lose any.
@@ -187,6 +192,17 @@ def _note_first(sides: Sequence[AlternateSide]) -> None:
         write_text(side.folder / _FIRST, json.dumps(sorted(_ids_of_first(side))) + "\n")
 
 
+def _noted(path: Path) -> set[str]:
+    """The ids that `_note_first` has written."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(found, list) and all(isinstance(name, str) for name in found):
+            return set(found)
+    except (ValueError, RecursionError):
+        pass
+    raise DataError(f"{path}: not the ids of a first repeat; remove it, then run again")
+
+
 def _ids_of_first(side: AlternateSide) -> set[str]:
     """Ids of the runs of the first repeat; there are none if no run was started."""
     return {name for _, name in next(iter(_repeats(side.folder)), ())}
@@ -194,10 +210,15 @@ def _ids_of_first(side: AlternateSide) -> set[str]:
 
 def _repeats(folder: Path) -> list[frozenset[tuple[tuple[str, float, str], str]]]:
     """The runs of each repeat that runs.csv lists: their cells and their ids."""
+    path = folder / "runs.csv"
     try:
-        runs = pd.read_csv(folder / "runs.csv", dtype={"dataset": str, "label": str, "id": str})
+        runs = pd.read_csv(path, usecols=list(_READ), dtype=_READ)
     except FileNotFoundError:
         return []
+    except (ValueError, TypeError, OverflowError):  # no table, or one of something else
+        raise DataError(
+            f"{path}: not a table of runs; remove it, or name another folder with --results"
+        ) from None
     if runs.empty:
         return []
     cells = zip(runs["dataset"], runs["lambda"], runs["label"], strict=True)

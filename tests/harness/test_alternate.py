@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
-from svmbench.errors import ConfigError
+from svmbench.errors import ConfigError, DataError
 from svmbench.harness.alternate import AlternateSide, OpenCell, alternate, find_python
 
 CONFIG = """\
@@ -159,6 +160,25 @@ def test_an_interrupted_first_block_is_completed(sides, config, tmp_path):
     assert alternate([one, other], config, lambda _: [], most=2) == 1
     lines = [(side.folder / "runs.csv").read_text().splitlines() for side in (one, other)]
     assert [len(each) for each in lines] == [3, 3]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("runs.csv", ""),
+        ("runs.csv", "x,y\n1,2\n"),
+        ("runs.csv", "dataset,lambda,label,repeat,id\na,0.1,dcd,soon,b\n"),
+        ("first-repeat.json", ""),
+        ("first-repeat.json", "{}"),
+        ("first-repeat.json", "[[1]]"),
+    ],
+)
+def test_what_cannot_be_read_there_is_said_in_one_line(sides, config, tmp_path, name, text):
+    alternate(sides(), config, lambda _: [], most=1)
+    path = tmp_path / "results" / "b" / name
+    path.write_text(text)
+    with pytest.raises(DataError, match=rf"{re.escape(str(path))}: not .*; remove it, "):
+        alternate(sides(), config, lambda _: [], most=2)
 
 
 def test_results_of_another_build_are_refused(sides, config, tmp_path):
