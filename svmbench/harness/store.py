@@ -111,7 +111,8 @@ class Store:
     def _remove_leftovers(self) -> None:
         for pattern in (f"*{GROWING}", "*.tmp"):
             for path in self.runs.glob(pattern):
-                path.unlink()
+                with writing(path):
+                    path.unlink()
         for folder in (self.folder, self.folder / "tables", self.folder / "plots"):
             remove_abandoned(folder, ".*.tmp")  # a report is written without the lock
 

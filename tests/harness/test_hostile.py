@@ -88,6 +88,15 @@ def test_links_are_replaced_or_refused_and_never_followed(tmp_path):
     assert list(other.iterdir()) == [precious]
 
 
+def test_a_folder_in_the_place_of_an_unfinished_trace_is_named(tmp_path):
+    (tmp_path / "runs" / "x.part").mkdir(parents=True)
+    with (
+        pytest.raises(ConfigError, match=r"x\.part: cannot be written"),
+        Store(tmp_path).locked(),
+    ):
+        pass
+
+
 def test_a_pipe_in_the_place_of_a_file_does_not_hang(tmp_path):
     os.mkfifo(tmp_path / "x.jsonl")
     assert read_trace(tmp_path / "x.jsonl") is None
