@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -27,6 +28,13 @@ _CHANGED = {
     "flags": "compiled with other flags",
     "compiler": "compiled by another compiler",
     "libraries": "with other versions of NumPy or SciPy",
+}
+
+
+#: Columns of runs.csv that tell which runs there are, and their types.
+_READ: dict[str, Any] = dict.fromkeys(("id", "dataset", "data_source", "state"), str) | {
+    "stand_in": bool,
+    "repeat": int,
 }
 
 
@@ -170,16 +178,14 @@ class PlannedSweep:
         return len(counted) != self.found
 
     def _listed(self) -> pd.DataFrame | None:
-        if self.runnable is None:
+        """The runs that runs.csv lists; None if it cannot be read, or is of another sweep."""
+        config, listed = self.folder / "config.yaml", self.folder / "runs.csv"
+        if self.runnable is None or not (is_own_file(config) and is_own_file(listed)):
             return None
         try:
-            written = (self.folder / "config.yaml").read_text(encoding="utf-8")
-            same = written == dump_sweep(self.runnable)
-            table = pd.read_csv(
-                self.folder / "runs.csv",
-                usecols=["id", "dataset", "data_source", "stand_in", "state", "repeat"],
-            )
-        except (OSError, ValueError):
+            same = config.read_text(encoding="utf-8") == dump_sweep(self.runnable)
+            table = pd.read_csv(listed, usecols=list(_READ), dtype=_READ, na_filter=False)
+        except (OSError, ValueError, TypeError, OverflowError):
             return None
         return table[~table["state"].isin(RERUN)] if same else None
 
@@ -215,5 +221,5 @@ def _scale_in(source: str) -> float:
     """Scale of a stand-in, according to the provenance of its source."""
     try:
         return float(json.loads(source.removeprefix("stand-in "))["scale"])
-    except (ValueError, KeyError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return math.nan

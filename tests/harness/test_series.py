@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from dataclasses import replace
 
 import pandas as pd
@@ -481,6 +482,29 @@ def test_the_plan_counts_what_is_asked_for_and_its_bound(simulation, tmp_path):
     run_series([one], Reporter(), doubts=Asked((0, one, ("dcd", "sgd-s"), 5)))
     one = planned_of(one.sweep, one.folder)
     assert (one.found, one.missing(2), one.missing(12), one.outdated) == (10, 0, 14, False)
+
+
+@pytest.mark.parametrize("damage", ["cut", "odd", "pipe"])
+def test_a_table_that_cannot_be_read_lists_no_run(simulation, tmp_path, damage):
+    one = planned_of(sweep_of("dcd", "sgd-s", repeats=2), tmp_path / "one")
+    run_series([one], Reporter())
+    assert planned_of(one.sweep, one.folder).found == 4
+    path = one.folder / "runs.csv"
+    if damage == "cut":
+        *lines, last = path.read_text().splitlines()
+        path.write_text("\n".join([*lines, last[:10]]))
+    elif damage == "odd":
+        table = pd.read_csv(path, dtype=str, keep_default_na=False)
+        table.loc[0, "repeat"] = "x"
+        table.to_csv(path, index=False)
+    else:
+        path.unlink()
+        os.mkfifo(path)
+    again = planned_of(one.sweep, one.folder)
+    assert (again.found, again.outdated) == (0, True)
+    if damage != "pipe":  # which nothing replaces
+        assert run_series([again], Reporter()).made == 0
+        assert planned_of(one.sweep, one.folder).found == 4
 
 
 def test_a_further_repeat_that_was_stopped_from_outside_is_made_again(simulation, tmp_path):
