@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import Any
@@ -19,8 +20,11 @@ from svmbench.solvers.distributed.sharded_solver import MakeExecutor, ShardedSol
 from svmbench.train.classes import Trained, require_squares
 from svmbench.train.effort import Effort
 from svmbench.train.examples import Examples
-from svmbench.train.fit import Fit
+from svmbench.train.fit import FRUITLESS_WORK, PROGRESS, Fit
 from svmbench.train.objective import SOLVER_TYPES
+
+#: Iterations within which a method may be slow to come nearer; later, a multiple of those so far.
+FEWEST_IN_VAIN = 1000
 
 METHODS: dict[str, type[ShardedSolver]] = {each.name: each for each in (NewtonShards, Cocoa)}
 
@@ -94,11 +98,18 @@ def _fit(
     run.executor, run.halts = executor, True
     run.load()
     run.start(problem, effort.seed)
-    looks = 0
+    looks = iterations = fell = 0
+    least = math.inf
     while True:
         run.advance(1)
-        progress(run.gap)
-        over = run.exhausted or time.monotonic() - begun > effort.time_limit
+        iterations += 1
+        gap = run.gap
+        progress(gap)
+        if gap < (1.0 - PROGRESS) * least:
+            least, fell = gap, iterations
+        # Dual descent cannot say itself that rounding is all that it changes.
+        in_vain = iterations > max(FEWEST_IN_VAIN, (1.0 + FRUITLESS_WORK) * fell)
+        over = in_vain or run.exhausted or time.monotonic() - begun > effort.time_limit
         if not (run.stopped or over):
             continue
         looks += 1

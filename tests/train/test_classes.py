@@ -8,6 +8,7 @@ import pytest
 from problems import dataset
 from svmbench.errors import DataError
 from svmbench.solvers.champion.auto import Auto
+from svmbench.solvers.distributed.executor import InProcess
 from svmbench.train import classes
 from svmbench.train.classes import train, training_errors
 from svmbench.train.effort import Effort
@@ -44,6 +45,13 @@ def test_values_whose_squares_overflow_are_refused_before_shards_are_made(method
     rows = Examples(dataset(X, np.ones(60), "dense float64"), given.labels)
     with pytest.raises(DataError, match=r"row \d+: .* too large .*; scale the features"):
         train_on_shards(rows, 0.1, 1e-3, Effort(), method=method, shards=2, executor=pytest.fail)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_training_on_shards_ends_where_rounding_allows_no_more(method):
+    asked = {"method": method, "shards": 2, "executor": InProcess}
+    trained = train_on_shards(examples(2), 0.1, 1e-18, Effort(), **asked)
+    assert 1e-18 < trained.gap < 1e-9
 
 
 @pytest.mark.parametrize(("k", "threads"), [(2, 1), (2, 4), (3, 1)])
