@@ -238,7 +238,7 @@ def _connected(address: str) -> Client:
         at = _address_in(Path(address)) if address.endswith(".json") else address
         asyncio.run(_knock(at))
         return Client(at, timeout=PATIENCE, set_as_default=False, name="svmbench")
-    except (OSError, TimeoutError, ValueError, KeyError, TypeError) as error:
+    except (OSError, TimeoutError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ConfigError(
             f"--cluster {address}: no Dask scheduler there ({text_of(error)}); name the address"
             " that 'dask scheduler' prints, or its scheduler file"
