@@ -25,6 +25,9 @@ CLASSIFIERS = (
     "L1R_L2LOSS_SVC", "L1R_LR", "L2R_LR_DUAL",
 )  # fmt: skip
 
+#: Largest label: LIBLINEAR's are C's ints.
+LARGEST_LABEL = 2**31 - 1
+
 #: Header lines and their number of values; None for one per class.
 _KEYS = {"solver_type": 1, "nr_class": 1, "label": None, "nr_feature": 1, "bias": 1}
 
@@ -145,6 +148,8 @@ def read_liblinear(path: Path) -> LiblinearModel:
     lines = text.splitlines()
     header, after = _header(path, lines)
     labels = tuple(_whole(path, 3, label) for label in header["label"])
+    if not -LARGEST_LABEL - 1 <= min(labels) <= max(labels) <= LARGEST_LABEL:
+        raise DataError(f"{path}:3: a label beyond {LARGEST_LABEL}; the file is damaged")
     if len(set(labels)) < len(labels):
         raise DataError(f"{path}:3: two classes have the same label; the file is damaged")
     kind, constant = header["solver_type"][0], _number(path, 5, header["bias"][0])

@@ -13,12 +13,10 @@ import numpy as np
 from svmbench.data import libsvm
 from svmbench.data.dataset import Array, Dataset, FloatArray
 from svmbench.data.derived import take_rows
+from svmbench.data.liblinear_model import LARGEST_LABEL
 from svmbench.data.storage import StoredPrecision
 from svmbench.errors import ConfigError, DataError
 from svmbench.memory import require_memory
-
-#: Largest label: LIBLINEAR's are C's ints.
-LARGEST_LABEL = 2**31 - 1
 
 _ROWS_AT_A_TIME = 1 << 20
 

@@ -124,6 +124,7 @@ WHOLE = "solver_type L2R_LR\nnr_class 2\nlabel 1 -1\nnr_feature 2\nbias -1\nw\n0
         (WHOLE.replace("label 1 -1", "label 1 1"), "two classes have the same label"),
         (WHOLE.replace("nr_class", "label 7 -1\nnr_class"), "model:4: a second line of label"),
         (WHOLE.replace("label 1", "label 1_0"), "'1_0' is no whole number"),
+        (WHOLE.replace("label 1", f"label {2**63}"), "model:3: a label beyond 2147483647"),
         (WHOLE.replace("0.5", "0_5"), "model:7: '0_5' is no finite number"),
         ("PK\x03\x04", "is no line of a LIBLINEAR model"),
         ("modèle", "not text"),
