@@ -439,7 +439,10 @@ def test_no_scheduler_is_one_line(tmp_path, monkeypatch):
     assert len(done.stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize("text", [None, "", "{}", "[]", "[" * 100_000, '{"address": "tcp://127.0.0.1:9"}'])
+@pytest.mark.parametrize(
+    "text",
+    [None, "", "{}", "[]", pytest.param("[" * 100_000, id="deep"), '{"address": "tcp://127.0.0.1:9"}'],
+)
 def test_a_scheduler_s_file_that_leads_nowhere_is_refused_at_once(tmp_path, monkeypatch, text):
     monkeypatch.setattr(planner, "PATIENCE", 0.5)
     file = tmp_path / "scheduler.json"
