@@ -441,7 +441,10 @@ def test_no_scheduler_is_one_line(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     "text",
-    [None, "", "{}", "[]", pytest.param("[" * 100_000, id="deep"), '{"address": "tcp://127.0.0.1:9"}'],
+    [
+        *(None, "", "{}", "[]", '{"address": "tcp://127.0.0.1:9"}'),
+        pytest.param("[" * 100_000, id="deep"),
+    ],
 )
 def test_a_scheduler_s_file_that_leads_nowhere_is_refused_at_once(tmp_path, monkeypatch, text):
     monkeypatch.setattr(planner, "PATIENCE", 0.5)
