@@ -229,13 +229,16 @@ def _own_facts(entry: Entry) -> dict[str, str]:
     labels, counts = np.unique(text.labels, return_counts=True)
     try:
         positive: tuple[float, ...] = libsvm.positive_labels(text)
-        chosen = " ".join(f"{label:g}" for label in positive)
+        chosen = " ".join(map(libsvm.label_text, positive))
     except DataError:
         # The other facts do not depend on which label is +1.
         positive, chosen = (float(labels[-1]),), "not clear from the labels; state 'positive'"
     data = libsvm.to_dataset(text, name=entry.name, n_features=text.max_index, positive=positive)
     m, d, nnz = data.n_samples, data.n_features, text.nnz
-    classes = [f"{label:g} ({count:,})" for label, count in zip(labels, counts, strict=True)]
+    classes = [
+        f"{libsvm.label_text(label)} ({count:,})"
+        for label, count in zip(labels, counts, strict=True)
+    ]
     more = f" and {len(classes) - _CLASSES_SHOWN:,} more" * (len(classes) > _CLASSES_SHOWN)
     return {
         "rows": _count(m),
@@ -345,7 +348,9 @@ def _density(entry: Entry) -> str:
 
 
 def _positive(entry: Entry) -> str:
-    return " ".join(f"{label:g}" for label in entry.positive or ()) or "the larger"
+    from svmbench.data.libsvm import label_text
+
+    return " ".join(map(label_text, entry.positive or ())) or "the larger"
 
 
 def _shape(shape: Shape) -> str:

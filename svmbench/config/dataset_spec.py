@@ -32,7 +32,7 @@ from svmbench.config.refusal import refuse
 from svmbench.config.steps import Step
 from svmbench.data import catalogue
 from svmbench.data.catalogue import OwnFiles
-from svmbench.data.libsvm import plain_name
+from svmbench.data.libsvm import label_text, plain_name
 from svmbench.data.transforms import Bias, Derived, Split, Transform, is_size, suffix
 from svmbench.data.transforms.step import RowCount, RowShare
 from svmbench.errors import nearest
@@ -156,4 +156,4 @@ class DatasetSpec(Strict):
 
 
 def _numbers(values: tuple[float, ...]) -> str:
-    return "".join(f"-{value:g}" for value in values)
+    return "".join(f"-{label_text(value)}" for value in values)

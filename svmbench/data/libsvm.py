@@ -441,9 +441,15 @@ def _signs(positive: Array) -> Array:
     return np.where(positive, np.int8(1), np.int8(-1))
 
 
+def label_text(label: float) -> str:
+    """A label as one would write it, with as many digits as tell it from all others."""
+    short = f"{label:g}"
+    return short if float(short) == label else f"{label:.17g}"
+
+
 def show_labels(labels: Array) -> str:
     """The first ten distinct labels, for a message."""
-    shown = [f"{label:g}" for label in np.unique(labels)]
+    shown = list(map(label_text, np.unique(labels)))
     more = ", ..." if len(shown) > _LABELS_SHOWN else ""
     return ", ".join(shown[:_LABELS_SHOWN]) + more
 

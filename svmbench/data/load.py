@@ -328,7 +328,8 @@ def _read_all(wanted: Entry, offline: bool) -> tuple[dict[Role, ParsedText], dic
     n_features = wanted.n_features or max(text.max_index for text in texts.values())
     transforms: tuple[str, ...] = ()
     if wanted.positive_chosen:
-        transforms = (f"positive {' '.join(f'{label:g}' for label in positive)}",)
+        # They are part of the rows' identity, by which finished runs are found.
+        transforms = (f"positive {' '.join(map(libsvm.label_text, positive))}",)
     datasets = {}
     for role, text in texts.items():
         _check_counts(text, wanted.files[role], positive)

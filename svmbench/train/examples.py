@@ -201,11 +201,13 @@ def _whole(labels: Array, path: Path) -> Array:
     broken = labels[labels != np.rint(labels)]
     if len(broken):
         raise DataError(
-            f"{path}: label {broken[0]:g}: classes are whole numbers; is this a regression set?"
+            f"{path}: label {libsvm.label_text(broken[0])}: classes are whole numbers; is this a"
+            " regression set?"
         )
     large = labels[np.abs(labels) > LARGEST_LABEL]
     if len(large):
         raise DataError(
-            f"{path}: label {large[0]:g}: classes are whole numbers up to {LARGEST_LABEL}"
+            f"{path}: label {libsvm.label_text(large[0])}: classes are whole numbers up to"
+            f" {LARGEST_LABEL}"
         )
     return labels.astype(np.int64)

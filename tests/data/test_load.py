@@ -187,6 +187,19 @@ def test_wrong_counts(what, found):
     assert f": {what} {found}, not {found + 1} as its description states" in message
 
 
+def test_rows_of_labels_with_many_digits_are_told_apart(places):
+    path = places / "ids.libsvm"
+    path.write_text("1000001 1:1\n1000002 1:2\n1000003 1:3\n")
+    one, other = (
+        load({"path": str(path), "positive": label}).train for label in (1000001, 1000002)
+    )
+    assert (one.labels.tolist(), other.labels.tolist()) == ([1, -1, -1], [-1, 1, -1])
+    assert other.provenance.transforms == ("positive 1000002",)
+    assert one.identity != other.identity
+    with pytest.raises(DataError, match="labels 1000001, 1000002, 1000003 is"):
+        load(str(path))
+
+
 def test_positive_label_that_does_not_occur():
     assert "no row is labelled 9" in refusal(described(positive=(9,)))
 
