@@ -94,6 +94,22 @@ def test_publishing_again_replaces_the_folder_and_nothing_else(made, published):
     assert list(made.glob(".*")) == []
 
 
+def test_an_interruption_leaves_a_whole_copy(made, published, monkeypatch):
+    remove = shutil.rmtree
+
+    def interrupted(folder, *args, **options):
+        if "published" in Path(folder).name:
+            raise KeyboardInterrupt
+        remove(folder, *args, **options)
+
+    (published / "note.txt").write_text("old")
+    monkeypatch.setattr(shutil, "rmtree", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        publish(made / "results", published)
+    open_published(published)
+    assert not (published / "note.txt").exists()
+
+
 def test_results_that_contradict_themselves_are_not_published(made):
     path = made / "results" / "runs.csv"
     runs = pd.read_csv(path, dtype=str, keep_default_na=False)

@@ -118,13 +118,26 @@ def publish(folder: Path, target: Path) -> Path:
             text = json.dumps(manifest, indent=2) + "\n"
             (made / MANIFEST).write_text(text, encoding="utf-8")
             made.chmod(0o755)
-            if target.exists():
-                require_own(target)
-                shutil.rmtree(target)
-            made.rename(target)
+            _put(made, target)
         finally:
             shutil.rmtree(made, ignore_errors=True)
     return target / "index.html"
+
+
+def _put(made: Path, target: Path) -> None:
+    """Give a whole copy its name. One that was there before is removed once the new one is."""
+    if not target.exists():
+        made.rename(target)
+        return
+    require_own(target)
+    before = made.with_name(f"{made.name}.before")
+    target.rename(before)
+    try:
+        made.rename(target)
+    except BaseException:
+        before.rename(target)
+        raise
+    shutil.rmtree(before, ignore_errors=True)
 
 
 def open_published(folder: Path) -> PublishedFolder:
