@@ -20,7 +20,7 @@ from svmbench.errors import ConfigError, DataError
 from svmbench.records.bounds import least_accuracy
 from svmbench.records.columns import OF_ACCURACY, REGRETS, RUNS, SCHEMA_VERSION, TRACES, Column
 from svmbench.records.disturbance import disturbances
-from svmbench.records.groups import Group, group_runs
+from svmbench.records.groups import ROW, Group, group_runs
 from svmbench.records.kinds import PLOTS, TABLES, USUAL_TABLES
 from svmbench.records.off_clock import off_clock
 from svmbench.records.states import STATES
@@ -243,7 +243,13 @@ def _read_runs(path: Path, distance: str) -> pd.DataFrame:
             f"{path}:{_line(foreign)}: column 'state': {runs['state'][foreign].iloc[0]!r} is not "
             f"one of {', '.join(STATES)}"
         )
-    twice = runs["id"].duplicated()
+    broken = runs["repeat"] % 1 != 0
+    if broken.any():
+        raise DataError(
+            f"{path}:{_line(broken)}: column 'repeat': {runs['repeat'][broken].iloc[0]:g} is not a "
+            "whole number"
+        )
+    twice = runs["id"].duplicated() | runs.duplicated([*ROW, "repeat", "horizon"])
     if twice.any():
         raise DataError(f"{path}:{_line(twice)}: a run is listed twice; run the sweep again")
     _refuse_below(runs, runs["reference_dual"], distance, path)

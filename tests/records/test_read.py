@@ -104,6 +104,7 @@ def test_foreign_schema_version(copied):
         ("primal", "inf", r"runs\.csv:3: column 'primal': 'inf' is not a finite number"),
         ("stand_in", "maybe", r"runs\.csv:3: column 'stand_in': 'maybe' is not true or false"),
         ("lambda", "", r"runs\.csv:3: column 'lambda' is empty"),
+        ("repeat", "0.5", r"runs\.csv:3: column 'repeat': 0\.5 is not a whole number"),
     ],
 )
 def test_bad_field_is_named_with_its_line(copied, column, value, message):
@@ -139,6 +140,16 @@ def test_columns_that_are_there_twice(copied):
 def test_run_listed_twice(copied):
     lines = (copied / "runs.csv").read_text().splitlines()
     (copied / "runs.csv").write_text("\n".join([*lines, lines[1]]) + "\n")
+    with pytest.raises(DataError, match="listed twice"):
+        read_results(copied)
+
+
+def test_repeat_listed_twice(copied):
+    table = pd.read_csv(copied / "runs.csv", dtype=str, keep_default_na=False)
+    label = table.loc[0, ["dataset", "lambda", "label"]]
+    same = (table[["dataset", "lambda", "label"]] == label).all(axis=1)
+    table.loc[same, "repeat"] = "0"
+    table.to_csv(copied / "runs.csv", index=False)
     with pytest.raises(DataError, match="listed twice"):
         read_results(copied)
 
