@@ -273,9 +273,11 @@ def in_passes(runs: pd.DataFrame, thresholds: Sequence[str]) -> pd.DataFrame:
     """The runs with their seconds also in streaming passes over their data on their machine.
 
     The unit, ``pass_unit``, is the median over all runs on a data set of the seconds that one
-    streaming pass over its rows took just before each: nan if none was measured.
+    streaming pass over its rows took just before each: nan if none was measured, or none took any
+    time.
     """
     unit = runs.groupby(["dataset", "stand_in"])["pass_seconds"].transform("median")
+    unit = unit.where(unit > 0.0)
     passes = {f"passes_to_{text}": runs[f"seconds_to_{text}"] / unit for text in thresholds}
     passes |= {f"{what}_passes": runs[f"{what}_seconds"] / unit for what in ("train", "limit")}
     return pd.concat([runs, pd.DataFrame({"pass_unit": unit, **passes})], axis=1)

@@ -76,8 +76,8 @@ def _summary(group: Group, asked: Asked) -> Summary:
     found = samples(group, asked)
     values = tuple(found.values())
     low, high, coverage = median_interval(values) if values else (math.nan,) * 3
-    spent = {
-        repeat: 0.0 if math.isnan(expense) else expense
+    spent = {  # inf where its unit is nearly 0
+        repeat: expense if math.isfinite(expense) else 0.0
         for repeat, expense in of_repeats(group, Asked(asked.measure.spent)).items()
     }
     relapses = _relapses(group, asked.at)

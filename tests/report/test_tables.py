@@ -389,6 +389,15 @@ def test_no_table_of_passes_where_they_were_not_measured(make_results, tmp_path)
     assert [table.kind for table in build_tables(read_results(folder))] == ["time"]
 
 
+@pytest.mark.parametrize(("seconds", "kinds"), [(0.0, ["time"]), (1e-320, ["time", "passes"])])
+def test_a_pass_of_next_to_no_time_does_not_end_the_report(
+    make_results, tmp_path, change, seconds, kinds
+):
+    folder = make_results(tmp_path / "swift", repeats=3, tables=["time", "passes"])
+    change(folder, pass_seconds=seconds)
+    assert [table.kind for table in build_tables(read_results(folder))] == kinds
+
+
 @pytest.mark.parametrize("dual", [1e-25, 1e-27, 1e-30, 1e-300])
 def test_a_tiny_lower_bound_does_not_end_the_report(results, dual):
     one = results.runs.query("dataset == 'adult' and `lambda` == 1e-4")
