@@ -358,11 +358,12 @@ def _chosen_entry(chosen: Chosen) -> Entry:
 
 def _own_entry(own: OwnFiles) -> Entry:
     try:
+        train, test = _own_file(own.path), _own_file(own.test) if own.test else None
         return Entry(
             name=own.name or plain_name(own.path).removesuffix(".libsvm") or own.path.name,
             title=str(own.path),
-            train=_own_file(own.path),
-            test=_own_file(own.test) if own.test else None,
+            train=train,
+            test=test,
             n_features=own.n_features,
             positive=own.positive,
             positive_chosen=own.positive is not None,
@@ -375,7 +376,13 @@ def _own_file(path: Path) -> DataFile:
     what = _not_a_file(path)
     if what:
         raise DataError(f"{path}: {what}; check the path")
-    return DataFile(file=path.name, path=str(path.resolve()))
+    place = str(path.resolve())
+    try:
+        place.encode()
+    except UnicodeEncodeError:
+        what = "the name of this file or of a folder above it is not UTF-8; rename it"
+        raise DataError(f"{path}: {what}") from None
+    return DataFile(file=path.name, path=place)
 
 
 def _not_a_file(path: Path) -> str:

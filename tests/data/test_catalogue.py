@@ -32,6 +32,16 @@ def refusal(call, *args, kind=DataError):
     return message
 
 
+def test_a_name_that_is_no_utf_8_is_said_to_be_so(tmp_path):
+    folder = tmp_path / b"\xff".decode(errors="surrogateescape")
+    try:
+        folder.mkdir()
+    except OSError:
+        pytest.skip("all names are UTF-8 here")
+    (folder / "rows").write_text("1 1:1\n")
+    assert "is not UTF-8; rename it" in refusal(resolve, str(folder / "rows"))
+
+
 def described(folder, text, name="mine"):
     path = folder / f"{name}.yaml"
     path.write_text(text, encoding="utf-8")
