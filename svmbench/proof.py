@@ -26,6 +26,9 @@ from svmbench.problem import Problem
 #: Unit roundoff of double precision.
 UNIT = float(np.finfo(np.float64).eps) / 2.0
 
+#: Squares that may together leave double precision, in one order of summation or another.
+OVERFLOWING = 1e308
+
 #: Factor for the rounding of the bounds themselves.
 _SAFE = 1.01
 
@@ -55,7 +58,7 @@ def proven_dual(problem: Problem, alpha: FloatArray) -> float:
         tau = problem.nearest(u)[1]
         sizes = np.maximum(np.abs(u) - tau, 0.0)  # of S(u)
         squares = sizes * sizes
-        if not (np.isfinite(squares).all() and np.isfinite(off).all()):
+        if not (squares.sum() < OVERFLOWING and np.isfinite(off).all()):
             return -math.inf
         twice = (1.0 + 8.0 * UNIT) * math.fsum(squares)  # of h
         twice += _SAFE * float(sizes @ (2.0 * off) + off @ off)

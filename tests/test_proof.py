@@ -45,6 +45,11 @@ def test_what_is_proven_does_not_depend_on_storage(storage):
     assert proven_dual(sparse, alpha) == pytest.approx(whole, rel=1e-15)
 
 
+def test_nothing_is_proven_where_squares_overflow_together():
+    problem = Problem(dataset([[1.0, 1.0], [-1.0, -1.0]], [1, -1], "dense float64"), 0.9e-154)
+    assert proven_dual(problem, np.ones(2)) == -np.inf
+
+
 def test_a_free_bias_is_proven_with_alpha_that_rounding_unbalances():
     problem = Problem(scaled(60, 1.0), 0.1, bias="free")
     alpha = problem.repaired(0.1 * np.random.default_rng(0).random(60))
