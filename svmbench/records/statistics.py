@@ -130,7 +130,10 @@ def expected_running_time(times: Sequence[float], spent: Sequence[float]) -> flo
         costs.append(cost)
         successes += success
     # The repeats are in the order of their starts, which is to change no digit.
-    return math.fsum(costs) / successes if successes else math.inf
+    try:
+        return math.fsum(costs) / successes if successes else math.inf
+    except OverflowError:  # numbers that no run has taken
+        return math.inf
 
 
 def performance_ratios(costs: Mapping[str, Sequence[float]]) -> dict[str, list[float]]:

@@ -116,6 +116,7 @@ def test_expected_running_time_charges_failures_to_successes():
     assert expected_running_time([2.0, math.inf, 4.0], [9.0, 10.0, 9.0]) == 8.0
     assert expected_running_time([math.inf], [10.0]) == math.inf
     assert expected_running_time([], []) == math.inf
+    assert expected_running_time([1e308, 1e308], [0.0, 0.0]) == math.inf  # no sum has room for it
     with pytest.raises(ValueError, match="finite"):
         expected_running_time([1.0, math.inf], [0.0, math.nan])
 
