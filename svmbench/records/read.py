@@ -120,6 +120,7 @@ def read_results(folder: Path) -> Results:
     _refuse_below(
         traces, traces["id"].map(of_run["reference_dual"]), distance, folder / "traces.csv"
     )
+    _refuse_other_repeats(traces, traces["id"].map(of_run["repeat"]), folder / "traces.csv")
     setup = traces["id"].map(of_run["setup_seconds"])
     traces["seconds_after_setup"] = traces["wall_seconds"] - setup
     thresholds = _thresholds(runs)
@@ -266,6 +267,16 @@ def _refuse_below(table: pd.DataFrame, bounds: pd.Series, distance: str, path: P
         raise DataError(
             f"{path}:{_line(below)}: accuracy {table['accuracy'][below].iloc[0]:g}: P lies below "
             "the certified bound on P*; 'svmbench verify' says which figure is wrong"
+        )
+
+
+def _refuse_other_repeats(traces: pd.DataFrame, repeats: pd.Series, path: Path) -> None:
+    """Refuse points of another repeat than that of their run; of other runs nothing is known."""
+    other = repeats.notna() & (traces["repeat"] != repeats)
+    if other.any():
+        raise DataError(
+            f"{path}:{_line(other)}: column 'repeat': {traces['repeat'][other].iloc[0]:g} is not "
+            "the repeat of its run; run the sweep again to rewrite it"
         )
 
 

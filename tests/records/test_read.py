@@ -154,6 +154,14 @@ def test_repeat_listed_twice(copied):
         read_results(copied)
 
 
+def test_a_point_of_another_repeat_than_its_run(copied):
+    table = pd.read_csv(copied / "traces.csv", dtype=str, keep_default_na=False)
+    table.loc[1, "repeat"] = "99"
+    table.to_csv(copied / "traces.csv", index=False)
+    with pytest.raises(DataError, match=r"traces\.csv:3: column 'repeat': 99 is not the repeat of"):
+        read_results(copied)
+
+
 @pytest.mark.parametrize("text", ["\n", "schema_version,id\n"])
 def test_no_runs(copied, text):
     (copied / "runs.csv").write_text(text)
