@@ -26,6 +26,10 @@ from svmbench.records.off_clock import off_clock
 from svmbench.records.states import STATES
 
 _SECONDS_TO = "seconds_to_"
+
+#: Columns of runs.csv that other numbers are divided by.
+_ABOVE_ZERO = ("lambda", "C", "m")
+
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
@@ -244,12 +248,9 @@ def _read_runs(path: Path, distance: str) -> pd.DataFrame:
             f"{path}:{_line(foreign)}: column 'state': {runs['state'][foreign].iloc[0]!r} is not "
             f"one of {', '.join(STATES)}"
         )
-    broken = runs["repeat"] % 1 != 0
-    if broken.any():
-        raise DataError(
-            f"{path}:{_line(broken)}: column 'repeat': {runs['repeat'][broken].iloc[0]:g} is not a "
-            "whole number"
-        )
+    for name in _ABOVE_ZERO:
+        _refuse(runs, name, ~(runs[name] > 0.0), path, "is not above 0")
+    _refuse(runs, "repeat", runs["repeat"] % 1 != 0, path, "is not a whole number")
     twice = runs["id"].duplicated() | runs.duplicated([*ROW, "repeat", "horizon"])
     if twice.any():
         raise DataError(f"{path}:{_line(twice)}: a run is listed twice; run the sweep again")
@@ -270,14 +271,17 @@ def _refuse_below(table: pd.DataFrame, bounds: pd.Series, distance: str, path: P
         )
 
 
+def _refuse(table: pd.DataFrame, name: str, wrong: pd.Series, path: Path, why: str) -> None:
+    """Refuse a column with numbers that no run has written."""
+    if wrong.any():
+        value = table[name][wrong].iloc[0]
+        raise DataError(f"{path}:{_line(wrong)}: column {name!r}: {value:g} {why}")
+
+
 def _refuse_other_repeats(traces: pd.DataFrame, repeats: pd.Series, path: Path) -> None:
     """Refuse points of another repeat than that of their run; of other runs nothing is known."""
     other = repeats.notna() & (traces["repeat"] != repeats)
-    if other.any():
-        raise DataError(
-            f"{path}:{_line(other)}: column 'repeat': {traces['repeat'][other].iloc[0]:g} is not "
-            "the repeat of its run; run the sweep again to rewrite it"
-        )
+    _refuse(traces, "repeat", other, path, "is not the repeat of its run")
 
 
 def in_passes(runs: pd.DataFrame, thresholds: Sequence[str]) -> pd.DataFrame:

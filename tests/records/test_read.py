@@ -104,6 +104,8 @@ def test_foreign_schema_version(copied):
         ("primal", "inf", r"runs\.csv:3: column 'primal': 'inf' is not a finite number"),
         ("stand_in", "maybe", r"runs\.csv:3: column 'stand_in': 'maybe' is not true or false"),
         ("lambda", "", r"runs\.csv:3: column 'lambda' is empty"),
+        ("lambda", "0", r"runs\.csv:3: column 'lambda': 0 is not above 0"),
+        ("m", "-1", r"runs\.csv:3: column 'm': -1 is not above 0"),
         ("repeat", "0.5", r"runs\.csv:3: column 'repeat': 0\.5 is not a whole number"),
     ],
 )
