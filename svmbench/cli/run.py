@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from svmbench.harness.sweeps import Options, Outcome
 
 
+#: Runs at the same time, each of which needs a thread and some processes.
+MOST_JOBS = 1024
+
 #: What is said while the tables of an interrupted sweep are written.
 INTERRUPTED = "interrupted; writing tables (Ctrl-C again to skip)"
 
@@ -55,7 +58,7 @@ _WORDS = {"spared": "not needed after a cheaper setting", "not_installed": "not 
 )
 @click.option(
     "--jobs",
-    type=click.IntRange(1),
+    type=click.IntRange(1, MOST_JOBS),
     default=1,
     show_default=True,
     help="Number of runs at the same time. They disturb each other and are marked as contended "

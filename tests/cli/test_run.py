@@ -49,6 +49,12 @@ def test_a_scale_that_is_no_number_is_refused_before_a_folder_is_made(run, tmp_p
     assert not (tmp_path / "out").exists()
 
 
+def test_more_jobs_than_a_machine_has_room_for_are_refused(run, tmp_path):
+    done = run("--jobs", "99999999999999999999")
+    assert (done.exit_code, "is not in the range 1<=x<=1024" in done.stderr) == (2, True)
+    assert not (tmp_path / "out").exists()
+
+
 def test_repeats_are_made_until_the_fastest_is_known(run, tmp_path, monkeypatch):
     times = {"dcd": (0.1, 0.2), "sgd-s": (0.15, 0.2), "ocas": (5.0, 0.1)}
     Simulation(times=times).install(monkeypatch)
