@@ -234,7 +234,12 @@ class Verifier:
             if run is None or misfit(run, sweep):
                 continue
             solver = find_solver(run.solver.name)
-            built = builds.get(_built(run)) or build_of(solver, run.solver.parameters)
+            try:
+                built = builds.get(_built(run)) or build_of(solver, run.solver.parameters)
+            except ConfigError as error:  # a program that is not on this machine
+                reason = f"runs.csv does not list it; {error}"
+                yield Verification("run", path.stem, "not verified", reason)
+                continue
             if run.header["build"] == built and (run.header["machine"], run.contended) in others:
                 reason = "runs.csv does not list it; 'svmbench run' writes that table again"
                 yield Verification("run", path.stem, "does not hold", reason)

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from recorded_folders import SWEEP, copy_of, make, records_of, write_records
 
 from svmbench.cli import main
+from svmbench.errors import ConfigError
 from svmbench.harness.supervise import CIRCUMSTANCES
 from svmbench.harness.weights import SUFFIX
 from svmbench.records.columns import OF_ACCURACY, RUNS, TRACES
@@ -236,6 +237,19 @@ def test_the_last_repeat_of_a_program_left_out_is_found(
     for name in ("runs.csv", "traces.csv"):
         write(folder, [line for line in table(folder, name) if gone not in line], name)
     assert list(wrong(folder)) == [gone]
+
+
+def test_a_program_that_is_not_here_hides_no_run(of_programs, tmp_path, monkeypatch, wrong):
+    folder = copy_of(of_programs, tmp_path, monkeypatch) / "results"
+
+    def missing(*_):
+        raise ConfigError("one.py: no such file")
+
+    for name in ("runs.csv", "traces.csv"):
+        write(folder, [line for line in table(folder, name) if "one" not in line], name)
+    monkeypatch.setattr("svmbench.verify.folder.build_of", missing)
+    reasons = list(wrong(folder).values())
+    assert reasons == ["runs.csv does not list it; one.py: no such file"] * 2
 
 
 @pytest.mark.parametrize("field", ["visits", "switches", "updates"])
