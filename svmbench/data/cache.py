@@ -321,7 +321,8 @@ def _open_entry(path: Path, key: str | None = None) -> Dataset:
     for name, facts in header["arrays"].items():
         arrays[name] = _map_array(path / f"{name}.npy", facts)
     labels = arrays.pop("labels")
-    assert labels is not None  # every entry is written with them
+    if labels is None:
+        raise ValueError("it has no labels")
     provenance = header["provenance"]
     opened = Dataset(
         name=header["name"],

@@ -105,10 +105,20 @@ def nest_head(path):
     facts = json.loads((path.parent / "header.json").read_text())["arrays"]
     path.write_bytes(content)
     facts[path.stem]["bytes"] = len(content)
-    header = json.loads((path.parent / "header.json").read_text()) | {"arrays": facts}
+    list_arrays(path.parent, facts)
+
+
+def list_arrays(path, facts):
+    """Other arrays in a header, and its hash."""
+    header = json.loads((path / "header.json").read_text()) | {"arrays": facts}
     header.pop("sha256")
     header["sha256"] = cache._header_sha256(header)
-    (path.parent / "header.json").write_text(json.dumps(header))
+    (path / "header.json").write_text(json.dumps(header))
+
+
+def forget_labels(path):
+    facts = json.loads((path / "header.json").read_text())["arrays"]
+    list_arrays(path, {name: each for name, each in facts.items() if name != "labels"})
 
 
 def put_a_pipe(path):
@@ -131,6 +141,7 @@ DAMAGES = {
         path / "header.json", b'"n_features": 4', b'"n_features": 5'
     ),
     "no checksum": lambda path: edit_header(path, lambda h: h.pop("sha256")),
+    "no labels": forget_labels,
     "array gone": lambda path: (path / "values.npy").unlink(),
     "array cut": lambda path: os.truncate(path / "values.npy", 130),
     "array empty": lambda path: os.truncate(path / "labels.npy", 0),
