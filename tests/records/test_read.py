@@ -139,6 +139,14 @@ def test_columns_that_are_there_twice(copied):
         read_results(copied)
 
 
+@pytest.mark.parametrize("name", ["runs.csv", "traces.csv"])
+def test_lines_of_more_fields_than_the_header(copied, name):
+    header, *lines = (copied / name).read_text().splitlines()
+    (copied / name).write_text("".join([f"{header}\n", *(f"{line},\n" for line in lines)]))
+    with pytest.raises(DataError, match=rf"{re.escape(name)}: its lines have more fields than"):
+        read_results(copied)
+
+
 def test_run_listed_twice(copied):
     lines = (copied / "runs.csv").read_text().splitlines()
     (copied / "runs.csv").write_text("\n".join([*lines, lines[1]]) + "\n")
