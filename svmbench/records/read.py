@@ -215,7 +215,7 @@ def _read_table(path: Path, empty: Sequence[Column] = ()) -> pd.DataFrame:
         return _without_rows(empty)
     except (OSError, UnicodeDecodeError, pd.errors.ParserError) as error:
         raise DataError(f"{path}: cannot be read ({_one_line(error)})") from error
-    # Pandas takes the first fields of longer lines for the names of the rows, and shifts the others.
+    # Pandas would take the first fields of longer lines for the names of the rows.
     if len(table) and not isinstance(table.index, pd.RangeIndex):
         raise DataError(f"{path}: its lines have more fields than its header; run the sweep again")
     return table.astype(object)
