@@ -39,7 +39,8 @@ def growing(
         Claimed region of the exponent; not both without a bound.
     y_least : sequence of sequence of float, optional
         Lower bounds of y, for values that are +inf because a limit ended the run. They give bounds
-        of a repeat's exponent; it is left out if it has neither. The values themselves unless given.
+        of a repeat's exponent; it is left out if it has neither. The values themselves unless
+        given.
 
     Raises
     ------

@@ -307,10 +307,11 @@ def _from_sample(
 
 def _losses(problem: Problem, margins: FloatArray) -> FloatArray:
     """The losses. NumPy's exponentials and logarithms take a fraction of the kernel's time."""
-    if problem.loss.name != "logistic":
-        return losses(margins, problem.loss)
-    # Of the larger of 1 and exp(-s) nothing is lost, and nothing overflows.
-    each: FloatArray = np.log1p(np.exp(-np.abs(margins))) - np.minimum(0.0, margins)
+    if problem.loss.name == "logistic":
+        # Of the larger of 1 and exp(-s) nothing is lost, and nothing overflows.
+        each: FloatArray = np.log1p(np.exp(-np.abs(margins))) - np.minimum(0.0, margins)
+    else:
+        each = losses(margins, problem.loss)
     return each
 
 

@@ -266,7 +266,7 @@ def _tex_letter(letter: str) -> str:
     if plain.isascii():
         place = {"<super>": "^", "<sub>": "_"}.get(unicodedata.decomposition(letter).split()[0])
         return _latex(plain) if place is None else rf"${place}{{{_latex(plain)}}}$"
-    base, *marks = plain
+    base, *marks = list(plain)
     for mark in marks:
         base = rf"\{_ACCENTS[mark]}{{{base}}}" if mark in _ACCENTS else base
     return base if base.isascii() and all(map(unicodedata.combining, marks)) else "?"

@@ -268,8 +268,8 @@ assert os.wait()[1] == 0
 
 @linux
 def test_a_mapped_file_may_have_a_name_of_any_bytes(tmp_path):
-    path = os.fsencode(tmp_path) + b"/caf\xe9 \r\x1c"
-    with open(path, "w+b") as file:
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9 \r\x1c"))
+    with path.open("w+b") as file:
         file.write(bytes(mmap.PAGESIZE))
         file.flush()
         with mmap.mmap(file.fileno(), 0):
