@@ -131,13 +131,13 @@ def test_a_generous_limit_decides_with_repeats_of_the_other_solver_alone(simulat
     assert result.open == []
     faster = order(read_results(tmp_path / "one")).faster
     assert {(key[4], key[5]) for key in faster} == {("dcd", "sgd-s")}
-    # The limited solver is run once; skipped repeats stand for its others.
+    # The limited solver is run once; skipped repeats stand for its others, with half of the limit.
     labels = [label for _, label, _ in simulation.made]
-    assert (labels.count("sgd-s"), labels.count("dcd")) == (1, 7)
+    assert (labels.count("sgd-s"), labels.count("dcd")) == (1, 8)
     one = planned_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
-    assert states_of(one, "sgd-s") == ["time_limit", *["skipped"] * 6]
+    assert states_of(one, "sgd-s") == ["time_limit", *["skipped"] * 7]
     assert run_series([one], Reporter(), doubts=lambda: doubts_of(one.folder)).made == 0
-    assert states_of(one, "sgd-s") == ["time_limit", *["skipped"] * 6]
+    assert states_of(one, "sgd-s") == ["time_limit", *["skipped"] * 7]
 
 
 def test_one_limited_run_of_the_faster_solver_does_not_make_it_the_slower(simulation, tmp_path):
