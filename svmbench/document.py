@@ -88,6 +88,10 @@ for _kind, (_pattern, _initials) in _PLAIN.items():
         _reader.add_implicit_resolver(_TAG + _kind, re.compile(_pattern), _initials)
 
 
+#: What libyaml may take for what PyYAML, in agreement with YAML 1.2, does not.
+_TAKEN_AMISS = re.compile(r"\t|[|>][-+0-9]*#")
+
+
 def parse_document(path: Path) -> Document:
     """Read a YAML file whose top level is a mapping.
 
@@ -129,8 +133,9 @@ def _text(path: Path) -> str:
 
 
 def _compose(path: Path, text: str) -> yaml.Node | None:
-    # libyaml takes some tabs for spaces, and has other words for what is wrong.
-    if hasattr(yaml, "CSafeLoader") and "\t" not in text:
+    # libyaml takes some tabs for spaces, and what follows >-# for a comment. It has other words for
+    # what is wrong.
+    if hasattr(yaml, "CSafeLoader") and not _TAKEN_AMISS.search(text):
         with suppress(yaml.YAMLError, RecursionError):
             return yaml.compose(text, Loader=_QuickLoader)
     try:

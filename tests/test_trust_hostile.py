@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from svmbench.document import parse_document
+from svmbench.errors import ConfigError
 
 ROOT = Path(__file__).resolve().parent.parent
 TRUST = ROOT / "scripts" / "trust"
@@ -71,6 +72,16 @@ def test_a_tab_before_a_block_of_text_is_legal(kinds, tmp_path):
     kind = kinds.Yaml()
     kind.read = parse_document
     assert kind.attempt(kinds.Case({"x.yaml": text}), tmp_path)
+
+
+@pytest.mark.parametrize("sign", ["|", ">", ">-", "|2+"])
+def test_a_comment_needs_a_space_after_the_sign_of_a_block(sign, tmp_path):
+    path = tmp_path / "x.yaml"
+    path.write_text(f"checked: {sign} # a\n  b\n", encoding="utf-8")
+    parse_document(path)
+    path.write_text(f"checked: {sign}#- a\n  b\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"x\.yaml:1:.*not valid YAML"):
+        parse_document(path)
 
 
 def test_large_inputs_end_under_their_limits_of_memory():
