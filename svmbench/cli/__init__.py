@@ -395,7 +395,7 @@ def main(ctx: click.Context) -> None:
     """Certified benchmarks of linear support vector machine training.
 
     Start with "svmbench demo": it takes some seconds, needs no network, and writes a page to
-    results/demo/.
+    results/demo/. "svmbench train FILE" trains a model on your own data.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())

@@ -22,8 +22,8 @@ def command() -> None:
 def check(file: Path) -> None:
     """Say whether FILE can be run, or list what is wrong with it.
 
-    FILE is the YAML file of a sweep, or the name of one that comes with svmbench (demo, smoke,
-    adult).
+    FILE is the YAML file of a sweep, or the name of one that comes with svmbench, such as demo
+    or adult.
     """
     from svmbench.config import find_config, load_sweep
     from svmbench.config.complaint import InvalidFileError
@@ -58,8 +58,8 @@ def check(file: Path) -> None:
 def show(file: Path) -> None:
     """Print FILE with every default written out.
 
-    FILE is the YAML file of a sweep, or the name of one that comes with svmbench (demo, smoke,
-    adult).
+    FILE is the YAML file of a sweep, or the name of one that comes with svmbench, such as demo
+    or adult.
     """
     from svmbench.config import dump_sweep, load_sweep
 

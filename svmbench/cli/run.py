@@ -101,7 +101,7 @@ def command(
 ) -> int:
     """Run the sweep CONFIG, then write its tables, plots and page.
 
-    CONFIG is a YAML file, or the name of one that comes with svmbench (demo, smoke, adult).
+    CONFIG is a YAML file, or the name of one that comes with svmbench, such as demo or adult.
     Finished runs are reused as long as nothing that could change them has changed.
     Ctrl-C keeps what was measured and writes the tables of it; a second Ctrl-C skips them.
     Run the same command again to continue.
