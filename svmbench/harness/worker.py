@@ -50,7 +50,6 @@ from svmbench.memory import available_memory
 from svmbench.problem import Loss, Problem
 from svmbench.solvers.base import Solver
 from svmbench.solvers.checked import checked
-from svmbench.solvers.plug_in import in_package
 from svmbench.solvers.program import ForeignProgram
 from svmbench.solvers.single_file import address, solver_at
 
@@ -219,14 +218,20 @@ def _opened(job: dict[str, Any]) -> tuple[Problem, Dataset | None]:
 
 
 def _require_unchanged(solver: Solver, build: dict[str, Any]) -> None:
-    """Refuse a program or a plug-in package whose files are not those of the run's identity.
+    """Refuse a program or a plug-in whose files are not those of the run's identity.
 
     Raises
     ------
     InterruptedRunError
     """
-    if in_package(type(solver).__module__):
-        if solver.build()["source_sha256"] != build["source_sha256"]:
+    if not type(solver).__module__.startswith("svmbench."):
+        try:
+            same = solver.build()["source_sha256"] == build["source_sha256"]
+        except OSError as error:  # they could be read before
+            raise InterruptedRunError(
+                f"the plug-in's files can no longer be read ({error.strerror}); run again"
+            ) from error
+        if not same:
             raise InterruptedRunError("the plug-in's files changed during the sweep; run again")
         return
     if type(solver) is not ForeignProgram:

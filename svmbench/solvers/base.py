@@ -6,7 +6,6 @@ A solver is one Python file with one subclass of `Solver` (and, for ours, one ke
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import inspect
 from abc import ABC, abstractmethod
@@ -24,7 +23,7 @@ from svmbench.data.dataset import FloatArray
 from svmbench.errors import ConfigError
 from svmbench.kernels.counters import Counters
 from svmbench.problem import Problem
-from svmbench.solvers.plug_in import files_of, source_of
+from svmbench.solvers.plug_in import files_of, imports_of, source_of
 
 #: Packages whose versions are part of a run's identity, because solvers compute with them.
 LIBRARIES = ("numpy", "scipy")
@@ -416,7 +415,7 @@ class Solver(ABC):
     def kernels_used(cls) -> tuple[str, ...]:
         """Modules of `svmbench.kernels` that its sources import: part of a run's identity."""
         texts = [source_of(path) for path in cls._source_files() if path.suffix == ".py"]
-        names = {name for text in texts for name in _imports(text) if name.startswith(KERNELS)}
+        names = {name for text in texts for name in imports_of(text) if name.startswith(KERNELS)}
         used = {name.removeprefix(KERNELS).partition(".")[0] for name in names}
         known = {module.name for module in iter_modules(svmbench.kernels.__path__)}
         return tuple(sorted(used & known - {"counters"}))  # every solver counts with that
@@ -445,29 +444,12 @@ class Solver(ABC):
         return sorted(files)
 
 
-@cache
-def _imports(text: bytes) -> frozenset[str]:
-    """Full names of the modules, and of what is imported from them, in a Python source.
-
-    They are read from the text: an imported constant does not say where it comes from.
-    """
-    try:
-        nodes = list(ast.walk(ast.parse(text)))
-    except (SyntaxError, ValueError):  # of a plug-in, which never imports it
-        return frozenset()
-    found = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
-    for node in nodes:
-        if isinstance(node, ast.ImportFrom) and node.module is not None:
-            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return frozenset(found)
-
-
 def _imported(path: Path) -> set[Path]:
     """The modules of this package that one of its files imports; not this module."""
     here = Path(__file__)
     if not path.is_relative_to(here.parent):
         return set()
-    names = [name.split(".") for name in _imports(path.read_bytes())]
+    names = [name.split(".") for name in imports_of(path.read_bytes())]
     inside = [name[2:] for name in names if name[:2] == ["svmbench", "solvers"] and name[2:]]
     found = {here.parent.joinpath(*name).with_suffix(".py") for name in inside}
     return {file for file in found if file.is_file() and file != here}

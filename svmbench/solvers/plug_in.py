@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 import traceback
 from collections.abc import Iterator
+from functools import cache
+from importlib.machinery import all_suffixes
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from svmbench.errors import ConfigError
@@ -82,8 +84,8 @@ def place_in(error: BaseException) -> str:
 def files_of(module_name: str) -> set[Path]:
     """All files of the distribution that a plug-in's module belongs to, and of its package.
 
-    A module that is in no package, and in no distribution that lists its files, counts with the
-    modules beside it that it uses, and those that these use in turn.
+    A module that is in no package counts with the modules beside it that it imports, and those that
+    these import in turn: of a distribution that is installed to be edited, no file is listed.
 
     Parameters
     ----------
@@ -95,17 +97,28 @@ def files_of(module_name: str) -> set[Path]:
         return set()
     found = set(_of_distribution(top))
     package = sys.modules.get(top, module)
+    if not hasattr(package, "__path__"):
+        found |= _with_neighbours(Path(module.__file__ or ""))
     for folder in getattr(package, "__path__", ()):
         found |= {path for path in Path(folder).rglob("*") if path.is_file()}
-    if not found:
-        found = _with_neighbours(module)
     return {path for path in found if path.suffix != ".pyc"}
 
 
-def in_package(module_name: str) -> bool:
-    """Whether a plug-in's module belongs to a package, all files of which count."""
-    top = module_name.partition(".")[0]
-    return top != "svmbench" and hasattr(sys.modules.get(top), "__path__")
+@cache
+def imports_of(text: bytes) -> frozenset[str]:
+    """Full names of the modules, and of what is imported from them, in a Python source.
+
+    They are read from the text: an imported constant does not say where it comes from.
+    """
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError):  # of a plug-in, which never imports it
+        return frozenset()
+    found = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and node.module is not None:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return frozenset(found)
 
 
 def source_of(path: Path) -> bytes:
@@ -126,21 +139,14 @@ def _of_distribution(top: str) -> Iterator[Path]:
                 yield path
 
 
-def _with_neighbours(module: ModuleType) -> set[Path]:
-    """A module's file, and those of the modules in its folder that it uses."""
+def _with_neighbours(path: Path) -> set[Path]:
+    """A module's file, and those of the modules in its folder that it imports, wherever it does."""
     found: set[Path] = set()
-    waiting = [module]
+    waiting = [path]
     while waiting:
         one = waiting.pop()
-        path = Path(one.__file__ or "")
-        if path in found:
-            continue
-        found.add(path)
-        for value in vars(one).values():
-            name = value.__name__ if isinstance(value, ModuleType) else None
-            other = sys.modules.get(name or getattr(value, "__module__", None) or "")
-            if other is not None and Path(getattr(other, "__file__", None) or "/").parent == (
-                path.parent
-            ):
-                waiting.append(other)
+        found.add(one)
+        for name in {name.partition(".")[0] for name in imports_of(source_of(one))}:
+            beside = {one.with_name(name + suffix) for suffix in all_suffixes()}
+            waiting += [file for file in beside - found if file.is_file()]
     return found

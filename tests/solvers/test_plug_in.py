@@ -1,6 +1,8 @@
 """What of a plug-in is part of its runs' identity."""
 
+import errno
 import importlib
+import os
 import sys
 
 import pytest
@@ -63,6 +65,39 @@ def test_a_module_beside_it_counts_if_it_is_used(build):
     assert build("helped_one", files | {"helped_three.py": "PACE = 22\n"}) != first
 
 
+SOLVER = """
+{imported}
+from svmbench.solvers.dual.dcd import Dcd
+
+class Helped(Dcd):
+    name = "helped"
+"""
+
+
+@pytest.mark.parametrize(
+    "imported",
+    ["from helped_two import PACE", "def pace():\n    from helped_two import PACE\n    return PACE"],
+    ids=["a constant", "later"],
+)
+def test_a_module_beside_it_counts_however_it_is_imported(build, imported):
+    files = {"helped_one.py": SOLVER.format(imported=imported), "helped_two.py": "PACE = 1\n"}
+    first = build("helped_one", files)
+    assert build("helped_one", files) == first
+    assert build("helped_one", files | {"helped_two.py": "PACE = 22\n"}) != first
+
+
+def test_a_module_beside_it_counts_in_a_distribution_that_is_installed_to_be_edited(build):
+    files = {
+        "helped_one.py": MODULE.format(helper="helped_two"),
+        "helped_two.py": "PACE = 1\n",
+        "helped.pth": "/where/the/modules/are\n",
+    }
+    listed = ["helped.pth", "helped-1.0.dist-info/RECORD"]
+    first = build("helped_one", files, listed)
+    assert build("helped_one", files, listed) == first
+    assert build("helped_one", files | {"helped_two.py": "PACE = 22\n"}, listed) != first
+
+
 def test_all_files_of_a_package_count(build):
     files = {
         "helped/__init__.py": "",
@@ -113,6 +148,23 @@ def test_a_package_that_changes_during_a_sweep_is_noticed(build):
     build("helped_package", files | {"helped_package/pace.py": "PACE = 22\n"})
     with pytest.raises(InterruptedRunError, match="plug-in's files changed during the sweep"):
         _require_unchanged(sys.modules["helped_package"].Helped(), planned)
+
+
+def test_a_module_that_changes_during_a_sweep_is_noticed(build, monkeypatch):
+    files = {"helped_one.py": MODULE.format(helper="helped_two"), "helped_two.py": "PACE = 1\n"}
+    planned = build("helped_one", files)
+    _require_unchanged(sys.modules["helped_one"].Helped(), planned)
+    build("helped_one", files | {"helped_two.py": "PACE = 22\n"})
+    solver = sys.modules["helped_one"].Helped()
+    with pytest.raises(InterruptedRunError, match="plug-in's files changed during the sweep"):
+        _require_unchanged(solver, planned)
+
+    def refuse():
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(solver, "build", refuse)
+    with pytest.raises(InterruptedRunError, match=r"can no longer be read \(Too many open files\)"):
+        _require_unchanged(solver, planned)
 
 
 @pytest.mark.parametrize(
