@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -16,8 +17,8 @@ ARRAYS = ("indptr", "indices", "values", "labels")
 def changed_parts(given: Problem, own: Problem) -> list[str]:
     """What differs between a problem and the copy that a solver was given.
 
-    A worker's arrays are mapped read-only, so that the same array has the same content; only
-    an array in another's place is compared with it, entry by entry.
+    A worker's arrays are mapped read-only, so that the same memory has the same content; only an
+    array elsewhere is compared with its own, entry by entry.
 
     Parameters
     ----------
@@ -28,13 +29,26 @@ def changed_parts(given: Problem, own: Problem) -> list[str]:
     parts = [name for name in CONSTANTS if getattr(given, name) != getattr(own, name)]
     for name in ARRAYS:
         one, other = getattr(given.data, name), getattr(own.data, name)
-        if one is not other and not np.array_equal(one, other):
+        if not (_is_same_view(one, other) or np.array_equal(one, other)):
             parts.append(name)
     if given.data.n_features != own.data.n_features:
         parts.append("n_features")
     return parts
 
 
+def _is_same_view(one: Any, other: Any) -> bool:
+    """Whether two arrays show the same memory in the same way, or both are missing."""
+    if one is None or other is None:
+        return one is other
+    same = type(one) is type(other) is np.ndarray
+    return same and bool(one.__array_interface__ == other.__array_interface__)
+
+
 def copy_of(problem: Problem) -> Problem:
-    """A problem of its own on the same arrays."""
-    return replace(problem, data=replace(problem.data))
+    """A problem of its own, whose arrays are views of the same memory.
+
+    The type and the strides of an array can be changed even if its entries cannot.
+    """
+    arrays = {name: getattr(problem.data, name) for name in ARRAYS}
+    views = {name: None if array is None else array.view() for name, array in arrays.items()}
+    return replace(problem, data=replace(problem.data, **views))

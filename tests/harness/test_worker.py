@@ -166,6 +166,21 @@ def test_a_solver_that_changes_its_problem_fools_itself_alone(measure, problem, 
     assert all(point["primal"] >= measurement.reference_dual for point in points)
 
 
+class Reinterpreting(plugins.Idle):
+    """Reads the labels as half as many numbers of twice the size, without writing to them."""
+
+    def start(self, problem, seed):
+        super().start(problem, seed)
+        problem.data.labels.dtype = np.int16
+
+
+def test_a_solver_that_reinterprets_an_array_fools_itself_alone(measure, problem):
+    state, points, measurement = measure(Reinterpreting(), accuracy=[1e-3], max_epochs=3)
+    assert (state, problem.data.n_samples) == ("failed", 60)
+    assert measurement.reason == "changed the problem that it was given: labels"
+    assert {point["primal"] for point in points} == {1.0}
+
+
 def test_a_cost_below_the_certified_bound_is_no_result(problem, tmp_path):
     solver = Dcd()
     measurement = Measurement(solver, problem, None, STOP | {"accuracy": [0.1]}, 5.0, 6.0)

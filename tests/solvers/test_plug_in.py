@@ -76,7 +76,7 @@ class Helped(Dcd):
 
 @pytest.mark.parametrize(
     "imported",
-    ["from helped_two import PACE", "def pace():\n    from helped_two import PACE\n    return PACE"],
+    ["from helped_two import PACE", "def late():\n    from helped_two import PACE"],
     ids=["a constant", "later"],
 )
 def test_a_module_beside_it_counts_however_it_is_imported(build, imported):
