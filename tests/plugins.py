@@ -235,6 +235,16 @@ class Converting(Ladder):
         super().start(problem, seed)
 
 
+class Inheriting(Ladder):
+    """Takes its time where it should only take over rows."""
+
+    name = "inheriting"
+
+    def take_over(self, other):
+        time.sleep(0.3)
+        return True
+
+
 class Rotten(Ladder):
     """Breaks at the third rung."""
 

@@ -120,6 +120,9 @@ class Measurement:
         Whether the run has `failed` because what it shows cannot be true: it reached nothing.
     loading : float
         Seconds of processor time that importing the solver took.
+    taking_over : float
+        Seconds that it took to take over the rows of the run before: they are neither training nor
+        conversion.
     shown : Certificate or None
         What the solver showed at the last checkpoint.
     """
@@ -151,7 +154,7 @@ class Measurement:
         self.reason = self.note = ""
         self.refused = False
         self.clock = Clock()
-        self.loading = 0.0
+        self.loading = self.taking_over = 0.0
         self.shown: Certificate | None = None
         self._threads = threads
         self.usual = usual
@@ -212,6 +215,7 @@ class Measurement:
         finally:
             settle(accounts.kept)
             times = self._accounts.close(self.clock, self._converting, self._threads)
+            times["unaccounted_seconds"] += self.taking_over
             self._activity = system.since(begun) | times
         trained = self.clock.wall / 1e9
         changed = self.changed()

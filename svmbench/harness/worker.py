@@ -192,6 +192,9 @@ def _measurement(job: dict[str, Any], last: Posed | None) -> Measurement:
     with loading.running():
         solver = loaded_solver(job["solver_class"], job["parameters"], job["solver_text"])
     _require_unchanged(solver, job["header"]["build"])
+    taking_over = Stopwatch()
+    with taking_over.running():
+        takes_over = last is not None and solver.take_over(last.solver)
     measurement = Measurement(
         solver,
         problem,
@@ -199,13 +202,13 @@ def _measurement(job: dict[str, Any], last: Posed | None) -> Measurement:
         job["stop"],
         job["reference_dual"],
         job["reference_primal"],
-        last.conversion if last and solver.take_over(last.solver) else None,
+        last.conversion if last and takes_over else None,
         last.given if last else None,
         job["threads"],
         usual,
         job["solver_class"] == address(ForeignProgram),
     )
-    measurement.loading = loading.thread / 1e9
+    measurement.loading, measurement.taking_over = loading.thread / 1e9, taking_over.wall / 1e9
     return measurement
 
 

@@ -429,6 +429,15 @@ def test_rows_are_converted_once_a_ladder(tmp_path, install):
     assert seconds.nunique() == 1
 
 
+def test_time_in_which_rows_are_taken_over_is_not_hidden(tmp_path, install):
+    install("plugins:Inheriting")
+    runs = runs_csv(run_sweep(sweep(solvers=["inheriting"], repeats=1), tmp_path))
+    later = runs.sort_values("horizon", ascending=False).iloc[1:]
+    assert len(later) > 1
+    assert (later["unaccounted_seconds"] >= 0.3).all()
+    assert later["off_clock"].str.contains("unaccounted").all()
+
+
 def test_a_worker_that_dies_on_a_rung_takes_no_other_run_along(tmp_path, install, monkeypatch):
     install("plugins:Rotten")
     processes = started(monkeypatch)
