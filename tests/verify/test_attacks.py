@@ -282,6 +282,18 @@ def test_a_run_under_other_conditions(folder, facts):
     assert new.exists()
 
 
+def test_a_repeat_that_is_a_copy_of_another(folder):
+    first, second = sorted((folder / "runs").glob("*-dcd-*.jsonl"))
+    lines = [records_of(second)[0], *records_of(first)[1:]]
+    for record in lines:
+        if record["kind"] == "weights":
+            record["file"] = f"{second.stem}{SUFFIX}"
+    shutil.copy(first.with_suffix(SUFFIX), second.with_suffix(SUFFIX))
+    write_records(second, lines)
+    tables_again(folder)
+    assert wrong(folder) == {second.stem: f"it has the times of {first.stem}"}
+
+
 # --- folders that have lost a part
 
 
