@@ -72,6 +72,12 @@ def test_weights_in_single_precision_are_summed_in_double():
     assert not Problem(data, 0.1, l1_radius=size / (1.0 + 1.01e-5)).admits(w)
 
 
+def test_weights_far_outside_the_ball_are_not_scaled_onto_it():
+    data = dataset(np.array([[1.0], [-1.0]]), np.array([1.0, -1.0]), "dense float64")
+    found = Problem(data, 0.1, bias="free", l1_radius=1.0).evaluate(np.array([1.5]), -1.2)
+    assert (found.primal, found.errors) == (math.inf, 0)
+
+
 def test_a_problem_of_one_row_has_one_class():
     with pytest.raises(ValueError, match="one class"):
         Problem(dataset(X[:1], Y[:1], "dense float64"), 0.1, bias="free")

@@ -297,6 +297,9 @@ class Verifier:
         data = self._rows(header["problem"]["data"])
         if len(w) != data.n_features:
             raise MissingError(f"{len(w)} weights for rows of {data.n_features} features")
+        told = trace.end.get("weights"), trace.end.get("bias")
+        if "weights" in trace.end and told != (w.tolist(), bias):
+            raise ContradictionError("the weights in its last line are not those that it kept")
         if bias != 0.0 and header["problem"]["bias"] == "none":
             raise ContradictionError(f"its bias is {bias!r}, and its problem has none")
         found = evaluate(data, Facts.of(header["problem"]), w, bias)

@@ -298,7 +298,6 @@ def test_an_edit_of_any_field_of_a_trace_is_found_although_its_hash_fits(folder,
         *(("point", "kind"), ("point", "switches"), ("point", "stopped")),
         ("point", "visits"),  # of a point at which no accuracy is reached
         *(("last", "kind"), ("last", "stopped")),
-        *(("end", "weights"), ("end", "bias")),
     }
     # Only runs on a cluster name a node.
     assert set(CIRCUMSTANCES) <= {"kind", "node", *sound[0]}
