@@ -297,9 +297,6 @@ class Verifier:
         data = self._rows(header["problem"]["data"])
         if len(w) != data.n_features:
             raise MissingError(f"{len(w)} weights for rows of {data.n_features} features")
-        told = trace.end.get("weights"), trace.end.get("bias")
-        if "weights" in trace.end and told != (w.tolist(), bias):
-            raise ContradictionError("the weights in its last line are not those that it kept")
         if bias != 0.0 and header["problem"]["bias"] == "none":
             raise ContradictionError(f"its bias is {bias!r}, and its problem has none")
         found = evaluate(data, Facts.of(header["problem"]), w, bias)
@@ -312,6 +309,9 @@ class Verifier:
         if header["test"] is not None:
             test = self._rows(header["test"])
             _check_errors("test", last["test_error"], test, *count_errors(test, w, bias))
+        told = trace.end.get("weights"), trace.end.get("bias")
+        if "weights" in trace.end and told != (w.tolist(), bias):
+            raise ContradictionError("the weights in its last line are not those that it kept")
         return found.primal
 
     def _reference(self, trace: Trace) -> Iterator[Verification]:
