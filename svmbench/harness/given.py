@@ -49,6 +49,7 @@ def copy_of(problem: Problem) -> Problem:
 
     The type and the strides of an array can be changed even if its entries cannot.
     """
-    arrays = {name: getattr(problem.data, name) for name in ARRAYS}
-    views = {name: None if array is None else array.view() for name, array in arrays.items()}
-    return replace(problem, data=replace(problem.data, **views))
+    arrays: dict[str, Any] = {name: getattr(problem.data, name) for name in ARRAYS}
+    for name, array in arrays.items():
+        arrays[name] = None if array is None else array.view()
+    return replace(problem, data=replace(problem.data, **arrays))
