@@ -144,6 +144,17 @@ cdef class CompactRows:
         """Number of features."""
         return self.c.d
 
+    @property
+    def nnz(self):
+        """Number of stored entries."""
+        return self.c.m * self.c.d if self.indptr is None else int(self.indptr[self.c.m])
+
+    def lengths(self):
+        """Number of stored entries of every row, shape (m,), int64."""
+        if self.indptr is None:
+            return np.full(self.c.m, self.c.d, dtype=np.int64)
+        return np.diff(self.indptr)
+
     def norms2(self):
         """Squared Euclidean norm of every row, shape (m,), float64."""
         cdef double[::1] out = np.empty(self.c.m)

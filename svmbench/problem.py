@@ -259,8 +259,7 @@ class Problem:
         # of n summands is off by at most (n + 3) u (||w|| ||x|| + |b|), and the mean of the
         # losses' slopes is at most sqrt(2 P/gamma), or 1.
         unit = float(np.finfo(np.float64).eps) / 2.0
-        indptr = self.data.indptr
-        longest = self.data.n_features if indptr is None else int(np.diff(indptr).max())
+        longest = int(self.data.rows.lengths().max())
         longest_norm = math.sqrt(float(np.max(self.data.rows.norms2())))
         off = (longest + 3.0) * unit * self._reach(primal, longest_norm, w, bias)
         gamma = self.loss.nu if self.loss.name in HINGES else 0.0  # the others' slope is below 1

@@ -196,6 +196,13 @@ def test_rows_with_other_labels_are_checked_unless_their_arrays_were():
         CompactRows(**{**GOOD, "labels": 0 * flipped}, checked=rows)
 
 
+def test_stored_entries_of_all_rows_and_of_each():
+    rows = CompactRows(**GOOD)
+    assert (rows.nnz, rows.lengths().tolist()) == (3, [2, 1])
+    dense = CompactRows(**{**GOOD, "indptr": None, "indices": None, "values": np.zeros((2, 3))})
+    assert (dense.nnz, dense.lengths().tolist()) == (6, [3, 3])
+
+
 def test_weights_of_another_length_are_refused():
     rows = CompactRows(**GOOD)
     with pytest.raises(ValueError, match="w has 2 entries, the rows 3 features"):

@@ -91,7 +91,7 @@ class DualPhase:
         self._m, self._d, self._lam = rows.m, rows.d, lam
         stored = (rows.indptr, rows.indices, rows.values, rows.labels)
         self._row_bytes = sum(array.nbytes for array in stored if array is not None) / rows.m
-        self._nnz = rows.m * rows.d if rows.indptr is None else int(rows.indptr[-1])
+        self._nnz: int = rows.nnz
         self._visited = 0
         self._tolerance = tolerance
         self._before = np.zeros(self._d)

@@ -227,7 +227,7 @@ class Dcd(Solver):
         stride = stride_of(kernel.active)
         some = self._order[: kernel.active : stride].astype(np.int32)
         rows = take_rows(problem.data.rows, some)
-        kernel.nonzeros += rows.m * rows.d if rows.indptr is None else int(rows.indptr[-1])
+        kernel.nonzeros += rows.nnz
         energy = problem.lam * problem.data.n_samples * float(w @ w) / stride
         margins = rows.labels * rows.dot(w)
         self._scale = best_scale(margins, kernel.alpha[some], energy)

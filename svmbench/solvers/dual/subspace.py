@@ -111,7 +111,7 @@ class Subspace:
         gram = products_of(part, 1.0 / self._lam_m)
         self._paid += products
         counters.presentations += 3 * len(free)
-        counters.nonzeros += 3 * _entries(part)
+        counters.nonzeros += 3 * part.nnz
         before = alpha[free]
         gradient = part.labels * part.dot(w[: rows.d]) - 1.0
         after, factors, solved = maximum(gram, before, gradient, allowed - products)
@@ -157,10 +157,6 @@ def product_cost(rows: CompactRows) -> float:
         return costs(None, rows.d, rows.m).least
     lengths = np.bincount(rows.indices)
     return costs(lengths, int(np.count_nonzero(lengths)), rows.m).least
-
-
-def _entries(rows: CompactRows) -> int:
-    return rows.m * rows.d if rows.indptr is None else int(rows.indptr[-1])
 
 
 def factor_cost(n: int) -> float:

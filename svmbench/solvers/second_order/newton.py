@@ -108,11 +108,7 @@ class Newton(Solver):
         self._direct = self.parameters.solution == "cholesky" or (
             self.parameters.solution == "auto" and data.n_features <= self.parameters.few_features
         )
-        self._lengths = (
-            np.full(data.n_samples, data.n_features)
-            if data.indptr is None
-            else np.diff(data.indptr)
-        )
+        self._lengths = data.rows.lengths()
         self._equations = NormalEquations(data.rows)
         self._stopped = False
         self.counters = type(self.counters)()
