@@ -241,6 +241,11 @@ class _Reader:
         return ConfigError(f"{self._path}:{colon(node.start_mark)}: {message}")
 
 
+def one_or_several(value: Any) -> Any:
+    """Take a single value for a list of one."""
+    return value if isinstance(value, list | tuple | None) else [value]
+
+
 def is_number(text: str) -> bool:
     """Whether the text, without quotes, would be read as a number."""
     return any(re.match(_PLAIN[kind][0], text) for kind in ("int", "float"))

@@ -32,10 +32,11 @@ from svmbench.config.fields import (
     Weight,
     Whole,
 )
-from svmbench.config.reading import Strict, one_or_several, read_model
+from svmbench.config.reading import Strict, read_model
 from svmbench.config.refusal import refuse
 from svmbench.config.stop import RepeatsOrNumber
 from svmbench.config.sweep import Sweep
+from svmbench.document import one_or_several
 from svmbench.errors import ConfigError, nearest
 from svmbench.solvers.registry import add_file, find_solver
 

@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Field, PlainValidator
 
-from svmbench.config.reading import Strict, one_or_several
+from svmbench.config.reading import Strict
 from svmbench.config.refusal import refuse
+from svmbench.document import one_or_several
 from svmbench.records.measures import Asked, Measure
 
 #: Columns of runs.csv that, with the sweep, distinguish the rows of tables.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -19,11 +19,6 @@ class Strict(BaseModel):
     """A mapping of a file, which takes no unknown keys and cannot be changed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-def one_or_several(value: Any) -> Any:
-    """Take a single value for a list of one."""
-    return value if isinstance(value, list | tuple | None) else [value]
 
 
 def read_model(path: Path, model: type[Model], load_plugins: bool = True) -> Model:

@@ -13,16 +13,11 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 from svmbench.bundled import bundled
 from svmbench.data.libsvm import COMPRESSED, plain_name
 from svmbench.data.shape import CalibrationTarget, CatalogueModel, Shape
-from svmbench.document import parse_document
+from svmbench.document import one_or_several, parse_document
 from svmbench.errors import ConfigError, DataError, nearest
 
-
-def _one_or_several(given: Any) -> Any:
-    return given if given is None or isinstance(given, list | tuple) else (given,)
-
-
 Label = Annotated[float, Field(allow_inf_nan=False)]
-PositiveLabels = Annotated[tuple[Label, ...], Field(min_length=1), BeforeValidator(_one_or_several)]
+PositiveLabels = Annotated[tuple[Label, ...], Field(min_length=1), BeforeValidator(one_or_several)]
 CsvColumn = Annotated[int, Field(ge=1)] | str
 Role = Literal["train", "test"]
 Format = Literal["libsvm", "multilabel", "idx", "csv"]
