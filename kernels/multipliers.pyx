@@ -32,7 +32,8 @@ __build__ = build_record()
 # Slope, as a share of that at the start, at which a line search ends; and its most steps.
 cdef enum:
     SEARCH_STEPS = 40
-cdef double SEARCHED = 1e-3
+SEARCHED = 1e-3  # the same for what searches in Python
+cdef double searched = SEARCHED
 
 
 cdef inline double clip(double t) noexcept nogil:
@@ -99,11 +100,7 @@ cdef class Multipliers(Counters):
         with nogil:
             for i in range(m):
                 self._norm[i] = sqrt(row_norm2(&rows.c, i))
-        self.nonzeros += self._stored()
-
-    cdef Py_ssize_t _stored(self):
-        cdef const Rows *rows = &self.rows.c
-        return rows.m * rows.d if rows.indptr == NULL else rows.indptr[rows.m]
+        self.nonzeros += self.rows.nnz
 
     @property
     def m(self):
@@ -141,7 +138,7 @@ cdef class Multipliers(Counters):
                 self._awake[i] = <int32_t> i
             self._respond()
         self.presentations += rows.m
-        self.nonzeros += self._stored()
+        self.nonzeros += self.rows.nnz
 
     def recentre(self, double penalty):
         """Make alpha the centres, and ``penalty`` the penalty."""
@@ -271,7 +268,7 @@ cdef class Multipliers(Counters):
             slope = base + x * self.lam * norm * norm
             rise = self.lam * norm * norm
             self._add_slope(x, &slope, &rise)
-            if fabs(slope) <= SEARCHED * fabs(start) or (x == 1.0 and slope <= 0.0):
+            if fabs(slope) <= searched * fabs(start) or (x == 1.0 and slope <= 0.0):
                 break
             if slope > 0.0:
                 high = x

@@ -27,7 +27,7 @@ from svmbench.problem import Problem
 from svmbench.reference.pairs import PrimalAndDual, WorkCount, never
 from svmbench.solvers.champion.newton_phase import sample_accuracy, sample_sizes
 from svmbench.solvers.cholesky import factor_of
-from svmbench.solvers.second_order.normal_equations import NormalEquations
+from svmbench.solvers.second_order.normal_equations import MOST_FEATURES, NormalEquations
 
 #: Losses that Newton steps minimise.
 LOSSES = ("logistic", "squared-hinge")
@@ -54,9 +54,6 @@ _SAMPLE_GAIN = 10.0
 
 #: Steps after which the first is shown that is not within the wanted gap.
 _FIRST_SHOWN = 4
-
-#: Most features for which a d x d system is formed.
-_MOST_FEATURES = 5000
 
 #: Work of a multiply-add in a dense matrix, relative to that of a stored entry.
 DENSE_WORK = 0.06
@@ -326,7 +323,7 @@ def _derivatives(problem: Problem, margins: FloatArray) -> tuple[FloatArray, Flo
 
 def factor_work(data: Dataset) -> float:
     """Work to form and to factor a Newton step's system, in stored entries; inf if it is not."""
-    if data.n_features > _MOST_FEATURES:
+    if data.n_features > MOST_FEATURES:
         return math.inf
     return Factored(data, 1.0, False).work(1.0)
 
@@ -352,7 +349,7 @@ class Factored:
     @classmethod
     def of(cls, problem: Problem) -> Factored | None:
         """For a problem's systems; None if there are too many features."""
-        if problem.data.n_features > _MOST_FEATURES:
+        if problem.data.n_features > MOST_FEATURES:
             return None
         return cls(problem.data, problem.lam, problem.bias == "free")
 

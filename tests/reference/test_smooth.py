@@ -35,7 +35,7 @@ def trained(problem, wanted, start=None):
 def test_the_last_step_is_as_exact_as_the_wanted_gap_needs(bias, wanted, monkeypatch):
     even, loss = many_rows(m=3000, d=60), Loss("logistic")
     data = dataset(even.values * np.logspace(-1, 1, 60), even.labels, "dense float64")
-    monkeypatch.setattr(smooth, "_MOST_FEATURES", 0)  # conjugate gradients alone
+    monkeypatch.setattr(smooth, "MOST_FEATURES", 0)  # conjugate gradients alone
     w, b, _ = list(smooth.newton(Problem(data, 2e-4, loss, bias)))[-1]
     problem = Problem(data, 1e-4, loss, bias)
     gap, count = trained(problem, wanted, (w, b))
@@ -115,9 +115,9 @@ def test_the_work_of_a_factor_is_that_of_its_sum_and_of_the_factorisation(monkey
     assert rows > 0.0
     assert smooth.factor_work(data) == rows + factorisation
     assert smooth.Factored(data, 1e-4, False).work(0.25) == 0.25 * rows + factorisation
-    monkeypatch.setattr(smooth, "_MOST_FEATURES", 5)
+    monkeypatch.setattr(smooth, "MOST_FEATURES", 5)
     assert smooth.factor_work(data) == rows + factorisation
-    monkeypatch.setattr(smooth, "_MOST_FEATURES", 4)
+    monkeypatch.setattr(smooth, "MOST_FEATURES", 4)
     assert smooth.factor_work(data) == np.inf
 
 
@@ -141,7 +141,7 @@ def test_only_rows_with_curvature_count_as_work_of_a_factor(monkeypatch):
 @pytest.mark.parametrize("bias", ["none", "free"])
 @pytest.mark.parametrize("loss", smooth.LOSSES)
 def test_conjugate_gradients_alone_reach_the_optimum(loss, bias, monkeypatch):
-    monkeypatch.setattr(smooth, "_MOST_FEATURES", 0)
+    monkeypatch.setattr(smooth, "MOST_FEATURES", 0)
     problem = Problem(many_rows(m=1000, d=30), 1e-4, Loss(loss), bias)
     gap, count = trained(problem, 1e-9)
     assert gap <= 1e-9

@@ -13,19 +13,14 @@ from svmbench.kernels.descent import Descent
 from svmbench.kernels.rng import Generator
 from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.base import Parameters, Solver, parameter
-from svmbench.solvers.champion.choice import (
-    FIRST_SHARE,
-    MOST_FEATURES,
-    NEWTON_GAP,
-    Method,
-    chosen,
-)
+from svmbench.solvers.champion.choice import FIRST_SHARE, NEWTON_GAP, Method, chosen
 from svmbench.solvers.champion.dual_phase import DualPhase
 from svmbench.solvers.champion.interior_phase import InteriorPhase
 from svmbench.solvers.champion.newton_phase import NewtonPhase
 from svmbench.solvers.champion.threaded_multipliers import threads_for
 from svmbench.solvers.cholesky import load
 from svmbench.solvers.distributed.sharded_problem import in_threads
+from svmbench.solvers.second_order.normal_equations import MOST_FEATURES
 
 #: Relative gap below which Newton steps may replace dual descent, however few passes it has had.
 HANDOVER_GAP = 1e-3

@@ -17,9 +17,7 @@ from svmbench.kernels.sampling import draw_rows
 from svmbench.kernels.subset import take_rows
 from svmbench.solvers.champion.dual_phase import DualPhase
 from svmbench.solvers.champion.newton_phase import sample_sizes
-
-#: Largest number of features for which the d x d system is formed.
-MOST_FEATURES = 5000
+from svmbench.solvers.second_order.normal_equations import MOST_FEATURES
 
 #: Newton steps to this gap cost about this many passes over the rows, as many factorisations,
 #: and the outer products of this share of the rows with themselves.
@@ -66,22 +64,16 @@ class Trial(NamedTuple):
     passes: float
 
 
-def entries(rows: CompactRows) -> int:
-    """Stored entries of the rows."""
-    stored: int = rows.m * rows.d if rows.indptr is None else int(rows.indptr[-1])
-    return stored
-
-
 def factorisation_passes(rows: CompactRows) -> float:
     """Cost of a factorisation, in passes over the rows."""
-    cost: float = FACTOR_COST * rows.d**3 / 3.0
-    return cost / max(1, entries(rows))
+    cost: float = FACTOR_COST * rows.d**3 / 3.0 / max(1, rows.nnz)
+    return cost
 
 
 def newton_passes(rows: CompactRows) -> float:
     """Expected cost of Newton steps to a gap of 1e-3, in passes of dual descent."""
     each = DENSE_OUTER_COST if rows.indptr is None else SPARSE_OUTER_COST
-    outer: float = OUTER_PRODUCTS * each * 0.5 * entries(rows) / rows.m
+    outer: float = OUTER_PRODUCTS * each * 0.5 * rows.nnz / rows.m
     return NEWTON_PASSES + FACTORISATIONS * factorisation_passes(rows) + outer
 
 
@@ -145,7 +137,7 @@ def chosen(
     counters : Counters
         The work of the trial is added to these.
     """
-    if not entries(rows):
+    if not rows.nnz:
         return Choice("dual", math.inf, math.inf, "no row has an entry")
     newton = newton_passes(rows)
     first = FIRST_SHARE * newton

@@ -8,14 +8,14 @@ from typing import NamedTuple
 import numpy as np
 
 from svmbench.data.dataset import Array, FloatArray
+from svmbench.kernels.multipliers import SEARCHED
 from svmbench.problem import Problem
 from svmbench.solvers.distributed.executor import Executor
 from svmbench.solvers.distributed.sharded_problem import ShardSums
 from svmbench.solvers.second_order.normal_equations import NormalEquations
 
-#: Slope, as a share of that at the start, at which a line search ends; and its most rounds. The
-#: kernel of `auto` has the same share.
-SEARCHED, SEARCH_ROUNDS = 1e-3, 12
+#: Most rounds of a line search.
+SEARCH_ROUNDS = 12
 
 #: Lengths that one round of the line search asks for.
 LENGTHS = 16
@@ -57,11 +57,7 @@ class MultipliersShard(ShardSums):
     def __init__(self, problem: Problem, equations: NormalEquations) -> None:
         super().__init__(problem)
         data = problem.data
-        self._lengths = (
-            np.full(data.n_samples, data.n_features)
-            if data.indptr is None
-            else np.diff(data.indptr)
-        )
+        self._lengths = data.rows.lengths()
         self._equations = equations
         self._upper = upper_triangle(data.n_features)
 

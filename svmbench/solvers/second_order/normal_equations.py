@@ -11,6 +11,9 @@ from svmbench.data.dataset import Array, FloatArray
 from svmbench.kernels.normal import dense_rows, weighted_gram
 from svmbench.kernels.rows import CompactRows
 
+#: Most features for which a d x d system is formed.
+MOST_FEATURES = 5000
+
 #: Bytes of a matrix up to which it stays in the cache next to the core.
 CACHED_BYTES = 1 << 20
 
@@ -64,7 +67,7 @@ class NormalEquations:
 
     def __init__(self, rows: CompactRows) -> None:
         self._rows = rows
-        lengths = None if rows.indptr is None else np.diff(rows.indptr)
+        lengths = None if rows.indptr is None else rows.lengths()
         self._costs = costs(lengths, rows.m, rows.d)
 
     @property
