@@ -1,13 +1,14 @@
 # Normal equations of weighted rows, and what merges equal rows.
 #
 #   weighted_gram   H += sum_i c_i x_i x_i^T, upper triangle; n_i (n_i + 1)/2 multiply-adds a row
-#   dense_rows      sqrt(c_i) x_i of a block of rows, dense, so that BLAS can form the same sum:
-#                   worth it once the rows are so full that d^2 beats the gather (see ipm.py)
+#   dense_rows      sqrt(c_i) x_i of a block of rows, dense: BLAS forms the same sum of them with
+#                   d^2 multiply-adds a row, in less time than scattering where rows are full
 #   symmetric_product
 #                   H v from the upper triangle of H; d^2 multiply-adds
 #   by_column       c_i x_ij, column after column: products of sparse rows are sums over columns;
 #                   two steps an entry
 #   row_hashes      64 bits a row that depend on its entries and its label; n_i steps a row
+#   source          textbook; the mixer of the hashes: Steele, Lea and Flood, OOPSLA 2014
 
 from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t, uint64_t
@@ -147,7 +148,7 @@ def by_column(CompactRows rows, const double[::1] weights):
 
 
 cdef inline uint64_t mix(uint64_t state, uint64_t word) noexcept nogil:
-    # splitmix64's finaliser over a running sum: every bit of a word reaches every bit.
+    # SplitMix64's mixer over a running sum: every bit of a word reaches every bit.
     cdef uint64_t z = state + word + <uint64_t> 0x9E3779B97F4A7C15
     z = (z ^ (z >> 30)) * <uint64_t> 0xBF58476D1CE4E5B9
     z = (z ^ (z >> 27)) * <uint64_t> 0x94D049BB133111EB

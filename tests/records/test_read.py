@@ -147,15 +147,11 @@ def test_lines_of_more_fields_than_the_header(copied, name):
         read_results(copied)
 
 
-def test_run_listed_twice(copied):
-    lines = (copied / "runs.csv").read_text().splitlines()
-    (copied / "runs.csv").write_text("\n".join([*lines, lines[1]]) + "\n")
+def test_a_run_or_a_repeat_listed_twice(copied):
+    table = pd.read_csv(copied / "runs.csv", dtype=str, keep_default_na=False)
+    pd.concat([table, table.iloc[:1]]).to_csv(copied / "runs.csv", index=False)
     with pytest.raises(DataError, match="listed twice"):
         read_results(copied)
-
-
-def test_repeat_listed_twice(copied):
-    table = pd.read_csv(copied / "runs.csv", dtype=str, keep_default_na=False)
     label = table.loc[0, ["dataset", "lambda", "label"]]
     same = (table[["dataset", "lambda", "label"]] == label).all(axis=1)
     table.loc[same, "repeat"] = "0"

@@ -1,4 +1,4 @@
-"""auto: chooses a method by a trial, changes it by what it took, and reports both."""
+"""auto: dual descent, Newton steps, or one after the other, as a trial on a few rows suggests."""
 
 from __future__ import annotations
 
