@@ -2,7 +2,7 @@
 #
 #   weighted_gram   H += sum_i c_i x_i x_i^T, upper triangle; n_i (n_i + 1)/2 multiply-adds a row
 #   dense_rows      sqrt(c_i) x_i of a block of rows, dense: BLAS forms the same sum of them with
-#                   d^2 multiply-adds a row, in less time than scattering where rows are full
+#                   d^2/2 multiply-adds a row, in less time than scattering where rows are full
 #   symmetric_product
 #                   H v from the upper triangle of H; d^2 multiply-adds
 #   by_column       c_i x_ij, column after column: products of sparse rows are sums over columns;
@@ -148,7 +148,7 @@ def by_column(CompactRows rows, const double[::1] weights):
 
 
 cdef inline uint64_t mix(uint64_t state, uint64_t word) noexcept nogil:
-    # SplitMix64's mixer over a running sum: every bit of a word reaches every bit.
+    # splitmix64's mixer over a running sum: every bit of a word reaches every bit.
     cdef uint64_t z = state + word + <uint64_t> 0x9E3779B97F4A7C15
     z = (z ^ (z >> 30)) * <uint64_t> 0xBF58476D1CE4E5B9
     z = (z ^ (z >> 27)) * <uint64_t> 0x94D049BB133111EB
