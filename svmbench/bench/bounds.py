@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from svmbench.bench.champion import ROLE, champion
-from svmbench.bench.found import Found, machine_bound, steps
+from svmbench.bench.found import Found, machine_floor, steps
 from svmbench.bench.rows import last_cache
 from svmbench.bench.targets import Target, is_one_of
 from svmbench.bench.versus import Versus, by_problem, comparisons, most_pairs
@@ -214,11 +214,11 @@ def _reaches(found: Found, target: Target) -> Iterator[_BoundDraft]:
         for row in part.rows:
             label, values = row.group.label, list(measured(row.group, asked).values())
             chosen = _is_large(row) if target.part == "growth" else label in _solvers(target)
-            least = machine_bound(found.gathers, row.group) if target.floor else None
-            if not (chosen and values and target.covers(part.set)) or (target.floor and not least):
+            floor = machine_floor(found.gathers, row.group) if target.floor else None
+            if not (chosen and values and target.covers(part.set)) or (target.floor and not floor):
                 continue
             assert target.at_most is not None
-            at_most = target.at_most * (least.least if least else 1.0)
+            at_most = target.at_most * (floor.least if floor else 1.0)
             place = f"{heading(part.set, row.group.stand_in)}, {label}"
             claim = _claim(target, asked, solvers=(label,), at_most=at_most)
             fact = values[0] if asked.measure.taken == "of data" else math.nan

@@ -286,11 +286,11 @@ def _at_its_end(results: Results, runs: pd.DataFrame) -> bool:
     return bool(over.any())
 
 
-# ---------------------------------------------------------------- the machine's bound of an epoch
+# ---------------------------------------------------------------- the floor of an epoch
 
 
 @dataclass(frozen=True)
-class MachineBound:
+class MachineFloor:
     """The least time of an epoch, in nanoseconds per stored nonzero.
 
     Parameters
@@ -314,8 +314,8 @@ class MachineBound:
         return max(self.stream, self.core)
 
 
-def machine_bound(gathers: Sequence[Group], epochs: Group) -> MachineBound | None:
-    """The bound of a set's epoch by this machine's own speeds; None if they are unknown."""
+def machine_floor(gathers: Sequence[Group], epochs: Group) -> MachineFloor | None:
+    """The floor of a set's epoch by this machine's own speeds; None if they are unknown."""
     if not gathers:
         return None
     facts = epochs.runs.iloc[0]
@@ -326,7 +326,7 @@ def machine_bound(gathers: Sequence[Group], epochs: Group) -> MachineBound | Non
         (g for g in gathers if 8 * facts["d"] <= g.runs["table_bytes"].iloc[0]), gathers[-1]
     )
     core = middle(level, "gather_ns") + middle(level, "gather_add_ns")
-    return MachineBound(stream, 0.0 if dense else core, level.label)
+    return MachineFloor(stream, 0.0 if dense else core, level.label)
 
 
 # ---------------------------------------------------------------- growth

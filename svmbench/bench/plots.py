@@ -1,4 +1,4 @@
-"""The pictures of a benchmark: all peers, ratios to LIBLINEAR, and epochs with their bounds."""
+"""The pictures of a benchmark: all peers, ratios to LIBLINEAR, and epochs with their floors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from svmbench.bench.champion import champion
-from svmbench.bench.found import Found, machine_bound
+from svmbench.bench.found import Found, machine_floor
 from svmbench.bench.tables.fastest import FastestEntry, entries
 from svmbench.bench.versus import Versus, by_problem, comparisons, most_pairs
 from svmbench.records.groups import heading
@@ -78,7 +78,7 @@ def write_plots(
             for path in save_figure(_ratios(compared, threshold), folder / "ratios", {}):
                 yield path, caption
         if found.of_kind("epochs"):
-            caption = "Nanoseconds per stored nonzero of an epoch, with the bounds of this machine"
+            caption = "Nanoseconds per stored nonzero of an epoch, and its floor on this machine"
             for path in save_figure(_epochs(found, looks), folder / "epochs", {}):
                 yield path, caption
 
@@ -187,11 +187,11 @@ def _epochs(found: Found, looks: Mapping[str, Look]) -> Figure:
                 if group.label == label and values:
                     dots.append(_Dot(line, median(values), *median_interval(values)[:2]))
         _draw(axes, dots, label, number, {"color": looks[label].colour} if label in looks else {})
-    bounds = [machine_bound(found.gathers, part.groups[0]) for part in parts]
-    drawn = [(bound.least, line) for line, bound in enumerate(bounds) if bound is not None]
+    floors = [machine_floor(found.gathers, part.groups[0]) for part in parts]
+    drawn = [(floor.least, line) for line, floor in enumerate(floors) if floor is not None]
     if drawn:
         style: dict[str, Any] = {"marker": "|", "markersize": 13, "color": "#000000", "zorder": 4}
-        axes.plot(*zip(*drawn, strict=True), linestyle="none", label="bound", **style)
+        axes.plot(*zip(*drawn, strict=True), linestyle="none", label="floor", **style)
     return _finished(sheet, axes)
 
 

@@ -225,15 +225,15 @@ def test_nanoseconds_are_of_a_stored_nonzero_and_leave_out_what_took_no_time():
     assert samples(liblinear, part.asked()) == {0: 4.0}
 
 
-def test_the_bound_is_the_larger_of_memory_and_core():
+def test_the_floor_is_the_larger_of_memory_and_core():
     # 6 bytes an entry and 8 a row of 4 entries, at 25 GB/s; 125 doubles just fit the first level
-    bound = findings.machine_bound(GATHERS, epochs().groups[0])
-    assert (bound.stream, bound.core, bound.level) == (pytest.approx(8 / 25), 0.2 + 0.4, "L1")
-    assert bound.least == bound.core
-    assert findings.machine_bound(GATHERS, epochs(d=126).groups[0]).level == "memory"
-    dense = findings.machine_bound(GATHERS, epochs(storage="dense float32").groups[0])
+    floor = findings.machine_floor(GATHERS, epochs().groups[0])
+    assert (floor.stream, floor.core, floor.level) == (pytest.approx(8 / 25), 0.2 + 0.4, "L1")
+    assert floor.least == floor.core
+    assert findings.machine_floor(GATHERS, epochs(d=126).groups[0]).level == "memory"
+    dense = findings.machine_floor(GATHERS, epochs(storage="dense float32").groups[0])
     assert (dense.least, dense.core) == (pytest.approx(4 / 25), 0.0)
-    assert findings.machine_bound([], epochs().groups[0]) is None
+    assert findings.machine_floor([], epochs().groups[0]) is None
 
 
 def point(at, m, d, seconds, repeats=1):

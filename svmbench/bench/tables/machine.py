@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from svmbench.bench.champion import champion
-from svmbench.bench.found import Found, MachineBound, Measured, machine_bound, middle, steps
+from svmbench.bench.found import Found, MachineFloor, Measured, machine_floor, middle, steps
 from svmbench.bench.tables.columns import (
     REPEATS,
     KeyedColumns,
@@ -36,7 +36,7 @@ class _Epoch:
 
     part: Measured
     group: Group
-    bound: MachineBound | None
+    floor: MachineFloor | None
 
     @property
     def samples(self) -> list[float]:
@@ -48,16 +48,16 @@ class _Epoch:
         return median_interval(self.samples) if self.samples else (math.nan,) * 3
 
     @property
-    def over_bound(self) -> float:
-        """The champion's epoch over its bound; nan if one is unknown."""
+    def over_floor(self) -> float:
+        """The champion's epoch over its floor; nan if one is unknown."""
         ours = [group for group in self.part.groups if group.label == champion()]
-        if not ours or self.bound is None:
+        if not ours or self.floor is None:
             return math.nan
-        return middle(ours[0], "ns_per_nonzero") / self.bound.least
+        return middle(ours[0], "ns_per_nonzero") / self.floor.least
 
 
-def _core(bound: MachineBound | None) -> str:
-    return f"{bound.core:.2g} ({bound.level})" if bound and bound.core else "–"
+def _core(floor: MachineFloor | None) -> str:
+    return f"{floor.core:.2g} ({floor.level})" if floor and floor.core else "–"
 
 
 _EPOCHS: TableSpec[_Epoch] = TableSpec(
@@ -86,15 +86,15 @@ _EPOCHS: TableSpec[_Epoch] = TableSpec(
         TableColumn(
             "stream_bound_ns",
             "stream bound",
-            lambda one: one.bound.stream if one.bound else math.nan,
+            lambda one: one.floor.stream if one.floor else math.nan,
             digits(2),
         ),
-        TableColumn("core_bound_ns", "", lambda one: one.bound.core if one.bound else math.nan),
-        TableColumn("", "core bound", lambda one: one.bound, _core),
+        TableColumn("core_bound_ns", "", lambda one: one.floor.core if one.floor else math.nan),
+        TableColumn("", "core bound", lambda one: one.floor, _core),
         TableColumn(
             "",
-            "champion / bound",
-            lambda one: one.over_bound,
+            "champion / floor",
+            lambda one: one.over_floor,
             lambda value: "–" if math.isnan(value) else f"{value:.3g}×",
         ),
     ),
@@ -107,16 +107,16 @@ _EPOCHS: TableSpec[_Epoch] = TableSpec(
         "Stream bound: bytes of a stored entry over the streaming speed of one core, measured once "
         "on this machine. Core bound: a gather and a gathered addition at the level of the memory "
         "that w would fit in if its columns were drawn evenly; uneven columns, and rows that need "
-        "no addition, can go below it.",
+        "no addition, can go below it. Floor: the larger of the two.",
     ),
     recorded=lambda one: bool(one.samples),
 )
 
 
 def epochs_table(found: Found) -> Table:
-    """Nanoseconds per nonzero of each solver on each set, next to the bounds of the machine."""
+    """Nanoseconds per nonzero of each solver on each set, next to the floor on this machine."""
     rows = [
-        _Epoch(part, group, machine_bound(found.gathers, group))
+        _Epoch(part, group, machine_floor(found.gathers, group))
         for part in found.of_kind("epochs")
         for group in part.groups
     ]
