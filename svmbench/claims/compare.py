@@ -172,7 +172,7 @@ def _is_out_of_time(row: MeasuredRow) -> bool:
 def _lacks(claim: Claim, question: Question, rows: Sequence[MeasuredRow]) -> int:
     """Pairs that a case still needs before it counts in the value of its data set.
 
-    None if the repeats of a solver are skipped, because no more pairs can be had.
+    0 where the repeats of a solver are skipped, because no more pairs can be had.
     """
     if claim.across is None or any("skipped" in states(row.group).values() for row in rows):
         return 0

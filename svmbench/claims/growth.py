@@ -38,8 +38,7 @@ def grows(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
     rests_on = tuple(cell for row in rows for cell in row.cells)
     assert claim.along is not None
     places = [float(row.axis(claim.along)) for row in rows]
-    low = -math.inf if claim.at_least is None else claim.at_least
-    high = math.inf if claim.at_most is None else claim.at_most
+    low, high = _claimed(claim)
     none = Question((), math.exp(low), math.exp(high))
     if not rows:
         yield ClaimPart(what, (), none, observed="open", note="no runs yet")
@@ -68,8 +67,7 @@ def _along_curve(claim: Claim, case: ClaimCase) -> ClaimPart:
     assert claim.along is not None
     first, last = (f"{end:g}" for end in claim.between)
     what = f"exponent of {claim.asked.words} from {first} to {last} {claim.along}, {claim.solver}"
-    low = -math.inf if claim.at_least is None else claim.at_least
-    high = math.inf if claim.at_most is None else claim.at_most
+    low, high = _claimed(claim)
     none = Question((), math.exp(low), math.exp(high))
     if claim.solver not in case.rows:
         return ClaimPart(what, (), none, observed="open", note="no runs yet")
@@ -89,13 +87,14 @@ def _along_curve(claim: Claim, case: ClaimCase) -> ClaimPart:
     return ClaimPart(what, row.cells, question, note=_bounds(claim), exponent=True)
 
 
+def _claimed(claim: Claim) -> tuple[float, float]:
+    """The least and the largest exponent that the claim allows."""
+    low = -math.inf if claim.at_least is None else claim.at_least
+    return low, math.inf if claim.at_most is None else claim.at_most
+
+
 def _bounds(claim: Claim) -> str:
-    bounds = " and ".join(
-        f"{sign} {bound:g}"
-        for sign, bound in (("≥", claim.at_least), ("≤", claim.at_most))
-        if bound is not None
-    )
-    return f"to be {bounds}"
+    return "to be " + " and ".join(f"{sign} {bound:g}" for sign, bound in claim.bounds)
 
 
 def values_by_repeat(

@@ -115,8 +115,8 @@ def _widens(claim: Claim) -> str:
 
 
 def _bounds(claim: Claim) -> str:
-    bounds = (("at least", claim.at_least), ("at most", claim.at_most))
-    return " and ".join(f"{words} {_number(bound)}" for words, bound in bounds if bound is not None)
+    words = {"≥": "at least", "≤": "at most"}
+    return " and ".join(f"{words[sign]} {_number(bound)}" for sign, bound in claim.bounds)
 
 
 def _number(value: float) -> str:

@@ -134,13 +134,12 @@ class Claim(Strict):
         return self
 
     def _check_kind(self) -> None:
-        bounded = (self.at_most, self.at_least) != (None, None)
         if self.kind == "reaches":
             assert self.measure is not None
-            if self.measure.at is None and not bounded:
+            if self.measure.at is None and not self.bounds:
                 refuse("reaches which value? add 'at_most' or 'at_least'", "measure")
             self._check_bounds(self.measure)
-        if self.kind == "grows" and not bounded:
+        if self.kind == "grows" and not self.bounds:
             refuse("grows with which exponent? add 'at_most' or 'at_least'", "along")
         kind = KINDS[self.kind]
         if kind.along and self.along not in kind.along:
@@ -215,6 +214,12 @@ class Claim(Strict):
                 refuse(f"any result meets '{key}: {value:g}'; the claim says nothing", key)
         if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
             refuse("no result lies between these bounds; correct them", "at_most")
+
+    @property
+    def bounds(self) -> list[tuple[str, float]]:
+        """The bounds of its value or exponent, each after its sign, ≥ or ≤."""
+        both = ("≥", self.at_least), ("≤", self.at_most)
+        return [(sign, bound) for sign, bound in both if bound is not None]
 
     @property
     def quoted(self) -> Mapping[str, float]:

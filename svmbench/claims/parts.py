@@ -152,7 +152,7 @@ class Need(NamedTuple):
 
     Parameters
     ----------
-    cases : tuple
+    cells : tuple
         Each further pair takes a repeat of each of them.
     more : int or None
         Further pairs; None if more are not expected to decide it.

@@ -18,8 +18,8 @@ from svmbench.records.spelling import counted, short
 from svmbench.records.states import LIMITED, STATES
 from svmbench.records.statistics import median
 
-#: Claimed regions of a value's ratio to its bound.
-_ABOVE, _BELOW = (1.0, math.inf), (0.0, 1.0)
+#: Claimed regions of a value's ratio to its bound, by the bound's sign.
+_REGIONS = {"≥": (1.0, math.inf), "≤": (0.0, 1.0)}
 
 
 def reaches(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
@@ -27,7 +27,7 @@ def reaches(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
     for label in claim.solvers:
         if label in case.rows:
             row = case.rows[label]
-            if claim.asked.at is None or (claim.at_most, claim.at_least) != (None, None):
+            if claim.asked.at is None or claim.bounds:
                 yield from _bounded(label, row, claim)
             else:
                 yield _reached(label, row, claim.asked)
@@ -40,12 +40,8 @@ def _not_run(label: str, claim: Claim) -> Iterator[ClaimPart]:
     if claim.measure is not None and claim.asked.measure.taken == "of data":
         yield ClaimPart(label, observed="open", note="no runs yet")
         return
-    bounds = [
-        paired((), (), *region)
-        for bound, region in ((claim.at_least, _ABOVE), (claim.at_most, _BELOW))
-        if bound is not None
-    ]
-    for question in bounds or [reaching(())]:
+    bounded = [paired((), (), *_REGIONS[sign]) for sign, _ in claim.bounds]
+    for question in bounded or [reaching(())]:
         yield ClaimPart(label, (), question, observed="open", note="no runs yet")
 
 
@@ -160,11 +156,9 @@ def _bounded(label: str, row: MeasuredRow, claim: Claim) -> Iterator[ClaimPart]:
         yield from _facts(label, row, claim)
         return
     reason = says_nothing((row,), asked)
-    for bound, sign in ((claim.at_least, "≥"), (claim.at_most, "≤")):
-        if bound is None:
-            continue
+    for sign, bound in claim.bounds:
         found = _beside(bound, {} if reason else _values(row, asked, bound, sign), row, asked)
-        region = _ABOVE if sign == "≥" else _BELOW
+        region = _REGIONS[sign]
         question = found.question(asked, *region)
         if reason:
             yield ClaimPart(label, row.cells, question, reason=reason)
@@ -190,9 +184,7 @@ def _facts(label: str, row: MeasuredRow, claim: Claim) -> Iterator[ClaimPart]:
     """A part for each bound on a fact of the data; one run observes it, and no seed changes it."""
     asked = claim.asked
     ends = list(enclosed(row.group, asked).values())
-    for bound, sign in ((claim.at_least, "≥"), (claim.at_most, "≤")):
-        if bound is None:
-            continue
+    for sign, bound in claim.bounds:
         if not ends:
             note = f"{asked.words} is not known"
             yield ClaimPart(label, row.cells, observed="open", note=note)
