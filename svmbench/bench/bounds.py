@@ -122,8 +122,9 @@ class BoundResult:
     @property
     def takes(self) -> str:
         """What would decide it, in words; empty if it is decided."""
-        undecided = self.result is not None and self.verdict == "open"
-        return remedy.of([self.result], None) if undecided and self.result else ""
+        if self.result is None or self.verdict != "open":
+            return ""
+        return remedy.of([self.result], None)
 
 
 @dataclass(frozen=True)

@@ -173,6 +173,15 @@ class Growth(Strict):
         description="Sizes of the rows of the first d, in last-level caches."
     )
 
+    @property
+    def dense(self) -> bool:
+        """Whether its rows are stored without columns."""
+        return self.nnz_row == self.d[0]
+
+    def width(self, d: int) -> int:
+        """Stored entries of a row of d features."""
+        return d if self.dense else self.nnz_row
+
 
 class GrowthPart(Strict):
     """Growth of an epoch and of memory with m and d."""

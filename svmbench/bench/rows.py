@@ -81,12 +81,10 @@ def _lines(data: Dataset, start: int, stop: int) -> bytes:
         else:
             part = slice(data.indptr[k], data.indptr[k + 1])
             columns = (data.indices[part].astype(np.int64) + 1).tolist()
-            ones = data.values is None
-            values = [1.0] * len(columns) if data.values is None else data.values[part].tolist()
-            if ones:
+            if data.values is None:
                 lines.append(f"{label:+d} " + " ".join(f"{j}:1" for j in columns))
                 continue
-            row = zip(columns, values, strict=True)  # type: ignore[assignment]
+            row = zip(columns, data.values[part].tolist(), strict=True)  # type: ignore[assignment]
         lines.append(f"{label:+d} " + " ".join(f"{j}:{x:.6g}" for j, x in row))
     return ("\n".join(lines) + "\n").encode()
 
@@ -102,10 +100,9 @@ def sizes(growth: Growth) -> list[tuple[int, int]]:
 
 
 def _row_bytes(growth: Growth, d: int) -> int:
-    dense = growth.nnz_row == growth.d[0]
-    entries = d if dense else growth.nnz_row
-    # float32 values and uint16 or int32 columns, a row's start and its label
-    return 4 * entries + 1 if dense else (4 + (2 if d <= 1 << 16 else 4)) * entries + 9
+    """Bytes of a stored row: float32 values and its label; if sparse, columns and its start."""
+    width = growth.width(d)
+    return 4 * width + 1 if growth.dense else (4 + np.dtype(_index_type(d)).itemsize) * width + 9
 
 
 def rows_path(growth: Growth, m: int, d: int) -> Path:
@@ -128,8 +125,7 @@ def drop_rows(growth: Growth, m: int, d: int) -> None:
 
 def _made(growth: Growth, m: int, d: int) -> Dataset:
     rng = np.random.default_rng(m + d)
-    dense = growth.nnz_row == growth.d[0]
-    width = d if dense else growth.nnz_row
+    dense, width = growth.dense, growth.width(d)
     values = np.empty((m, width), dtype=np.float32)
     columns: Array | None = None if dense else np.empty((m, width), dtype=_index_type(d))
     labels = np.empty(m, dtype=np.int8)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
@@ -34,6 +34,9 @@ from svmbench.solvers.registry import solvers
 
 #: Starting with the least favourable.
 VERDICTS = ("does not hold", "open", "holds", "not testable")
+
+#: Load average from which the machine is said to have done other work: a run alone makes 1.
+BUSY = 1.5
 
 #: Largest number of places listed above the tables for one missed bound.
 LISTED = 12
@@ -195,21 +198,25 @@ def _looks(everything: Sequence[Results]) -> dict[str, Look]:
 def _notices(found: Found) -> list[str]:
     """What makes the numbers less trustworthy, or fewer."""
     said = [LEFT_OUT] if found.plan.elsewhere else []
-    runs = [results.runs for _, results in found.sweeps]
-    if runs:
-        together = pd.concat(runs)
-        missing = sorted(set(together.loc[together["state"] == "not_installed", "solver"]))
-        said += [f"{name}: not installed, so it is not among the peers." for name in missing]
-        failed = together[together["state"].isin(FAULTS)]
-        said += [
-            f"{label} on {dataset}: {state} ({reason})"
-            for dataset, label, state, reason in failed[["dataset", "label", "state", "reason"]]
-            .drop_duplicates()
-            .itertuples(index=False)
-        ]
-        load = float(together["load_average"].max())
-        if load > 1.5:
-            said.append(f"The machine did other work: the load average rose to {load:.2g}.")
+    if found.sweeps:
+        said += _troubles(pd.concat([results.runs for _, results in found.sweeps]))
+    return [*said, *_gaps(found), *found.unmade]
+
+
+def _troubles(runs: pd.DataFrame) -> Iterator[str]:
+    """What went wrong in the runs of the sweeps."""
+    for name in sorted(set(runs.loc[runs["state"] == "not_installed", "solver"])):
+        yield f"{name}: not installed, so it is not among the peers."
+    failed = runs.loc[runs["state"].isin(FAULTS), ["dataset", "label", "state", "reason"]]
+    for dataset, label, state, reason in failed.drop_duplicates().itertuples(index=False):
+        yield f"{label} on {dataset}: {state} ({reason})"
+    load = float(runs["load_average"].max())
+    if load > BUSY:
+        yield f"The machine did other work: the load average rose to {load:.2g}."
+
+
+def _gaps(found: Found) -> Iterator[str]:
+    """What the sweeps lack."""
     at_least = {(each.name, each.item): each.sweep.at_least for each in found.plan.sweeps}
     fewer = [
         f"{part.part} on {part.set}"
@@ -217,10 +224,10 @@ def _notices(found: Found) -> list[str]:
         if len(set(results.runs["repeat"])) < at_least[part.part, part.set]
     ]
     if fewer:
-        said.append(f"Fewer repeats than requested: {', '.join(fewer)}.")
+        yield f"Fewer repeats than requested: {', '.join(fewer)}."
     cut_short = sum(part.cut_short for part in found.parts)
     if cut_short:
-        said.append(
+        yield (
             f"Repeats left out, as the budget ended between their runs: {cut_short}. Run the same "
             "command again to continue."
         )
@@ -229,7 +236,7 @@ def _notices(found: Found) -> list[str]:
         f"{each.name} on {each.item}" for each in map(replace, found.plan.sweeps) if each.outdated
     ]
     if old:
-        said.append(
+        yield (
             f"Measured by other versions, on another machine or for another profile: "
             f"{', '.join(old)}; run the same command again to replace them."
         )
@@ -240,8 +247,7 @@ def _notices(found: Found) -> list[str]:
         if (each.name, each.item) not in there
     ]
     if lacking:
-        said.append(f"Not run yet: {', '.join(lacking)}.")
-    return said + found.unmade
+        yield f"Not run yet: {', '.join(lacking)}."
 
 
 def _sets(found: Found) -> list[dict[str, str]]:

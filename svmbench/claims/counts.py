@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from svmbench.claims.compare import barred, deciding_limit, skipped_cells
 from svmbench.claims.limits import says_nothing, unreached
@@ -18,7 +18,7 @@ def counts(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
 
     A count, such as the epochs to an accuracy, is the same whenever a seed is run again. The
     verdict is about the seeds that were run, and the page says how many they are. A seed whose run
-    met a limit too early to tell does not count.
+    met a limit too early to tell counts for neither side.
     """
     solver, over = claim.labels
     what = f"{over} / {solver}"
@@ -39,29 +39,17 @@ def counts(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
         yield ClaimPart(what, rests_on, reason=reason)
         return
     held = list(_held(found, claim.by))
-    known = [each for each in held if each is not None]
-    if not known:
+    if held.count(None) == len(held):
         needed = deciding_limit(found, (claim.by, math.inf), claim.asked)
         reason = f"its limits ended the runs too early to tell; it would take {needed}"
         yield ClaimPart(what, rests_on, reason=reason)
         return
-    so, lacks = sum(known), _lacks(found)
-    verdict: ClaimVerdict = "open"
-    if not lacks and 2 * so > len(held):
-        verdict = "holds"
-    elif not lacks and 2 * (len(known) - so) >= len(held):
-        verdict = "does not hold"
-    values = [f"{_shown(b)} / {_shown(a)}" for a, b in found]
-    shown = ", ".join(dict.fromkeys(values[:5]))
-    unknown = len(held) - len(known)
-    hidden = f", {unknown} not known for a limit" if unknown else ""
-    note = f"{claim.asked.words} {shown}: so with {so} of {len(held)} seeds{hidden}"
-    skippable = skipped_cells(below, above, claim.asked)
+    lacks, skippable = _lacks(found), skipped_cells(below, above, claim.asked)
     yield ClaimPart(
         what,
         rests_on,
-        observed=verdict,
-        note=note,
+        observed="open" if lacks else _verdict(held),
+        note=f"{claim.asked.words} {_seen(found, held)}",
         by_factor=False,
         skippable=skippable,
         seeds=len(found),
@@ -84,6 +72,21 @@ def _held(found: Pairs, by: float) -> Iterator[bool | None]:
             yield False
         else:
             yield None
+
+
+def _verdict(held: Sequence[bool | None]) -> ClaimVerdict:
+    """Whether it is so with most seeds; open while limits hide too many of them."""
+    if 2 * held.count(True) > len(held):
+        return "holds"
+    return "does not hold" if 2 * held.count(False) >= len(held) else "open"
+
+
+def _seen(found: Pairs, held: Sequence[bool | None]) -> str:
+    """The first counts, and with how many seeds it is so."""
+    values = [f"{_shown(b)} / {_shown(a)}" for a, b in found]
+    shown, unknown = ", ".join(dict.fromkeys(values[:5])), held.count(None)
+    hidden = f", {unknown} not known for a limit" if unknown else ""
+    return f"{shown}: so with {held.count(True)} of {len(held)} seeds{hidden}"
 
 
 def _lacks(found: Pairs) -> int:
