@@ -35,7 +35,7 @@ from svmbench.solvers.registry import solvers
 #: Starting with the least favourable.
 VERDICTS = ("does not hold", "open", "holds", "not testable")
 
-#: Load average from which the machine is said to have done other work: a run alone makes 1.
+#: Load average beyond which the machine is said to have done other work: a run alone makes 1.
 BUSY = 1.5
 
 #: Largest number of places listed above the tables for one missed bound.

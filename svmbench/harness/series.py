@@ -24,8 +24,9 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from itertools import zip_longest
+from operator import add
 from typing import Any, Literal
 
 from svmbench.errors import DataError
@@ -81,15 +82,10 @@ class Spent:
     @property
     def seconds(self) -> float:
         """The sum."""
-        return self.preparing + self.first + self.at_least + self.doubts
+        return sum(astuple(self))
 
     def __add__(self, other: Spent) -> Spent:
-        return Spent(
-            self.preparing + other.preparing,
-            self.first + other.first,
-            self.at_least + other.at_least,
-            self.doubts + other.doubts,
-        )
+        return Spent(*map(add, astuple(self), astuple(other)))
 
 
 @dataclass
