@@ -278,7 +278,7 @@ def _all_pairs(
         pairs = descent_by_chunks(problem, chunks, tolerance, effort.seed, due)
         yield from _pairs([[_Method("dcd in chunks", pairs, least=FEWEST_DESCENTS)]], due)
         return
-    yield from _pairs(_groups(problem, tolerance, effort, due, begin), due)
+    yield from _pairs(_Methods(problem, tolerance, effort, due, begin).groups(), due)
 
 
 class _Start(NamedTuple):
@@ -424,47 +424,117 @@ def _nearest(methods: list[_Method]) -> float:
     return max(0.0, least - max(each.dual for each in methods))
 
 
-def _groups(
-    problem: Problem,
-    tolerance: float,
-    effort: Effort,
-    due: Callable[[], bool],
-    start: PrimalAndDual | None = None,
-) -> list[list[_Method]]:
-    free, data = problem.bias == "free", problem.data
-    if problem.loss.name == "logistic":
-        return [[_smooth_newton(problem, tolerance, due, start, math.inf)]]
-    count = WorkCount()
-    down = (balanced_descent if free else descent)(problem, due, start, tolerance, count)
-    dcd = _Method(
-        "dcd", down, lambda so_far: max(3.0 * data.nnz, so_far / 8.0), FEWEST_DESCENTS,
-        done=lambda: (count.steps, count.entries),
-    )  # fmt: skip
-    robust, most = [dcd], WORTH_FACTOR * data.nnz
-    d, m = data.n_features, data.n_samples
-    interiors: list[_Method] = []
-    if d <= FEW_FEATURES:
+class _Methods:
+    """The methods for a problem, in the groups in which they are tried.
+
+    Parameters
+    ----------
+    problem : Problem
+    tolerance : float
+        Relative gap.
+    effort : Effort
+    due : callable
+        Whether to yield what there is.
+    start : PrimalAndDual, optional
+        Where methods begin.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        tolerance: float,
+        effort: Effort,
+        due: Callable[[], bool],
+        start: PrimalAndDual | None = None,
+    ) -> None:
+        self._problem, self._tolerance, self._effort = problem, tolerance, effort
+        self._due, self._start = due, start
+
+    def groups(self) -> list[list[_Method]]:
+        """The first group, and those that join it as methods end short of the tolerance."""
+        problem, data = self._problem, self._problem.data
+        if problem.loss.name == "logistic":
+            return [[self._smooth_newton(math.inf)]]
+        dcd, interiors = self._descent(), self._interiors()
+        if problem.loss.name == "squared-hinge":
+            ahead = HEAD_START * data.nnz
+            newton_first = smooth.factor_work(data) <= WORTH_FACTOR * data.nnz
+            newton = self._smooth_newton(ahead if newton_first else 0.0)
+            (newton if newton_first else dcd).head_start = ahead
+            return [[newton, dcd], interiors]
+        champion = self._champion() if knows(problem) else None
+        if champion is not None and problem.bias == "none":
+            return [[_method_of(champion, data.nnz)], [dcd, *interiors]]
+        factor = smooth.factor_work(data)
+        if factor == math.inf:
+            return [[dcd, *interiors]]
+        worth = factor <= WORTH_FACTOR * data.nnz
+        ahead = NEWTON_LEAD * multipliers.step_work(problem) if worth else 0.0
+        groups = [[self._newton_on_multipliers(ahead), dcd], interiors]
+        if champion is not None:
+            groups.append([_Method("auto", chain(champion.pairs(), champion.rest()))])
+        return groups
+
+    def _descent(self) -> _Method:
+        """Dual coordinate descent, which copes with any rows and ends with none."""
+        problem, count = self._problem, WorkCount()
+        down = balanced_descent if problem.bias == "free" else descent
+        return _Method(
+            "dcd",
+            down(problem, self._due, self._start, self._tolerance, count),
+            lambda so_far: max(3.0 * problem.data.nnz, so_far / 8.0),
+            FEWEST_DESCENTS,
+            done=lambda: (count.steps, count.entries),
+        )
+
+    def _interiors(self) -> list[_Method]:
+        """The interior-point method where there are few features; it ends by itself."""
+        data = self._problem.data
+        m, d = data.n_samples, data.n_features
+        if d > FEW_FEATURES:
+            return []
         step = smooth.DENSE_WORK * (data.nnz * (data.nnz / m) / 2.0 + d**3 / 3.0)
         step += 10.0 * data.nnz + INTERIOR_WORK * m
-        interiors.append(_Method("ipm", interior(problem), lambda so_far: step, MOST_ITERATIONS))
-    if problem.loss.name == "squared-hinge":
-        ahead = HEAD_START * data.nnz
-        newton_first = smooth.factor_work(data) <= most
-        newton = _smooth_newton(problem, tolerance, due, start, ahead if newton_first else 0.0)
-        (newton if newton_first else dcd).head_start = ahead
-        return [[newton, *robust], interiors]
-    champion = None
-    if knows(problem):
-        champion = Champion(problem, tolerance, effort.seed, due, start, effort.threads)
-    if champion is not None and not free:
-        return [[_method_of(champion, data.nnz)], robust + interiors]
-    factor = smooth.factor_work(data)
-    if factor == math.inf:
-        return [robust + interiors]
-    ahead = NEWTON_LEAD * multipliers.step_work(problem) if factor <= most else 0.0
-    newton = _newton_on_multipliers(problem, tolerance, due, start, ahead)
-    last = [] if champion is None else [_Method("auto", chain(champion.pairs(), champion.rest()))]
-    return [[newton, *robust], interiors, last]
+        return [_Method("ipm", interior(self._problem), lambda so_far: step, MOST_ITERATIONS)]
+
+    def _champion(self) -> Champion:
+        effort = self._effort
+        return Champion(
+            self._problem, self._tolerance, effort.seed, self._due, self._start, effort.threads
+        )
+
+    def _newton_on_multipliers(self, ahead: float) -> _Method:
+        """Newton steps for the hinge that know weights of rows, a free bias and a start."""
+        problem, count = self._problem, WorkCount()
+        each = multipliers.step_work(problem)
+        return _Method(
+            "newton",
+            multipliers.newton(
+                problem, self._due, self._start, self._tolerance, count, unshown=ahead
+            ),
+            lambda so_far: max(FEWEST_STEPS * each, so_far),
+            MOST_ITERATIONS,
+            ahead,
+            lambda: (count.steps, count.entries),
+        )
+
+    def _smooth_newton(self, unshown: float) -> _Method:
+        """Newton steps that know weights of rows and a start; few of the steps yield a pair.
+
+        While others do not take turns, up to the work ``unshown``, only steps that may be good
+        enough are yielded.
+        """
+        problem, count = self._problem, WorkCount()
+        begin = self._start[:2] if self._start else None
+        steps = smooth.newton(problem, self._due, begin, self._tolerance, count, unshown=unshown)
+        return _Method(
+            "newton",
+            _moved(steps),
+            # A step is some products with the rows; as many as so far may precede the next pair.
+            lambda so_far: max(NEWTON_PASSES * problem.data.nnz, so_far),
+            MOST_ITERATIONS,
+            done=lambda: (count.steps, count.entries),
+        )
 
 
 def _method_of(champion: Champion, nnz: int) -> _Method:
@@ -477,45 +547,6 @@ def _method_of(champion: Champion, nnz: int) -> _Method:
         MOST_ITERATIONS,
         done=lambda: (count.steps, count.entries),
     )
-
-
-def _newton_on_multipliers(
-    problem: Problem,
-    tolerance: float,
-    due: Callable[[], bool],
-    start: PrimalAndDual | None,
-    ahead: float,
-) -> _Method:
-    """Newton steps for the hinge that know weights of rows, a free bias and a start."""
-    count, each = WorkCount(), multipliers.step_work(problem)
-    return _Method(
-        "newton",
-        multipliers.newton(problem, due, start, tolerance, count, unshown=ahead),
-        lambda so_far: max(FEWEST_STEPS * each, so_far),
-        MOST_ITERATIONS,
-        ahead,
-        lambda: (count.steps, count.entries),
-    )
-
-
-def _smooth_newton(
-    problem: Problem,
-    tolerance: float,
-    due: Callable[[], bool],
-    start: PrimalAndDual | None,
-    unshown: float,
-) -> _Method:
-    """Newton steps that know weights of rows and a start; few of the steps yield a pair.
-
-    While others do not take turns, up to the work ``unshown``, only steps that may be good enough
-    are yielded.
-    """
-    count, begin = WorkCount(), start[:2] if start else None
-    steps = smooth.newton(problem, due, begin, tolerance, count, unshown=unshown)
-    # A step is some products with the rows. Until the next pair there may be as many as so far.
-    cost = lambda so_far: max(NEWTON_PASSES * problem.data.nnz, so_far)  # noqa: E731
-    done = lambda: (count.steps, count.entries)  # noqa: E731
-    return _Method("newton", _moved(steps), cost, MOST_ITERATIONS, done=done)
 
 
 def _moved(pairs: Iterator[PrimalAndDual]) -> Iterator[PrimalAndDual]:

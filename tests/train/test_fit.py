@@ -20,8 +20,8 @@ from svmbench.train.fit import (
     AT_START,
     FEWEST_LOOKS,
     MOST_ITERATIONS,
-    _groups,
     _Method,
+    _Methods,
     _pairs,
     _start_of,
     fit,
@@ -276,7 +276,7 @@ def test_a_head_start_is_used_up_before_others_begin():
 def test_the_interior_point_method_takes_part_where_newton_steps_end():
     problem = Problem(scaled(200, 1e9), 1e-9, Loss("squared-hinge"), "free")
     names = set()
-    pairs = _pairs(_groups(problem, 1e-12, Effort(), lambda: False), lambda: False)
+    pairs = _pairs(_Methods(problem, 1e-12, Effort(), lambda: False).groups(), lambda: False)
     for method, pair in islice(pairs, 200):
         method.note(problem.primal(pair[0], pair[1]), problem.dual(pair[2]))
         names.add(method.name)
@@ -377,7 +377,7 @@ def test_newton_s_work_is_that_of_its_steps():
     problem = Problem(scaled(60, 1.0), 0.02, Loss("logistic"))
     start = np.full(3, 5.0), 0.0, np.zeros(60)
     # Of such a tolerance no step is shown, until rounding hides what P falls.
-    newton = _groups(problem, 1e-300, Effort(), lambda: False, start)[0][0]
+    newton = _Methods(problem, 1e-300, Effort(), lambda: False, start).groups()[0][0]
     done = []
     for _ in range(2):
         assert newton.next() is not None
