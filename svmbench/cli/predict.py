@@ -41,7 +41,7 @@ def command(
     from svmbench.durable import replacing, require_replaceable, require_writable
     from svmbench.errors import DataError
     from svmbench.train.examples import read_examples
-    from svmbench.train.files import certificate_path, is_another_s
+    from svmbench.train.files import certificate_path, certifies_another
 
     if values and out is None:
         raise click.UsageError("--values needs a file to write them to: -o FILE")
@@ -67,7 +67,7 @@ def command(
             for label, numbers in zip(labels.tolist(), decided.tolist(), strict=True):
                 shown = "".join(f" {number!r}" for number in numbers) if values else ""
                 file.write(f"{label}{shown}\n")
-    if not quiet and is_another_s(model):
+    if not quiet and certifies_another(model):
         click.echo(f"{certificate_path(model)} is the certificate of another model", err=True)
     right, m = int(np.count_nonzero(labels == examples.labels)), len(labels)
     if as_json:

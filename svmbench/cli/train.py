@@ -183,12 +183,12 @@ class _Request(NamedTuple):
         """All files that are written."""
         from svmbench.train.files import certificate_path
         from svmbench.train.path_files import PathFiles
-        from svmbench.train.plot import plot_path
+        from svmbench.train.plot import plot_file
 
         if self.one_c:
             yield from (self.model, certificate_path(self.model))
         if self.folds is not None:
-            yield plot_path(self.model)
+            yield plot_file(self.model)
         if self.along:
             yield from PathFiles.beside(self.model).all
 
@@ -279,13 +279,13 @@ def _written(
     from svmbench.durable import replacing
     from svmbench.train.files import certificate, save
     from svmbench.train.path_files import PathFiles, document, save_path
-    from svmbench.train.plot import path_plot, plot_path, validation_plot
+    from svmbench.train.plot import path_plot, plot_file, validation_plot
 
     objective, validation, points, trained = found
     files = PathFiles.beside(request.model)
     facts: dict[str, Any] = {}
     # Files are written once all pictures are drawn: Ctrl-C meanwhile leaves no part of them.
-    pictures = {} if validation is None else {plot_path(request.model): validation_plot(validation)}
+    pictures = {} if validation is None else {plot_file(request.model): validation_plot(validation)}
     if request.along:
         pictures[files.plot] = path_plot(points, validation)
         facts = document(points, examples, objective, tolerance, validation)
@@ -311,7 +311,7 @@ def _lines(
 ) -> Iterator[str]:
     """What is printed: the path, the errors of cross-validation, the model."""
     from svmbench.train.path_files import PathFiles, records
-    from svmbench.train.plot import plot_path
+    from svmbench.train.plot import plot_file
 
     objective, validation, points, trained = found
     if request.along:
@@ -319,7 +319,7 @@ def _lines(
         yield from training_text.path_text(records(points, validation), files)
     if validation is not None:
         yield from training_text.validation_table(validation)
-        yield f"plot: {plot_path(request.model)}"
+        yield f"plot: {plot_file(request.model)}"
     if trained is not None:
         yield from training_text.summary(
             examples, objective, trained, facts["fits"], request.model, read, taken

@@ -55,17 +55,8 @@ def certificate(
 
     rows, labels = examples.rows, trained.model.labels
     against = labels if len(trained.fits) > 1 else labels[:1]
-    folds = {}
-    if validation is not None:
-        folds["cross_validation"] = {
-            "folds": len(validation.errors),
-            "effective_rows": validation.effective_rows,
-            "chosen_is": validation.extreme,
-            "tolerance": validation.tolerance,
-            "largest_relative_gap": validation.gap if validation.gap < math.inf else None,
-            "values": validation.facts(),
-        }
-    return folds | {
+    chosen = {} if validation is None else {"cross_validation": _choice_of_c(validation)}
+    return chosen | {
         **origin(examples, objective),
         "problem": "P = lambda/2 ||w||^2 + 1/m sum weight loss, mean weight 1, D <= P* <= P",
         "C": objective.C,
@@ -89,7 +80,18 @@ def certificate(
     }
 
 
-def is_another_s(path: Path) -> bool:
+def _choice_of_c(validation: Validation) -> dict[str, Any]:
+    return {
+        "folds": len(validation.errors),
+        "effective_rows": validation.effective_rows,
+        "chosen_is": validation.extreme,
+        "tolerance": validation.tolerance,
+        "largest_relative_gap": validation.gap if validation.gap < math.inf else None,
+        "values": validation.facts(),
+    }
+
+
+def certifies_another(path: Path) -> bool:
     """Whether the certificate beside a model names another model: either file was changed later.
 
     It is False where there is no certificate, as beside LIBLINEAR's models.

@@ -63,8 +63,7 @@ class Objective:
         ConfigError
             When it leaves the range of double precision.
         """
-        halves = 2.0 if self.loss == "squared-hinge" else 1.0
-        product = halves * self.C * m
+        product = _factor(self.loss) * self.C * m
         lam = 1.0 / product if product > 0.0 else math.inf
         if not 0.0 < lam < math.inf:
             raise ConfigError(f"C = {self.C:g} is out of range for {m} rows; choose one nearer 1")
@@ -81,7 +80,7 @@ class Objective:
         """
         if not 0.0 < lam < math.inf:
             raise ConfigError(f"lambda must be positive and finite, not {lam!r}")
-        product = (2.0 if loss == "squared-hinge" else 1.0) * lam * m
+        product = _factor(loss) * lam * m
         C = 1.0 / product if product > 0.0 else math.inf
         if not 0.0 < C < math.inf:
             raise ConfigError(f"lambda = {lam!r} is out of range for {m} rows")
@@ -90,3 +89,8 @@ class Objective:
     def as_loss(self) -> Loss:
         """The loss as `Problem` takes it."""
         return Loss(self.loss)
+
+
+def _factor(loss: str) -> float:
+    """A loss as users write it over the same as `Problem` has it: 1/(lam C m)."""
+    return 2.0 if loss == "squared-hinge" else 1.0

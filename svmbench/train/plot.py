@@ -19,8 +19,8 @@ _BLUE, _ORANGE, _BLACK = "#0072B2", "#D55E00", "#222222"
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def plot_path(model: Path) -> Path:
-    """Path of the picture that belongs to a model."""
+def plot_file(model: Path) -> Path:
+    """Path of the picture of cross-validation that belongs to a model."""
     return model.with_name(f"{model.name}.cv.svg")
 
 
