@@ -46,7 +46,7 @@ class _Dot:
 
 def write_plots(
     found: Found,
-    than: Sequence[str],
+    rivals: Sequence[str],
     threshold: float,
     looks: Mapping[str, Look],
     folder: Path,
@@ -56,7 +56,7 @@ def write_plots(
     Parameters
     ----------
     found : Found
-    than : sequence of str
+    rivals : sequence of str
         The programs of the ratios.
     threshold : float
         Evidence that the intervals of the ratios belong to.
@@ -64,7 +64,7 @@ def write_plots(
         By solver.
     folder : Path
     """
-    every = map(most_pairs, by_problem(comparisons(found, than)))
+    every = map(most_pairs, by_problem(comparisons(found, rivals)))
     compared = [one for one in every if 0.0 < one.estimate < math.inf]
     with uniform_style():
         if raced := _raced(entries(found)):

@@ -183,7 +183,7 @@ class Versus:
 
 def comparisons(
     found: Found,
-    than: Collection[str] | None = None,
+    rivals: Collection[str] | None = None,
     kind: str = "oracle",
     labels: Collection[str] | None = None,
     wanted: Callable[[str, float, float | None], bool] = lambda label, lam, accuracy: True,
@@ -193,7 +193,7 @@ def comparisons(
     Parameters
     ----------
     found : Found
-    than : collection of str, optional
+    rivals : collection of str, optional
         Names of solvers or readers; the fastest of their rows counts in every repeat. All solvers
         from outside unless given.
     kind : str
@@ -210,7 +210,7 @@ def comparisons(
             theirs = tuple(
                 row
                 for row in part.rows
-                if _same(row.group.lam, lam) and _is_rival(row, than) and row is not ours
+                if _same(row.group.lam, lam) and _is_rival(row, rivals) and row is not ours
             )
             for threshold in part.thresholds or (None,):
                 if wanted(part.set, lam, threshold):
@@ -237,9 +237,9 @@ def _same(lam: float, other: float) -> bool:
     return lam == other or (math.isnan(lam) and math.isnan(other))
 
 
-def _is_rival(row: MeasuredRow, than: Collection[str] | None) -> bool:
+def _is_rival(row: MeasuredRow, rivals: Collection[str] | None) -> bool:
     solver = row.group.solver
-    return find_solver(solver).foreign if than is None else solver in than
+    return find_solver(solver).foreign if rivals is None else solver in rivals
 
 
 def by_problem(compared: Sequence[Versus]) -> list[list[Versus]]:

@@ -96,34 +96,22 @@ def factor(
         return ClaimPart(what, rests_on, paired((), (), *region), reason=reason)
     found = pairs_in_time(first.group, second.group, asked)
     question = found.question(asked, *region)
-    skippable = skipped_cells(first, second, asked)
-    lacks = _lacks(claim, question, (first, second))
-    longer = barred((first, second), skippable, asked)
-    if not found:
-        note = _without_pairs(first, second, asked)
-        return ClaimPart(
-            what,
-            rests_on,
-            question,
-            observed="open",
-            note=note,
-            skippable=skippable,
-            lacks=lacks,
-            barred=longer,
-        )
-    if reason := unreached({below: first, above: second}, found, asked):
+    if found and (reason := unreached({below: first, above: second}, found, asked)):
         return ClaimPart(what, rests_on, question, reason=reason)
-    counts = _reached(found, first, second)
-    return ClaimPart(
+    skippable = skipped_cells(first, second, asked)
+    part = ClaimPart(
         what,
         rests_on,
         question,
-        note="; ".join(filter(None, [counts, note])),
         skippable=skippable,
-        lacks=lacks,
-        limit=limit_to_have(found, region, (first, second), asked),
-        barred=longer,
+        lacks=_lacks(claim, question, (first, second)),
+        barred=barred((first, second), skippable, asked),
     )
+    if not found:
+        return replace(part, observed="open", note=_without_pairs(first, second, asked))
+    said = filter(None, [_reached(found, first, second), note])
+    limit = limit_to_have(found, region, (first, second), asked)
+    return replace(part, note="; ".join(said), limit=limit)
 
 
 def skipped_cells(first: MeasuredRow, second: MeasuredRow, asked: Asked) -> tuple[SweepCell, ...]:

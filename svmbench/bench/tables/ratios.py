@@ -68,7 +68,7 @@ _RATIO = (
 )
 
 
-def ratios_table(found: Found, than: Sequence[str], threshold: float) -> Table:
+def ratios_table(found: Found, rivals: Sequence[str], threshold: float) -> Table:
     """The champion against LIBLINEAR, by set."""
     grid = TableSpec(
         "ratio-liblinear",
@@ -77,7 +77,7 @@ def ratios_table(found: Found, than: Sequence[str], threshold: float) -> Table:
         _by_accuracy(lambda one: ratio_cell(one, threshold)),
         notes=(_RATIO, _ORACLE),
     )
-    compared = _by_set(list(map(most_pairs, by_problem(comparisons(found, than)))))
+    compared = _by_set(list(map(most_pairs, by_problem(comparisons(found, rivals)))))
     compared.sort(key=lambda one: one.held_out)
     return grid.table(
         TablePart(
