@@ -180,6 +180,7 @@ class Auto(Solver):
             self._phase.resume(alpha, problem.weights(alpha))
 
     def _prepare(self, problem: Problem, seed: int, method: Literal["choose"] | Method) -> None:
+        """Choose the method unless it is given, and make its first stage."""
         self._problem, self._rng = problem, Generator(seed)
         self._sums = in_threads(problem, threads_for(problem.data.nnz, self.threads))
         parameters, rows = self.parameters, problem.data.rows
@@ -299,6 +300,7 @@ class Auto(Solver):
             self.counters = self._phase.counters
 
     def _newton(self, penalty: float, warm: Descent | None) -> NewtonPhase:
+        """Newton steps from w = 0, or from the state of dual descent."""
         return NewtonPhase(
             self._problem.data.rows,
             self._problem.lam,

@@ -1,4 +1,4 @@
-"""Dual coordinate descent in blocks, with shrinking that cannot stick."""
+"""Dual coordinate descent in blocks, with shrinking that cannot leave rows out for good."""
 
 from __future__ import annotations
 
@@ -92,15 +92,16 @@ class DualPhase:
         stored = (rows.indptr, rows.indices, rows.values, rows.labels)
         self._row_bytes = sum(array.nbytes for array in stored if array is not None) / rows.m
         self._nnz: int = rows.nnz
-        self._visited = 0
-        self._tolerance = tolerance
-        self._before = np.zeros(self._d)
-        self._certified = self._expected = math.inf
-        self._shown = self._level = math.inf
+        self._tolerance, self._early = tolerance, early
+        # Entries touched in all, and w before the last pass.
+        self._visited, self._before = 0, np.zeros(self._d)
+        # By the last survey: P - D, what had been expected of it, and the relative gap. Whether w
+        # is still the same.
+        self._certified = self._expected = self._shown = math.inf
         self._current = False
+        # P - D when all rows were last processed, and the entries touched since.
+        self._level, self._work = math.inf, 0
         self._known_norm2: float | None = 0.0
-        self._early = early
-        self._work = 0
         self._accelerator = Accelerator(rows, lam) if acceleration else None
         self._step_due = False
         self._subspace = Subspace(rows, lam) if subspace else None
@@ -214,10 +215,12 @@ class DualPhase:
         return math.ldexp(cost / SCALE_SHARE, self._scale_failures)
 
     def _may_certify(self, expected: float) -> bool:
+        """Whether a survey may show the tolerance; the gap has to halve before another one."""
         enough = 0.5 * self._tolerance * self.bound()
         return self._shown > self._tolerance and expected <= min(enough, 0.5 * self._expected)
 
     def _may_be_stuck(self, expected: float) -> bool:
+        """Whether the rows that shrinking left out are to become active again."""
         state = self._state
         if state.active == state.m:
             return False
@@ -225,6 +228,7 @@ class DualPhase:
         return state.active == 0 or expected < RESTORE_SHARE * self._level or worked
 
     def _survey(self, expected: float) -> None:
+        """Pass over all rows without a step: P - D, and the rows that are active from now on."""
         state = self._state
         self._widen()
         state.survey(self._shrinking, self._scale)
@@ -258,6 +262,7 @@ class DualPhase:
         self._expected = math.inf
 
     def _widen(self) -> None:
+        """Shrink fewer rows than by the thresholds of the last pass."""
         self._state.upper *= THRESHOLD_MARGIN
         self._state.lower *= THRESHOLD_MARGIN
 
