@@ -77,16 +77,16 @@ def carry_out(
     wanted = replace(wanted or Options(), whole_blocks=True, short_ladders=True)
     begun, budget = time.monotonic(), planned.budget
     end = math.inf if budget is None else begun + budget - min(WRITING, WRITING_SHARE * budget)
-    early, earlier = (
+    first_by, further_by = (
         math.inf if budget is None else begun + share * budget
         for share in (BESIDE_SHARE, FURTHER_SHARE)
     )
     tasks = _Beside(planned, reporter, end)
     progress = tasks.progress
     try:
-        tasks.make(early, wanted.fresh)
+        tasks.make(first_by, wanted.fresh)
         if beside is not None:
-            tasks.decide(earlier, beside)
+            tasks.decide(further_by, beside)
         left = None if budget is None else max(1.0, end - time.monotonic())
         progress.sweeps = run_series(planned.sweeps, reporter, wanted, budget=left, doubts=doubts)
         if beside is not None and not progress.sweeps.interrupted:

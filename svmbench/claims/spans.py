@@ -39,18 +39,15 @@ def _part(claim: Claim, case: ClaimCase, label: str) -> ClaimPart:
     least, most = min(values), max(values)
     inside = least - _SAME <= published <= most + _SAME
     verdict: ClaimVerdict = "holds" if inside else "does not hold"
-    if len(values) < LEAST_REPEATS:
-        verdict = "open"
     note = (
         f"{asked.words} {short(least, 4)} to {short(most, 4)} in "
-        f"{counted(len(values), 'repeat')}, "
-        f"published {short(published, 4)}"
+        f"{counted(len(values), 'repeat')}, published {short(published, 4)}"
     )
     lacks = max(0, LEAST_REPEATS - len(values))
     return ClaimPart(
         label,
         row.cells,
-        observed=verdict,
+        observed="open" if lacks else verdict,
         note=note,
         seeds=len(values),
         lacks=lacks,

@@ -45,7 +45,7 @@ LOOK_GROWTH = 2.0
 def exceeds_memory(rows: Dataset, working: int) -> bool:
     """Whether rows in a file do not fit into the free memory beside so many bytes."""
     available = available_memory()
-    return available is not None and 0 < rows.mapped_bytes > available - working
+    return available is not None and rows.mapped_bytes > max(0, available - working)
 
 
 def chunks_of(rows: Dataset, available: int) -> int:
