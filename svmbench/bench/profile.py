@@ -149,7 +149,7 @@ class Program(Strict):
     def _reads_for_itself(self) -> Program:
         name = named(self.solver)["name"]
         if self.reader != "svmbench" and not find_solver(name).foreign:
-            refuse(f"{name} trains on svmbench's own rows; give it reader svmbench", "reader")
+            refuse(f"{name} takes rows as svmbench reads them; write 'reader: svmbench'", "reader")
         return self
 
 

@@ -66,12 +66,12 @@ class Target(Strict):
     def _one_bound(self) -> Target:
         for kind, key in _BOUNDS.items():
             if (getattr(self, key) is not None) != (kind == self.kind):
-                verb = "needs" if kind == self.kind else "has no"
-                refuse(f"a bound of kind {self.kind} {verb} {key!r}", key)
+                verb, remedy = ("needs", "add") if kind == self.kind else ("has no", "drop")
+                refuse(f"a bound of kind {self.kind} {verb} {key!r}; {remedy} it", key)
         if self.kind == "faster" and self.part != "oracle" and not self.over:
             refuse("faster than which programs? add 'over'", "part")
         if self.kind == "alike" and self.part != "growth":
-            refuse("only rows of growing size are compared with each other: write part: growth")
+            refuse("a bound of kind alike compares rows of growing size; write 'part: growth'")
         return self
 
     @property

@@ -12,6 +12,7 @@ import numpy as np
 
 from svmbench.data.dataset import Array, FloatArray
 from svmbench.errors import DataError
+from svmbench.records.spelling import counted
 from svmbench.train.blas import OneThread
 from svmbench.train.classes import in_threads
 from svmbench.train.effort import USUAL, Effort
@@ -181,8 +182,8 @@ def assign_folds(examples: Examples, folds: int, seed: int) -> Array:
         members = np.flatnonzero(examples.labels == label)
         if len(members) < folds:
             raise DataError(
-                f"{examples.rows.name}: class {examples.named(label)} has {len(members)} "
-                f"{'row' if len(members) == 1 else 'rows'}, fewer than the {folds} folds"
+                f"{examples.rows.name}: class {examples.named(label)} has "
+                f"{counted(len(members), 'row')}, fewer than the {folds} folds"
             )
         of_row[rng.permutation(members)] = (dealt + np.arange(len(members))) % folds
         dealt += len(members)
