@@ -16,7 +16,7 @@ from svmbench.solvers.base import Parameters, Solver, parameter
 from svmbench.solvers.champion.choice import FIRST_SHARE, NEWTON_GAP, Method, chosen
 from svmbench.solvers.champion.dual_phase import DualPhase
 from svmbench.solvers.champion.interior_phase import InteriorPhase
-from svmbench.solvers.champion.newton_phase import NewtonPhase
+from svmbench.solvers.champion.newton_phase import AT_ZERO, NewtonPhase
 from svmbench.solvers.champion.threaded_multipliers import threads_for
 from svmbench.solvers.cholesky import load
 from svmbench.solvers.distributed.sharded_problem import in_threads
@@ -34,9 +34,6 @@ UNFINISHED = 1e-9
 
 #: Share of the tolerance below which the gap by updated sums is rounding, if fresh sums deny it.
 DENIED = 1e-6
-
-#: P(0) of the hinge.
-AT_ZERO = 1.0
 
 
 class AutoParameters(Parameters):

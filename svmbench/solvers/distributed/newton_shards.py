@@ -12,7 +12,7 @@ from svmbench.errors import ConfigError
 from svmbench.kernels.counters import Counters
 from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.base import parameter
-from svmbench.solvers.champion.newton_phase import FROM_ZERO, Counts, NewtonPhase
+from svmbench.solvers.champion.newton_phase import AT_ZERO, FROM_ZERO, Counts, NewtonPhase
 from svmbench.solvers.distributed.executor import Executor
 from svmbench.solvers.distributed.sharded_multipliers import MultipliersShard, ShardedMultipliers
 from svmbench.solvers.distributed.sharded_problem import problem_of
@@ -22,9 +22,6 @@ from svmbench.solvers.second_order.normal_equations import NormalEquations
 
 #: Most features. Every step sends a triangle of d (d + 1)/2 numbers from each shard.
 MOST_FEATURES = 5000
-
-#: P(0) of the hinge.
-AT_ZERO = 1.0
 
 
 class NewtonShardsParameters(ShardedParameters):
