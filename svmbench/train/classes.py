@@ -103,6 +103,12 @@ def training_errors(examples: Examples, model: LiblinearModel) -> tuple[int, ...
     )
 
 
+def weight_of_errors(model: LiblinearModel, examples: Examples, costs: FloatArray) -> float:
+    """The sum of the costs, shape (m,), of the rows that a model predicts wrongly."""
+    predicted = model.classes_of(model.decision_values(examples.rows))
+    return float(costs[predicted != examples.labels].sum())
+
+
 class Training:
     """Rows to train on at any C, checked and prepared once.
 

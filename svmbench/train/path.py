@@ -21,7 +21,7 @@ import numpy as np
 
 from svmbench.data.dataset import Dataset, FloatArray
 from svmbench.kernels.objective import combination
-from svmbench.train.classes import Trained, Training
+from svmbench.train.classes import Trained, Training, weight_of_errors
 from svmbench.train.effort import USUAL, Effort
 from svmbench.train.examples import Examples, scaled
 from svmbench.train.fit import AT_START, Fit
@@ -220,16 +220,15 @@ def point(examples: Examples, trained: Trained, objective: Objective) -> Point:
     objective : Objective
     """
     examples = examples.counting()
-    model, fits, costs = trained.model, trained.fits, examples.costs()
+    fits, costs = trained.fits, examples.costs()
     primal = math.fsum(each.primal / each.lam for each in fits)
     of_zero = math.fsum(LOSS_AT_ZERO[objective.loss] / each.lam for each in fits)
-    wrong = model.classes_of(model.decision_values(examples.rows)) != examples.labels
     return Point(
         objective.C,
         primal,
         math.fsum(each.dual / each.lam for each in fits),
         trained.gap,
         primal / of_zero,
-        float(np.linalg.norm(model.weights)),
-        float(costs[wrong].sum() / costs.sum()),
+        float(np.linalg.norm(trained.model.weights)),
+        weight_of_errors(trained.model, examples, costs) / float(costs.sum()),
     )

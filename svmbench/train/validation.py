@@ -14,7 +14,7 @@ from svmbench.data.dataset import Array, FloatArray
 from svmbench.errors import DataError
 from svmbench.records.spelling import counted
 from svmbench.train.blas import OneThread
-from svmbench.train.classes import in_threads
+from svmbench.train.classes import in_threads, weight_of_errors
 from svmbench.train.effort import USUAL, Effort
 from svmbench.train.examples import Examples
 from svmbench.train.objective import Objective
@@ -157,9 +157,7 @@ def cross_validate(
         models = path(learning, objective, values, tolerance, each, complete=complete)
         for C, trained in zip(values, models, strict=False):
             progress(fold, C)
-            model = trained.model
-            predicted = model.classes_of(model.decision_values(left_out.rows))
-            found.append(float(cost[predicted != left_out.labels].sum()))
+            found.append(weight_of_errors(trained.model, left_out, cost))
             gap = max(gap, trained.gap)
         return found, gap
 
