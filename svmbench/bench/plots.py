@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from svmbench.bench.champion import champion
 from svmbench.bench.found import Found, machine_floor
-from svmbench.bench.tables.fastest import FastestEntry, entries
+from svmbench.bench.tables.fastest import FastestEntry, fastest_entries
 from svmbench.bench.versus import Versus, by_problem, comparisons, most_pairs
 from svmbench.records.groups import heading
 from svmbench.records.samples import samples
@@ -67,7 +67,7 @@ def write_plots(
     every = map(most_pairs, by_problem(comparisons(found, rivals)))
     compared = [one for one in every if 0.0 < one.estimate < math.inf]
     with uniform_style():
-        if raced := _raced(entries(found)):
+        if raced := _raced(fastest_entries(found)):
             caption = (
                 f"Seconds of every peer over the champion’s, to ε = {short(raced[0].accuracy)}"
             )

@@ -284,7 +284,7 @@ class Profile(Strict):
             "plugins": list(self.plugins),
             "datasets": [chosen.data],
             "lambda": list(part.lambdas),
-            "solvers": entries(part),
+            "solvers": solver_entries(part),
             "stop": stop,
             "repeats": part.repeats,
             "reference": reference,
@@ -306,7 +306,7 @@ def _new(part: SweepPart, names: Sequence[str]) -> list[str]:
     return [name for name in dict.fromkeys(names) if name not in known]
 
 
-def entries(part: SweepPart) -> list[dict[str, Any]]:
+def solver_entries(part: SweepPart) -> list[dict[str, Any]]:
     """The solvers of a part as configurations write them, each once."""
     if part.kind == "ablation":
         return ablations(champion())

@@ -24,7 +24,7 @@ from svmbench.bench.champion import ablations, named
 from svmbench.bench.found import Found, Measured
 from svmbench.bench.pace import ForeignPace, nanoseconds
 from svmbench.bench.plan import plan
-from svmbench.bench.profile import Growth, Profile, SweepPart, entries
+from svmbench.bench.profile import Growth, Profile, SweepPart, solver_entries
 from svmbench.bench.tables import fastest, ratios
 from svmbench.bench.tables.bounds import aimed_text
 from svmbench.bench.tables.columns import over_arrays
@@ -432,7 +432,7 @@ def test_of_several_sweeps_of_a_problem_the_one_counts_in_which_a_peer_does_best
     never = group("liblinear", [math.nan], solver="liblinear", state="max_steps", spent=0.1)
     for groups in (other, [group("dcd", [1.0]), never]):
         result.parts.extend(swept(groups, monkeypatch).parts)
-    (one,) = ratios.fastest(result)
+    (one,) = ratios.against_fastest(result)
     assert (one.estimate, one.program) == (pytest.approx(0.5), "rehline")
     assert one.among == ("linear-svc", "rehline", "liblinear")
     # A ratio to named programs is that of the most pairs.
@@ -451,7 +451,7 @@ def test_who_is_fastest_is_asked_within_a_sweep(monkeypatch):
     busy = [group("dcd", [4.0] * 3), group("rehline", [3.0] * 3, solver="rehline")]
     result = swept(quiet, monkeypatch)
     result.parts.append(replace(SWEPT, part="peers", groups=busy))
-    shown = {one.solver: one for one in fastest.entries(result)}
+    shown = {one.solver: one for one in fastest.fastest_entries(result)}
     assert {name: (one.sweep, one.seconds.median, one.ratio) for name, one in shown.items()} == {
         "rehline": ("peers", 3.0, pytest.approx(0.75)),
         "dcd": ("peers", 4.0, 1.0),
@@ -489,7 +489,7 @@ def test_who_is_ahead_is_counted_and_marked(ours, theirs, standing, mark, monkey
         group("dcd", ours, state="max_steps" if math.isnan(ours[0]) else "converged"),
         group("rehline", theirs, solver="rehline", state=state, spent=3.0),
     ]
-    (one,) = ratios.fastest(swept(rows_of, monkeypatch))
+    (one,) = ratios.against_fastest(swept(rows_of, monkeypatch))
     assert one.standing(ALONE) == standing
     cell = ratios.standing_cell(one, ALONE)
     assert cell.text.startswith(mark)
@@ -804,7 +804,7 @@ def test_the_champion_goes_by_its_name(monkeypatch):
     part = SweepPart.model_validate(
         {"lambda": 1e-3, "accuracy": 1e-2, "solvers": ["champion", "dcd", "sgd-s"]}
     )
-    assert entries(part) == [{"name": "dcd"}, {"name": "sgd-s"}]
+    assert solver_entries(part) == [{"name": "dcd"}, {"name": "sgd-s"}]
 
 
 class Fake:

@@ -166,7 +166,7 @@ class TableSpec(Generic[R]):
 # ---------------------------------------------------------------- rows of measurements
 
 
-def named(what: str) -> tuple[TableColumn[Group], ...]:
+def name_columns(what: str) -> tuple[TableColumn[Group], ...]:
     """Columns that name a row: its set, and its label, which is this."""
     return (
         TableColumn("set", "", lambda group: group.dataset),
@@ -175,7 +175,7 @@ def named(what: str) -> tuple[TableColumn[Group], ...]:
     )
 
 
-def measured(name: str, heading: str) -> tuple[TableColumn[Group], ...]:
+def number_columns(name: str, heading: str) -> tuple[TableColumn[Group], ...]:
     """Columns of a number: its median, and on the page its interval."""
     return (
         TableColumn(name, "", lambda group: middle(group, name)),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from svmbench.bench.champion import champion
 from svmbench.bench.found import Found, grouped
 from svmbench.bench.tables.columns import KeyedColumns, TableColumn, TablePart, TableSpec
-from svmbench.bench.tables.ratios import fastest, standings
+from svmbench.bench.tables.ratios import against_fastest, standings
 from svmbench.bench.versus import Standing, side_by_side
 from svmbench.records.groups import heading
 from svmbench.records.measures import Asked
@@ -68,7 +68,7 @@ class FastestEntry:
         return self.set, self.lam, self.accuracy
 
 
-def entries(found: Found) -> list[FastestEntry]:
+def fastest_entries(found: Found) -> list[FastestEntry]:
     """Every solver's fastest setting on every problem, in the order of the sets.
 
     Seconds of different sweeps are not compared. Of several sweeps of a problem the one counts in
@@ -122,11 +122,11 @@ def _measured(found: Found) -> Iterator[FastestEntry]:
 def relative_costs(found: Found) -> list[ProblemCosts]:
     """Each problem once, with the times of the solvers in units of the champion's.
 
-    The times are those of `entries`, so a problem that several sweeps pose counts once.
+    The times are those of `fastest_entries`, so a problem that several sweeps pose counts once.
     """
     return [
         ProblemCosts(those[0].stand_in, costs, {})
-        for those in grouped(entries(found), lambda one: one.problem).values()
+        for those in grouped(fastest_entries(found), lambda one: one.problem).values()
         if len(costs := dict(_compared_costs(those))) >= 2
     ]
 
@@ -178,12 +178,12 @@ def fastest_table(found: Found, threshold: float) -> Table:
     threshold : float
         Evidence that decides who is ahead.
     """
-    everything = entries(found)
+    everything = fastest_entries(found)
     least = {
         problem: min(one.ratio for one in those)
         for problem, those in grouped(everything, lambda one: one.problem).items()
     }
-    compared = fastest(found)
+    compared = against_fastest(found)
     ahead = {(v.set, v.lam, v.threshold): _AHEAD[v.standing(threshold)] for v in compared}
     # The champion's column is the first, those of the others follow by how often they are shown.
     counts = Counter(one.solver for one in everything)

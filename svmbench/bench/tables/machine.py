@@ -16,8 +16,8 @@ from svmbench.bench.tables.columns import (
     TableSpec,
     digits,
     fact,
-    measured,
-    named,
+    name_columns,
+    number_columns,
     over_arrays,
     parts_of,
     samples_text,
@@ -129,8 +129,8 @@ _PHYSICS: TableSpec[Group] = TableSpec(
     (
         TableColumn("level", "table in", lambda group: group.label),
         fact("table_bytes", "KiB", lambda size: f"{size / 1024:,.0f}"),
-        *measured("gather_ns", "gather, ns"),
-        *measured("gather_add_ns", "gathered addition, ns"),
+        *number_columns("gather_ns", "gather, ns"),
+        *number_columns("gather_add_ns", "gathered addition, ns"),
         TableColumn("stream_gb_per_second", "", lambda g: middle(g, "stream_gb_per_second")),
     ),
 )
@@ -148,8 +148,8 @@ _READING: TableSpec[Group] = TableSpec(
     "reading",
     "Reading a text",
     (
-        *named("reader"),
-        *measured("mb_per_second", "MB/s"),
+        *name_columns("reader"),
+        *number_columns("mb_per_second", "MB/s"),
         REPEATS,
         TableColumn("text_mb", "", lambda group: middle(group, "text_bytes") / 1e6),
         TableColumn(
@@ -203,7 +203,7 @@ def text_table(found: Found) -> Table:
         "text",
         f"From a text to the accuracy ({facts})",
         (
-            *named("program"),
+            *name_columns("program"),
             TableColumn("", "seconds in all", seconds, samples_text),
             TableColumn("total_seconds", "", lambda group: median(seconds(group))),
             REPEATS,
@@ -235,7 +235,7 @@ _GROWTH: TableSpec[Group] = TableSpec(
         fact("d", ""),
         fact("nnz", ""),
         fact("array_bytes", "MiB", lambda size: f"{size / 2**20:.0f}"),
-        *measured("seconds_per_epoch", "seconds per epoch"),
+        *number_columns("seconds_per_epoch", "seconds per epoch"),
         TableColumn(
             "ns_per_nonzero", "ns per nonzero", lambda g: middle(g, "ns_per_nonzero"), digits(3)
         ),

@@ -107,14 +107,14 @@ def _by_set(compared: Sequence[Versus]) -> list[Versus]:
     return sorted(compared, key=lambda one: (order[one.set], -one.lam))
 
 
-def fastest(found: Found) -> list[Versus]:
+def against_fastest(found: Found) -> list[Versus]:
     """The champion against the fastest peer, once for each set, λ and accuracy."""
     return _by_set(list(map(best_of_theirs, by_problem(comparisons(found)))))
 
 
 def ahead_table(found: Found, threshold: float) -> Table:
     """The champion against the fastest peer in every case, and in how many it is behind."""
-    compared = fastest(found)
+    compared = against_fastest(found)
     programs: dict[tuple[str, float], dict[str, None]] = {}
     for one in compared:
         programs.setdefault((one.set, one.lam), {}).update(dict.fromkeys(one.among))
