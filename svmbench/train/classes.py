@@ -177,7 +177,7 @@ class Training:
             )
 
         with self._blas.held():
-            fits = in_threads(of_class, self._wanted, self._threads, failed)
+            fits = run_in_threads(of_class, self._wanted, self._threads, failed)
         return Trained(_model(self._classes, objective, fits), fits)
 
 
@@ -230,7 +230,7 @@ def _normalised(
     return times_mean, None if (weights == weights[0]).all() else shares
 
 
-def in_threads(
+def run_in_threads(
     work: Callable[[int], T], wanted: Sequence[int], threads: int, failed: threading.Event
 ) -> tuple[T, ...]:
     """What some work gives for each number, in their order, so many at the same time.

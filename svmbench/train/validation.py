@@ -14,7 +14,7 @@ from svmbench.data.dataset import Array, FloatArray
 from svmbench.errors import DataError
 from svmbench.records.spelling import counted
 from svmbench.train.blas import OneThread
-from svmbench.train.classes import in_threads, weight_of_errors
+from svmbench.train.classes import run_in_threads, weight_of_errors
 from svmbench.train.effort import USUAL, Effort
 from svmbench.train.examples import Examples
 from svmbench.train.objective import Objective
@@ -162,7 +162,7 @@ def cross_validate(
         return found, gap
 
     with OneThread().held():
-        of_folds = in_threads(of_fold, range(folds), min(effort.threads, folds), failed)
+        of_folds = run_in_threads(of_fold, range(folds), min(effort.threads, folds), failed)
     most = max(len(found) for found, _ in of_folds)
     errors = np.array([found + found[-1:] * (most - len(found)) for found, _ in of_folds])
     gap = max(gap for _, gap in of_folds)
