@@ -75,6 +75,7 @@ def _doubt(
     text: str,
     skippable: Sequence[SweepCell] = (),
 ) -> Iterator[Doubt]:
+    """The question for the sweep that the cells belong to; none if they are those of a task."""
     sweep, dataset, *_ = cells[0]
     plain, skipped = tuple(cell[1:] for cell in cells), frozenset(cell[1:] for cell in skippable)
     for at, planned in enumerate(plan.sweeps):

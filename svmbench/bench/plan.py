@@ -173,6 +173,7 @@ class _Data:
 
 
 def _physics(profile: Profile) -> Iterator[Task]:
+    """One task for the speeds of the machine."""
     if (part := profile.physics) is None:
         return
     job = {
@@ -189,6 +190,7 @@ def _physics(profile: Profile) -> Iterator[Task]:
 
 
 def _epochs(profile: Profile, data: _Data) -> Iterator[Task]:
+    """A task for each set: epochs of all solvers, in one process."""
     if (part := profile.epochs) is None:
         return
 
@@ -211,6 +213,7 @@ def _epochs(profile: Profile, data: _Data) -> Iterator[Task]:
 
 
 def _reading(profile: Profile, data: _Data) -> Iterator[Task]:
+    """A task for each text: opening its rows, and one process for each reading."""
     if (part := profile.reading) is None:
         return
     readers = [(reader, 1) for reader in part.readers]
@@ -239,6 +242,7 @@ def _reading(profile: Profile, data: _Data) -> Iterator[Task]:
 
 
 def _growth(profile: Profile) -> Iterator[Task]:
+    """A task for each kind of generated rows, which exist only while it is executed."""
     if (part := profile.growth) is None:
         return
     solver = solver_job(named(part.solver))
@@ -281,6 +285,7 @@ def _growth(profile: Profile) -> Iterator[Task]:
 
 
 def _texts(profile: Profile, data: _Data) -> Iterator[Task]:
+    """A task for each text: one process for each program, from the text to the accuracy."""
     if (part := profile.text) is None:
         return
 

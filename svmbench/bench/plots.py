@@ -133,6 +133,7 @@ def _peers(raced: Sequence[FastestEntry], looks: Mapping[str, Look]) -> Figure:
 
 
 def _ratios(compared: Sequence[Versus], threshold: float) -> Figure:
+    """A line for each set and λ, a mark for each accuracy."""
     problems = list(dict.fromkeys(map(_problem, compared)))
     accuracies = sorted({one.threshold for one in compared if one.threshold}, reverse=True)
     notes = {
@@ -176,6 +177,7 @@ def _problem(one: Versus) -> tuple[str, bool, bool, float]:
 
 
 def _epochs(found: Found, looks: Mapping[str, Look]) -> Figure:
+    """A line for each set, a mark for each solver, and a bar at the floor."""
     parts = found.of_kind("epochs")
     names = [heading(part.set, part.groups[0].stand_in) for part in parts]
     sheet, axes = _sheet(names, "One epoch", "ns per stored nonzero")

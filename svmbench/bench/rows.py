@@ -111,7 +111,7 @@ def rows_path(growth: Growth, m: int, d: int) -> Path:
 
 
 def made_rows(growth: Growth, m: int, d: int) -> Path:
-    """Rows of that size in the cache: normal values, labels by a plane with noise."""
+    """The place of rows of that size in the cache; they are generated unless they are there."""
     path = rows_path(growth, m, d)
     if open_cached(path) is None:
         store(_made(growth, m, d), path.name)
@@ -124,6 +124,7 @@ def drop_rows(growth: Growth, m: int, d: int) -> None:
 
 
 def _made(growth: Growth, m: int, d: int) -> Dataset:
+    """Generate rows: normal values, columns in ascending order, labels by a plane with noise."""
     rng = np.random.default_rng(m + d)
     dense, width = growth.dense, growth.width(d)
     values = np.empty((m, width), dtype=np.float32)

@@ -105,6 +105,7 @@ def _same_problem(row: MeasuredRow, slot: Slot) -> bool:
 
 
 def _problems(claim: Claim, rows: Sequence[MeasuredRow], several: bool) -> Iterator[ClaimCase]:
+    """A case for each sweep, data set and λ in which the claim's solvers were run."""
     labels = set(claim.labels)
     problems: dict[tuple[str, str, bool, float], dict[str, MeasuredRow]] = {}
     for row in rows:

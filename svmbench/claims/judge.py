@@ -181,6 +181,7 @@ def judge_cases(
 
 
 def _judged(drafts: Sequence[Sequence[_Draft]]) -> list[list[ClaimResult]]:
+    """Have the questions of all drafts answered, and give each draft its answers in turn."""
     # Signed ranks decide a statistical claim. What is asked in its cases only describes it, so
     # that these questions do not raise the evidence which the others of the page need.
     answers = {
@@ -203,6 +204,7 @@ def _judged(drafts: Sequence[Sequence[_Draft]]) -> list[list[ClaimResult]]:
 def _draft(
     claim: Claim, rows: Sequence[MeasuredRow], slots: Sequence[Slot], known: KnownParts
 ) -> _Draft:
+    """The cases of a claim with their parts."""
     if claim.kind == "untestable":
         return _Draft(claim, ())
     several = len({row.sweep for row in rows} | {slot["sweep"] for slot in slots}) > 1
@@ -227,6 +229,7 @@ def _parts(claim: Claim, asked: Claim, case: ClaimCase, known: KnownParts) -> tu
 
 
 def _result(draft: _Draft, answers: Iterator[Answer]) -> ClaimResult:
+    """The verdict of a claim from the answers to its questions, which are taken in their order."""
     claim = draft.claim
     if claim.kind == "untestable":
         return ClaimResult(claim, "not testable", claim.why or "")

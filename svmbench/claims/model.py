@@ -134,6 +134,7 @@ class Claim(Strict):
         return self
 
     def _check_kind(self) -> None:
+        """Refuse what a kind of claim does not allow besides the keys that it has."""
         if self.kind == "reaches":
             assert self.measure is not None
             if self.measure.at is None and not self.bounds:

@@ -29,6 +29,7 @@ def spans(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
 
 
 def _part(claim: Claim, case: ClaimCase, label: str) -> ClaimPart:
+    """Whether the published value lies in our range, up to the digits that are printed."""
     row, asked = case.rows[label], claim.asked
     published = claim.quoted[label]
     if reason := says_nothing((row,), asked):

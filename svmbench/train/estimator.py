@@ -242,6 +242,7 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _examples(
         self, X: Any, y: Any, classes: Array, labels: Array, sample_weight: Any
     ) -> Examples:
+        """Rows and labels with the weights of rows and classes, as training takes them."""
         rows = None
         if sample_weight is not None:
             given: Any = as_numbers("sample_weight", sample_weight)
@@ -275,6 +276,7 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return train(examples, objective, float(self.tol), self._effort(), start=start)
 
     def _keep(self, trained: Trained) -> None:
+        """Set the attributes of a fit; warn where it fell short of ``tol``."""
         learnt = Learnt.of(trained)
         self.coef_, self.intercept_ = learnt.coef, learnt.intercept
         self.certificate_, self.n_iter_ = learnt.certificate, learnt.looks

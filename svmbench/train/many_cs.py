@@ -95,6 +95,7 @@ class LinearSVCPath(_OfManyCs):
     """
 
     def _train(self, examples: Examples, objective: Objective) -> Trained:
+        """Train along the path, keep each model, and return the last."""
         examples = examples.counting()
         values = self._values(examples, objective)
         planes = 1 if len(examples.classes) == 2 else len(examples.classes)
@@ -221,6 +222,7 @@ class LinearSVCCV(_OfManyCs):
             raise ValueError(f"cv must be a whole number, at least 2, not {self.cv!r}")
 
     def _train(self, examples: Examples, objective: Objective) -> Trained:
+        """Choose C by cross-validation, and train at it on all rows."""
         examples = examples.counting()
         values = self._values(examples, objective)
         found = cross_validate(

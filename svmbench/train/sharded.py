@@ -92,6 +92,7 @@ def _fit(
     effort: Effort,
     progress: Callable[[float], None],
 ) -> Fit:
+    """Iterate until a certificate shows the tolerance, nothing comes nearer or time is up."""
     begun = time.monotonic()
     given: Any = {"shards": shards, "tolerance": tolerance}
     run = method(method.schema(**given))

@@ -92,6 +92,7 @@ def fastest_entries(found: Found) -> list[FastestEntry]:
 
 
 def _measured(found: Found) -> Iterator[FastestEntry]:
+    """Every row of the oracle's sweeps at every accuracy, with its ratio to the champion's."""
     for part in found.of_kind("oracle"):
         ours = {row.group.lam: row for row in part.rows if row.group.label == champion()}
         for row in part.rows:
