@@ -59,6 +59,10 @@ cdef class CompactRows:
     cdef tuple buffers
 
 
+cdef CompactRows trusted_rows(Py_ssize_t d, object indptr, object indices, object values,
+                              object labels)
+
+
 cdef inline weight_t ones_dot(const index_t *j, Py_ssize_t n, const weight_t *w) noexcept nogil:
     cdef weight_t s0 = 0, s1 = 0, s2 = 0, s3 = 0
     cdef Py_ssize_t k = 0

@@ -8,7 +8,7 @@ from libc.string cimport memcpy
 import numpy as np
 
 from .provenance cimport build_record
-from .rows cimport CompactRows, Rows, look_ahead
+from .rows cimport CompactRows, Rows, look_ahead, trusted_rows
 
 __build__ = build_record()
 
@@ -49,7 +49,7 @@ def take_rows(CompactRows rows, const int32_t[::1] chosen):
         if values is not None:
             _copy(&rows.c, chosen, indptr, values.view(np.uint8), rows.values.itemsize,
                   <const char *> rows.c.values)
-    return CompactRows(rows.c.d, indptr, indices, values, labels)
+    return trusted_rows(rows.c.d, indptr, indices, values, labels)
 
 
 cdef void _copy(const Rows *rows, const int32_t[::1] chosen, const int64_t[::1] indptr,

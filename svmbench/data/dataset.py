@@ -112,6 +112,19 @@ class Dataset:
         )
         return other
 
+    def between(self, begin: int, end: int) -> Dataset:
+        """Rows ``begin`` to ``end - 1``; no entry is copied, and kernels check none again."""
+        rows = self.rows.between(begin, end)
+        other = replace(
+            self,
+            indptr=rows.indptr,
+            indices=rows.indices,
+            values=rows.values,
+            labels=rows.labels,
+        )
+        other.__dict__["rows"] = rows
+        return other
+
     @property
     def storage(self) -> str:
         """Format of the stored entries, such as ``uint16+ones`` or ``dense float32``."""

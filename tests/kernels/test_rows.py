@@ -9,6 +9,7 @@ from problems import dataset, dense, dyadic, every_precision, every_storage, lab
 from svmbench.kernels.objective import combination, exact_combination
 from svmbench.kernels.rows import CompactRows
 from svmbench.kernels.sgd_primal import Perceptron
+from svmbench.kernels.subset import take_rows
 
 
 def present(rows, i, a, ell=1):
@@ -201,6 +202,37 @@ def test_stored_entries_of_all_rows_and_of_each():
     assert (rows.nnz, rows.lengths().tolist()) == (3, [2, 1])
     dense = CompactRows(**{**GOOD, "indptr": None, "indices": None, "values": np.zeros((2, 3))})
     assert (dense.nnz, dense.lengths().tolist()) == (6, [3, 3])
+
+
+@every_storage
+@pytest.mark.parametrize("begin, end", [(0, 20), (0, 7), (7, 20), (3, 4), (5, 5), (20, 20)])
+def test_ranges_of_rows_are_those_of_numpy(storage, begin, end):
+    data = dataset(*row_lengths(3, 19), storage)
+    some, X = data.rows.between(begin, end), dense(data)[begin:end]
+    w = dyadic(4, 1, 19, density=1.0)[0][0]
+    assert (some.m, some.d) == X.shape
+    np.testing.assert_array_equal(some.labels, labels(data)[begin:end])
+    np.testing.assert_array_equal(some.dot(w), X @ w)
+    np.testing.assert_array_equal(some.norms2(), np.sum(X**2, axis=1))
+    for name in ("indices", "values", "labels"):
+        array = getattr(some, name)
+        assert array is None or not array.size or np.shares_memory(array, getattr(data, name))
+
+
+@pytest.mark.parametrize("begin, end", [(-1, 2), (2, 1), (0, 3), (3, 3)])
+def test_ranges_that_are_not_there_are_refused(begin, end):
+    with pytest.raises(ValueError, match=f"no rows {begin} to {end} among 2"):
+        CompactRows(**GOOD).between(begin, end)
+
+
+def test_what_is_made_of_checked_rows_is_not_checked_again():
+    columns = GOOD["indices"].copy()
+    rows = CompactRows(**{**GOOD, "indices": columns})
+    columns[0] = 7  # outside; nothing below computes with it
+    with pytest.raises(ValueError, match="outside 0 .. 2"):
+        CompactRows(**{**GOOD, "indices": columns})
+    assert rows.between(0, 1).indices.tolist() == [7, 2]
+    assert take_rows(rows, np.zeros(1, dtype=np.int32)).indices.tolist() == [7, 2]
 
 
 def test_weights_of_another_length_are_refused():

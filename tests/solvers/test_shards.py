@@ -12,8 +12,14 @@ from hypothesis import strategies as st
 
 from problems import PROBLEMS, STORAGES, dataset, dense, dyadic, dyadic_problems, labels, with_loss
 from svmbench.names import LOSSES
+from svmbench.problem import Problem
 from svmbench.solvers.distributed.executor import InProcess, Threads, size_of
-from svmbench.solvers.distributed.sharded_problem import ShardedProblem, ShardSums, problem_of
+from svmbench.solvers.distributed.sharded_problem import (
+    ShardedProblem,
+    ShardSums,
+    in_threads,
+    problem_of,
+)
 from svmbench.solvers.distributed.shards import dealt, ranges
 
 CUTS = (ranges, dealt)
@@ -63,6 +69,18 @@ def test_ranges_copy_no_entry(storage):
         for name in ("indices", "values", "labels"):
             array = getattr(shard.data, name)
             assert array is None or np.shares_memory(array, getattr(data, name))
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_threads_have_the_ranges(storage):
+    problem = Problem(dataset(*dyadic(5, 21, 9), storage), 1e-2)
+    parts = in_threads(problem, 4)
+    for shard, other in zip(parts.shards, ranges(problem.data, 4), strict=True):
+        assert shard.place == other.place
+        assert shard.data.storage == storage
+        np.testing.assert_array_equal(dense(shard.data), dense(other.data))
+        np.testing.assert_array_equal(labels(shard.data), labels(other.data))
+    require_sums_of(problem, parts)
 
 
 def test_dealt_shards_have_both_classes_where_the_file_has_one_after_the_other():

@@ -56,7 +56,7 @@ class ThreadedMultipliers:
         self._pool = ThreadPoolExecutor(max(1, threads - 1))
 
         def part(place: slice) -> Multipliers:
-            return Multipliers(_rows_between(rows, place), lam, sleep, rows.m)
+            return Multipliers(rows.between(place.start, place.stop), lam, sleep, rows.m)
 
         self._parts: Sequence[Multipliers] = self._all(part, self._places)
 
@@ -161,14 +161,3 @@ def _ranges(rows: CompactRows, number: int) -> list[slice]:
         bounds = np.searchsorted(rows.indptr, np.linspace(0, rows.indptr[m], number + 1))
         bounds[0], bounds[-1] = 0, m
     return [slice(begin, end) for begin, end in pairwise(bounds.tolist())]
-
-
-def _rows_between(rows: CompactRows, place: slice) -> CompactRows:
-    """These rows; no entry is copied."""
-    labels, values = rows.labels[place], rows.values
-    if rows.indptr is None:
-        return CompactRows(rows.d, None, None, values[place], labels)
-    begin, end = int(rows.indptr[place.start]), int(rows.indptr[place.stop])
-    indptr = rows.indptr[place.start : place.stop + 1] - begin
-    stored = None if values is None else values[begin:end]
-    return CompactRows(rows.d, indptr, rows.indices[begin:end], stored, labels)

@@ -36,10 +36,14 @@ def ranges(data: Dataset, shards: int) -> list[Shard]:
     shards : int
         Number of shards; there are never more than rows.
     """
-    m = data.n_samples
+    found = places(data.n_samples, shards)
+    return [Shard(_range_of(data, place), place) for place in found]
+
+
+def places(m: int, shards: int) -> list[slice]:
+    """Ranges of m rows whose lengths differ by one at most; there are never more than rows."""
     bounds = np.linspace(0, m, min(shards, m) + 1).astype(np.int64).tolist()
-    places = [slice(begin, end) for begin, end in pairwise(bounds)]
-    return [Shard(_range_of(data, place), place) for place in places]
+    return [slice(begin, end) for begin, end in pairwise(bounds)]
 
 
 def dealt(data: Dataset, shards: int) -> list[Shard]:
