@@ -1,12 +1,14 @@
 """Newton steps whose rows threads share: the steps of one thread, and shares of equal size."""
 
+import threading
+
 import numpy as np
 import pytest
 
 from problems import PROBLEMS, dataset, dense, every_problem, every_storage
 from svmbench.kernels.multipliers import Multipliers
 from svmbench.problem import Problem
-from svmbench.solvers.champion import threaded_multipliers
+from svmbench.solvers.champion import newton_phase, threaded_multipliers
 from svmbench.solvers.champion.auto import Auto
 from svmbench.solvers.champion.threaded_multipliers import (
     ENTRIES_A_THREAD,
@@ -147,10 +149,30 @@ def test_auto_takes_the_same_steps_in_two_threads(monkeypatch):
     assert again.alpha.tobytes() == beside.alpha.tobytes()
 
 
+def test_another_thread_draws_the_samples_that_one_would(monkeypatch):
+    problem, take_rows, taken = drawn(m=30_000), newton_phase.take_rows, []
+
+    def recorded(rows, chosen):
+        taken.append((chosen.tolist(), threading.current_thread() is threading.main_thread()))
+        return take_rows(rows, chosen)
+
+    monkeypatch.setattr(newton_phase, "take_rows", recorded)
+    monkeypatch.setattr(newton_phase, "SAMPLE_ROWS", 20)
+    monkeypatch.setattr(newton_phase, "SAMPLE_ROWS_A_FEATURE", 2)
+    monkeypatch.setattr(threaded_multipliers, "ENTRIES_A_THREAD", 1000)
+    trained(problem, 1)
+    trained(problem, 2)
+    one, two = taken[:3], taken[3:]
+    assert [chosen for chosen, _ in two] == [chosen for chosen, _ in one]
+    assert [mine for _, mine in one] == [True, True, True]
+    assert [mine for _, mine in two] == [True, False, False]
+
+
 def test_one_thread_makes_no_other(monkeypatch):
     def pool(*_):
         raise AssertionError("a thread was started")
 
+    monkeypatch.setattr(newton_phase, "ThreadPoolExecutor", pool)
     monkeypatch.setattr(threaded_multipliers, "ThreadPoolExecutor", pool)
     monkeypatch.setattr("svmbench.solvers.distributed.executor.ThreadPoolExecutor", pool)
     run, _ = trained(drawn(m=30_000), 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -73,7 +74,8 @@ class NewtonPhase:
     warm : Descent, optional
         Dual descent on all rows to continue from; then there are no samples.
     threads : int
-        Threads that share the rows of Newton steps, where there are enough entries for them.
+        Threads that share the rows of Newton steps, where there are enough entries for them. Then
+        one thread also prepares later stages while another solves the first sample.
     """
 
     def __init__(
@@ -98,12 +100,30 @@ class NewtonPhase:
         self._inner_steps = self._unsolved = 0
         self._sizes = sample_sizes(rows.m, rows.d) if sampling and warm is None else []
         self._whole = not self._sizes
+        self._begin_ahead()
         self._passes = passes
         self._warm: Descent | None = warm
         if self._warm is None:
             self._warm = Descent(self._next_rows(), lam)
         self._count(self._warm, Counts(0, 0, 0))
         self._state = self._multipliers(self._warm.rows)
+
+    def _begin_ahead(self) -> None:
+        """Have another thread prepare the last stage, if samples come first.
+
+        Dual descent and steps on few rows leave all threads but one idle.
+        """
+        self._pool: ThreadPoolExecutor | None = None
+        self._drawn: Future[CompactRows] | None = None
+        self._last: Future[Multipliers | ThreadedMultipliers] | None = None
+        if self._sizes and self._threads_on(self._rows) > 1:
+            self._pool = ThreadPoolExecutor(1)
+            self._last = self._pool.submit(self._new_multipliers, self._rows)
+
+    def _draw_ahead(self) -> None:
+        """Have another thread draw the next sample. Dual descent has ended: nothing else draws."""
+        if self._pool is not None and self._sizes and self._drawn is None:
+            self._drawn = self._pool.submit(self._sample, self._sizes[0])
 
     def iterate(self) -> None:
         """Make one pass of dual descent at first, and one Newton step later.
@@ -216,7 +236,13 @@ class NewtonPhase:
     def _next_rows(self) -> CompactRows:
         if not self._sizes:
             return self._rows
-        drawn = np.empty(self._sizes.pop(0), dtype=np.int32)
+        size, ahead = self._sizes.pop(0), self._drawn
+        self._drawn = None
+        return self._sample(size) if ahead is None else ahead.result()
+
+    def _sample(self, size: int) -> CompactRows:
+        """So many rows, drawn with replacement and merged."""
+        drawn = np.empty(size, dtype=np.int32)
         draw_rows(self._rng, drawn, self._rows.m)
         # Marks take a fraction of the time that sorting the drawn rows takes.
         chosen = np.zeros(self._rows.m, dtype=bool)
@@ -226,6 +252,7 @@ class NewtonPhase:
     def _begin(self, rows: CompactRows, w: FloatArray, centres: FloatArray, penalty: float) -> None:
         if rows is not self._state.rows:
             self._state = self._multipliers(rows)
+        self._draw_ahead()
         before = counts(self._state) if self._state.presentations else Counts(0, 0, 0)
         self._state.begin(w, centres, penalty)
         self._count(self._state, before)
@@ -233,11 +260,20 @@ class NewtonPhase:
         self._inner_steps = self._unsolved = 0
 
     def _multipliers(self, rows: CompactRows) -> Multipliers | ThreadedMultipliers:
-        entries = rows.m * rows.d if rows.indptr is None else int(rows.indptr[-1])
-        threads = min(rows.m, threads_for(entries, self._threads, rows.d))
+        """The method on these rows, as another thread may have prepared it."""
+        if rows is self._rows and self._last is not None:
+            return self._last.result()
+        return self._new_multipliers(rows)
+
+    def _new_multipliers(self, rows: CompactRows) -> Multipliers | ThreadedMultipliers:
+        threads = self._threads_on(rows)
         if threads == 1:
             return Multipliers(rows, self._lam, self._sleep)
         return ThreadedMultipliers(rows, self._lam, self._sleep, threads)
+
+    def _threads_on(self, rows: CompactRows) -> int:
+        entries = rows.m * rows.d if rows.indptr is None else int(rows.indptr[-1])
+        return min(rows.m, threads_for(entries, self._threads, rows.d))
 
     def _residual(self) -> float:
         """||lam w - u||^2 / (2 lam): the part of the gap that the inner problem leaves."""
