@@ -35,6 +35,10 @@ cdef enum:
 SEARCHED = 1e-3  # the same for what searches in Python
 cdef double searched = SEARCHED
 
+# Arrays of numbers that are kept of the rows: alpha, centres, margins, limits of sleep, norms, and
+# for a step the changes of margins and t.
+NUMBERS = 7
+
 
 cdef inline double clip(double t) noexcept nogil:
     return 0.0 if t <= 0.0 else 1.0 if t >= 1.0 else t
@@ -52,6 +56,8 @@ cdef class Multipliers(Counters):
     whole : int
         Rows of the problem, if these are only some of them, as a thread has them: ``pull`` is then
         their share of u. Parts are moved together, by `look`, `slope` and `go`. 0 for all rows.
+    room : sequence of ndarray of float64, optional
+        `NUMBERS` arrays of shape (m,) to keep the rows' numbers in, alpha in the first.
 
     Attributes
     ----------
@@ -84,21 +90,26 @@ cdef class Multipliers(Counters):
     cdef double _whole, _norm_of_step
     cdef bint _sleep
 
-    def __init__(self, CompactRows rows, double lam, bint sleep=True, Py_ssize_t whole=0):
+    def __init__(self, CompactRows rows, double lam, bint sleep=True, Py_ssize_t whole=0,
+                 room=None):
         cdef Py_ssize_t m = rows.c.m, d = rows.c.d, i
         self.rows, self.lam, self._sleep = rows, lam, sleep
         self._whole = whole if whole > 0 else m
         self.w, self.pull = np.zeros(max(d, 1)), np.zeros(max(d, 1))
-        self.alpha = np.zeros(m)
+        room = [np.empty(m) for _ in range(NUMBERS)] if room is None else room
+        if len(room) != NUMBERS or any([numbers.shape != (m,) for numbers in room]):
+            raise ValueError("rows and room do not belong together")
+        self.alpha = room[0]
         self.curvature = np.zeros((max(d, 1), max(d, 1)))
         self._w, self._u, self._a, self._gram = self.w, self.pull, self.alpha, self.curvature
-        self._c, self._s, self._limit = np.empty(m), np.empty(m), np.empty(m)
-        self._change, self._t, self._norm = np.empty(m), np.empty(m), np.empty(m)
+        self._c, self._s, self._limit = room[1], room[2], room[3]
+        self._norm, self._change, self._t = room[4], room[5], room[6]
         self._exact, self._in = np.zeros(m, dtype=np.int8), np.zeros(m, dtype=np.int8)
         self._awake = np.empty(m, dtype=np.int32)
         self._columns, self._values = np.empty(d + 1, dtype=np.int32), np.empty(d + 1)
         with nogil:
             for i in range(m):
+                self._a[i] = 0.0
                 self._norm[i] = sqrt(row_norm2(&rows.c, i))
         self.nonzeros += self.rows.nnz
 

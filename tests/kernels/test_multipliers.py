@@ -16,7 +16,7 @@ from problems import (
     labels,
     ordinary_problems,
 )
-from svmbench.kernels.multipliers import Multipliers
+from svmbench.kernels.multipliers import NUMBERS, Multipliers
 from svmbench.problem import Problem
 from twins.multipliers import Multipliers as Twin
 
@@ -330,3 +330,6 @@ def test_arrays_of_other_lengths_are_refused():
         state.begin(np.zeros(8), np.zeros(49), 1.0)
     with pytest.raises(ValueError, match="do not belong together"):
         state.move(np.zeros(7))
+    for room in ([np.zeros(50)] * (NUMBERS - 1), [np.zeros(49)] * NUMBERS):
+        with pytest.raises(ValueError, match="do not belong together"):
+            Multipliers(state.rows, 1e-3, True, 0, room)

@@ -110,6 +110,16 @@ def test_a_thread_may_have_no_row():
     assert 0 in [part.m for part in beside._parts]
 
 
+@every_number
+def test_parts_keep_their_numbers_in_arrays_of_all_rows(threads):
+    state = ThreadedMultipliers(drawn().data.rows, 1e-3, True, threads)
+    assert state.alpha.tolist() == [0.0] * 900
+    state.begin(np.zeros(12), NO_CENTRES, 0.1)
+    np.testing.assert_array_equal(state.alpha, np.concatenate([p.alpha for p in state._parts]))
+    assert all(np.shares_memory(part.alpha, state.alpha) for part in state._parts)
+    assert np.all(state.alpha > 0.0)
+
+
 def test_few_entries_are_for_one_thread():
     assert threads_for(2 * ENTRIES_A_THREAD - 1, 8) == 1
     assert threads_for(2 * ENTRIES_A_THREAD, 8) == 2

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from svmbench.data.dataset import FloatArray
-from svmbench.kernels.multipliers import Multipliers
+from svmbench.kernels.multipliers import NUMBERS, Multipliers
 from svmbench.kernels.rows import CompactRows
 
 #: Stored entries for each thread below which threads would wait for one another longer than work.
@@ -48,15 +48,24 @@ class ThreadedMultipliers:
         Whether rows that no movement so far can concern are passed over.
     threads : int
         At least 1, and at most the number of rows.
+
+    Attributes
+    ----------
+    alpha : ndarray of float64, shape (m,)
+        The dual variables. Read only.
     """
 
     def __init__(self, rows: CompactRows, lam: float, sleep: bool, threads: int) -> None:
         self.rows, self.lam, self.m = rows, lam, rows.m
         self._places = _ranges(rows, threads)
         self._pool = ThreadPoolExecutor(max(1, threads - 1))
+        # Arrays of all rows may lie in larger pages than those of a part, and need no joining.
+        room = [np.empty(rows.m) for _ in range(NUMBERS)]
+        self.alpha: FloatArray = room[0]
 
         def part(place: slice) -> Multipliers:
-            return Multipliers(rows.between(place.start, place.stop), lam, sleep, rows.m)
+            own = [numbers[place] for numbers in room]
+            return Multipliers(rows.between(place.start, place.stop), lam, sleep, rows.m, own)
 
         self._parts: Sequence[Multipliers] = self._all(part, self._places)
 
@@ -125,11 +134,6 @@ class ThreadedMultipliers:
         """The weights, which all parts have alike. Read only."""
         w: FloatArray = self._parts[0].w
         return w
-
-    @property
-    def alpha(self) -> FloatArray:
-        """The dual variables, shape (m,); a new array."""
-        return np.concatenate([part.alpha for part in self._parts])
 
     @property
     def penalty(self) -> float:
