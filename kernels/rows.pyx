@@ -183,7 +183,9 @@ cdef class CompactRows:
             return CompactRows(self.c.d, None, None, self.values[begin:end], labels)
         cdef int64_t first = self.c.indptr[begin], last = self.c.indptr[end]
         values = None if self.values is None else self.values[first:last]
-        starts = self.indptr[begin:end + 1] - first
+        starts = self.indptr[begin:end + 1]
+        if first:
+            starts = starts - first
         return trusted_rows(self.c.d, starts, self.indices[first:last], values, labels)
 
     def norms2(self):
