@@ -82,20 +82,21 @@ class ThreadedMultipliers:
 
     def move(self, step: FloatArray) -> float:
         """Go along a step as far as the smooth function falls; return the share of it."""
-        self._all(lambda part: part.look(step), self._parts)
-        length = self._search(step)
+        length = self._search(step, self._all(lambda part: _look(part, step), self._parts))
         self._all(lambda part: part.go(length, step), self._parts)
         self._add_up()
         return length
 
-    def _search(self, step: FloatArray) -> float:
-        """Where along the step the function has its minimum, as the kernel searches for it."""
+    def _search(self, step: FloatArray, found: list[tuple[float, float]]) -> float:
+        """Where along the step the function has its minimum, as the kernel searches for it.
+
+        ``found`` has each part's share of the slope at the step's end and of its rise.
+        """
         start = float((self.lam * self.w - self.pull) @ step)
         square = self.lam * float(step @ step)
         low, high, x = 0.0, 1.0, 1.0
         few = sum(part.moving for part in self._parts) <= FEW_MOVING
         for _ in range(SEARCH_STEPS):
-            found = self._slopes(x, few)
             slope = start + x * square + sum(slope for slope, _ in found)
             rise = square + sum(rise for _, rise in found)
             if abs(slope) <= SEARCHED * abs(start) or (x == 1.0 and slope <= 0.0):
@@ -107,6 +108,7 @@ class ThreadedMultipliers:
             x = x - slope / rise if rise > 0.0 else 0.5 * (low + high)
             if not low < x < high:
                 x = 0.5 * (low + high)
+            found = self._slopes(x, few)
         return x
 
     def _slopes(self, x: float, few: bool) -> list[tuple[float, float]]:
@@ -154,6 +156,13 @@ class ThreadedMultipliers:
     def nonzeros(self) -> int:
         """Entries read or written, by all threads."""
         return sum(part.nonzeros for part in self._parts)
+
+
+def _look(part: Multipliers, step: FloatArray) -> tuple[float, float]:
+    """Have a part look at a step; its share of the slope at the step's end, and of its rise."""
+    part.look(step)
+    found: tuple[float, float] = part.slope(1.0)
+    return found
 
 
 def _ranges(rows: CompactRows, number: int) -> list[slice]:
