@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import reduce
 from itertools import pairwise
 from typing import Any
 
@@ -51,8 +50,8 @@ class ThreadedMultipliers:
 
     Attributes
     ----------
-    alpha : ndarray of float64, shape (m,)
-        The dual variables. Read only.
+    alpha, pull, curvature : ndarray of float64
+        As those of `Multipliers`. Read only.
     """
 
     def __init__(self, rows: CompactRows, lam: float, sleep: bool, threads: int) -> None:
@@ -68,6 +67,8 @@ class ThreadedMultipliers:
             return Multipliers(rows.between(place.start, place.stop), lam, sleep, rows.m, own)
 
         self._parts: Sequence[Multipliers] = self._all(part, self._places)
+        self.pull: FloatArray = np.zeros_like(self._parts[0].pull)
+        self.curvature: FloatArray = np.zeros_like(self._parts[0].curvature)
 
     def begin(self, w: FloatArray, centre: FloatArray, penalty: float) -> None:
         """Take up the method at w with these centres, as `Multipliers.begin`."""
@@ -119,8 +120,8 @@ class ThreadedMultipliers:
 
     def _add_up(self) -> None:
         parts = self._parts
-        self.pull: FloatArray = reduce(np.add, [part.pull for part in parts])
-        self.curvature: FloatArray = reduce(np.add, [part.curvature for part in parts])
+        _add_into(self.pull, [part.pull for part in parts])
+        _add_into(self.curvature, [part.curvature for part in parts])
         self.alpha_sum = sum(part.alpha_sum for part in parts)
         self.slack_sum = sum(part.slack_sum for part in parts)
 
@@ -163,6 +164,13 @@ def _look(part: Multipliers, step: FloatArray) -> tuple[float, float]:
     part.look(step)
     found: tuple[float, float] = part.slope(1.0)
     return found
+
+
+def _add_into(total: FloatArray, each: Sequence[FloatArray]) -> None:
+    """Have ``total`` be the sum of these in their order; a new array would take longer."""
+    total[...] = each[0]
+    for addend in each[1:]:
+        total += addend
 
 
 def _ranges(rows: CompactRows, number: int) -> list[slice]:
