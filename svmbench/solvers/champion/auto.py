@@ -244,7 +244,7 @@ class Auto(Solver):
 
     def _gap_of(self, newton: NewtonPhase) -> float:
         """Its relative gap with fresh sums: it updates its own, and rounding errors accumulate."""
-        gap = relative_gap(self._sums.primal(newton.w), self._sums.dual(newton.alpha))
+        gap = relative_gap(self._sums.primal(newton.w), self._sums.dual(newton.kept_alpha))
         newton.counters.presentations += self._problem.data.n_samples
         newton.counters.nonzeros += 2 * self._problem.data.nnz
         return float(gap)

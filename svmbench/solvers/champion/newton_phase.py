@@ -226,8 +226,14 @@ class NewtonPhase:
 
     @property
     def alpha(self) -> FloatArray:
-        """The dual variables, shape (m,); zeros until they belong to all rows."""
+        """The dual variables, shape (m,); zeros until they belong to all rows. A new array."""
         return np.array(self._state.alpha) if self._complete else np.zeros(self._rows.m)
+
+    @property
+    def kept_alpha(self) -> FloatArray:
+        """As `alpha`, but not copied: the next step changes it. Read only."""
+        kept: FloatArray = self._state.alpha if self._complete else self.alpha
+        return kept
 
     @property
     def _complete(self) -> bool:
