@@ -10,6 +10,7 @@ from svmbench.kernels.multipliers import Multipliers
 from svmbench.problem import Problem
 from svmbench.solvers.champion import newton_phase, threaded_multipliers
 from svmbench.solvers.champion.auto import Auto
+from svmbench.solvers.champion.newton_phase import NewtonPhase
 from svmbench.solvers.champion.threaded_multipliers import (
     ENTRIES_A_THREAD,
     ThreadedMultipliers,
@@ -159,23 +160,56 @@ def test_auto_takes_the_same_steps_in_two_threads(monkeypatch):
     assert again.alpha.tobytes() == beside.alpha.tobytes()
 
 
-def test_another_thread_draws_the_samples_that_one_would(monkeypatch):
-    problem, take_rows, taken = drawn(m=30_000), newton_phase.take_rows, []
+def samples_taken(monkeypatch, then=lambda taken: None):
+    """Rows of the samples to come, and whether the main thread took them; three in each run."""
+    take_rows, taken = newton_phase.take_rows, []
 
     def recorded(rows, chosen):
         taken.append((chosen.tolist(), threading.current_thread() is threading.main_thread()))
+        then(taken)
         return take_rows(rows, chosen)
 
     monkeypatch.setattr(newton_phase, "take_rows", recorded)
     monkeypatch.setattr(newton_phase, "SAMPLE_ROWS", 20)
     monkeypatch.setattr(newton_phase, "SAMPLE_ROWS_A_FEATURE", 2)
     monkeypatch.setattr(threaded_multipliers, "ENTRIES_A_THREAD", 1000)
+    return taken
+
+
+def test_another_thread_draws_the_samples_that_one_would(monkeypatch):
+    problem, taken = drawn(m=30_000), samples_taken(monkeypatch)
+    draw_ahead = NewtonPhase._draw_ahead
+
+    def drawn_ahead(phase):
+        draw_ahead(phase)
+        if phase._drawn is not None:
+            phase._drawn.result()
+
+    monkeypatch.setattr(NewtonPhase, "_draw_ahead", drawn_ahead)
     trained(problem, 1)
     trained(problem, 2)
     one, two = taken[:3], taken[3:]
     assert [chosen for chosen, _ in two] == [chosen for chosen, _ in one]
     assert [mine for _, mine in one] == [True, True, True]
     assert [mine for _, mine in two] == [True, False, False]
+
+
+def test_no_sample_waits_for_the_last_stage(monkeypatch):
+    problem, all_taken = drawn(m=30_000), threading.Event()
+    taken = samples_taken(monkeypatch, lambda taken: len(taken) == 3 and all_taken.set())
+    new_multipliers = NewtonPhase._new_multipliers
+
+    def late(phase, rows, *how):
+        if rows is phase._rows:
+            assert all_taken.wait(60.0)
+        return new_multipliers(phase, rows, *how)
+
+    monkeypatch.setattr(NewtonPhase, "_new_multipliers", late)
+    trained(problem, 2)
+    trained(problem, 1)
+    two, one = taken[:3], taken[3:]
+    assert two == one
+    assert [mine for _, mine in two] == [True, True, True]
 
 
 def test_one_thread_makes_no_other(monkeypatch):

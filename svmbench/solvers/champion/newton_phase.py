@@ -244,7 +244,8 @@ class NewtonPhase:
             return self._rows
         size, ahead = self._sizes.pop(0), self._drawn
         self._drawn = None
-        return self._sample(size) if ahead is None else ahead.result()
+        # A draw that has not begun yet would wait for the last stage to be prepared.
+        return self._sample(size) if ahead is None or ahead.cancel() else ahead.result()
 
     def _sample(self, size: int) -> CompactRows:
         """So many rows, drawn with replacement and merged."""
