@@ -121,6 +121,24 @@ def test_parts_keep_their_numbers_in_arrays_of_all_rows(threads):
     assert np.all(state.alpha > 0.0)
 
 
+def test_one_thread_makes_all_parts_where_the_others_have_work(monkeypatch):
+    multipliers, makers = threaded_multipliers.Multipliers, []
+
+    def recorded(*given):
+        makers.append(threading.current_thread() is threading.main_thread())
+        return multipliers(*given)
+
+    monkeypatch.setattr(threaded_multipliers, "Multipliers", recorded)
+    rows, states = drawn().data.rows, []
+    for alone in (True, False):
+        states.append(ThreadedMultipliers(rows, 1e-3, True, 2, alone))
+        states[-1].begin(np.full(12, 0.1), NO_CENTRES, 5.0)
+    assert makers[:2] == [True, True]
+    assert sorted(makers[2:]) == [False, True]
+    assert states[0].alpha.tobytes() == states[1].alpha.tobytes()
+    assert states[0].curvature.tobytes() == states[1].curvature.tobytes()
+
+
 def test_few_entries_are_for_one_thread():
     assert threads_for(2 * ENTRIES_A_THREAD - 1, 8) == 1
     assert threads_for(2 * ENTRIES_A_THREAD, 8) == 2
@@ -199,10 +217,10 @@ def test_no_sample_waits_for_the_last_stage(monkeypatch):
     taken = samples_taken(monkeypatch, lambda taken: len(taken) == 3 and all_taken.set())
     new_multipliers = NewtonPhase._new_multipliers
 
-    def late(phase, rows, *how):
+    def late(phase, rows, **how):
         if rows is phase._rows:
             assert all_taken.wait(60.0)
-        return new_multipliers(phase, rows, *how)
+        return new_multipliers(phase, rows, **how)
 
     monkeypatch.setattr(NewtonPhase, "_new_multipliers", late)
     trained(problem, 2)

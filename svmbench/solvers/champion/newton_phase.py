@@ -118,7 +118,7 @@ class NewtonPhase:
         self._last: Future[Multipliers | ThreadedMultipliers] | None = None
         if self._sizes and self._threads_on(self._rows) > 1:
             self._pool = ThreadPoolExecutor(1)
-            self._last = self._pool.submit(self._new_multipliers, self._rows)
+            self._last = self._pool.submit(self._new_multipliers, self._rows, alone=True)
 
     def _draw_ahead(self) -> None:
         """Have another thread draw the next sample. Dual descent has ended: nothing else draws."""
@@ -272,11 +272,13 @@ class NewtonPhase:
             return self._last.result()
         return self._new_multipliers(rows)
 
-    def _new_multipliers(self, rows: CompactRows) -> Multipliers | ThreadedMultipliers:
+    def _new_multipliers(
+        self, rows: CompactRows, alone: bool = False
+    ) -> Multipliers | ThreadedMultipliers:
         threads = self._threads_on(rows)
         if threads == 1:
             return Multipliers(rows, self._lam, self._sleep)
-        return ThreadedMultipliers(rows, self._lam, self._sleep, threads)
+        return ThreadedMultipliers(rows, self._lam, self._sleep, threads, alone)
 
     def _threads_on(self, rows: CompactRows) -> int:
         entries = rows.m * rows.d if rows.indptr is None else int(rows.indptr[-1])

@@ -47,6 +47,8 @@ class ThreadedMultipliers:
         Whether rows that no movement so far can concern are passed over.
     threads : int
         At least 1, and at most the number of rows.
+    alone : bool
+        Whether the calling thread makes all parts, because the others have work.
 
     Attributes
     ----------
@@ -54,7 +56,9 @@ class ThreadedMultipliers:
         As those of `Multipliers`. Read only.
     """
 
-    def __init__(self, rows: CompactRows, lam: float, sleep: bool, threads: int) -> None:
+    def __init__(
+        self, rows: CompactRows, lam: float, sleep: bool, threads: int, alone: bool = False
+    ) -> None:
         self.rows, self.lam, self.m = rows, lam, rows.m
         self._places = _ranges(rows, threads)
         self._pool = ThreadPoolExecutor(max(1, threads - 1))
@@ -66,7 +70,9 @@ class ThreadedMultipliers:
             own = [numbers[place] for numbers in room]
             return Multipliers(rows.between(place.start, place.stop), lam, sleep, rows.m, own)
 
-        self._parts: Sequence[Multipliers] = self._all(part, self._places)
+        self._parts: Sequence[Multipliers] = (
+            [part(place) for place in self._places] if alone else self._all(part, self._places)
+        )
         self.pull: FloatArray = np.zeros_like(self._parts[0].pull)
         self.curvature: FloatArray = np.zeros_like(self._parts[0].curvature)
 
