@@ -1,6 +1,8 @@
 """Newton steps whose rows threads share: the steps of one thread, and shares of equal size."""
 
+import gc
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -228,6 +230,44 @@ def test_no_sample_waits_for_the_last_stage(monkeypatch):
     two, one = taken[:3], taken[3:]
     assert two == one
     assert [mine for _, mine in two] == [True, True, True]
+
+
+@pytest.mark.parametrize("failing", [0, 1])
+def test_no_thread_goes_on_working_after_an_error(failing):
+    state, ended = ThreadedMultipliers(drawn().data.rows, 1e-3, True, 2), []
+
+    def work(part):
+        if part is state._parts[failing]:
+            raise KeyboardInterrupt("now")
+        time.sleep(0.05)
+        ended.append(part)
+
+    with pytest.raises(KeyboardInterrupt, match="now"):
+        state._all(work, state._parts)
+    assert ended == [state._parts[1 - failing]]
+
+
+def test_an_error_of_the_thread_that_prepares_is_raised(monkeypatch):
+    def full(*_):
+        raise MemoryError("no room for all rows")
+
+    monkeypatch.setattr(newton_phase, "ThreadedMultipliers", full)
+    monkeypatch.setattr(threaded_multipliers, "ENTRIES_A_THREAD", 100_000)  # samples have less
+    with pytest.raises(MemoryError, match="no room for all rows"):
+        trained(drawn(m=30_000), 2)
+
+
+def test_threads_end_with_their_solver(monkeypatch):
+    monkeypatch.setattr(threaded_multipliers, "ENTRIES_A_THREAD", 1000)
+    before = set(threading.enumerate())
+    run, _ = trained(drawn(m=30_000), 2)
+    begun = set(threading.enumerate()) - before
+    assert begun
+    del run
+    gc.collect()
+    for thread in begun:
+        thread.join(10.0)
+    assert not [thread for thread in begun if thread.is_alive()]
 
 
 def test_one_thread_makes_no_other(monkeypatch):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from itertools import pairwise
 from typing import Any
 
@@ -132,11 +132,20 @@ class ThreadedMultipliers:
         self.slack_sum = sum(part.slack_sum for part in parts)
 
     def _all(self, work: Callable[..., Any], *each: Iterable[Any]) -> list[Any]:
-        """Do the same with every part; the last one's share is done by the calling thread."""
+        """Do the same with every part; the last one's share is done by the calling thread.
+
+        No thread goes on working after an error or Ctrl-C.
+        """
         *others, mine = zip(*each, strict=True)
-        tasks = [self._pool.submit(work, *given) for given in others]
-        last = work(*mine)
-        return [*(task.result() for task in tasks), last]
+        tasks: list[Future[Any]] = []
+        try:
+            for given in others:
+                tasks.append(self._pool.submit(work, *given))
+            last = work(*mine)
+            return [*(task.result() for task in tasks), last]
+        except BaseException:
+            wait(tasks)
+            raise
 
     @property
     def w(self) -> FloatArray:
