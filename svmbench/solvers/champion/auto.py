@@ -150,7 +150,8 @@ class Auto(Solver):
     )
 
     #: Threads that Newton steps and certificates may use. The results are those of one thread, up
-    #: to rounding. Sweeps measure one thread and leave it.
+    #: to rounding. Sweeps measure one thread and leave it: with more, one may go on preparing later
+    #: stages when `advance` has returned, which a clock around `advance` does not see.
     threads: int = 1
 
     def load(self) -> None:
