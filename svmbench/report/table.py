@@ -20,7 +20,8 @@ class TableCell:
     best : bool
         Printed bold.
     value : float, optional
-        The number by which the page sorts this cell; +inf for an accuracy that was not reached.
+        The number by which the page sorts this cell, +inf for an accuracy that was not reached. By
+        default it is the first number of the text.
     hint : str
         A remark that the page shows under the pointer.
     """

@@ -305,7 +305,7 @@ def test_leads_that_are_proven_are_bold_on_the_page(published, second, tmp_path,
     monkeypatch.setattr(sys.modules[merge.__module__], "verdicts", proven)
     merge([published, second], tmp_path / "merged")
     page = (tmp_path / "merged" / "index.html").read_text()
-    assert page.count("; then ") == len(re.findall(r"<strong>[^<]*; then [^<]*</strong>", page)) > 0
+    assert page.count("; then ") == len(re.findall(r"<b>[^<]*; then [^<]*</b>", page)) > 0
 
 
 def test_a_greater_lambda_of_a_later_folder_comes_first():

@@ -416,4 +416,5 @@ def _factor(value: float) -> str:
 
 
 def _sortable(value: float) -> float | None:
-    return None if math.isnan(value) else value
+    """The number to sort a cell by, if it is not the first one of its text."""
+    return math.inf if value == math.inf else None

@@ -49,7 +49,7 @@ function keyOf(cell) {
   let number = NaN;
   if (cell.dataset.value !== undefined) number = parseFloat(cell.dataset.value.replace("inf", "Infinity"));
   else if (/^[0-9.]+(e[+-]?[0-9]+)?( \(|$)/.test(text)) number = parseFloat(text); // a λ or an ε
-  else if (cell.classList.contains("number")) number = parseFloat(text.replace(/^[^0-9.+-]+/, "").replaceAll(",", ""));
+  else if (cell.matches(".number, .paper td")) number = parseFloat(text.replace(/^[^0-9.+-]+/, "").replaceAll(",", ""));
   return { number, text };
 }
 
