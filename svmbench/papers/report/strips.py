@@ -24,8 +24,9 @@ class Mark:
 
     Parameters
     ----------
-    at, left, width : float
-        Its place and that of its interval, in per cent of the strip; a width of 0 for no interval.
+    at, low, high : float
+        Its place and those of its interval's ends, in per cent of the strip; all the same if its
+        interval has no bound.
     verdict : str
     stand_in : bool
     words : str
@@ -33,8 +34,8 @@ class Mark:
     """
 
     at: float
-    left: float
-    width: float
+    low: float
+    high: float
     verdict: str
     stand_in: bool
     words: str
@@ -47,14 +48,14 @@ class Strip:
     Parameters
     ----------
     result : ClaimResult
-    left, width : float
-        The factors claimed, in per cent of the strip.
+    low, high : float
+        Ends of the factors claimed, in per cent of the strip.
     marks : tuple of Mark
     """
 
     result: ClaimResult
-    left: float
-    width: float
+    low: float
+    high: float
     marks: tuple[Mark, ...]
 
 
@@ -66,14 +67,11 @@ class Strips:
     ----------
     rows : tuple of Strip
     ticks : tuple of (float, str)
-        Places in per cent, with the factors there.
-    one : float
-        The place of the factor 1.
+        Places in per cent, with the factors there. The factor 1 is in the middle.
     """
 
     rows: tuple[Strip, ...]
     ticks: tuple[tuple[float, str], ...]
-    one: float = 50.0
 
 
 def strips(results: Sequence[ClaimResult]) -> Strips | None:
@@ -91,18 +89,15 @@ def strips(results: Sequence[ClaimResult]) -> Strips | None:
 
 def _strip(row: VerdictRow, reach: float) -> Strip:
     low, high = (_place(end, reach) for end in row.region)
-    return Strip(
-        row.result, low, round(high - low, 2), tuple(_mark(dot, reach) for dot in row.dots)
-    )
+    return Strip(row.result, low, high, tuple(_mark(dot, reach) for dot in row.dots))
 
 
 def _mark(dot: Dot, reach: float) -> Mark:
-    at, low, high = (_place(each, reach) for each in (dot.estimate, dot.low, dot.high))
-    words = f"{_factor(dot.estimate)}, {dot.verdict}"
-    if dot.bounded:
-        words = f"{_factor(dot.estimate)} [{_factor(dot.low)}, {_factor(dot.high)}], {dot.verdict}"
-    width = round(high - low, 2) if dot.bounded else 0.0
-    return Mark(at, low, width, dot.verdict, dot.stand_in, words)
+    ends = (dot.low, dot.high) if dot.bounded else (dot.estimate, dot.estimate)
+    at, low, high = (_place(each, reach) for each in (dot.estimate, *ends))
+    interval = f" [{_factor(dot.low)}, {_factor(dot.high)}]" if dot.bounded else ""
+    words = f"{_factor(dot.estimate)}{interval}, {dot.verdict}"
+    return Mark(at, low, high, dot.verdict, dot.stand_in, words)
 
 
 def _factor(value: float) -> str:
@@ -112,4 +107,4 @@ def _factor(value: float) -> str:
 def _place(factor: float, reach: float) -> float:
     """Per cent of the way from 1/reach to reach, on a logarithmic axis; beyond them, the ends."""
     inside = min(max(factor, 1.0 / reach), reach)
-    return round(50.0 + 50.0 * math.log(inside) / math.log(reach), 2)
+    return round(50.0 + 50.0 * math.log(inside) / math.log(reach), 1)

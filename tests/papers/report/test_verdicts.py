@@ -77,9 +77,9 @@ def test_no_picture_without_a_factor(tmp_path: Path):
 def test_a_strip_places_dots_intervals_and_the_claimed_factors():
     drawn = strips([result([5.0, 1.0, math.inf]), result([1e9], stand_in=True)])
     first, second = drawn.rows
-    assert first.left + first.width == 100.0  # twice as fast, or more
-    assert 50.0 < first.left < first.marks[0].at < 100.0
-    assert first.marks[1].at == drawn.one == 50.0
+    assert first.high == 100.0  # twice as fast, or more
+    assert 50.0 < first.low < first.marks[0].at < 100.0
+    assert first.marks[1].at == 50.0  # as fast
     assert first.marks[2].at == second.marks[0].at == 100.0
     assert [mark.verdict for mark in first.marks] == ["holds", "does not hold", "holds"]
     assert [mark.stand_in for mark in (*first.marks, *second.marks)] == [False] * 3 + [True]
