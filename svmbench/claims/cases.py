@@ -158,7 +158,7 @@ def _series(claim: Claim, rows: Sequence[MeasuredRow], several: bool) -> Iterato
         words = heading(group.dataset, group.stand_in)
         if along == "m":
             span = f"m from {_rows(ordered[0])} to {_rows(ordered[-1])}"
-            words = f"{span}, λ = {group.written_lambda}"
+            words = heading(f"{span}, λ = {group.written_lambda}", group.stand_in)
         place = ", ".join([*([ordered[0].sweep] if several else []), words])
         yield ClaimCase(
             place, group.dataset, group.stand_in, {}, series={group.label: tuple(ordered)}

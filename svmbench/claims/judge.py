@@ -67,9 +67,6 @@ PARTS: Mapping[str, Callable[[Claim, ClaimCase], Iterator[ClaimPart]]] = {
     "widens": widens,
 }
 
-#: Largest number of cases in a summary.
-_SUMMARISED = 3
-
 
 @dataclass(frozen=True)
 class _Draft:
@@ -249,7 +246,7 @@ def _result(draft: _Draft, answers: Iterator[Answer]) -> ClaimResult:
     return ClaimResult(
         claim,
         verdict,
-        summary + _summary(verdict, cases),
+        summary + _summary(cases),
         cases,
         remedy.of(cases, ranks) if verdict == "open" else "",
         ranks,
@@ -397,10 +394,8 @@ def estimate(answer: Answer, *, exponent: bool = False) -> str:
 # ---------------------------------------------------------------- words
 
 
-def _summary(verdict: ClaimVerdict, cases: Sequence[CaseResult]) -> str:
-    """In how many cases, and the numbers of the cases that the verdict rests on."""
-    rests_on = verdict if verdict != "holds in k of n" else "does not hold"
-    telling = [case for case in cases if case.verdict == rests_on]
+def _summary(cases: Sequence[CaseResult]) -> str:
+    """In how many cases; the numbers of a single one."""
     counts = Counter[str](case.verdict for case in cases)
     said = ", ".join(
         f"{counts[what]} {words}"
@@ -412,13 +407,8 @@ def _summary(verdict: ClaimVerdict, cases: Sequence[CaseResult]) -> str:
         )
         if counts[what]
     )
-    many = f"{said} of {len(cases)}: " if len(cases) > 1 else ""
-    numbers = "; ".join(
-        case.text if len(cases) == 1 else f"{case.place}: {case.text}"
-        for case in telling[:_SUMMARISED]
-    )
-    more = f"; and {len(telling) - _SUMMARISED} more" if len(telling) > _SUMMARISED else ""
-    return f"{many}{numbers}{more}{_origin(cases)}"
+    words = f"{said} of {len(cases)}" if len(cases) > 1 else cases[0].text
+    return f"{words}{_origin(cases)}"
 
 
 def _origin(cases: Sequence[CaseResult]) -> str:

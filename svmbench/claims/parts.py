@@ -35,7 +35,7 @@ class ClaimCase:
     Parameters
     ----------
     place : str
-        Sweep (if there are several), data set and λ, in words.
+        Sweep (if there are several), data set and λ, in words, and whether the set is a stand-in.
     dataset : str
         Name of the data set; if one case spans several, what they have in common.
     stand_in : bool
@@ -261,7 +261,7 @@ class ClaimResult:
     claim : Claim
     verdict : str
     summary : str
-        In how many cases it holds, and what decides it, in a line.
+        In how many cases it holds, in a line; the numbers of a single case.
     cases : tuple of CaseResult
     remedy : str
         What it would take to decide it; empty for a decided claim.

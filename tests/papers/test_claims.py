@@ -602,9 +602,7 @@ def test_a_claim_of_all_that_fails_somewhere_holds_in_k_of_n():
         "does not hold",
         "open",
     ]
-    assert result.summary.startswith("1 hold, 2 do not hold, 1 open of 4: ")
-    assert "λ = 1e-4" in result.summary
-    assert "λ = 1e-3" not in result.summary
+    assert result.summary == "1 hold, 2 do not hold, 1 open of 4"
     assert result.open_parts == []  # it is decided: no repeats are bought for it
 
 
