@@ -21,7 +21,7 @@ _CLAIM = re.compile(r"`(?P<item>[\w.-]+/[\w.-]+)` (?P<text>.+?) \*\*(?P<verdict>
 #: A row of the page's table of all claims.
 _ROW = re.compile(
     r'<td><span class="verdict [\w-]+">(?P<verdict>[^<]+)</span>.*?'
-    r'<td class="claim">(?P<text>[^<]+).*?<a href="#(?P<link>[^"]+)">',
+    r'</td>\s*<td[^>]*>(?P<text>[^<]+).*?<a href="#(?P<link>[^"]+)">',
     re.DOTALL,
 )
 
