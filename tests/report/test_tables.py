@@ -409,9 +409,9 @@ def test_a_tiny_lower_bound_does_not_end_the_report(results, dual):
 
 def test_coverages_of_many_sizes_of_samples_are_summed_up():
     coverages = {n: median_interval(range(n))[2] for n in (1, 2, 6, 7, 9, 30)}
-    (few,) = interval_notes({n: coverages[n] for n in (1, 2, 6, 7)})
+    (_, few) = interval_notes({n: coverages[n] for n in (1, 2, 6, 7)})
     assert "50.0 % for 2 runs, 96.9 % for 6 runs, 98.4 % for 7 runs." in few
-    (many,) = interval_notes(coverages)
+    (_, many) = interval_notes(coverages)
     assert "50.0 % for 2 runs, at least 95 % for 6 runs or more." in many
 
 

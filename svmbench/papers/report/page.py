@@ -21,7 +21,7 @@ from svmbench.papers.report.layout import (
 )
 from svmbench.papers.report.numbers import published_text
 from svmbench.papers.report.strips import Strips
-from svmbench.papers.report.tables import MARKS
+from svmbench.papers.report.tables import MARKS, READING
 from svmbench.papers.report.verdicts import LOOK
 from svmbench.records.read import Results
 from svmbench.records.spelling import counted
@@ -74,8 +74,12 @@ class ItemView:
 
     @property
     def notes(self) -> list[str]:
-        """How to read its numbers, and the paper's footnotes."""
-        notes = [note for table in self.tables for note in table.notes]
+        """What its tables alone have to say, and the paper's footnotes.
+
+        Where the published numbers come from stands beside what else is published.
+        """
+        notes = [note for table in self.tables for note in table.notes if note not in READING]
+        notes = [note for note in notes if not note.startswith("Published")]
         return list(dict.fromkeys([*notes, *self.item.notes]))
 
     @property
@@ -196,6 +200,7 @@ def to_page(
     """
     views = [view for paper in papers for view in paper.items]
     claims = [result for view in views for result in view.claims]
+    notes = {note for view in views for table in view.tables for note in table.notes}
     everything = _distinct(views)
     return render(
         "papers.html",
@@ -213,6 +218,7 @@ def to_page(
         suffix=".png" if linked else ".svg",
         header=list(dict.fromkeys(line for results in everything for line in header(results)[:-1])),
         stand_ins=stand_ins_of(view.source for view in views),
+        reading=[note for note in READING if note in notes],
         not_run=[view for view in views if view.not_run],
         shares=shares,
         profiles=profiles,

@@ -36,7 +36,7 @@ from svmbench.records.spelling import short
 from svmbench.report.notices import notices, stand_in_warning
 from svmbench.report.numbers import finite
 from svmbench.report.table import Row, Section, Table, TableCell
-from svmbench.report.tables.words import RELAPSES, header, interval_notes, state_counts
+from svmbench.report.tables.words import INTERVALS, RELAPSES, header, interval_notes, state_counts
 
 #: Texts of cells that were not run, that nothing was to be run for, and for which no published
 #: number could be found.
@@ -52,6 +52,21 @@ MARKS = {
     "seed": "as the text of the paper that svmbench is built from gives it",
     "read": "read in the publication or its released code",
 }
+
+_RATIOS = (
+    "× NAME: the value over that of NAME, median over the repeats, pair by pair, with its 95 % "
+    "interval once there are enough of them; ≥, ≤: a bound, if one of the two was not reached. "
+    "Published times are from the machines of their day: compare the ratios."
+)
+_LIMITS = (
+    "A run that does not reach ε or diverges counts as +∞ in the median. ≥ T: not reached in the "
+    "median when the limit T ended the runs. k of n: runs with a value."
+)
+_RELAPSES = f"{RELAPSES}."
+_BOLD = "Bold: the best median of a place, and all medians with overlapping intervals."
+
+#: Notes of tables that are the same for all items: the page has them once.
+READING = (INTERVALS, _RATIOS, _LIMITS, _RELAPSES, _BOLD)
 
 
 def build_paper_table(source: ItemResults, number_of: int) -> tuple[Table, list[Quoted]]:
@@ -326,21 +341,13 @@ class _Builder:
         for published in self._unavailable():
             yield f"Published numbers not available ({published.source}): {published.not_available}"
         if any(field.side.startswith("×") for field in fields):
-            yield (
-                f"× {self.shape.against}: the value over that of {self.shape.against}, median "
-                "over the repeats, pair by pair, with its 95 % interval once there are enough of "
-                "them; ≥, ≤: a bound, if one of the two was not reached. Published times are "
-                "from the machines of their day: compare the ratios."
-            )
+            yield _RATIOS
         if any(each.limit for _, _, each in found):
-            yield (
-                "A run that does not reach ε or diverges counts as +∞ in the median. ≥ T: not "
-                "reached in the median when the limit T ended the runs. k of n: runs with a value."
-            )
+            yield _LIMITS
         if any("†" in each.text for _, _, each in found):
-            yield f"{RELAPSES}."
+            yield _RELAPSES
         if self._bold():
-            yield "Bold: the best median of a place, and all medians with overlapping intervals."
+            yield _BOLD
         yield from stand_in_notes(self.source, [row for row, _, _ in found])
         yield from self.source.item.notes
 

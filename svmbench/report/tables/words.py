@@ -88,6 +88,13 @@ def facts_of(groups: Sequence[Group]) -> str:
 _LISTED = 3
 
 
+#: What the numbers of a table are, if there are several runs.
+INTERVALS = (
+    "Median over the repeats, with [the interval] of two order statistics that needs no assumption "
+    "on the distribution. A number without brackets is a single run's, or all runs agree to its "
+    "last digit."
+)
+
 #: What a † beside a number means.
 RELAPSES = "†: some runs were above ε again after they had first reached it"
 
@@ -113,12 +120,8 @@ def interval_notes(coverages: Mapping[int, float]) -> Iterator[str]:
     ]
     if together:
         said.append(f"at least {100 * COVERAGE:.0f} % for {enough[0]} runs or more")
-    described = ", ".join(said)
-    yield (
-        "Median over the repeats, with [the interval] of two order statistics that needs no "
-        f"assumption on the distribution; its coverage is {described}. A number without brackets "
-        "is a single run's, or all runs agree to its last digit."
-    )
+    yield INTERVALS
+    yield f"The coverage of an interval is {', '.join(said)}."
 
 
 def fault_words(group: Group, asked: Asked) -> str:
