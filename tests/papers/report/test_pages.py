@@ -426,7 +426,7 @@ def test_one_repeat_of_one_cell_is_in_the_singular():
 
 def test_page_says_how_many_repeats_there_are_and_what_open_claims_take(page):
     header = page[: page.index("</header>")]
-    assert "<p>3 repeats of each of 16 cells</p>" in header
+    assert "<p>3 repeats of each of 16 cells (data set × λ × solver)</p>" in header
     assert "of each run" not in header
     verdicts = page[page.index('<section id="verdicts">') : page.index('<section id="missing">')]
     assert "Open: 1 of 2 claims." in verdicts
