@@ -26,6 +26,7 @@ from svmbench.papers.report.verdicts import LOOK
 from svmbench.records.read import Results
 from svmbench.records.spelling import counted
 from svmbench.report.html import SIGNS, Figure, environment_facts, render
+from svmbench.report.notices import stand_in_warning
 from svmbench.report.overall import Share
 from svmbench.report.table import Table
 from svmbench.report.tables.words import header
@@ -69,8 +70,9 @@ class ItemView:
 
     @property
     def warnings(self) -> list[str]:
-        """What makes its numbers less trustworthy, once for all its tables."""
-        return list(dict.fromkeys(text for table in self.tables for text in table.warnings))
+        """What makes its numbers less trustworthy, once for all its tables, except stand-ins."""
+        texts = dict.fromkeys(text for table in self.tables for text in table.warnings)
+        return [text for text in texts if text != stand_in_warning(self.stand_ins)]
 
     @property
     def notes(self) -> list[str]:

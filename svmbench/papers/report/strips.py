@@ -96,7 +96,7 @@ def _mark(dot: Dot, reach: float) -> Mark:
     ends = (dot.low, dot.high) if dot.bounded else (dot.estimate, dot.estimate)
     at, low, high = (_place(each, reach) for each in (dot.estimate, *ends))
     interval = f" [{_factor(dot.low)}, {_factor(dot.high)}]" if dot.bounded else ""
-    words = f"{_factor(dot.estimate)}{interval}, {dot.verdict}"
+    words = f"{_factor(dot.estimate)}{interval}"
     return Mark(at, low, high, dot.verdict, dot.stand_in, words)
 
 

@@ -2,6 +2,9 @@
 // Sorts tables, keeps the columns that name a row in sight, hides and shows curves. Without it the
 // page is whole.
 
+// Cells that name a row, and their heads.
+const NAMES = ".ref, [scope=row]";
+
 // ---- Tables: a click on a column's name sorts the rows of each group; a group is a tbody.
 for (const table of document.querySelectorAll("table.sortable")) {
   const heads = [...table.tHead.rows[table.tHead.rows.length - 1].cells];
@@ -34,7 +37,7 @@ function fillRepeated(body) {
   const last = [];
   for (const row of body.rows) {
     [...row.cells].forEach((cell, at) => {
-      if (!cell.classList.contains("ref")) return;
+      if (!cell.matches(NAMES)) return;
       if (cell.textContent.trim() === "" && last[at]) {
         cell.textContent = last[at];
         cell.classList.add("again");
@@ -69,10 +72,10 @@ function inOrder(items, key, down) {
 // ---- Columns: all that name a row are kept in sight where they leave 40 % of the width.
 function keepInSight() {
   for (const table of document.querySelectorAll(".scroll > table")) {
-    const cells = [...table.querySelectorAll(".ref")];
+    const cells = [...table.querySelectorAll(NAMES)];
     for (const cell of cells) { cell.classList.remove("kept"); cell.style.left = ""; }
-    const row = [...table.querySelectorAll("tbody tr")].find((each) => each.querySelector(".ref"));
-    const named = row ? [...row.cells].filter((cell) => cell.classList.contains("ref")) : [];
+    const row = [...table.querySelectorAll("tbody tr")].find((each) => each.querySelector(NAMES));
+    const named = row ? [...row.cells].filter((cell) => cell.matches(NAMES)) : [];
     const widths = named.map((cell) => cell.offsetWidth);
     if (named.length < 2 || widths.reduce((a, b) => a + b) > 0.6 * table.parentElement.clientWidth) continue;
     for (const cell of cells) {
