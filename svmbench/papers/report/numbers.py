@@ -117,6 +117,8 @@ def _ended_well(group: Group, repeat: int) -> bool:
 
 
 def _printed(group: Group, asked: Asked, middle: float, low: float, high: float) -> str:
+    if asked.measure.taken == "of data":
+        return published_text(asked, middle)
     best = asked.measure.optimum(group.middle("reference_dual"), group.lam, group.middle("m"))
     if best is not None and not math.isnan(best):
         return digits_apart(middle, best)
@@ -171,5 +173,5 @@ def _bounded(own: Number, other: Number) -> str:
 
 
 def published_text(asked: Asked, value: float | str) -> str:
-    """A published value as printed in a table."""
+    """A published value, or a fact of the data, as printed in a table."""
     return value if isinstance(value, str) else short(asked.measure.scale * value, 6)

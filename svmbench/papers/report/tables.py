@@ -242,7 +242,7 @@ class _Builder:
         if not members:
             return TableCell(NOT_RUN if at in self.layout.expected else NOTHING)
         found = [number(row, asked) for row in members]
-        text = "; ".join(each.text for each in found)
+        text = "; ".join(dict.fromkeys(each.text for each in found))
         best = len(members) == 1 and self._best(at, asked, found[0])
         hints = "; ".join(filter(None, [each.hint for each in found]))
         return TableCell(text, best, _sortable(found[0].median), hints)

@@ -29,7 +29,7 @@ _MARKS: dict[ClaimVerdict, tuple[str, str]] = {
 _LINE, _LEAST, _WIDTH, _CHARACTERS = 0.165, 0.3, 8.4, 62
 
 #: What to look at.
-LOOK = "Look at the marks outside the shaded factors that do not hold: they contradict the claim."
+LOOK = "Look at the squares: there the measured factor contradicts the claimed ones."
 
 #: Factors beyond this, and below its inverse, are drawn at the edge.
 _FURTHEST = 300.0

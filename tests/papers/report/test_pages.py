@@ -122,6 +122,23 @@ def test_ratio_has_the_interval_of_its_evidence():
     assert some.low == 0.0  # nothing is assumed of the scatter of objectives
 
 
+def test_a_fact_of_the_data_has_its_digits(source):
+    row = row_of(source, "adult", 1e-4, "dcd")
+    assert number(row, Asked(name="rows")).text == f"{row.group.runs['m'].iloc[0]:.6g}"
+
+
+def test_the_first_number_of_a_text_is_the_one_to_sort_by(source):
+    found = [number(row, Asked(name="seconds", at=1e-2)) for row in source.rows]
+    known = [each for each in found if math.isfinite(each.median)]
+    assert len(known) == 14
+    for each in known:
+        first = re.match(r"[\d.]+(e[+-]?\d+)?", each.text)
+        assert float(first[0]) == pytest.approx(each.median, rel=0.06)
+    table, _ = build_paper_table(source, 0)
+    values = {cell.value for row in table.sections[0].rows for cell in row.cells}
+    assert values <= {None, math.inf}
+
+
 def test_failed_runs_are_told_and_have_no_number(times, source):
     record = times.loc[("adult", 1e-5, "svmperf")]
     assert record["states"] == "failed:3"
@@ -451,6 +468,14 @@ def test_numbers_of_a_verdict_are_written_once_and_an_item_links_to_them(page):
     findings = item[item.index('<ul class="findings">') :]
     assert f'DCD beats Pegasos. <a href="#{anchor}">numbers</a>' in findings
     assert page.count("Held to: ") == 1
+
+
+def test_what_holds_for_all_tables_is_said_once(page):
+    reading = page[page.index('<section id="reading">') : page.index('<section id="demo">')]
+    for said in ("Median over the repeats", "Bold: the best median", "× NAME: the value"):
+        assert reading.count(said) == page.count(said) == 1
+    assert "Published: Table 1" not in page
+    assert "Table 1, as the text of the paper" in page
 
 
 def test_page_marks_stand_ins_and_what_was_not_run(page):
