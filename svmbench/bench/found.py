@@ -319,6 +319,8 @@ def machine_floor(gathers: Sequence[Group], epochs: Group) -> MachineFloor | Non
     if not gathers:
         return None
     facts = epochs.runs.iloc[0]
+    if facts["storage"] not in ENTRY_BYTES:
+        return None
     dense = facts["storage"].startswith("dense")
     entry = ENTRY_BYTES[facts["storage"]] + (0 if dense else facts["m"] * 8 / facts["nnz"])
     stream = entry / middle(gathers[0], "stream_gb_per_second")

@@ -49,8 +49,17 @@ def _as_dataset(value: Any) -> Any:
     return {"name": value} if isinstance(value, str) else value
 
 
+def _with_name(entry: str | dict[str, Any]) -> str | dict[str, Any]:
+    given = named(entry)
+    if not isinstance(given.get("name"), str) or not isinstance(given.get("label", ""), str):
+        refuse("Input should be a solver: its name, or a mapping with 'name'", value=entry)
+    return entry
+
+
 #: A solver as configurations write it; `champion` is the solver put forward as ours.
-SolverEntry = Annotated[str | dict[str, Any], Field(union_mode="left_to_right")]
+SolverEntry = Annotated[
+    str | dict[str, Any], Field(union_mode="left_to_right"), AfterValidator(_with_name)
+]
 Names = Annotated[tuple[str, ...], BeforeValidator(one_or_several)]
 LambdaValues = Annotated[tuple[Weight, ...], BeforeValidator(one_or_several), Field(min_length=1)]
 Accuracies = Annotated[

@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import subprocess
+import sys
 import tempfile
 import textwrap
 import time
@@ -23,7 +24,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal
 
-from svmbench.durable import write_text
+from pydantic import ValidationError
+
+from svmbench.durable import is_own_file, write_text
+from svmbench.errors import ConfigError
 from svmbench.harness import child
 from svmbench.harness.environment import fingerprint, memory_kills
 from svmbench.records.states import FAULTS, RERUN
@@ -36,6 +40,20 @@ SCHEMA_VERSION = 3
 
 #: Seconds that starting a process and its imports may take in addition to its limit.
 STARTING = 10.0
+
+#: Numbers and texts that each kind of measurement records, if it ended well.
+_NUMBERS = {
+    "physics": ("table_bytes", "gather_ns", "gather_add_ns", "stream_gb_per_second"),
+    "epochs": ("m", "d", "nnz", "array_bytes", "ns_per_nonzero"),
+    "opening": ("seconds",),
+    "reading": ("seconds", "mb_per_second", "text_bytes", "array_bytes", "peak_bytes"),
+    "text": ("lambda", "accuracy", "read_seconds", "convert_seconds", "fit_seconds"),
+    "growth": ("m", "d", "nnz", "array_bytes", "peak_bytes", "point", "seconds_per_epoch"),
+}
+_TEXTS = {"epochs": ("set", "storage", "how"), "growth": ("set", "storage")}
+
+#: Numbers that others are divided by.
+_ABOVE_ZERO = ("m", "d", "nnz", "array_bytes", "seconds_per_epoch")
 
 #: Largest length of the stored reason of a failure, in characters.
 _LONGEST_REASON = 160
@@ -118,10 +136,22 @@ def read_task(folder: Path, name: str) -> list[dict[str, Any]]:
 
 
 def solver_job(entry: dict[str, Any]) -> dict[str, Any]:
-    """A solver as jobs name it, from its entry in a profile."""
+    """A solver as jobs name it, from its entry in a profile.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such solver, or a parameter is wrong.
+    """
     given = {key: value for key, value in entry.items() if key not in ("name", "label")}
     solver = find_solver(entry["name"])
-    parameters = checked(solver.schema, given)
+    try:
+        parameters = checked(solver.schema, given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(map(str, first["loc"]))
+        what = " ".join(first["msg"].split())
+        raise ConfigError(f"solver {entry['name']}: {name}: {what}") from None
     return {
         "name": solver.name,
         "label": entry.get("label", solver.name),
@@ -233,9 +263,49 @@ def _recorded(path: Path, despite_faults: bool) -> str | None:
 
 def _read(path: Path) -> dict[str, Any]:
     """A task's file; empty if it is missing, damaged or of another version."""
+    if not is_own_file(path):
+        return {}
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
-    known = isinstance(found, dict) and found.get("schema_version") == SCHEMA_VERSION
+    known = (
+        isinstance(found, dict)
+        and found.get("schema_version") == SCHEMA_VERSION
+        and isinstance(found.get("facts"), str)
+        and isinstance(found.get("results"), list)
+        and all(map(_is_record, found["results"]))
+    )
     return found if known else {}
+
+
+def _is_record(record: Any) -> bool:
+    """Whether it has what a measurement records, each of its type."""
+    if not isinstance(record, dict):
+        return False
+    texts, repeat = ("label", "state", "reason"), record.get("repeat")
+    if not all(isinstance(record.get(key), str) for key in texts):
+        return False
+    if type(repeat) is not int or not 0 <= repeat < sys.maxsize:
+        return False
+    return bool(record["reason"]) or _ended_well(record)
+
+
+def _ended_well(record: dict[str, Any]) -> bool:
+    kind = record.get("kind")
+    if not isinstance(kind, str) or kind not in _NUMBERS:
+        return False
+    texts, numbers = _TEXTS.get(kind, ("set",)), _NUMBERS[kind]
+    return (
+        all(isinstance(record.get(key), str) for key in texts)
+        and isinstance(record.get("stand_in"), bool)
+        and all(key in record for key in numbers)
+        and all(_is_number_or_none(record[key]) for key in numbers)
+        and all(record[key] is None or record[key] > 0 for key in numbers if key in _ABOVE_ZERO)
+        and not any(isinstance(value, dict | list) for value in record.values())
+    )
+
+
+def _is_number_or_none(value: Any) -> bool:
+    known = isinstance(value, int | float) and not isinstance(value, bool)
+    return value is None or (known and abs(value) <= sys.float_info.max)

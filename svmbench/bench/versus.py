@@ -13,7 +13,7 @@ from svmbench.bench.found import Found, Measured, grouped
 from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.parts import ClaimCase
 from svmbench.claims.rivals import best_of
-from svmbench.evidence import Question, RatioEvidence
+from svmbench.evidence import Question, RatioEvidence, factor_of
 from svmbench.evidence.processes import evidence_of
 from svmbench.records.groups import heading
 from svmbench.records.measures import Asked
@@ -152,7 +152,7 @@ class Versus:
     @property
     def estimate(self) -> float:
         """Median ratio, or a lower bound of it (see `censored`); nan without informative pairs."""
-        return math.exp(self.lower.median) if self.informative else math.nan
+        return factor_of(self.lower.median) if self.informative else math.nan
 
     @property
     def censored(self) -> bool:
@@ -167,7 +167,7 @@ class Versus:
         if not self.informative:
             return 0.0, math.inf
         low, high = self.lower.interval(threshold)[0], self.upper.interval(threshold)[1]
-        return math.exp(low), math.exp(high)
+        return factor_of(low), factor_of(high)
 
     def standing(self, threshold: float) -> Standing:
         """Who is ahead, by the interval of the ratio."""

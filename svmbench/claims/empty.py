@@ -63,7 +63,7 @@ def _unknown(
             return f"there is no sweep {name!r}; correct 'where'"
     chosen = [name for name in sweeps if name in place.get("sweep", (name,))]
     datasets = {data.label for name in chosen for data in sweeps[name].datasets}
-    for written in (each for name in chosen for each in full.get(name, {}).get("datasets", ())):
+    for written in (each for name in chosen for each in _listed(full, name)):
         keys = written if isinstance(written, dict) else {"name": written}
         datasets.add(str(keys.get("label", keys.get("name"))))
     labels = {solver.label for name in chosen for solver in sweeps[name].solvers}
@@ -75,6 +75,12 @@ def _unknown(
         if name not in labels:
             return f"no sweep runs {name!r}; write the label of a solver"
     return _unknown_end(claim, [sweeps[name] for name in chosen])
+
+
+def _listed(full: Mapping[str, Mapping[str, Any]], name: str) -> list[Any]:
+    """The data sets that a sweep has at full published size, as written, if they differ."""
+    found = full.get(name, {}).get("datasets")
+    return found if isinstance(found, list) else [found] if isinstance(found, str) else []
 
 
 def _unknown_end(claim: Claim, sweeps: Sequence[Sweep]) -> str:

@@ -12,7 +12,7 @@ from svmbench.claims.limits import says_nothing
 from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.model import Claim
 from svmbench.claims.parts import ClaimCase, ClaimPart
-from svmbench.evidence import Question, growing
+from svmbench.evidence import Question, factor_of, growing
 from svmbench.records.groups import Group
 from svmbench.records.measures import Asked
 from svmbench.records.moments import in_order
@@ -39,7 +39,7 @@ def grows(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
     assert claim.along is not None
     places = [float(row.axis(claim.along)) for row in rows]
     low, high = _claimed(claim)
-    none = Question((), math.exp(low), math.exp(high))
+    none = Question((), factor_of(low), factor_of(high))
     if not rows:
         yield ClaimPart(what, (), none, observed="open", note="no runs yet")
         return
@@ -68,7 +68,7 @@ def _along_curve(claim: Claim, case: ClaimCase) -> ClaimPart:
     first, last = (f"{end:g}" for end in claim.between)
     what = f"exponent of {claim.asked.words} from {first} to {last} {claim.along}, {claim.solver}"
     low, high = _claimed(claim)
-    none = Question((), math.exp(low), math.exp(high))
+    none = Question((), factor_of(low), factor_of(high))
     if claim.solver not in case.rows:
         return ClaimPart(what, (), none, observed="open", note="no runs yet")
     row = case.rows[claim.solver]

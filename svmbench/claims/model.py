@@ -21,6 +21,12 @@ _ALWAYS = ("text", "source", "where", "kind", "least_rows")
 #: outside the range of n repeats with a probability of at most 2/(n + 1).
 LEAST_REPEATS = 20
 
+#: A factor whose product with another is a number.
+Factor = Annotated[float, Field(gt=0.0, le=1e100)]
+
+#: Largest exponent that a claim can be about: powers of it are numbers.
+_STEEPEST = 100.0
+
 
 class Claim(Strict):
     """A sentence of the paper, and how the runs decide it."""
@@ -48,9 +54,8 @@ class Claim(Strict):
         "instead of 'solver' and 'over': those whose largest measure is divided by the smallest.",
     )
     measure: WrittenMeasure | None = None
-    by: float = Field(
+    by: Factor = Field(
         default=1.0,
-        gt=0.0,
         description="At least by this factor. widens: at least this many times the factor before.",
     )
     at_most: float | None = Field(
@@ -59,14 +64,14 @@ class Claim(Strict):
     at_least: float | None = Field(
         default=None, description="reaches: bound of the value. grows: bound of the exponent."
     )
-    published: float | None = Field(default=None, description="ratio: the published one.")
-    within: float = Field(
+    published: Factor | None = Field(default=None, description="ratio: the published one.")
+    within: Factor = Field(
         default=2.0,
         gt=1.0,
         description="ratio, and path with ratios: largest factor from the published one. alike: "
         "largest factor between the two.",
     )
-    tie: float = Field(
+    tie: Factor = Field(
         default=1.0,
         ge=1.0,
         description="order: neighbours out of order by up to this factor are a tie.",
@@ -90,6 +95,7 @@ class Claim(Strict):
     points: int = Field(
         default=5,
         ge=2,
+        le=1000,
         description="path: abscissae of that range to compare; all must hold. grows along a "
         "curve: abscissae of that range to fit, at least 3.",
     )
@@ -203,6 +209,11 @@ class Claim(Strict):
             refuse("an exponent needs 3 points or more", "points")
         if not self.along_curve and self.model_fields_set & {"between", "points"}:
             refuse(f"all values of {self.along} count; drop 'between' and 'points'", "along")
+        for key in ("at_least", "at_most"):
+            if abs(getattr(self, key) or 0.0) > _STEEPEST:
+                refuse(f"no exponent is beyond {_STEEPEST:g}; correct it", key)
+        if self.at_least is not None and self.at_most is not None and self.at_least >= self.at_most:
+            refuse("no exponent lies between these bounds; correct them", "at_most")
 
     def _check_bounds(self, asked: Asked) -> None:
         """Refuse bounds that any result keeps."""
@@ -213,6 +224,8 @@ class Claim(Strict):
         ):
             if empty:
                 refuse(f"any result meets '{key}: {value:g}'; the claim says nothing", key)
+        if self.at_most is not None and self.at_most < 0.0:
+            refuse("no result is below 0; correct this bound", "at_most")
         if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
             refuse("no result lies between these bounds; correct them", "at_most")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Field, PlainValidator
@@ -34,6 +35,8 @@ def _as_asked(value: Any) -> Asked:
         refuse("Input should be a measure, or a measure with its accuracy: {seconds: 1e-2}")
     if at is not None and (isinstance(at, bool) or not isinstance(at, int | float)):
         refuse("Input should be a number", value, value=at)
+    if at is not None and not 0.0 < at <= sys.float_info.max:
+        refuse("Input should be a finite number above 0", value, value=at)
     try:
         return Asked(value, None if at is None else float(at))
     except ValueError as error:

@@ -10,7 +10,7 @@ from svmbench.claims.limits import limits, rounded, says_nothing, seconds_needed
 from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.model import Claim
 from svmbench.claims.parts import ClaimCase, ClaimPart
-from svmbench.evidence import Question, changing, paired
+from svmbench.evidence import Question, changing, factor_of, paired
 from svmbench.evidence.processes import evidence_of
 from svmbench.records.measures import Asked
 from svmbench.records.moments import in_order
@@ -128,7 +128,7 @@ def _factor_at(place: str, part: ClaimPart) -> str:
     low, high = _medians(part.question)
     sign, log = ("at most ", high) if low == -math.inf else ("at least ", low)
     after = f" ({part.note})" if part.note else ""
-    return f"{'' if low == high else sign}{short(math.exp(log), 3)} at {place}{after}"
+    return f"{'' if low == high else sign}{short(factor_of(log), 3)} at {place}{after}"
 
 
 def _limit(claim: Claim, ends: Sequence[tuple[str, ClaimPart]], cases: Sequence[ClaimCase]) -> str:

@@ -16,9 +16,9 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class Strict(BaseModel):
-    """A mapping of a file, which takes no unknown keys and cannot be changed."""
+    """A mapping of a file, which takes finite numbers and known keys only; it cannot be changed."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 def read_model(path: Path, model: type[Model], load_plugins: bool = True) -> Model:

@@ -222,10 +222,9 @@ def by_identity(most_features: int | None = None) -> dict[str, Path]:
 
 def _features(path: Path) -> float:
     try:
-        features: int = _read_header(path)["n_features"]
+        return float(_read_header(path)["n_features"])
     except _DAMAGE:
         return math.inf
-    return features
 
 
 def _stamps(path: Path) -> tuple[Stamp, ...]:

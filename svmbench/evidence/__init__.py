@@ -17,7 +17,14 @@ from svmbench.evidence.forecast import least_factor
 from svmbench.evidence.growth import exponent, growing
 from svmbench.evidence.page import LEVEL, Answer, Verdict, judge, verdicts
 from svmbench.evidence.processes import RatioEvidence, sign_process
-from svmbench.evidence.questions import Question, log_ratios, paired, reaching, unpaired
+from svmbench.evidence.questions import (
+    Question,
+    factor_of,
+    log_ratios,
+    paired,
+    reaching,
+    unpaired,
+)
 
 __all__ = [
     "LEVEL",
@@ -30,6 +37,7 @@ __all__ = [
     "across",
     "changing",
     "exponent",
+    "factor_of",
     "growing",
     "judge",
     "least_factor",

@@ -9,7 +9,7 @@ import numpy as np
 
 from svmbench.evidence.page import Answer
 from svmbench.evidence.processes import FloatArray
-from svmbench.evidence.questions import Question
+from svmbench.evidence.questions import Question, factor_of
 
 
 def growing(
@@ -61,7 +61,7 @@ def growing(
     known = [each for each in bounds if each != (-math.inf, math.inf)]
     lowers, uppers = (tuple(each[side] for each in known) for side in (0, 1))
     above = None if lowers == uppers else uppers
-    return Question(lowers, math.exp(low), _exp(high), upper_logs=above)
+    return Question(lowers, factor_of(low), factor_of(high), upper_logs=above)
 
 
 def exponent(answer: Answer) -> tuple[float, float, float]:
@@ -105,10 +105,6 @@ def _slope(weights: FloatArray, logs: FloatArray) -> float:
         return float(np.sum(weights * np.where(weights != 0, logs, 0.0)))
     pulls = np.unique(np.sign(weights[infinite]) * np.sign(logs[infinite]))
     return float(pulls[0]) * math.inf if pulls.size == 1 else math.nan
-
-
-def _exp(log: float) -> float:
-    return math.exp(log) if log < math.inf else math.inf
 
 
 def _log(value: float) -> float:

@@ -35,7 +35,7 @@ from scipy.special import ndtri  # type: ignore[import-untyped]
 from svmbench.evidence.changes import ChangeEvidence, of_sides, pairs_of_halves
 from svmbench.evidence.forecast import pairs_until_decided
 from svmbench.evidence.processes import RatioEvidence, evidence_of
-from svmbench.evidence.questions import Question
+from svmbench.evidence.questions import Question, factor_of
 
 #: Expected share of false verdicts among those of a page.
 LEVEL = 0.05
@@ -235,15 +235,15 @@ class _View:
         halves = self._halves(following) if verdict == "open" else ()
         return Answer(
             verdict=verdict,
-            estimate=_exp(self.lower.median),
-            low=_exp(low),
-            high=_exp(high),
+            estimate=factor_of(self.lower.median),
+            low=factor_of(low),
+            high=factor_of(high),
             pairs=self.lower.pairs,
-            e_inside=_exp(inside),
-            e_outside=_exp(outside),
+            e_inside=factor_of(inside),
+            e_outside=factor_of(outside),
             threshold=threshold,
             more=0 if verdict != "open" else self._more(following, halves),
-            estimate_high=_exp(self.upper.median),
+            estimate_high=factor_of(self.upper.median),
             halves=halves,
         )
 
@@ -293,8 +293,3 @@ def _evidence(
             evidence_of(question.uppers, scatter, question.logs),
         )
     return of_sides(question)
-
-
-def _exp(log: float) -> float:
-    """Exponential function, +inf where the result exceeds all numbers."""
-    return math.inf if log > 709.0 else math.exp(log)

@@ -104,6 +104,11 @@ def log_ratios(a: Sequence[float], b: Sequence[float]) -> tuple[float, ...]:
     return tuple(logs.tolist())
 
 
+def factor_of(log: float) -> float:
+    """The ratio that has a logarithm; +inf where it exceeds all numbers."""
+    return math.inf if log > 709.0 else math.exp(log)
+
+
 def paired(
     a: Sequence[float],
     b: Sequence[float],

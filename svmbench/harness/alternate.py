@@ -216,17 +216,23 @@ def _repeats(folder: Path) -> list[frozenset[tuple[tuple[str, float, str], str]]
     except FileNotFoundError:
         return []
     except (ValueError, TypeError, OverflowError):  # no table, or one of something else
-        raise DataError(
-            f"{path}: not a table of runs; remove it, or name another folder with --results"
-        ) from None
+        raise _no_table(path) from None
     if runs.empty:
         return []
+    if not 0 <= runs["repeat"].min() <= runs["repeat"].max() < len(runs):
+        raise _no_table(path)  # every repeat has a run
     cells = zip(runs["dataset"], runs["lambda"], runs["label"], strict=True)
     listed = list(zip(runs["repeat"], cells, runs["id"], strict=True))
     return [
         frozenset((cell, name) for repeat, cell, name in listed if repeat == number)
         for number in range(int(runs["repeat"].max()) + 1)
     ]
+
+
+def _no_table(path: Path) -> DataError:
+    return DataError(
+        f"{path}: not a table of runs; remove it, or name another folder with --results"
+    )
 
 
 def _make_block(

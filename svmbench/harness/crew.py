@@ -21,6 +21,7 @@ from svmbench.harness.store import Store
 from svmbench.harness.supervise import make_run
 from svmbench.harness.trace import Trace
 from svmbench.harness.turns import Turns
+from svmbench.records.times import moment_in
 
 #: Least time limit, in seconds, that a relative limit may set: below it start-up noise dominates.
 LEAST_LIMIT = 1.0
@@ -98,7 +99,7 @@ class Crew:
             trace = store.finished(run, options.retry_faults, options.keep_weights)
             # Traces are not kept: all of them together may be large.
             if trace is not None and not store.is_outdated(run, trace):
-                self.found[run.id] = datetime.fromisoformat(trace.header["started"])
+                self.found[run.id] = moment_in(trace.header["started"])
                 self._learn(run, trace)
         self._announced: set[str] = set()
         self._lost: frozenset[str] = frozenset()
@@ -229,8 +230,9 @@ class Crew:
                 tasks = [pool.submit(self._work_on, seat) for seat in seats]
                 while wait(tasks, timeout=0.5).not_done:
                     pass  # a wait without a timeout would not notice Ctrl-C everywhere
-            except KeyboardInterrupt:
+            except BaseException:  # an interruption, or no more threads
                 self._stop.set()
+                pool.shutdown(wait=False, cancel_futures=True)
                 raise
         for task in tasks:
             task.result()
@@ -392,11 +394,16 @@ def _elapsed(trace: Trace) -> float:
 def _stalled(trace: Trace) -> bool:
     """Whether it met its limit because the machine stood still or was busy with other work."""
     last = trace.points[-1] if trace.points else {"wall": 0.0, "cpu": 0.0}
-    met = last["wall"] >= trace.header.get("time_limit", math.inf)  # it was not killed
+    met = last["wall"] >= _limit(trace)  # it was not killed
     return bool(met and last["wall"] > STALLED * last["cpu"])
 
 
 def _overran(trace: Trace) -> bool:
     """Whether it reached its horizon, but beyond the time limit: in a single step, for example."""
-    limit = trace.header.get("time_limit", math.inf)
-    return bool(trace.points) and trace.points[-1]["wall"] > limit
+    return bool(trace.points) and trace.points[-1]["wall"] > _limit(trace)
+
+
+def _limit(trace: Trace) -> float:
+    """Its time limit in seconds, +inf if its header has none."""
+    limit = trace.header.get("time_limit")
+    return math.inf if limit is None else float(limit)

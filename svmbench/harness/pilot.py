@@ -62,9 +62,11 @@ def pilot(shape: Shape) -> Pilot:
 
 
 def _read(path: Path) -> Pilot | None:
-    with suppress(OSError, ValueError, RecursionError, TypeError, KeyError):
+    with suppress(OSError, ValueError, RecursionError, TypeError, KeyError, OverflowError):
         facts = json.loads(path.read_text(encoding="utf-8"))
-        return Pilot(float(facts["setup"]), float(facts["row"]))
+        known = Pilot(float(facts["setup"]), float(facts["row"]))
+        if 0.0 < known.setup < math.inf and 0.0 < known.row < math.inf:
+            return known
     return None
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from svmbench.config import Sweep, dump_sweep
+from svmbench.data.synthetic import scale_in
 from svmbench.durable import is_own_file
 from svmbench.errors import ConfigError
 from svmbench.harness.environment import fingerprint
@@ -146,7 +146,7 @@ class PlannedSweep:
         if counted is None:
             return []
         of_scale = {
-            source: _scale_in(source) if stand_in else None
+            source: scale_in(source) if stand_in else None
             for source, stand_in in set(
                 zip(counted["data_source"], counted["stand_in"], strict=True)
             )
@@ -215,11 +215,3 @@ def _why_not(path: Path, machine: str) -> str:
         return next(changed, _CHANGED["source_sha256"])
     except (OSError, ValueError, RecursionError, TypeError, KeyError, AttributeError, ConfigError):
         return "that cannot be read"
-
-
-def _scale_in(source: str) -> float:
-    """Scale of a stand-in, according to the provenance of its source."""
-    try:
-        return float(json.loads(source.removeprefix("stand-in "))["scale"])
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return math.nan

@@ -147,6 +147,8 @@ class Store:
         trace = self.read(run)
         if trace is None or trace.state in RERUN or trace.header.get("id") != run.id:
             return None
+        if trace.header.get("started") is None:
+            return None  # whoever has written it, svmbench has not
         if with_weights and not self._keeps_weights(run, trace):
             return None
         return None if retry_faults and trace.state in FAULTS else trace
@@ -157,7 +159,7 @@ class Store:
         Its accuracies are right, but greater than those of runs that are held against the better
         bounds, and it may have gone on for longer.
         """
-        reference, held = run.instance.reference, trace.header["reference_gap"]
+        reference, held = run.instance.reference, trace.header.get("reference_gap")
         gap = math.inf if held is None else float(held)
         if reference is None or gap <= run.reference_gap:
             return False

@@ -23,6 +23,7 @@ from svmbench.durable import is_own_file, sync_folder, writing
 from svmbench.errors import UnwritableError
 from svmbench.records.columns import REGRETS, RUNS, TRACES, numbers
 from svmbench.records.states import ENDS
+from svmbench.records.times import moment_in
 
 SCHEMA_VERSION = 1
 
@@ -35,6 +36,10 @@ FORGED = "something else has written to its trace"
 
 #: Characters that are kept of a reason or of a solver's remark.
 LONGEST_TEXT = 2000
+
+#: Levels of lists and mappings that no line of a trace has. Whoever writes such a line again, or
+#: takes a hash of it, could need a deeper stack than Python has.
+_TOO_DEEP = 50
 
 #: Iterations up to which a solver whose step is an iteration is evaluated after each.
 EACH_ITERATION = 100
@@ -239,7 +244,7 @@ def read_trace(path: Path) -> Trace | None:
             if number == len(lines) and records:
                 break
             return None
-        if not isinstance(record, dict):
+        if not isinstance(record, dict) or _is_deep(record, _TOO_DEEP):
             return None
         if record.get("kind") == "end" and not _is_sound_end(record, line, digest):
             return None
@@ -253,6 +258,14 @@ def read_trace(path: Path) -> Trace | None:
         of_kind.get(str(record.get("kind")), of_kind["point"]).append(record)
     weights = of_kind["weights"][-1] if of_kind["weights"] else {}
     return Trace(records[0], of_kind["point"], end, of_kind["regret"], weights)
+
+
+def _is_deep(value: Any, levels: int) -> bool:
+    """Whether a value has so many levels of lists and mappings."""
+    if not isinstance(value, dict | list):
+        return False
+    parts = value.values() if isinstance(value, dict) else value
+    return levels == 0 or any(_is_deep(part, levels - 1) for part in parts)
 
 
 def _is_sound_end(record: dict[str, Any], line: bytes, before: hashlib._Hash) -> bool:
@@ -296,11 +309,23 @@ def is_complete(trace: Trace) -> bool:
         )
         and _are_numbers_or_unknown(trace.header, _OF_HEADER)
         and _are_numbers_or_unknown(trace.end, _OF_END)
+        and _is_moment_or_unknown(trace.header.get("started"))
+        and isinstance(trace.header.get("node"), str | None)
     )
 
 
 def _are_numbers_or_unknown(record: dict[str, Any], names: Sequence[str]) -> bool:
     return all(record.get(name) is None or _is_number(record[name]) for name in names)
+
+
+def _is_moment_or_unknown(value: Any) -> bool:
+    if value is None:
+        return True
+    try:
+        moment_in(value)
+    except (ValueError, TypeError):
+        return False
+    return True
 
 
 def _is_number(value: Any) -> bool:

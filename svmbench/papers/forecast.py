@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from statistics import median
-from typing import Literal
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -32,6 +32,7 @@ from svmbench.claims.kinds import KINDS
 from svmbench.claims.places import same
 from svmbench.config import SolverSpec, Stop
 from svmbench.data.transforms import rows_after
+from svmbench.durable import is_own_file
 from svmbench.harness.crew import LEAST_LIMIT, START
 from svmbench.harness.planned_sweep import PlannedSweep
 from svmbench.harness.sources import Source
@@ -44,10 +45,12 @@ Basis = Literal["full", "quick", "passes", "limit"]
 #: Repeats that a clear claim takes, on a page with hundreds of questions, if pairs decide it.
 PAIRS = 12
 
-_COLUMNS = (
-    *("dataset", "solver", "label", "lambda", "C", "repeat", "state", "m", "nnz"),
-    *("elapsed_seconds", "train_seconds", "data_passes", "max_epochs"),
-)
+#: Columns of runs.csv that are read, and their types.
+_READ: dict[str, Any] = dict.fromkeys(("dataset", "solver", "label", "state"), str) | dict.fromkeys(
+    ("lambda", "C", "repeat", "m", "nnz", "elapsed_seconds", "train_seconds", "data_passes",
+     "max_epochs"),
+    float,
+)  # fmt: skip
 
 #: A data set's label, the key of its constant (lambda or C), the constant, and a solver's label.
 _Place = tuple[str, str, float, str]
@@ -111,11 +114,15 @@ class _Runs:
 
     @classmethod
     def read(cls, folder: Path) -> _Runs:
-        try:
-            table = pd.read_csv(folder / "runs.csv", usecols=list(_COLUMNS))
-        except (OSError, ValueError):
+        path = folder / "runs.csv"
+        if not is_own_file(path):
             return cls({})
-        made = table[~table["state"].isin((*RERUN, "skipped"))]
+        try:
+            table = pd.read_csv(path, usecols=list(_READ), dtype=_READ)
+        except (OSError, ValueError, TypeError, OverflowError):
+            return cls({})  # reading the results says what is wrong with them
+        table = table.replace([math.inf, -math.inf], math.nan)
+        made = table[~table["state"].isin((*RERUN, "skipped")) & (table["m"] > 0)]
         return cls({(str(d), str(s)): runs for (d, s), runs in made.groupby(["dataset", "label"])})
 
     def of(self, place: _Place) -> pd.DataFrame | None:
@@ -202,7 +209,7 @@ class _Sweep:
         if full is not None:
             if _met_limit(full):
                 return _Cell(math.inf, math.inf, "full")
-            return _Cell(_a_repeat(full), float(full["train_seconds"].median()), "full")
+            return _Cell(_a_repeat(full), _training(full), "full")
         passes = self._published_passes(place)
         quick = self.quick.of(self._in_quick(place))
         if quick is not None:
@@ -214,8 +221,7 @@ class _Sweep:
                 return _Cell(math.inf, math.inf, "limit")
             else:
                 factor *= _epochs_ratio(quick, self.planned.sweep.stop)
-            training = float(quick["train_seconds"].median())
-            return _Cell(_a_repeat(quick) * factor, training * factor, "quick")
+            return _Cell(_a_repeat(quick) * factor, _training(quick) * factor, "quick")
         entries = _entries(source)
         if passes is not None and entries is not None and spec.name in pace:
             seconds = passes * entries * pace[spec.name]
@@ -261,6 +267,12 @@ def _within_limits(stop: Stop, label: str, cells: Mapping[str, _Cell]) -> float:
 def _a_repeat(runs: pd.DataFrame) -> float:
     """Seconds of a repeat with all its horizons, evaluation included."""
     return float(runs.groupby("repeat")["elapsed_seconds"].sum().median())
+
+
+def _training(runs: pd.DataFrame) -> float:
+    """Seconds that a run trains; +inf if none has come to a checkpoint."""
+    median = float(runs["train_seconds"].median())
+    return math.inf if math.isnan(median) else median
 
 
 def _met_limit(runs: pd.DataFrame) -> bool:

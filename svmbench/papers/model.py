@@ -15,6 +15,7 @@ from pydantic import (
     Field,
     PlainValidator,
     StringConstraints,
+    ValidationError,
     ValidationInfo,
     model_validator,
 )
@@ -217,7 +218,13 @@ class Item(Strict):
         return ratios
 
     def sweep_at(self, key: str, full: bool) -> Sweep:
-        """The sweep of that key, at its quick or its full published size."""
+        """The sweep of that key, at its quick or its full published size.
+
+        Raises
+        ------
+        ConfigError
+            If what differs at full size makes no sweep.
+        """
         sweep = self.sweeps[key]
         assert isinstance(sweep, Sweep)
         changes = self.full.get(key)
@@ -227,7 +234,11 @@ class Item(Strict):
         for name, value in changes.items():
             both = isinstance(value, dict) and isinstance(plain.get(name), dict)
             plain[name] = {**plain[name], **value} if both else value
-        return Sweep.model_validate(plain)
+        try:
+            return Sweep.model_validate(plain)
+        except ValidationError as error:
+            what = " ".join(error.errors()[0]["msg"].split())
+            raise ConfigError(f"{self.number}: 'full' of sweep {key!r}: {what}") from None
 
 
 class Paper(Strict):

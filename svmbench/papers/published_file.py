@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import errno
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from pydantic import Field
 from svmbench.claims.places import NAMED, Place, WrittenMeasure, same
 from svmbench.config.reading import Strict
 from svmbench.config.refusal import refuse
+from svmbench.errors import is_endless
 
 #: Axes that are numbers.
 _NUMBERS = ("lambda", "C")
@@ -65,9 +68,11 @@ class PublishedFile(Strict):
 def read_rows(path: Path) -> tuple[list[str], list[list[str]]]:
     """The column names and the rows of a file of tab-separated text."""
     try:
+        if is_endless(path):
+            raise OSError(errno.EINVAL, "no file")
         with path.open(encoding="utf-8", newline="") as file:
             lines = list(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
-    except (OSError, UnicodeError):
+    except (OSError, UnicodeError, csv.Error):
         refuse(f"cannot read {path.name}; put the file beside the configuration")
     header = lines[0] if lines else []
     if len(set(header)) < len(header):
@@ -80,6 +85,7 @@ def read_rows(path: Path) -> tuple[list[str], list[list[str]]]:
 
 def _number(text: str) -> float | str:
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
         return text
+    return number if math.isfinite(number) else text

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import svmbench
-from svmbench.durable import write_text
+from svmbench.durable import is_own_file, write_text
 from svmbench.papers.folders import sweep_folder
 from svmbench.papers.model import Paper
 
@@ -57,10 +57,12 @@ def remember(
 def _is_current(root: Path, papers: Mapping[str, Paper], key: str, name: str) -> bool:
     folder = root / key / name
     try:
+        if not is_own_file(folder / NAME):
+            return False
         facts = json.loads((folder / NAME).read_text(encoding="utf-8"))
         known = facts["made_of"] == _made_of(root, papers[key], name)
         return known and all((folder / file).exists() for file in facts["files"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return False  # absent or damaged: they are simply written again
 
 
@@ -69,6 +71,6 @@ def _made_of(root: Path, paper: Paper, name: str) -> str:
     for sweep in paper.items[name].sweeps:
         for file in _INPUTS:
             path = sweep_folder(root, paper, name, sweep) / file
-            content = path.read_bytes() if path.exists() else b""
+            content = path.read_bytes() if is_own_file(path) else b""
             digest.update(f"{sweep} {file} {len(content)} ".encode() + content)
     return digest.hexdigest()

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 
 from svmbench.errors import DataError
 from svmbench.records.groups import Group
+from svmbench.records.times import moment_in
 
 Starts = tuple[tuple[datetime, int], ...]
 
@@ -65,9 +66,8 @@ def in_order(repeats: Collection[int], *groups: Group) -> list[int]:
 
 def _moment(text: str) -> datetime:
     try:
-        moment = datetime.fromisoformat(text)
+        return moment_in(text)
     except ValueError:
         raise DataError(
             f"runs.csv: column 'started': {text!r} is not a time; run the sweep again to rewrite it"
         ) from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

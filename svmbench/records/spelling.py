@@ -17,6 +17,24 @@ def short(number: float, digits: int = 6, plain_from: float = 1e-3) -> str:
     return f"{mantissa.rstrip('0').rstrip('.') if '.' in mantissa else mantissa}e{int(exponent)}"
 
 
+def written_apart(numbers: Iterable[float], plain_from: float = 1e-3) -> dict[float, str]:
+    """Different parameters as `short` has them, with as many more digits as tell all of them apart.
+
+    Parameters
+    ----------
+    numbers : iterable of float
+    plain_from : float
+        As for `short`.
+    """
+    different = set(numbers)
+    found: dict[float, str] = {}
+    for digits in range(6, 18):  # 17 tell any two doubles apart
+        found = {number: short(number, digits, plain_from) for number in different}
+        if len(set(found.values())) == len(different):
+            break
+    return found
+
+
 def counted(count: int, noun: str) -> str:
     """A number with its noun: ``1 run``, ``2 runs``."""
     return f"{count} {noun}{'' if count == 1 else 's'}"

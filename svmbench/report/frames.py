@@ -10,10 +10,10 @@ from typing import Any
 
 import pandas as pd
 
-from svmbench.records.groups import heading
+from svmbench.records.groups import ROW, heading
 from svmbench.records.measures import Asked
 from svmbench.records.read import Results, read_results
-from svmbench.records.spelling import counted, short
+from svmbench.records.spelling import counted, written_apart
 from svmbench.records.summaries import summary
 from svmbench.report.numbers import interval_text
 from svmbench.report.single import FigureRequest, SingleFigure, single_figure
@@ -149,22 +149,20 @@ class LoadedResults:
             return self._results.runs.groupby(["dataset", "lambda", "label"]).size().to_frame(
                 "runs"
             ).to_html()  # fmt: skip
-        shown = self.summary.assign(
-            dataset=[
-                heading(name, stand_in)
-                for name, stand_in in zip(
-                    self.summary["dataset"], self.summary["stand_in"], strict=True
-                )
-            ],
-            text=[_seconds(row) for row in self.summary.to_dict("records")],
-            accuracy=[f"seconds to ε = {short(each)}" for each in self.summary["accuracy"]],
+        texts: dict[tuple[Any, ...], list[str]] = {}
+        for row in self.summary.to_dict("records"):
+            texts.setdefault(tuple(row[name] for name in ROW), []).append(_seconds(row))
+        written = written_apart({lam for _, _, lam, _, _ in texts}, plain_from=0.1)
+        places = [
+            (heading(dataset, stand_in), written[lam], label)
+            for dataset, stand_in, lam, _, label in texts
+        ]
+        accuracies = written_apart(self._results.thresholds)
+        table = pd.DataFrame(
+            list(texts.values()),
+            index=pd.MultiIndex.from_tuples(places, names=["dataset", "lambda", "label"]),
+            columns=[f"seconds to ε = {accuracies[each]}" for each in self._results.thresholds],
         )
-        shown["lambda"] = [short(lam, plain_from=0.1) for lam in shown["lambda"]]
-        keys = ["dataset", "lambda", "label"]
-        table = shown.pivot(index=keys, columns="accuracy", values="text")
-        order = [tuple(row) for row in shown[keys].drop_duplicates().to_numpy()]
-        table = table.loc[order, list(dict.fromkeys(shown["accuracy"]))]
-        table.columns.name = None
         return table.to_html(escape=True)
 
 

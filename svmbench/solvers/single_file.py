@@ -43,11 +43,12 @@ def load_file(path: Path, expected: str | None = None) -> tuple[type[Solver], ..
     Raises
     ------
     ConfigError
-        If the file cannot be read or executed, or defines no solver.
+        If the file cannot be read or executed, defines no solver, or has a path that is not UTF-8.
     InterruptedRunError
         If its text is no longer the expected one.
     """
     path = path.absolute()
+    _require_text(path)
     name = _module_name(path)
     module = sys.modules.get(name) or _executed(path, name, expected)
     found = [
@@ -126,6 +127,16 @@ def solver_at(address: str, expected: str | None = None) -> type[Solver]:
 
 def _module_name(path: Path) -> str:
     return MODULE + hashlib.sha256(str(path).encode()).hexdigest()[:16]
+
+
+def _require_text(path: Path) -> None:
+    """Refuse a path that is not UTF-8: configurations and builds of runs have it as text."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise ConfigError(
+            f"{path}: the name of this file, or of a folder above it, is not UTF-8; rename it"
+        ) from None
 
 
 def _text(path: Path) -> bytes:

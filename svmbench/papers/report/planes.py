@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,9 @@ _LEVELS = ((0.0, "solid", 1.3), (-1.0, (0, (4, 2)), 0.8), (1.0, (0, (4, 2)), 0.8
 #: Most features of rows whose plane is drawn: the two of the plane, and a constant one.
 _FEATURES = 3
 
+#: Larger weights are drawn by no line: their squares leave double precision.
+_LARGEST = 1e150
+
 #: Classes: label, marker and colour, distinguishable in print and by the colour-blind.
 _CLASSES = ((1, "o", "#0072B2"), (-1, "x", "#D55E00"))
 
@@ -58,8 +61,11 @@ def final_line(results: Results, row: MeasuredRow) -> DecisionLine | None:
         weights = trace.end.get("weights") if trace is not None else None
         if weights is None or trace is None:
             continue
+        bias = trace.end.get("bias") or 0.0
+        if not isinstance(weights, list) or not all(map(_is_finite, [*weights, bias])):
+            continue
         spec = _spec(results, row.group.dataset)
-        b = float(trace.end.get("bias") or 0.0)
+        b = float(bias)
         if len(weights) == 3 and spec is not None and spec.bias is not None:
             return DecisionLine(np.array(weights[:2], dtype=np.float64), b + weights[2] * spec.bias)
         return DecisionLine(np.array(weights, dtype=np.float64), b) if len(weights) == 2 else None
@@ -75,10 +81,16 @@ def points(results: Results, row: MeasuredRow) -> Dataset | None:
         return None
     for name in row.group.runs["id"]:
         trace = read_trace(results.folder / "runs" / f"{name}.jsonl")
-        if trace is not None:
-            path = by_identity(_FEATURES).get(trace.header["problem"]["data"])
+        problem = trace.header.get("problem") if trace is not None else None
+        if isinstance(problem, dict):
+            path = by_identity(_FEATURES).get(str(problem.get("data")))
             return None if path is None else open_cached(path)
     return None
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether a value of a trace is a number that an axis can show."""
+    return isinstance(value, int | float) and abs(value) < _LARGEST
 
 
 def _spec(results: Results, dataset: str) -> DatasetSpec | None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
+import math
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import pandas as pd
 
 from svmbench.claims.measured import MeasuredRow
 from svmbench.data.catalogue import entry, names
 from svmbench.data.shape import calibration
+from svmbench.data.synthetic import scale_in
 from svmbench.papers.report.layout import ItemResults
 from svmbench.records.spelling import short
 
@@ -40,12 +40,9 @@ def _size(runs: pd.DataFrame, name: str) -> str:
     return " and ".join(f"SCALE {scale}{whole}, {m:,} rows for training" for scale, m in sizes)
 
 
-def _scale(text: str) -> str:
-    try:
-        facts: dict[str, Any] = json.loads(text.removeprefix("stand-in "))
-        return f"{facts['scale']:.4g}"
-    except (ValueError, KeyError, TypeError):
-        return "unknown"
+def _scale(source: str) -> str:
+    scale = scale_in(source)
+    return "unknown" if math.isnan(scale) else f"{scale:.4g}"
 
 
 #: What distinguishes problems on the rows of one stand-in.

@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from svmbench.evidence import factor_of
 from svmbench.records.groups import heading
 from svmbench.records.machine import MACHINE
 from svmbench.records.measures import MEASURES, Asked
@@ -164,7 +165,7 @@ def _allowance(unpaired: Sequence[Judged]) -> str:
         return f"Intervals allow for {scatter} (assumed)."
     return (
         f"Rows whose code is the same on both sides ({controls}) differ by a factor of "
-        f"{widest.centre:.3g}, which is divided out; intervals allow for {scatter}."
+        f"{factor_of(widest.log_centre):.3g}, which is divided out; intervals allow for {scatter}."
     )
 
 
@@ -202,7 +203,7 @@ def _scatter(cases: Sequence[tuple[Sequence[float], Sequence[float]]]) -> float:
     found = []
     for a, b in cases:
         logs = [
-            math.log(y / x)
+            math.log(y) - math.log(x)
             for x, y in zip(a, b, strict=True)
             if 0 < x < math.inf and 0 < y < math.inf
         ]

@@ -52,7 +52,7 @@ def judge_page(
     shifts = list(_shifts(page, metric, machines_differ))
     questions = [
         Question(
-            tuple(log - math.log(shift.centre) for log in log_ratios(samples.a, samples.b)),
+            tuple(log - shift.log_centre for log in log_ratios(samples.a, samples.b)),
             *region(margin),
             shift.sd,
             scatter=MEASURES[metric].scatter,
@@ -79,7 +79,7 @@ def _shifts(page: Sequence[Samples], metric: str, machines_differ: bool) -> Iter
             yield NO_SHIFT
         else:
             same_machine = MEASURES[metric].of_one_machine and not machines_differ
-            ratio = _pass_ratio(samples.match) if same_machine else 1.0
+            ratio = _log_pass_ratio(samples.match) if same_machine else 0.0
             yield shift_of(samples.match.key, controls, ratio, len(page))
 
 
@@ -94,10 +94,12 @@ def _controls(page: Sequence[Samples]) -> dict[CellKey, Control]:
     return found
 
 
-def _pass_ratio(match: Match) -> float:
-    """Seconds of a streaming pass in B over those in A; 1 if they were not measured."""
+def _log_pass_ratio(match: Match) -> float:
+    """Logarithm of the seconds of a pass in B over those in A; 0 if they were not measured."""
     units = [float(group.runs["pass_unit"].iloc[0]) for group in (match.one, match.other)]
-    return units[1] / units[0] if all(unit > 0 for unit in units) else 1.0  # False with nan
+    if not all(0 < unit < math.inf for unit in units):  # False with nan
+        return 0.0
+    return math.log(units[1]) - math.log(units[0])
 
 
 def _concluded(samples: Samples, answer: Answer) -> ComparedCase:

@@ -30,21 +30,21 @@ class Shift:
 
     Parameters
     ----------
-    centre : float
-        The factor expected, B over A.
+    log_centre : float
+        Logarithm of the factor expected, B over A; the factor itself may exceed all numbers.
     sd : float
-        Standard deviation of its logarithm.
+        Standard deviation of the logarithm.
     controls : int
         Rows with the same code that it was estimated from.
     """
 
-    centre: float
+    log_centre: float
     sd: float
     controls: int
 
 
 #: Runs executed at the same time: there is no shift.
-NO_SHIFT = Shift(1.0, 0.0, 0)
+NO_SHIFT = Shift(0.0, 0.0, 0)
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Control:
         """The control from samples; None unless they are two or more, positive and finite."""
         if len(a) < 2 or not all(0 < x < math.inf for x in (*a, *b)):
             return None
-        logs = [math.log(y / x) for x, y in zip(a, b, strict=True)]
+        logs = [math.log(y) - math.log(x) for x, y in zip(a, b, strict=True)]
         return Control(fmean(logs), stdev(logs) / math.sqrt(len(logs)))
 
 
@@ -89,7 +89,7 @@ def _ids(group: Group) -> dict[tuple[int, float], str]:
 
 
 def shift_of(
-    key: CellKey, controls: Mapping[CellKey, Control], pass_ratio: float, questions: int
+    key: CellKey, controls: Mapping[CellKey, Control], log_pass_ratio: float, questions: int
 ) -> Shift:
     """The shift of one row, from the controls that are other rows.
 
@@ -98,18 +98,18 @@ def shift_of(
     key : tuple
         That of the row.
     controls : mapping
-    pass_ratio : float
-        Seconds of a streaming pass over the data in B, over those in A. Without controls the
-        shift is assumed to be at least that large; 1 if it is unknown.
+    log_pass_ratio : float
+        Logarithm of the seconds of a streaming pass over the data in B, over those in A. Without
+        controls the shift is assumed to be at least that large; 0 if it is unknown.
     questions : int
         Number of cases of the page.
     """
     others = [control for other, control in controls.items() if other != key]
     count = len(others)
     if not others:
-        return Shift(1.0, max(ASSUMED_SHIFT, abs(math.log(pass_ratio))), 0)
+        return Shift(0.0, max(ASSUMED_SHIFT, abs(log_pass_ratio)), 0)
     logs = [control.log_ratio for control in others]
-    centre = math.exp(fmean(logs))
+    centre = fmean(logs)
     if count < LEAST_CONTROLS:
         error = fmean(control.error**2 for control in others) / count
         return Shift(centre, math.sqrt(ASSUMED_SHIFT**2 * (1 + 1 / count) + error), count)
