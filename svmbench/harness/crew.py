@@ -21,7 +21,7 @@ from svmbench.harness.store import Store
 from svmbench.harness.supervise import make_run
 from svmbench.harness.trace import Trace
 from svmbench.harness.turns import Turns
-from svmbench.records.times import moment_in
+from svmbench.records.values import moment_in
 
 #: Least time limit, in seconds, that a relative limit may set: below it start-up noise dominates.
 LEAST_LIMIT = 1.0

@@ -23,7 +23,7 @@ from svmbench.durable import is_own_file, sync_folder, writing
 from svmbench.errors import UnwritableError
 from svmbench.records.columns import REGRETS, RUNS, TRACES, numbers
 from svmbench.records.states import ENDS
-from svmbench.records.times import moment_in
+from svmbench.records.values import is_too_deep, moment_in
 
 SCHEMA_VERSION = 1
 
@@ -36,10 +36,6 @@ FORGED = "something else has written to its trace"
 
 #: Characters that are kept of a reason or of a solver's remark.
 LONGEST_TEXT = 2000
-
-#: Levels of lists and mappings that no line of a trace has. Whoever writes such a line again, or
-#: takes a hash of it, could need a deeper stack than Python has.
-_TOO_DEEP = 50
 
 #: Iterations up to which a solver whose step is an iteration is evaluated after each.
 EACH_ITERATION = 100
@@ -244,7 +240,7 @@ def read_trace(path: Path) -> Trace | None:
             if number == len(lines) and records:
                 break
             return None
-        if not isinstance(record, dict) or _is_deep(record, _TOO_DEEP):
+        if not isinstance(record, dict) or is_too_deep(record):
             return None
         if record.get("kind") == "end" and not _is_sound_end(record, line, digest):
             return None
@@ -258,14 +254,6 @@ def read_trace(path: Path) -> Trace | None:
         of_kind.get(str(record.get("kind")), of_kind["point"]).append(record)
     weights = of_kind["weights"][-1] if of_kind["weights"] else {}
     return Trace(records[0], of_kind["point"], end, of_kind["regret"], weights)
-
-
-def _is_deep(value: Any, levels: int) -> bool:
-    """Whether a value has so many levels of lists and mappings."""
-    if not isinstance(value, dict | list):
-        return False
-    parts = value.values() if isinstance(value, dict) else value
-    return levels == 0 or any(_is_deep(part, levels - 1) for part in parts)
 
 
 def _is_sound_end(record: dict[str, Any], line: bytes, before: hashlib._Hash) -> bool:

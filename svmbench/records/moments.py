@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 from svmbench.errors import DataError
 from svmbench.records.groups import Group
-from svmbench.records.times import moment_in
+from svmbench.records.values import moment_in
 
 Starts = tuple[tuple[datetime, int], ...]
 

@@ -24,11 +24,15 @@ from svmbench.records.groups import ROW, Group, group_runs
 from svmbench.records.kinds import PLOTS, TABLES, USUAL_TABLES
 from svmbench.records.off_clock import off_clock
 from svmbench.records.states import STATES
+from svmbench.records.values import is_too_deep
 
 _SECONDS_TO = "seconds_to_"
 
 #: Columns of runs.csv that other numbers are divided by.
 _ABOVE_ZERO = ("lambda", "C", "m")
+
+#: No sweep has so many repeats.
+_REPEATS = 10**9
 
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
@@ -186,6 +190,8 @@ def _read_environment(path: Path) -> dict[str, Any]:
         environment = json.loads(_read_text(path))
     except (ValueError, RecursionError) as error:
         raise DataError(f"{path}: not JSON ({_one_line(error)}); restore or remove it") from error
+    if is_too_deep(environment):
+        raise DataError(f"{path}: nested too deeply; restore or remove it")
     return environment if isinstance(environment, dict) else {}
 
 
@@ -253,7 +259,8 @@ def _read_runs(path: Path, distance: str) -> pd.DataFrame:
         )
     for name in _ABOVE_ZERO:
         _refuse(runs, name, ~(runs[name] > 0.0), path, "is not above 0")
-    _refuse(runs, "repeat", runs["repeat"] % 1 != 0, path, "is not a whole number")
+    numbered = (runs["repeat"] % 1 == 0) & (runs["repeat"] >= 0) & (runs["repeat"] < _REPEATS)
+    _refuse(runs, "repeat", ~numbered, path, f"is not a whole number from 0 to {_REPEATS - 1}")
     twice = runs["id"].duplicated() | runs.duplicated([*ROW, "repeat", "horizon"])
     if twice.any():
         raise DataError(f"{path}:{_line(twice)}: a run is listed twice; run the sweep again")
@@ -409,7 +416,8 @@ def _repeats(config: dict[str, Any], runs: pd.DataFrame) -> int:
     asked = config.get("repeats")
     if isinstance(asked, dict):
         asked = asked.get("at_least")
-    return asked if isinstance(asked, int) else int(runs["repeat"].max()) + 1
+    known = type(asked) is int and 0 < asked <= _REPEATS
+    return asked if known else int(runs["repeat"].max()) + 1
 
 
 def _line(rows: pd.Series) -> int:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from svmbench.durable import write_text
 from svmbench.errors import DataError
 from svmbench.records.read import Results, read_results
 from svmbench.report.html import to_html
@@ -61,7 +62,7 @@ def _write(results: Results, original: Path, plots: bool) -> None:
         write_profile_table(results)
         pictures = sorted((original / "plots").glob("*.svg"))
     page = to_html(results, tables, pictures)
-    (results.folder / "report.html").write_text(page, encoding="utf-8", newline="\n")
+    write_text(results.folder / "report.html", page)
 
 
 def _differences(folder: Path, again: Path, folders: tuple[str, ...]) -> Iterator[tuple[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -219,7 +220,7 @@ def reference_gap_asked(results: Results) -> float | None:
     """The relative gap that the sweep asks of its references; None if it is not recorded."""
     reference = results.config.get("reference")
     gap = reference.get("gap") if isinstance(reference, dict) else None
-    if isinstance(gap, int | float) and gap > 0:
+    if isinstance(gap, int | float) and 0 < gap <= sys.float_info.max:
         return float(gap)
     return min(results.thresholds) / 100 if results.thresholds else None
 
@@ -300,7 +301,7 @@ def _load_of_sweep(results: Results) -> Iterator[Notice]:
     """From the environment's record, for results that do not record the load of each run."""
     loads = results.environment.get("load_average")
     load = loads[0] if isinstance(loads, list) and loads else 0.0
-    if load > _OWN_LOAD:
+    if isinstance(load, int | float) and _OWN_LOAD < load <= sys.float_info.max:
         yield Notice(
             f"The machine was busy when the sweep began: load average {short(load, 2)}.",
             of_time=True,

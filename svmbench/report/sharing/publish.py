@@ -17,6 +17,7 @@ from svmbench.errors import ConfigError, DataError
 from svmbench.harness.environment import fingerprint_of
 from svmbench.records.machine import MACHINE
 from svmbench.records.read import Results, read_results
+from svmbench.records.values import is_too_deep
 from svmbench.report.check import stale_files
 from svmbench.verify.folder import Verifier, read_whole
 
@@ -156,6 +157,8 @@ def open_published(folder: Path) -> PublishedFolder:
         if not is_own_file(path):
             raise ValueError("a link, a pipe or a device")
         manifest = json.loads(path.read_text(encoding="utf-8"))
+        if is_too_deep(manifest):
+            raise ValueError("nested too deeply")
         version, files, machine = (manifest[k] for k in ("schema_version", "files", "machine"))
     except (OSError, ValueError, RecursionError, KeyError, TypeError) as error:
         raise DataError(
