@@ -24,7 +24,7 @@ from svmbench.bench.champion import ablations, named
 from svmbench.bench.found import Found, Measured
 from svmbench.bench.pace import ForeignPace, nanoseconds
 from svmbench.bench.plan import plan
-from svmbench.bench.profile import Growth, Profile, SweepPart, solver_entries
+from svmbench.bench.profile import Growth, Profile, Program, SweepPart, solver_entries
 from svmbench.bench.tables import fastest, ratios
 from svmbench.bench.tables.bounds import aimed_text
 from svmbench.bench.tables.columns import over_arrays
@@ -870,8 +870,9 @@ def pretended(monkeypatch, made, state="converged", reason=""):
 
     def pretend(job, seconds):
         made.append((job["label"], job["first"]))
+        measured = {"kind": "opening", "set": "rows", "stand_in": False, "seconds": 1.0}
         ended = {"state": state, "reason": reason}
-        return [{"label": job["label"], "repeat": job["first"], **ended}]
+        return [{"label": job["label"], "repeat": job["first"], **measured, **ended}]
 
     monkeypatch.setattr("svmbench.bench.tasks.run_job", pretend)
 
@@ -904,6 +905,77 @@ def test_a_task_is_kept_until_what_it_depends_on_changes(tmp_path, monkeypatch):
     assert run_task(changed, tmp_path, math.inf) == "made"
     (tmp_path / "some.json").write_text(json.dumps({"schema_version": 0}))
     assert read_task(tmp_path, "some") == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"repeat": ...},
+        {"repeat": "0"},
+        {"repeat": True},
+        {"repeat": -1},
+        {"label": 3},
+        {"state": []},
+        {"reason": ...},
+        {"reason": None},
+        {"kind": ...},
+        {"kind": "walk"},
+        {"kind": []},
+        {"kind": "growth"},
+        {"set": None},
+        {"stand_in": 1},
+        {"seconds": ...},
+        {"seconds": "soon"},
+        {"seconds": math.nan},
+        {"seconds": 10**400},
+        {"scale": {}},
+    ],
+    ids=str,
+)
+def test_records_of_another_shape_are_made_again(tmp_path, monkeypatch, change):
+    made = []
+    pretended(monkeypatch, made)
+    task, path = task_of("a", 1), tmp_path / "some.json"
+    run_task(task, tmp_path, math.inf)
+    content = json.loads(path.read_text())
+    (record,) = content["results"]
+    record |= change
+    content["results"] = [{key: value for key, value in record.items() if value is not ...}]
+    path.write_text(json.dumps(content))
+    assert read_task(tmp_path, "some") == []
+    assert repeats_of(tmp_path, "some") == 0
+    assert run_task(task, tmp_path, math.inf) == "made"
+    assert len(made) == 2
+
+
+@pytest.mark.parametrize(
+    "change", [{"facts": None}, {"facts": 3}, {"results": {"a": 1}}, {"results": [3]}]
+)
+def test_a_file_of_another_shape_is_made_again(tmp_path, monkeypatch, change):
+    made = []
+    pretended(monkeypatch, made)
+    task, path = task_of("a", 1), tmp_path / "some.json"
+    run_task(task, tmp_path, math.inf)
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    assert read_task(tmp_path, "some") == []
+    assert run_task(task, tmp_path, math.inf) == "made"
+
+
+def test_a_wrong_parameter_of_a_solver_is_one_line():
+    with pytest.raises(ConfigError, match=r"^solver dcd: no_such: ") as caught:
+        solver_job({"name": "dcd", "no_such": 1})
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("solver", [{"C": 1}, {"name": 3}, {"name": "dcd", "label": [1]}])
+def test_a_solver_without_a_name_is_refused(solver):
+    with pytest.raises(ValueError, match="a mapping with 'name'"):
+        Program.model_validate({"reader": "svmbench", "solver": solver, "label": "x"})
+
+
+def test_rows_of_a_storage_that_is_not_known_have_no_bound():
+    (own, _) = epochs(storage="int64+float64").groups
+    assert findings.machine_bound(GATHERS, own) is None
 
 
 def test_further_repeats_of_a_task_are_added_to_those_that_are_there(tmp_path, monkeypatch):

@@ -539,6 +539,26 @@ def test_a_slower_pass_over_the_data_widens_the_shift(write):
     assert "scatters by 18 % (assumed)" in compare(a, b).stdout
 
 
+def test_passes_that_differ_beyond_all_numbers_leave_everything_open(write):
+    a = write("a", rows("dcd", times(n=25), pass_seconds=1e-300))
+    b = write("b", rows("dcd", times(1.5, n=25, seed=1), day=1, pass_seconds=1e300))
+    code, found = verdicts(a, b)
+    assert (code, [verdict for verdict, _ in found.values()]) == (0, ["open"])
+
+
+def test_a_shift_beyond_all_numbers_is_divided_out(write):
+    old, new = times(1e-200, n=25), times(1e200, n=25, seed=1)
+    changed = [run | {"id": f"new-{run['id']}"} for run in rows("dcd", new, day=1)]
+    a = write("a", rows("same", old) + rows("dcd", old))
+    b = write("b", rows("same", new, day=1) + changed)
+    done = compare(a, b, "--json")
+    assert done.exit_code in (0, 4), done.output
+    ratios = {case["label"]: case["ratio"] for case in json.loads(done.stdout)["cases"]}
+    assert ratios["dcd"] == pytest.approx(1.0, rel=0.02)
+    assert ratios["same"] is None  # nothing tells its shift
+    assert "differ by a factor of inf, which is divided out" in compare(a, b).stdout
+
+
 def test_epochs_do_not_depend_on_the_day(write):
     a, b = write("a", rows("dcd", times())), write("b", rows("dcd", times(seed=1), day=1))
     (case,) = json.loads(compare(a, b, "--metric", "epochs", "--json").stdout)["cases"]

@@ -317,3 +317,16 @@ def test_folder_of_the_cache(tmp_path, monkeypatch):
     monkeypatch.delenv("SVMBENCH_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     assert cache_dir().name == "svmbench"
+
+
+@pytest.mark.parametrize("features", ["many", None, [], 10**400])
+def test_an_entry_whose_header_counts_no_features_is_left_out(features):
+    path = store(dataset(), "some-key")
+    assert list(cache.by_identity(3)) == []
+    assert list(cache.by_identity(4)) == [dataset().identity]
+    header = json.loads((path / cache.HEADER).read_text())
+    del header["sha256"]
+    header["n_features"] = features
+    header["sha256"] = cache._header_sha256(header)
+    (path / cache.HEADER).write_text(json.dumps(header))
+    assert cache.by_identity(4) == {}

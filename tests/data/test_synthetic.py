@@ -14,7 +14,7 @@ from svmbench.data.catalogue import entry, names
 from svmbench.data.drawn import drawn, smallest
 from svmbench.data.load import load
 from svmbench.data.shape import Shape
-from svmbench.data.synthetic import Maker, stand_in
+from svmbench.data.synthetic import Maker, scale_in, stand_in
 from svmbench.data.transforms import Derived, MaxAbs, Rows, Swap
 from svmbench.errors import DataError
 
@@ -469,3 +469,25 @@ def test_the_rows_of_astro_ph_are_the_first_of_astro_physic():
     assert np.array_equal(few.indices, many.indices[:stored])
     assert np.array_equal(few.values, many.values[:stored])
     assert np.array_equal(few.labels, many.labels[: few.n_samples])
+
+
+def test_the_source_of_a_stand_in_tells_its_scale():
+    rows, _ = stand_in(Shape(**SHAPES["dense"]), "made", scale=0.125)
+    assert scale_in(rows.provenance.source) == 0.125
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "",
+        "rows.libsvm",
+        "stand-in {}",
+        "stand-in []",
+        'stand-in {"scale": []}',
+        f'stand-in {{"scale": {10**400}}}',
+        "stand-in " + "[" * 100_000,
+        math.nan,
+    ],
+)
+def test_a_source_that_tells_no_scale_is_of_an_unknown_one(source):
+    assert math.isnan(scale_in(source))

@@ -168,6 +168,8 @@ def test_an_interrupted_first_block_is_completed(sides, config, tmp_path):
         ("runs.csv", ""),
         ("runs.csv", "x,y\n1,2\n"),
         ("runs.csv", "dataset,lambda,label,repeat,id\na,0.1,dcd,soon,b\n"),
+        ("runs.csv", "dataset,lambda,label,repeat,id\na,0.1,dcd,1000000000000,b\n"),
+        ("runs.csv", "dataset,lambda,label,repeat,id\na,0.1,dcd,-1,b\n"),
         ("first-repeat.json", ""),
         ("first-repeat.json", "{}"),
         ("first-repeat.json", "[[1]]"),

@@ -49,6 +49,22 @@ def test_a_line_nested_without_end_is_damage(tmp_path):
     assert read_trace(path) is None
 
 
+def test_a_line_nested_more_deeply_than_ours_is_damage(tmp_path):
+    path = tmp_path / "x.jsonl"
+    for levels, sound in ((10, True), (60, False)):
+        with TraceWriter(path, {"id": "x", "of": json.loads("[" * levels + "]" * levels)}):
+            pass
+        assert (read_trace(path) is not None) == sound
+
+
+@pytest.mark.parametrize(
+    "header", [{"started": "soon"}, {"started": 3}, {"started": []}, {"node": ["a"]}]
+)
+def test_a_first_line_that_tells_no_time_or_no_node_is_incomplete(header):
+    assert is_complete(Trace({"started": "2026-01-01T00:00:00", "node": "a"}, [POINT]))
+    assert not is_complete(Trace(header, [POINT]))
+
+
 @pytest.mark.parametrize("value", ["1", None, [], True, 10**400, float("nan"), float("inf")])
 def test_a_point_without_its_numbers_is_incomplete(value):
     assert is_complete(Trace({}, [POINT]))
@@ -116,6 +132,12 @@ def test_numbers_are_what_is_ever_written(text):
 def test_an_environment_that_json_cannot_take_is_one_complaint(tmp_path, text):
     (tmp_path / "environment.json").write_text(text)
     with pytest.raises(DataError, match="not JSON"):
+        _read_environment(tmp_path / "environment.json")
+
+
+def test_an_environment_nested_more_deeply_than_ours_is_one_complaint(tmp_path):
+    (tmp_path / "environment.json").write_text("[" * 60 + "]" * 60)
+    with pytest.raises(DataError, match=r"environment\.json: nested too deeply"):
         _read_environment(tmp_path / "environment.json")
 
 

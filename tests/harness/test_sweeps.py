@@ -3,6 +3,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pandas as pd
 import pytest
 
 from plugins import Ladder
+from recorded_folders import records_of, write_records
 from svmbench import memory
 from svmbench.config import Sweep
 from svmbench.errors import ConfigError, DataError
@@ -20,7 +22,7 @@ from svmbench.harness.plan import plan_runs
 from svmbench.harness.processes import Worker
 from svmbench.harness.store import Store
 from svmbench.harness.sweeps import MORE_ROOM, Options, Reporter, prepare, run_sweep
-from svmbench.harness.trace import read_trace
+from svmbench.harness.trace import Trace, read_trace
 from svmbench.records.read import read_regret
 from svmbench.reference.optimum import Reference
 
@@ -259,6 +261,68 @@ def test_parallel_runs_are_made_once_and_marked(tmp_path):
     alone = run_sweep(wanted, tmp_path)
     assert (alone.made, alone.reused) == (6, 0)
     assert not pd.read_csv(tmp_path / "runs.csv")["contended"].any()
+
+
+class OneThread(ThreadPoolExecutor):
+    """A pool of a system that has one thread and no more."""
+
+    given = 0
+
+    def submit(self, *task):
+        self.given += 1
+        if self.given > 1:
+            raise RuntimeError("can't start new thread")
+        return super().submit(*task)
+
+
+def test_a_thread_that_cannot_be_had_stops_the_others(tmp_path, monkeypatch):
+    monkeypatch.setattr(crew, "ThreadPoolExecutor", OneThread)
+    with pytest.raises(RuntimeError, match="can't start new thread"):
+        run_sweep(sweep(repeats=20), tmp_path, options=Options(jobs=2))
+    assert len(list(tmp_path.glob("runs/*.jsonl"))) < 20
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("started", ...),
+        ("started", None),
+        ("started", "yesterday"),
+        ("started", 3),
+        ("node", ["a"]),
+        ("reference_gap", ...),
+    ],
+)
+def test_a_finished_run_without_what_its_header_has_to_tell_is_made_again(tmp_path, field, value):
+    run_sweep(sweep(repeats=1), tmp_path)
+    (path,) = tmp_path.glob("runs/*.jsonl")
+    records = records_of(path)
+    records[0].pop(field, None)
+    if value is not ...:
+        records[0][field] = value
+    write_records(path, records)
+    again = run_sweep(sweep(repeats=1), tmp_path)
+    assert (again.made, again.reused) == (1, 0)
+
+
+def test_a_finished_run_of_a_time_without_a_zone_is_reused(tmp_path):
+    wanted = sweep(solvers=["dcd", "sgd-s"], repeats=1)
+    run_sweep(wanted, tmp_path)
+    path = min(tmp_path.glob("runs/*.jsonl"))
+    records = records_of(path)
+    records[0]["started"] = "2026-01-01T00:00:00"
+    write_records(path, records)
+    again = run_sweep(wanted, tmp_path, options=Options(whole_blocks=True))
+    assert (again.made, again.reused) == (0, 2)
+
+
+def test_a_header_without_a_limit_is_of_a_run_that_met_none():
+    point = {"wall": 2.0, "cpu": 0.5}
+    for header in ({}, {"time_limit": None}):
+        assert not crew._overran(Trace(header, [point]))
+        assert not crew._stalled(Trace(header, [point]))
+    assert crew._overran(Trace({"time_limit": 1.5}, [point]))
+    assert crew._stalled(Trace({"time_limit": 1.5}, [point]))
 
 
 def test_a_relative_limit_follows_the_best_so_far(tmp_path, install):

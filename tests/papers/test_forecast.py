@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 import pytest
 from small_paper import TABLE, write_small_paper
 
+from svmbench.errors import ConfigError
 from svmbench.harness.crew import START
 from svmbench.papers.forecast import PAIRS, forecasts
 from svmbench.papers.model import papers
@@ -120,3 +123,36 @@ def test_published_passes_need_the_speed_of_the_solver_only(expected):
 def test_skipped_and_interrupted_repeats_show_nothing(expected):
     quick = [run("dcd", 9.0, state="interrupted"), run("sgd-s", 9.0, state="skipped")]
     assert expected(quick=quick).bases == {"limit": 3}
+
+
+@pytest.mark.parametrize(
+    "change", [{"elapsed_seconds": "soon"}, {"nnz": "many"}, {"C": "one"}, {"m": 0}]
+)
+def test_a_table_with_other_values_shows_nothing(expected, change):
+    quick = [run(label, 0.2) | change for label in ("dcd", "sgd-s", "sgd-m")]
+    assert expected(quick=quick).bases == {"limit": 3}
+
+
+def test_a_time_beyond_all_numbers_is_not_known(expected):
+    found = expected(quick=[run("dcd", 0.2), run("sgd-s", 0.3), run("sgd-m", math.inf)])
+    assert math.isfinite(found.first)
+    assert math.isfinite(found.total)
+
+
+def test_a_solver_that_came_to_no_checkpoint_is_not_the_fastest(expected):
+    failed = run("sgd-m", 0.1, state="failed") | {"train_seconds": None, "data_passes": None}
+    found = expected(quick=[run("dcd", 0.2), run("sgd-s", 0.3), failed])
+    # It may take as long as its limit, and limits nobody.
+    late = 1 / 2 * 20 + 1 / 6 * 30 + 1 / 3 * 60
+    assert found.first == pytest.approx(2 + 3 + late + 3 * START)
+
+
+@pytest.mark.parametrize("wrong", ["{stop: {max_epochs: -1}}", "{datasets: 5}"])
+def test_a_full_size_that_makes_no_sweep_is_one_line(tmp_path, wrong):
+    full = "{stop: {max_epochs: 200, time_limit: 60s, relative_limit: 10}}"
+    assert full in ITEM
+    text = ITEM.replace(full, wrong)
+    item = papers(write_small_paper(tmp_path / "papers", table_1=text))["small"].items["table-1"]
+    with pytest.raises(ConfigError, match="^Table 1: 'full' of sweep 'wide': ") as caught:
+        item.sweep_at("wide", True)
+    assert "\n" not in str(caught.value)

@@ -176,9 +176,11 @@ def test_the_time_to_generate_rows_is_measured_once(tmp_path, monkeypatch):
     [path] = (tmp_path / "pilots").iterdir()
     monkeypatch.setattr("svmbench.harness.pilot.Maker", None)
     assert pilot(shape) == first
-    path.write_text("{")  # a damaged one is measured again
-    with pytest.raises(TypeError):
-        pilot(shape)
+    damaged = [f'{{"setup": {text}, "row": 1}}' for text in ("-1", "NaN", "Infinity", 10**400)]
+    for text in ("{", *damaged):  # it is measured again
+        path.write_text(text)
+        with pytest.raises(TypeError):
+            pilot(shape)
 
 
 def test_sources_are_told_and_what_cannot_be_had_is_left_out(folder, tmp_path):

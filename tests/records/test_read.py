@@ -66,6 +66,13 @@ def test_what_the_configuration_does_not_name_follows_sorted(copied):
     assert results.plots == ("log-primal", "log-suboptimality")
 
 
+@pytest.mark.parametrize("written", ["true", "-3", "0", "9" * 30, "soon"])
+def test_repeats_that_no_sweep_asks_for_are_those_that_are_there(copied, written):
+    (copied / "config.yaml").write_text(f"name: mixture\nrepeats: {written}\n")
+    results = read_results(copied)
+    assert results.repeats == results.runs["repeat"].max() + 1
+
+
 @pytest.mark.parametrize("name", ["config.yaml", "runs.csv", "traces.csv"])
 def test_missing_file(copied, name):
     (copied / name).unlink()
@@ -106,6 +113,8 @@ def test_foreign_schema_version(copied):
         ("lambda", "", r"runs\.csv:3: column 'lambda' is empty"),
         ("lambda", "0", r"runs\.csv:3: column 'lambda': 0 is not above 0"),
         ("m", "-1", r"runs\.csv:3: column 'm': -1 is not above 0"),
+        ("repeat", "-1", r"runs\.csv:3: column 'repeat': -1 is not a whole number from 0 to 9999"),
+        ("repeat", "1e300", r"runs\.csv:3: column 'repeat': 1e\+300 is not a whole number from"),
         ("repeat", "0.5", r"runs\.csv:3: column 'repeat': 0\.5 is not a whole number"),
     ],
 )

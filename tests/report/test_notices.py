@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pandas as pd
@@ -167,3 +168,19 @@ def test_unfinished_sweep(calm):
     runs = pd.read_csv(calm / "runs.csv")
     runs[:-1].to_csv(calm / "runs.csv", index=False)
     assert "1 of 2 rows have fewer than 3 repeats" in only(calm).text
+
+
+@pytest.mark.parametrize("load", ["busy", None, [], math.nan, 10**400, True])
+def test_a_load_that_is_no_number_says_nothing(calm, load):
+    runs = pd.read_csv(calm / "runs.csv")
+    runs.assign(load_average=None).to_csv(calm / "runs.csv", index=False)
+    path = calm / "environment.json"
+    facts = json.loads(path.read_text()) if path.exists() else {}
+    path.write_text(json.dumps(facts | {"load_average": [load]}))
+    assert found(calm) == []
+
+
+def test_a_gap_beyond_all_numbers_is_none(calm):
+    (calm / "config.yaml").write_text(f"reference: {{gap: 1{'0' * 400}}}\n")
+    results = read_results(calm)
+    assert reference_gap_asked(results) == min(results.thresholds) / 100

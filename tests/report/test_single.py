@@ -329,6 +329,16 @@ def test_rich_display_has_the_numbers_and_stays_text(make_results, tmp_path):
     assert "<script" not in svg
 
 
+def test_values_that_are_alike_in_six_digits_are_told_apart(make_results, tmp_path):
+    folder = make_results(tmp_path / "r", repeats=3, labels=("dcd",), lambdas=(1e-4, 1e-5))
+    for name in ("runs.csv", "traces.csv"):
+        table = pd.read_csv(folder / name)
+        table.loc[table["lambda"] < 5e-5, "lambda"] = 1.0000001e-4
+        table.to_csv(folder / name, index=False)
+    shown = svmbench.load_results(folder)._repr_html_()
+    assert all(f">{lam}<" in shown for lam in ("1e-4", "1.0000001e-4"))
+
+
 def test_no_folder_is_an_error(tmp_path):
     with pytest.raises(DataError, match="no such folder"):
         svmbench.load_results(tmp_path / "nothing")

@@ -15,7 +15,14 @@ import pytest
 from latex import assert_compiles, needs_pdflatex
 
 from svmbench.records.read import Results, read_results
-from svmbench.records.spelling import meant, place_words, regularisation, short, spellings
+from svmbench.records.spelling import (
+    meant,
+    place_words,
+    regularisation,
+    short,
+    spellings,
+    written_apart,
+)
 from svmbench.records.statistics import median_interval
 from svmbench.report.markup import to_csv, to_latex, to_markdown
 from svmbench.report.table import Table
@@ -305,6 +312,8 @@ def test_parameters_are_written_as_one_would():
     assert [short(x) for x in (0.1, 0.001, 1e-4, 2.5e-5, 250, 0, 1e6)] == [
         "0.1", "0.001", "1e-4", "2.5e-5", "250", "0", "1e6",
     ]  # fmt: skip
+    assert written_apart([250, 0.1, 250]) == {250: "250", 0.1: "0.1"}
+    assert written_apart([0.1, 0.100000001]) == {0.1: "0.1", 0.100000001: "0.100000001"}
     assert spellings(1e-5) == ("1e-5", "1e-05")
     assert spellings(1e-3) == ("0.001", "1e-3")
     assert regularisation(1e-3, 0.03) == "1e-3"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from click.testing import CliRunner
 
 from svmbench.cli.report import report_command
 from svmbench.errors import DataError
+from svmbench.report.check import stale_files
 from svmbench.report.write import write_report
 
 
@@ -31,6 +33,12 @@ def small(make_results, tmp_path) -> Path:
         datasets=(("adult", False),),
         plots=["log-suboptimality"],
     )
+
+
+def test_a_report_on_a_processor_with_half_a_character_is_not_stale(small):
+    (small / "environment.json").write_text(json.dumps({"cpu": "A CPU \ud800"}))
+    write_report(small)
+    assert list(stale_files(small)) == []
 
 
 def test_all_files_are_written_and_named(small):

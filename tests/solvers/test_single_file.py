@@ -316,6 +316,16 @@ def test_a_bad_file_ends_a_command_with_code_2(tmp_path):
     assert "none.py: cannot be read (No such file or directory); name a file" in done.stderr
 
 
+def test_a_name_that_is_not_utf8_is_one_line(file):
+    path = file.with_name(os.fsdecode(b"caf\xe9.py"))
+    for place in (path, path / "solver.py"):
+        with pytest.raises(ConfigError, match=r"is not UTF-8; rename it$"):
+            registry.add_file(place)
+    done = CliRunner().invoke(main, ["solvers", "--plugin", str(path)])
+    assert done.exit_code == 2
+    assert "is not UTF-8; rename it" in done.stderr
+
+
 @pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
 def test_what_is_no_file_is_not_read(tmp_path, kind):
     path = tmp_path / "solver.py"

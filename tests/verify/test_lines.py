@@ -71,3 +71,7 @@ def test_a_last_line_that_is_cut_off_is_that_of_a_run_that_was_killed(said):
     first, second = lines("run", "point")
     assert said([first, second[:9]]) == ""
     assert said([first, first, second[:9]]) == "line 2 of its trace is not in its place (run)"
+
+
+def test_a_last_line_nested_without_end_is_that_of_a_run_that_was_killed(said):
+    assert said([*lines("run", "point"), "[" * 100_000]) == ""

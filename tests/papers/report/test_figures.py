@@ -6,6 +6,7 @@ import math
 import re
 from dataclasses import replace
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from pydantic import ValidationError
 from svmbench.data.cache import cache_dir
 from svmbench.data.load import load
 from svmbench.harness.sweeps import run_sweep
+from svmbench.harness.trace import TraceWriter
 from svmbench.papers.folders import read_item
 from svmbench.papers.model import FigureShape, SweepSource, papers
 from svmbench.papers.published import Published
@@ -636,3 +638,27 @@ def test_panels_of_stand_ins_say_how_many_rows_they_have(papered, source):
     assert titles
     assert all(title.endswith(f", m = {rows:,}") for title in titles)
     assert f"adult, m = {rows:,}" not in written
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        {"weights": "ab"},
+        {"weights": 2},
+        {"weights": ["a", "b"]},
+        {"weights": [1e200, 1.0]},
+        {"weights": [1.0, 2.0], "bias": "c"},
+        {"weights": [1.0, 2.0], "bias": [1]},
+    ],
+    ids=str,
+)
+def test_weights_that_are_no_line_are_none(tmp_path, end):
+    (tmp_path / "runs").mkdir()
+    with TraceWriter(tmp_path / "runs" / "x.jsonl", {"id": "x"}) as writer:
+        writer.end("converged", **end)
+    results = SimpleNamespace(folder=tmp_path, config={})
+    row = SimpleNamespace(
+        group=SimpleNamespace(runs={"id": ["x"]}, dataset="plane", stand_in=False)
+    )
+    assert final_line(results, row) is None
+    assert points(results, row) is None
