@@ -285,11 +285,15 @@ def figure_of(
     return replace(shown, look=look)
 
 
+#: What reading a picture raises if it is not as it was written.
+_DAMAGED = (OSError, ET.ParseError, ValueError, IndexError, OverflowError, RecursionError)
+
+
 def _inline(path: Path, caption: str, prefix: str) -> Figure:
     prefix = re.sub(r"[^A-Za-z0-9_-]", "-", f"{prefix}{path.stem}")
     try:
         picture = inlined(path.read_text(encoding="utf-8"), prefix, caption)
-    except (OSError, UnicodeDecodeError, ET.ParseError) as error:
+    except _DAMAGED as error:
         raise DataError(f"{path}: not the picture that was written ({error})") from error
     return Figure(path.stem, caption, Markup(picture))
 
@@ -303,7 +307,7 @@ def _linked(path: Path, caption: str, page: Path) -> Figure:
         with Image.open(path) as picture:
             # A browser shows 96 pixels per inch: the picture is as large as in print.
             width, height = (round(side * 96 / DPI) for side in picture.size)
-    except OSError as error:
+    except (OSError, Image.DecompressionBombError) as error:
         raise DataError(f"{path}: not the picture that was written ({error})") from error
     file = quote(path.relative_to(page.parent).as_posix())
     element = Markup('<img src="{}" width="{}" height="{}" alt="{}">')

@@ -16,7 +16,7 @@ from svmbench.records.abscissae import ABSCISSAE
 from svmbench.records.groups import Group, heading
 from svmbench.records.measures import ALONG, MEASURES, Measure
 from svmbench.records.read import Results
-from svmbench.records.spelling import meant, place_words, regularisation, short
+from svmbench.records.spelling import meant, place_words, regularisation, short, written_apart
 from svmbench.report.curves import (
     Curve,
     heights_along,
@@ -240,12 +240,17 @@ def chosen(results: Results, asked: FigureRequest) -> list[Group]:
                for group in groups}  # fmt: skip
     left = list(lambdas)
     if asked.lam is not None:
-        left = meant(short(asked.lam), lambdas)
+        alike = {short(lam) for lam in meant(short(asked.lam), lambdas)}
+        left = [lam for lam in lambdas if short(lam) in alike]
+        if asked.lam in lambdas:
+            left = [asked.lam]
         if not left:
             there = ", ".join(lambdas.values())
             raise ConfigError(f"{results.folder}: no λ = {short(asked.lam)}; there are {there}")
     if len(left) > 1:
-        there = ", ".join(lambdas[lam] for lam in left)
+        told_apart = len({lambdas[lam] for lam in left}) == len(left)
+        names = lambdas if told_apart else written_apart(left)
+        there = ", ".join(names[lam] for lam in left)
         raise ConfigError(f"{results.folder}: several λ; choose one with --lambda: {there}")
     groups = [group for group in groups if group.lam in left]
     labels = list(dict.fromkeys(name for g in groups for name in (g.label, g.solver)))

@@ -69,6 +69,8 @@ class Leads:
     Parameters
     ----------
     lam : str
+        λ as it is printed.
+    value : float
     leads : tuple of Lead
     missing : tuple of str
         Who does not reach an accuracy in the median, where, and why.
@@ -77,6 +79,7 @@ class Leads:
     """
 
     lam: str
+    value: float
     leads: tuple[Lead, ...]
     missing: tuple[str, ...]
     disturbed: str = ""
@@ -176,7 +179,8 @@ def _to_accuracies(shown: Order, members: Sequence[tuple[Group, Sequence[Summary
         leads.append(_lead(shown, asked, place, contenders, " s", "takes {} as long"))
     groups = [group for group, _ in members]
     missing = tuple(_missing(members))
-    return Leads(groups[0].written_lambda, tuple(leads), missing, _disturbed(groups))
+    first = groups[0]
+    return Leads(first.written_lambda, first.lam, tuple(leads), missing, _disturbed(groups))
 
 
 def _disturbed(groups: Sequence[Group]) -> str:
@@ -294,7 +298,7 @@ def _at_the_stop(shown: Order, groups: Sequence[Group]) -> Leads:
         low, high, _ = median_interval(values) if values else (math.nan,) * 3
         contenders.append(_Contender(group, middle, low, high, len(values)))
     lead = _lead(shown, asked, _STOP, contenders, "", "is {} as far from the optimum")
-    return Leads(groups[0].written_lambda, (lead,), tuple(missing))
+    return Leads(groups[0].written_lambda, groups[0].lam, (lead,), tuple(missing))
 
 
 def _ends(group: Group) -> str:

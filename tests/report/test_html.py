@@ -6,6 +6,8 @@ import base64
 import hashlib
 import math
 import re
+import struct
+import zlib
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -15,7 +17,7 @@ import pytest
 
 from svmbench.errors import DataError
 from svmbench.records.read import read_results
-from svmbench.report.html import to_html
+from svmbench.report.html import figure_of, to_html
 from svmbench.report.tables import build_tables
 from svmbench.report.write import write_report
 
@@ -356,9 +358,30 @@ def test_a_picture_that_was_tampered_with_brings_nothing_along(reported, tmp_pat
     (use,) = page.all("use")
     assert use["attributes"] == {}
     assert not any(name.startswith("on") for e in page.elements for name in e["attributes"])
-    picture.write_text("not XML")
-    with pytest.raises(DataError, match=r"profile-data\.svg: not the picture that was written"):
-        to_html(results, build_tables(results), [picture])
+    start = '<svg xmlns="http://www.w3.org/2000/svg" viewBox='
+    for text in (
+        "not XML",
+        f"{start}'0'/>",
+        f"{start}'0 0 wide 9'/>",
+        f"{start}'0 0 9 9'><path d='M{'9' * 400} 0 L1 1'/></svg>",
+        f"{start}'0 0 9 9'><path d='M1.2.3 0 L1 1'/></svg>",
+        f"{start}'0 0 9 9'>{'<g>' * 5000}{'</g>' * 5000}</svg>",
+    ):
+        picture.write_text(text)
+        with pytest.raises(DataError, match=r"profile-data\.svg: not the picture that was written"):
+            to_html(results, build_tables(results), [picture])
+
+
+def test_a_picture_that_claims_to_be_huge_is_not_the_one_that_was_written(tmp_path):
+    def chunk(kind, content):
+        check = zlib.crc32(kind + content)
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", check)
+
+    size = struct.pack(">IIBBBBB", 100_000, 100_000, 8, 0, 0, 0, 0)
+    path = tmp_path / "plot.png"
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", size) + chunk(b"IDAT", b""))
+    with pytest.raises(DataError, match=r"plot\.png: not the picture that was written"):
+        figure_of(path, "A plot", tmp_path / "index.html")
 
 
 def test_no_run_that_arrives(make_results, tmp_path):

@@ -17,8 +17,15 @@ from svmbench.cli import main
 from svmbench.errors import ConfigError, DataError
 from svmbench.harness.environment import fingerprint_of
 from svmbench.records.machine import MACHINE
-from svmbench.report.sharing.merge import _by_lambda, merge, refuse_contradictions
-from svmbench.report.sharing.publish import MANIFEST, _hashes, open_published, publish
+from svmbench.records.read import read_results
+from svmbench.report.sharing.merge import _by_lambda, first, merge, refuse_contradictions
+from svmbench.report.sharing.publish import (
+    MANIFEST,
+    PublishedFolder,
+    _hashes,
+    open_published,
+    publish,
+)
 from svmbench.report.verdict import verdicts
 
 
@@ -309,8 +316,25 @@ def test_leads_that_are_proven_are_bold_on_the_page(published, second, tmp_path,
 
 
 def test_a_greater_lambda_of_a_later_folder_comes_first():
-    rows = dict.fromkeys([("1e-3", "ε = 0.1"), ("1e-3", "ε = 0.01"), ("2.5e-3 (C = 1)", "ε = 0.1")])
-    assert [lam for lam, _ in _by_lambda(rows)] == ["2.5e-3 (C = 1)", "1e-3", "1e-3"]
+    rows = dict.fromkeys(
+        [
+            (1e-3, "1e-3", "ε = 0.1"),
+            (1e-3, "1e-3", "ε = 0.01"),
+            (2.5e-3, "2.5e-3 (C = 1)", "ε = 0.1"),
+        ]
+    )
+    assert [lam for _, lam, _ in _by_lambda(rows)] == ["2.5e-3 (C = 1)", "1e-3", "1e-3"]
+
+
+def test_lambdas_that_are_printed_alike_have_their_own_rows(make_results, tmp_path):
+    sets = (("adult", False),)
+    folder = make_results(tmp_path / "r", repeats=1, datasets=sets, lambdas=(1e-4, 1e-5))
+    results = read_results(folder)
+    smaller = results.runs["lambda"] == 1e-5
+    runs = results.runs.assign(**{"lambda": results.runs["lambda"].mask(smaller, 1.00000000001e-4)})
+    member = PublishedFolder(folder, replace(results, runs=runs.assign(C=0.5)), "m", 0, "a")
+    (section,) = first([member]).sections
+    assert [row.cells[0].text for row in section.rows] == ["1e-4"] * 2 * len(results.thresholds)
 
 
 def test_one_folder_or_the_same_runs_twice_are_no_comparison(published, tmp_path):

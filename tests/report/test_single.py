@@ -329,14 +329,38 @@ def test_rich_display_has_the_numbers_and_stays_text(make_results, tmp_path):
     assert "<script" not in svg
 
 
+#: A λ that agrees with 1e-4 in more digits than are printed.
+ALIKE = 1.00000000001e-4
+
+
+def alike(folder):
+    """Results of 1e-4 and 1e-5 with another λ in the place of 1e-5."""
+    for name in ("runs.csv", "traces.csv"):
+        table = pd.read_csv(folder / name, float_precision="round_trip")
+        rows = table["lambda"] == 1e-5
+        assert rows.any()
+        if name == "runs.csv":
+            table.loc[rows, "C"] = table.loc[~rows, "C"].iloc[0]
+        table.loc[rows, "lambda"] = ALIKE
+        table.to_csv(folder / name, index=False)
+    return folder
+
+
 def test_values_that_are_alike_in_six_digits_are_told_apart(make_results, tmp_path):
     folder = make_results(tmp_path / "r", repeats=3, labels=("dcd",), lambdas=(1e-4, 1e-5))
-    for name in ("runs.csv", "traces.csv"):
-        table = pd.read_csv(folder / name)
-        table.loc[table["lambda"] < 5e-5, "lambda"] = 1.0000001e-4
-        table.to_csv(folder / name, index=False)
-    shown = svmbench.load_results(folder)._repr_html_()
-    assert all(f">{lam}<" in shown for lam in ("1e-4", "1.0000001e-4"))
+    shown = svmbench.load_results(alike(folder))._repr_html_()
+    assert all(f">{lam}<" in shown for lam in ("1e-4", "1.00000000001e-4"))
+
+
+def test_of_two_λ_that_are_alike_in_six_digits_the_one_asked_for_is_drawn(make_results, tmp_path):
+    sets = (("adult", False),)
+    results = read_results(
+        alike(make_results(tmp_path / "r", repeats=1, datasets=sets, lambdas=(1e-4, 1e-5)))
+    )
+    for asked in (1e-4, ALIKE):
+        assert {each.lam for each in chosen(results, FigureRequest(lam=asked))} == {asked}
+    with pytest.raises(ConfigError, match=r"several λ; .*: 1\.00000000001e-4, 1e-4$"):
+        chosen(results, FigureRequest(lam=1.00000004e-4))
 
 
 def test_no_folder_is_an_error(tmp_path):

@@ -121,7 +121,8 @@ def _passes(members: Sequence[PublishedFolder]) -> Iterator[Table]:
 
 def first(members: Sequence[PublishedFolder]) -> Table:
     """The table of who is first on which machine."""
-    placed: dict[tuple[Any, ...], dict[tuple[str, str], dict[int, Lead]]] = {}
+    # By λ, as it is and as it is printed, and by what was to be reached.
+    placed: dict[tuple[Any, ...], dict[tuple[float, str, str], dict[int, Lead]]] = {}
     titles: dict[tuple[Any, ...], str] = {}
     for at, member in enumerate(members):
         problems = {
@@ -133,7 +134,7 @@ def first(members: Sequence[PublishedFolder]) -> Table:
             rows = placed.setdefault(problems[standing.heading], {})
             for leads in standing.problems:
                 for lead in leads.leads:
-                    rows.setdefault((leads.lam, lead.place), {})[at] = lead
+                    rows.setdefault((leads.value, leads.lam, lead.place), {})[at] = lead
     sections = tuple(
         Section(
             heading=titles[problem],
@@ -141,7 +142,7 @@ def first(members: Sequence[PublishedFolder]) -> Table:
             columns=("λ", "to", *map(_name, members)),
             rows=tuple(
                 Row((TableCell(lam), TableCell(to), *_leading(leads, len(members))))
-                for (lam, to), leads in _by_lambda(rows).items()
+                for (_, lam, to), leads in _by_lambda(rows).items()
             ),
             texts=len(members) + 2,
         )
@@ -160,7 +161,7 @@ def first(members: Sequence[PublishedFolder]) -> Table:
             "proven": lead.clear,
         }
         for problem, rows in placed.items()
-        for (lam, to), leads in rows.items()
+        for (_, lam, to), leads in rows.items()
         for at, lead in leads.items()
     ]
     return Table(
@@ -174,9 +175,11 @@ def first(members: Sequence[PublishedFolder]) -> Table:
     )
 
 
-def _by_lambda(rows: dict[tuple[str, str], Any]) -> dict[tuple[str, str], Any]:
+def _by_lambda(
+    rows: dict[tuple[float, str, str], Any],
+) -> dict[tuple[float, str, str], Any]:
     """The rows by λ, the greatest first, as the other tables have them."""
-    return dict(sorted(rows.items(), key=lambda row: -float(row[0][0].split()[0])))
+    return dict(sorted(rows.items(), key=lambda row: -row[0][0]))
 
 
 def _leading(leads: Mapping[int, Lead], width: int) -> Iterator[TableCell]:
