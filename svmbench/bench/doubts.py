@@ -112,7 +112,7 @@ def _until_narrow(question: Question, low: float, high: float) -> int:
     """Repeats until an interval is narrow enough: its width falls as their square root."""
     count = len(question.logs)
     if low > 0.0 and high < math.inf:
-        width = math.log(high / low) / math.log(WIDEST)
+        width = (math.log(high) - math.log(low)) / math.log(WIDEST)
         return max(0, math.ceil(count * (width**2 - 1.0)))
     unknown = not count or any(map(math.isinf, (*question.logs, *question.uppers)))
     return 0 if unknown else max(1, BOUNDED_FROM - count)

@@ -327,8 +327,9 @@ def machine_floor(gathers: Sequence[Group], epochs: Group) -> MachineFloor | Non
     level = next(
         (g for g in gathers if 8 * facts["d"] <= g.runs["table_bytes"].iloc[0]), gathers[-1]
     )
-    core = middle(level, "gather_ns") + middle(level, "gather_add_ns")
-    return MachineFloor(stream, 0.0 if dense else core, level.label)
+    core = 0.0 if dense else middle(level, "gather_ns") + middle(level, "gather_add_ns")
+    known = math.isfinite(stream) and math.isfinite(core)
+    return MachineFloor(stream, core, level.label) if known else None
 
 
 # ---------------------------------------------------------------- growth

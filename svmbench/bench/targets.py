@@ -21,6 +21,10 @@ from svmbench.records.spelling import short
 LIBLINEAR = ("liblinear", "linear-svc")
 
 
+#: A bound whose product with a time is a number.
+Bound = Annotated[PositiveReal, Field(le=1e100)]
+
+
 class Tried(Strict):
     """Why a bound is missed: what was measured, and what was tried. Shown only if it is missed."""
 
@@ -57,9 +61,9 @@ class Target(Strict):
     sets: Names = ()
     lambdas: LambdaValues | None = Field(default=None, alias="lambda")
     accuracy: Accuracy | None = None
-    by: PositiveReal | None = None
-    at_most: PositiveReal | None = None
-    within: Annotated[float, Field(gt=1.0)] | None = None
+    by: Bound | None = None
+    at_most: Bound | None = None
+    within: Annotated[float, Field(gt=1.0, le=1e100)] | None = None
     tried: Annotated[tuple[Tried, ...], BeforeValidator(_as_tried)] = ()
 
     @model_validator(mode="after")

@@ -53,7 +53,7 @@ _NUMBERS = {
 _TEXTS = {"epochs": ("set", "storage", "how"), "growth": ("set", "storage")}
 
 #: Numbers that others are divided by.
-_ABOVE_ZERO = ("m", "d", "nnz", "array_bytes", "seconds_per_epoch")
+_ABOVE_ZERO = ("m", "d", "nnz", "array_bytes", "seconds_per_epoch", "stream_gb_per_second")
 
 #: Largest length of the stored reason of a failure, in characters.
 _LONGEST_REASON = 160

@@ -36,7 +36,7 @@ from svmbench.config import Sweep
 from svmbench.data.cache import open_cached
 from svmbench.data.libsvm import read_libsvm
 from svmbench.errors import ConfigError
-from svmbench.evidence import LEVEL, judge
+from svmbench.evidence import LEVEL, judge, paired
 from svmbench.harness.options import Reporter
 from svmbench.kernels.counters import Counters
 from svmbench.records.groups import Group
@@ -976,6 +976,19 @@ def test_a_solver_without_a_name_is_refused(solver):
 def test_rows_of_a_storage_that_is_not_known_have_no_bound():
     (own, _) = epochs(storage="int64+float64").groups
     assert findings.machine_bound(GATHERS, own) is None
+    (own, _) = epochs(nnz=None).groups
+    assert findings.machine_bound(GATHERS, own) is None
+
+
+def test_an_interval_as_wide_as_numbers_are_asks_for_repeats():
+    question = paired([1.0] * 3, [1.0] * 3, low=1.0)
+    assert doubts._until_narrow(question, 1e-300, 1e300) > 3
+
+
+@pytest.mark.parametrize("bound", [0.0, 1e101, math.inf, math.nan])
+def test_a_bound_is_a_factor_that_can_be_multiplied(bound):
+    with pytest.raises(ValueError, match="Input should be"):
+        Target(text="t", kind="reaches", at_most=bound)
 
 
 def test_further_repeats_of_a_task_are_added_to_those_that_are_there(tmp_path, monkeypatch):

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from svmbench.claims.parts import ClaimResult, ClaimVerdict, PartResult
+from svmbench.evidence import factor_of
 from svmbench.report.sheet import SMALL, Sheet, log_ticks, save_figure, uniform_style
 
 if TYPE_CHECKING:
@@ -175,7 +176,7 @@ def reach_of(rows: Sequence[VerdictRow]) -> float:
     ends = [end for row in rows for end in row.region]
     ends += [end for row in rows for dot in row.dots for end in (dot.estimate, dot.low, dot.high)]
     logs = [abs(math.log(end)) for end in ends if 0 < end < math.inf]
-    return min(max(math.exp(1.1 * max(logs, default=0.0)), 3.0), _FURTHEST)
+    return min(max(factor_of(1.1 * max(logs, default=0.0)), 3.0), _FURTHEST)
 
 
 def _dot(axes: Axes, dot: Dot, height: float, reach: float) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,7 +12,7 @@ from svmbench.claims.model import Claim
 from svmbench.claims.parts import CaseResult, ClaimPart, ClaimResult, PartResult
 from svmbench.evidence import judge, paired
 from svmbench.papers.report.strips import strips
-from svmbench.papers.report.verdicts import verdict_rows, write_verdicts
+from svmbench.papers.report.verdicts import reach_of, verdict_rows, write_verdicts
 
 
 def claim(text="A is twice as fast as B.", by=2.0):
@@ -89,3 +90,9 @@ def test_a_strip_places_dots_intervals_and_the_claimed_factors():
 
 def test_no_strips_without_a_factor():
     assert strips([result([5.0], by_factor=False)]) is None
+
+
+def test_a_factor_near_the_largest_number_is_drawn_at_the_edge():
+    dot = SimpleNamespace(estimate=1e300, low=1e-300, high=math.inf)
+    row = SimpleNamespace(region=(1.0, math.inf), dots=[dot])
+    assert reach_of([row]) == 300.0
