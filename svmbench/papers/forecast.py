@@ -271,8 +271,8 @@ def _a_repeat(runs: pd.DataFrame) -> float:
 
 def _training(runs: pd.DataFrame) -> float:
     """Seconds that a run trains; +inf if none has come to a checkpoint."""
-    median = float(runs["train_seconds"].median())
-    return math.inf if math.isnan(median) else median
+    middle = float(runs["train_seconds"].median())
+    return math.inf if math.isnan(middle) else middle
 
 
 def _met_limit(runs: pd.DataFrame) -> bool:
