@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from recorded_folders import records_of, write_records
 
 from plugins import Ladder
-from recorded_folders import records_of, write_records
 from svmbench import memory
 from svmbench.config import Sweep
 from svmbench.errors import ConfigError, DataError
