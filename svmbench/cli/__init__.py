@@ -27,6 +27,7 @@ from typing import Any, NoReturn
 import click
 
 import svmbench
+from svmbench.cli.columns import printable
 from svmbench.durable import refused
 from svmbench.errors import ConfigError, DataError, SvmbenchError, lacks_memory, nearest, unopened
 
@@ -321,8 +322,7 @@ def one_line(message: str) -> str:
 
     It may quote a file, or a file's name, which can contain anything.
     """
-    line = " ".join(message.split())
-    return "".join(c if c.isprintable() else repr(c).strip("'") for c in line)
+    return printable(" ".join(message.split()))
 
 
 def _abandon_output() -> int:

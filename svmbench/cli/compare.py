@@ -12,7 +12,7 @@ from urllib.parse import quote
 import click
 
 from svmbench.cli import options
-from svmbench.cli.columns import align
+from svmbench.cli.columns import align, printable
 from svmbench.records.measures import TO_ACCURACY
 
 if TYPE_CHECKING:
@@ -285,11 +285,11 @@ def text(comparison: Comparison) -> str:
     """The comparison for a terminal."""
     from svmbench.report.comparison import HEADER, rows, summary, title
 
-    lines = [title(comparison), ""]
-    lines += [f"warning: {warning}" for warning in comparison.warnings]
+    lines = [printable(title(comparison)), ""]
+    lines += [printable(f"warning: {warning}") for warning in comparison.warnings]
     lines += [""] * bool(comparison.warnings)
     lines += [align(HEADER, rows(comparison)), "", summary(comparison), ""]
-    return "\n".join([*lines, *comparison.notes])
+    return "\n".join([*lines, *map(printable, comparison.notes)])
 
 
 command = compare_command

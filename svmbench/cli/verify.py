@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from svmbench.cli import options
+from svmbench.cli.columns import printable
 from svmbench.records.spelling import counted
 
 if TYPE_CHECKING:
@@ -90,7 +91,8 @@ def command(
                 click.echo(f"{folder}:")
             for result in chain(verifier.folder(folder), _report(folder, plots)):
                 results.append(result)
-                progress.update(task, description=f"{len(results)} verified, last {result.name}")
+                last = printable(result.name)
+                progress.update(task, description=f"{len(results)} verified, last {last}")
                 if result.verdict != "holds" or everything:
                     click.echo(_line(result))
     if table is not None:
@@ -119,7 +121,7 @@ def _line(result: Verification) -> str:
     else:
         outcome = f"{what} deviates by {result.deviation:.1e}, rounding allows {result.allowed:.1e}"
     kind = "" if result.kind == "run" else f"{result.kind} "
-    return f"  {result.verdict}: {kind}{result.name}: {outcome}"
+    return printable(f"  {result.verdict}: {kind}{result.name}: {outcome}")
 
 
 def _summary(results: list[Verification]) -> str:

@@ -92,7 +92,7 @@ def recorded_run(header: dict[str, Any], data: Dataset, test: Dataset | None) ->
             bool(header.get("regret", False)),
             header=header,
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, ArithmeticError) as error:
         reason = " ".join(str(error).split())
         raise ContradictionError(f"its first line is not that of a run ({reason})") from error
 
@@ -263,10 +263,16 @@ def _meets_limit(run: Recorded, points: list[dict[str, Any]]) -> bool:
     epochs, updates = run.max_epochs, run.stop.max_updates
     counts = [{key: point.get(key) for key in PROGRESS} for point in points[-2:]]
     return (
-        (epochs is not None and last["presentations"] >= math.ceil(round(epochs * m, 6)))
+        (epochs is not None and last["presentations"] >= _presentations(epochs, m))
         or (updates is not None and last["updates"] >= updates * m)
         or (len(counts) == 2 and counts[0] == counts[1])
     )
+
+
+def _presentations(epochs: float, m: int) -> float:
+    """How many presentations a limit of epochs is; +inf if they exceed all numbers."""
+    wanted = round(epochs * m, 6)
+    return math.ceil(wanted) if math.isfinite(wanted) else math.inf
 
 
 def _meets_targets(run: Recorded, point: dict[str, Any], shows_bound: bool) -> bool:
@@ -278,7 +284,7 @@ def _meets_targets(run: Recorded, point: dict[str, Any], shows_bound: bool) -> b
             return stopped is True
         epochs = getattr(solver.parameters, solver.horizon_parameter)
         m = run.instance.problem.data.n_samples
-        return bool(point["presentations"] >= math.ceil(round(epochs * m, 6)))
+        return bool(point["presentations"] >= _presentations(epochs, m))
     targets = []
     if stop.accuracy:
         accuracy = point["accuracy"]

@@ -295,6 +295,16 @@ def test_what_is_printed(write):
     assert "warning" not in done.stdout
 
 
+def test_what_a_label_says_does_nothing_to_a_terminal(write):
+    label = "dcd\x1b[2J"
+    a = write("a", rows(label, times()))
+    b = write("b", rows(label, times(seed=1)), MACHINE | {"cpu": "A\x1b[31mCPU"})
+    printed = compare(a, b).stdout
+    assert "\x1b" not in printed
+    assert "dcd\\x1b[2J" in printed
+    assert "A\\x1b[31mCPU" in printed
+
+
 def test_json_holds_samples_and_no_infinity(write):
     a, b = write("a", rows("dcd", times())), write("b", rows("dcd", [math.inf] * REPEATS))
     done = compare(a, b, "--json")

@@ -19,8 +19,11 @@ from click.testing import CliRunner
 import svmbench
 from svmbench import cli
 from svmbench.cli import Frame, main, one_line
+from svmbench.cli.columns import align
+from svmbench.cli.verify import _line
 from svmbench.errors import ConfigError, DataError, SvmbenchError
 from svmbench.solvers import registry
+from svmbench.verify.outcome import Verification
 
 
 def run(*args):
@@ -426,6 +429,12 @@ def test_a_terminal_without_greek_letters_gets_the_rest():
 
 def test_what_a_file_says_does_nothing_to_a_terminal():
     assert one_line("a\x1b[31m\x00b\n c\u202ed") == "a\\x1b[31m\\x00b c\\u202ed"
+    assert align(["a", "≥\xa0b"], [["\x9b2J", "c\n"]]) == "a       ≥\xa0b\n\\x9b2J  c\\n"
+
+
+def test_what_a_verified_folder_says_does_nothing_to_a_terminal():
+    wrong = Verification("run", "a\x1b[2J", "does not hold", "runs.csv: label is \x9b\n")
+    assert _line(wrong) == "  does not hold: a\\x1b[2J: runs.csv: label is \\x9b\\n"
 
 
 @pytest.mark.parametrize("group", [[], ["data"], ["config"]])

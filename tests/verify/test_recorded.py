@@ -14,6 +14,7 @@ from svmbench.solvers.checked import as_plain
 from svmbench.solvers.registry import find_solver
 from svmbench.verify.outcome import ContradictionError, MissingError
 from svmbench.verify.recorded import (
+    _presentations,
     check_identity,
     check_points,
     lacks_weights,
@@ -548,3 +549,9 @@ def test_a_repeat_beyond_those_of_the_sweep():
     assert misfit(replace(run, repeat=-1), sweep()) == "repeat"
     patience = {"accuracy": [0.1, 0.01], "max_epochs": 4, "time_limit": 10.0, "grace": 5.0}
     assert misfit(run, sweep(stop=patience)) == ""
+
+
+def test_a_limit_beyond_all_numbers_is_met_by_no_count():
+    assert _presentations(1e308, 100) == math.inf
+    assert _presentations(0.1, 30) == 3
+    assert _presentations(0.11, 30) == 4
