@@ -88,7 +88,7 @@ def command(
         task = progress.add_task("opening", total=None)
         for folder in chosen:
             if not quiet:
-                click.echo(f"{folder}:")
+                click.echo(printable(f"{folder}:"))
             for result in chain(verifier.folder(folder), _report(folder, plots)):
                 results.append(result)
                 last = printable(result.name)

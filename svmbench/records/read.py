@@ -417,7 +417,7 @@ def _repeats(config: dict[str, Any], runs: pd.DataFrame) -> int:
     if isinstance(asked, dict):
         asked = asked.get("at_least")
     known = type(asked) is int and 0 < asked <= _REPEATS
-    return asked if known else int(runs["repeat"].max()) + 1
+    return int(asked) if known else int(runs["repeat"].max()) + 1
 
 
 def _line(rows: pd.Series) -> int:
