@@ -975,9 +975,9 @@ def test_a_solver_without_a_name_is_refused(solver):
 
 def test_rows_of_a_storage_that_is_not_known_have_no_bound():
     (own, _) = epochs(storage="int64+float64").groups
-    assert findings.machine_bound(GATHERS, own) is None
+    assert findings.machine_floor(GATHERS, own) is None
     (own, _) = epochs(nnz=None).groups
-    assert findings.machine_bound(GATHERS, own) is None
+    assert findings.machine_floor(GATHERS, own) is None
 
 
 def test_an_interval_as_wide_as_numbers_are_asks_for_repeats():
