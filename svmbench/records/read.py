@@ -416,8 +416,9 @@ def _repeats(config: dict[str, Any], runs: pd.DataFrame) -> int:
     asked = config.get("repeats")
     if isinstance(asked, dict):
         asked = asked.get("at_least")
-    known = type(asked) is int and 0 < asked <= _REPEATS
-    return int(asked) if known else int(runs["repeat"].max()) + 1
+    if type(asked) is int and 0 < asked <= _REPEATS:
+        return asked
+    return int(runs["repeat"].max()) + 1
 
 
 def _line(rows: pd.Series) -> int:

@@ -205,7 +205,7 @@ def test_stored_entries_of_all_rows_and_of_each():
 
 
 @every_storage
-@pytest.mark.parametrize("begin, end", [(0, 20), (0, 7), (7, 20), (3, 4), (5, 5), (20, 20)])
+@pytest.mark.parametrize(("begin", "end"), [(0, 20), (0, 7), (7, 20), (3, 4), (5, 5), (20, 20)])
 def test_ranges_of_rows_are_those_of_numpy(storage, begin, end):
     data = dataset(*row_lengths(3, 19), storage)
     some, X = data.rows.between(begin, end), dense(data)[begin:end]
@@ -219,7 +219,7 @@ def test_ranges_of_rows_are_those_of_numpy(storage, begin, end):
         assert array is None or not array.size or np.shares_memory(array, getattr(data, name))
 
 
-@pytest.mark.parametrize("begin, end", [(-1, 2), (2, 1), (0, 3), (3, 3)])
+@pytest.mark.parametrize(("begin", "end"), [(-1, 2), (2, 1), (0, 3), (3, 3)])
 def test_ranges_that_are_not_there_are_refused(begin, end):
     with pytest.raises(ValueError, match=f"no rows {begin} to {end} among 2"):
         CompactRows(**GOOD).between(begin, end)
