@@ -281,8 +281,7 @@ class NewtonPhase:
         return ThreadedMultipliers(rows, self._lam, self._sleep, threads, alone)
 
     def _threads_on(self, rows: CompactRows) -> int:
-        entries = rows.m * rows.d if rows.indptr is None else int(rows.indptr[-1])
-        return min(rows.m, threads_for(entries, self._threads, rows.d))
+        return min(int(rows.m), threads_for(rows.nnz, self._threads, rows.d))
 
     def _residual(self) -> float:
         """||lam w - u||^2 / (2 lam): the part of the gap that the inner problem leaves."""
