@@ -218,7 +218,7 @@ def test_what_no_time_is_left_for_is_said(bench):
         (("tuned: true", "tune: true"), "unknown key 'tune'; did you mean 'tuned'?"),
         (("sets: tiny-sparse", "sets: tiny-spare"), "did you mean 'tiny-sparse'?"),
         (("sgd-s], repeats: 2,", "sdg-s], repeats: 2,"), "unknown solver 'sdg-s'"),
-        (("reader: svmbench,", "reader: liblinear,"), "dcd trains on svmbench's own rows"),
+        (("reader: svmbench,", "reader: liblinear,"), "dcd takes rows as svmbench reads them"),
     ],
 )
 def test_a_profile_that_is_wrong_is_one_line(bench, tmp_path, change, said):
