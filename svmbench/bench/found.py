@@ -21,6 +21,7 @@ from svmbench.bench.profile import SweepPart
 from svmbench.bench.tasks import Task, read_task
 from svmbench.claims.measured import MeasuredRow
 from svmbench.config import Sweep
+from svmbench.data.synthetic import scale_in
 from svmbench.harness.plan import for_each_horizon
 from svmbench.harness.series import PlannedSweep
 from svmbench.records.groups import Group
@@ -129,6 +130,15 @@ def middle(group: Group, name: str) -> float:
     """Median of a column; nan if no repeat has a number."""
     found = list(numbers(group, name).values())
     return median(found) if found else math.nan
+
+
+def scale_text(group: Group) -> str:
+    """The scale of the stand-in that a row was measured on; empty for the set itself."""
+    if not group.stand_in:
+        return ""
+    first = group.runs.iloc[0]
+    known = scale_in(str(first["data_source"])) if "data_source" in first else first.get("scale")
+    return "SCALE unknown" if known is None or math.isnan(known) else f"SCALE {known:.4g}"
 
 
 @dataclass(frozen=True)

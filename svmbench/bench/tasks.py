@@ -299,6 +299,7 @@ def _ended_well(record: dict[str, Any]) -> bool:
     return (
         all(isinstance(record.get(key), str) for key in texts)
         and isinstance(record.get("stand_in"), bool)
+        and _is_number_or_none(record.get("scale"))
         and all(key in record for key in numbers)
         and all(_is_number_or_none(record[key]) for key in numbers)
         and all(record[key] is None or record[key] > 0 for key in numbers if key in _ABOVE_ZERO)

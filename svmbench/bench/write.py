@@ -14,7 +14,7 @@ import pandas as pd
 
 from svmbench.bench.bounds import BoundResult, JudgedBounds, judge_bounds
 from svmbench.bench.champion import champion
-from svmbench.bench.found import Found, read_found
+from svmbench.bench.found import Found, read_found, scale_text
 from svmbench.bench.plan import LEFT_OUT, Plan
 from svmbench.bench.plots import write_plots
 from svmbench.bench.tables import build_tables
@@ -23,6 +23,8 @@ from svmbench.bench.tables.fastest import relative_costs
 from svmbench.bench.targets import LIBLINEAR, Target
 from svmbench.durable import write_text
 from svmbench.harness.environment import environment
+from svmbench.harness.sources import Source
+from svmbench.records.groups import Group
 from svmbench.records.read import Results
 from svmbench.records.states import FAULTS
 from svmbench.report.html import LOOKS, SIGNS, environment_facts, figures_of, render
@@ -252,19 +254,18 @@ def _gaps(found: Found) -> Iterator[str]:
 
 def _sets(found: Found) -> list[dict[str, str]]:
     """Each set, where its rows came from and what it was used for."""
-    rows: dict[str, Any] = {}
+    measured: dict[str, Group] = {}
     for part in found.parts:
         if part.kind == "epochs" or part.results is not None:
-            rows.setdefault(part.set, part.groups[0].runs.iloc[0])
+            measured.setdefault(part.set, part.groups[0])
     listed = []
     for each in found.plan.profile.sets:
-        source = found.plan.sources[each.label]
-        what = "the set itself" if source.scale is None else f"STAND-IN, SCALE {source.scale:g}"
-        first = rows.get(each.label)
+        group = measured.get(each.label)
+        first = None if group is None else group.runs.iloc[0]
         listed.append(
             {
                 "name": each.label,
-                "what": f"left out: {source.unavailable}" if source.unavailable else what,
+                "what": _what(found.plan.sources[each.label], group),
                 "m": "–" if first is None else f"{first['m']:,.0f}",
                 "d": "–" if first is None else f"{first['d']:,.0f}",
                 "nnz": "–" if first is None else f"{first['nnz']:,.0f}",
@@ -272,3 +273,14 @@ def _sets(found: Found) -> list[dict[str, str]]:
             }
         )
     return listed
+
+
+def _what(planned: Source, group: Group | None) -> str:
+    """What a set's rows were when they were measured; what they would be if they were not."""
+    if group is not None:
+        scale = scale_text(group)
+    elif planned.unavailable:
+        return f"left out: {planned.unavailable}"
+    else:
+        scale = "" if planned.scale is None else f"SCALE {planned.scale:.4g}"
+    return f"STAND-IN, {scale}" if scale else "the set itself"

@@ -27,7 +27,7 @@ from svmbench.bench.plan import plan
 from svmbench.bench.profile import Growth, Profile, Program, SweepPart, solver_entries
 from svmbench.bench.tables import fastest, ratios
 from svmbench.bench.tables.bounds import aimed_text
-from svmbench.bench.tables.columns import over_arrays
+from svmbench.bench.tables.columns import over_arrays, source_text
 from svmbench.bench.targets import Target, load_targets, measured_by
 from svmbench.bench.tasks import Task, read_task, repeats_of, run_job, run_task, solver_job
 from svmbench.bench.write import aims
@@ -38,6 +38,7 @@ from svmbench.data.libsvm import read_libsvm
 from svmbench.errors import ConfigError
 from svmbench.evidence import LEVEL, judge, paired
 from svmbench.harness.options import Reporter
+from svmbench.harness.sources import Source
 from svmbench.kernels.counters import Counters
 from svmbench.records.groups import Group
 from svmbench.records.measures import Asked
@@ -260,6 +261,56 @@ def test_growth_is_from_one_size_to_the_next(seconds, factor):
 def found(*parts):
     """What a benchmark found, of these parts alone."""
     return Found(SimpleNamespace(), list(parts))
+
+
+def of_source(stand_in, source, scale):
+    """The runs of a sweep, and a measurement outside the sweeps, on the same rows."""
+    size = {"m": 1000, "d": 125, "nnz": 4000}
+    ran = group("dcd", [1.0])
+    runs = ran.runs.assign(data_source=source, **size)
+    swept = replace(SWEPT, groups=[replace(ran, stand_in=stand_in, runs=runs)], results=runs)
+    return swept, epochs(stand_in=stand_in, scale=scale)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "marked", "listed"),
+    [
+        ((False, "files", None), "tuned on", "the set itself"),
+        ((True, 'stand-in {"scale": 0.2}', 0.2), "adult: stand-in, SCALE 0.2; tuned on",
+         "STAND-IN, SCALE 0.2"),
+        ((True, "", None), "adult: stand-in, SCALE unknown; tuned on", "STAND-IN, SCALE unknown"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("here", [{"scale": None}, {"scale": 0.5}, {"unavailable": "not here"}])
+def test_sets_are_what_was_measured_whatever_is_on_the_machine_of_the_report(
+    recorded, marked, listed, here
+):
+    profile = Profile.model_validate(
+        {"version": 1, "name": "x", "title": "x", "sets": [{"data": "adult", "tuned": True}]}
+    )
+    planned = SimpleNamespace(
+        profile=profile, sources={"adult": Source(profile.sets[0].data, **here)}
+    )
+    for part in of_source(*recorded):
+        result = Found(planned, [part])
+        assert source_text(result, "adult", part.groups[0]) == marked
+        (row,) = write._sets(result)
+        assert row["what"] == listed
+
+
+def test_sets_that_were_not_measured_are_what_they_would_be():
+    profile = Profile.model_validate(
+        {"version": 1, "name": "x", "title": "x", "sets": [{"data": "adult"}]}
+    )
+
+    def what(**here):
+        source = Source(profile.sets[0].data, **here)
+        (row,) = write._sets(Found(SimpleNamespace(profile=profile, sources={"adult": source}), []))
+        return row["what"]
+
+    assert what() == "the set itself"
+    assert what(scale=0.5) == "STAND-IN, SCALE 0.5"
+    assert what(unavailable="not here") == "left out: not here"
 
 
 def judged(target, result):
@@ -929,6 +980,7 @@ def test_a_task_is_kept_until_what_it_depends_on_changes(tmp_path, monkeypatch):
         {"seconds": math.nan},
         {"seconds": 10**400},
         {"scale": {}},
+        {"scale": "1"},
     ],
     ids=str,
 )

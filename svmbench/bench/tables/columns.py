@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 import pandas as pd
 
-from svmbench.bench.found import Found, Measured, grouped, middle, numbers
+from svmbench.bench.found import Found, Measured, grouped, middle, numbers, scale_text
 from svmbench.records.groups import Group, heading
 from svmbench.records.statistics import median, median_interval
 from svmbench.report.numbers import interval_text
@@ -200,11 +200,12 @@ def _finite(group: Group, name: str) -> list[float]:
     return list(numbers(group, name).values())
 
 
-def source_text(found: Found, label: str) -> str:
-    """What a set's rows are, in words."""
-    source = found.plan.sources.get(label)
+def source_text(found: Found, label: str, group: Group) -> str:
+    """What the rows of a set were when they were measured, and the set's use, in words."""
+    scale = scale_text(group)
+    source = f"{label}: stand-in, {scale}" if scale else ""
     spec = next(each for each in found.plan.profile.sets if each.label == label)
-    return "; ".join(filter(None, [source.words if source is not None else "", spec.use]))
+    return "; ".join(filter(None, [source, spec.use]))
 
 
 def parts_of(
@@ -215,7 +216,7 @@ def parts_of(
 ) -> Iterator[TablePart[R]]:
     """One part of a table for each part of a kind; its facts are those of the set unless given."""
     for part in found.of_kind(kind):
-        words = facts(part) if facts else source_text(found, part.set)
+        words = facts(part) if facts else source_text(found, part.set, part.groups[0])
         name = heading(part.set, part.groups[0].stand_in)
         yield TablePart(name, words, list(rows(part)))
 

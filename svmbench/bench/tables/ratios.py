@@ -82,7 +82,7 @@ def ratios_table(found: Found, rivals: Sequence[str], threshold: float) -> Table
     return grid.table(
         TablePart(
             heading(label, rows[0].stand_in) + " (kept out of tuning)" * rows[0].held_out,
-            source_text(found, label),
+            source_text(found, label, rows[0].row.group),
             rows,
         )
         for label, rows in grouped(compared, lambda one: one.set).items()

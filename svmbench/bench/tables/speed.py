@@ -51,7 +51,9 @@ def seconds_table(found: Found) -> Table:
             replace(
                 section,
                 heading=f"{section.heading}, {part.part}",
-                facts="; ".join(filter(None, [section.facts, source_text(found, part.set)])),
+                facts="; ".join(
+                    filter(None, [section.facts, source_text(found, part.set, part.groups[0])])
+                ),
                 rows=tuple(_with_best(section, len(part.thresholds))),
             )
             for part, table in tables
