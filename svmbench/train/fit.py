@@ -31,7 +31,7 @@ from svmbench.train.chunks import descent_by_chunks
 from svmbench.train.effort import USUAL, Effort
 
 #: Passes that a Newton step is taken to need.
-NEWTON_PASSES = 30.0
+STEP_PASSES = 30.0
 
 #: Passes whose time a factorisation may take for Newton steps to come before dual descent; and, on
 #: the squared hinge, passes of the method that comes first before others take turns with it. Both
@@ -531,7 +531,7 @@ class _Methods:
             "newton",
             _moved(steps),
             # A step is some products with the rows; as many as so far may precede the next pair.
-            lambda so_far: max(NEWTON_PASSES * problem.data.nnz, so_far),
+            lambda so_far: max(STEP_PASSES * problem.data.nnz, so_far),
             MOST_ITERATIONS,
             done=lambda: (count.steps, count.entries),
         )
