@@ -15,13 +15,12 @@ from collections.abc import Callable, Collection
 
 import click
 import numpy as np
-from numpy.typing import NDArray
 
 from svmbench.cli.columns import align
+from svmbench.data.dataset import FloatArray
 from svmbench.evidence import LEVEL, Question, RatioEvidence, changing, judge
 from svmbench.records.measures import COST_SCATTER
 
-FloatArray = NDArray[np.float64]
 Noise = Callable[[np.random.Generator, int, int], FloatArray]
 
 #: Standard deviation of the logarithm of a run's time, 20 % of it.

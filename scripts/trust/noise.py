@@ -25,10 +25,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from svmbench.cli.columns import align
 from svmbench.config import Sweep
+from svmbench.data.dataset import FloatArray
 from svmbench.errors import ConfigError
 from svmbench.evidence import (
     LEVEL,
@@ -61,8 +61,6 @@ MARGINS = (1.0, 1.02)
 
 #: Numbers of repeats of resampled pages, and the number of pages.
 REPEATS, DRAWN = (7, 10, 15, 20, 25), 400
-
-FloatArray = NDArray[np.float64]
 
 
 class SlowedDcd(Dcd):

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from svmbench.claims.measured import MeasuredRow
+from svmbench.data.dataset import FloatArray
 from svmbench.records.abscissae import ABSCISSAE
 from svmbench.records.along import values_along
 from svmbench.records.measures import MEASURES
-
-FloatArray = NDArray[np.float64]
 
 RunCurve = tuple[FloatArray, FloatArray]
 

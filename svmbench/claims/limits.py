@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from svmbench.claims.curves import FloatArray, curve
+from svmbench.claims.curves import curve
 from svmbench.claims.measured import MeasuredRow
+from svmbench.data.dataset import FloatArray
 from svmbench.records.measures import Asked
 from svmbench.records.samples import Pairs, states
 from svmbench.records.spelling import short

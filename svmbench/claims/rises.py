@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from svmbench.claims.curves import FloatArray, curve
+from svmbench.claims.curves import curve
 from svmbench.claims.model import Claim
 from svmbench.claims.parts import SEEDS, ClaimCase, ClaimPart, ClaimVerdict
+from svmbench.data.dataset import FloatArray
 from svmbench.records.moments import in_order
 from svmbench.records.samples import states
 from svmbench.records.states import STATES

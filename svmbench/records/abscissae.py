@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from svmbench.data.dataset import FloatArray
     from svmbench.records.groups import Group
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,6 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-
 #: Coverage of the intervals of medians, if there are enough samples.
 COVERAGE = 0.95
 

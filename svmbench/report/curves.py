@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from svmbench.records.abscissae import ABSCISSAE
 from svmbench.records.along import values_along
 from svmbench.records.measures import Measure
 
 if TYPE_CHECKING:
+    from svmbench.data.dataset import FloatArray
     from svmbench.records.groups import Group
 
-FloatArray = NDArray[np.float64]
 Fate = Literal["reached", "limit", "diverged", "cut"]
 
 #: The quantiles between which a band lies.

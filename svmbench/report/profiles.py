@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from svmbench.durable import write_text
 from svmbench.records.columns import SCHEMA_VERSION
@@ -39,9 +38,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from svmbench.data.dataset import FloatArray
     from svmbench.report.style import Look
-
-FloatArray = NDArray[np.float64]
 
 #: Profiles of fewer labels, or fewer pairs of data set and λ, show nothing that a table does not
 #: show better: all accuracies of one pair are read off the same runs.

@@ -9,9 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from svmbench.claims.measured import MeasuredRow
 from svmbench.papers.model import FigureShape
 from svmbench.papers.report.layout import ItemResults
@@ -26,8 +23,6 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
 
     from svmbench.report.style import Look
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from svmbench.claims.measured import MeasuredRow
 from svmbench.config.dataset_spec import DatasetSpec
 from svmbench.config.sweep import Sweep
 from svmbench.data.cache import by_identity, open_cached
-from svmbench.data.dataset import Dataset
+from svmbench.data.dataset import Dataset, FloatArray
 from svmbench.errors import ConfigError
 from svmbench.harness.trace import read_trace
 from svmbench.papers.report.drawing import Drawer, Drawn, Panel
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from svmbench.report.style import Look
-
-FloatArray = NDArray[np.float64]
 
 #: The scores at which a line is drawn, and how.
 _LEVELS = ((0.0, "solid", 1.3), (-1.0, (0, (4, 2)), 0.8), (1.0, (0, (4, 2)), 0.8))
