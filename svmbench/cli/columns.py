@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+#: Most characters in a line of prose.
+WIDTH = 88
+
 #: Blanks that Python does not count as printable, and that do nothing to a terminal.
 _BLANKS = "\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"
 

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 import click
 
 from svmbench.cli import completion, options
-from svmbench.cli.columns import align
+from svmbench.cli.columns import WIDTH, align
 
 if TYPE_CHECKING:
     from svmbench.data.catalogue import DataFile, Entry, Role
     from svmbench.data.shape import Shape
 
-_WIDTH = 88
 _CLASSES_SHOWN = 10
 
 
@@ -62,13 +61,13 @@ def info(name: str) -> None:
     found = catalogue.resolve(name)
     facts = _entry_facts(found) if name in catalogue.names() else _own_facts(found)
     lines = [f"{found.name}: {found.title}", ""]
-    lines += [*textwrap.wrap(found.description, _WIDTH), ""] if found.description else []
+    lines += [*textwrap.wrap(found.description, WIDTH), ""] if found.description else []
     width = max(map(len, facts)) + 2
     for what, text in facts.items():
         if text:
             lines += textwrap.wrap(
                 f"{what:<{width}}{text}",
-                _WIDTH,
+                WIDTH,
                 subsequent_indent=" " * width,
                 break_long_words=False,
                 break_on_hyphens=False,

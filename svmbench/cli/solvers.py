@@ -15,7 +15,7 @@ import click
 
 import svmbench.solvers
 from svmbench.cli import completion, options
-from svmbench.cli.columns import align
+from svmbench.cli.columns import WIDTH, align
 from svmbench.names import BIASES, CONSTRAINTS, HINGES, LOSSES
 from svmbench.records.spelling import counted
 
@@ -63,8 +63,6 @@ NOTATION = (
     "one; w(α) = 1/(λm) Σ αᵢ yᵢ xᵢ; P* is the least P, and D(α) ≤ P* ≤ P(w) for every w "
     "and every feasible α."
 )
-
-WIDTH = 88
 
 
 @click.command(
