@@ -23,18 +23,19 @@ from svmbench.data.dataset import FloatArray
 from svmbench.problem import Problem
 from svmbench.reference.pairs import PrimalAndDual, WorkCount, never
 from svmbench.reference.smooth import Factored, Surface, inner, is_turn
+from svmbench.solvers.champion.newton_phase import (
+    FROM_ZERO,
+    INNER_SHARE,
+    INNER_STEPS,
+    LARGEST_PENALTY,
+)
 from svmbench.solvers.dual.bias import best_bias
 
-#: The first penalty: with the centres 1/2, every row has curvature at w = 0. Its growth, and the
-#: penalty beyond which only rounding errors remain.
-_FIRST_PENALTY, _GROWTH, _LARGEST_PENALTY = 0.4, 3.0, 1e12
+#: Growth of the penalty, which is at least `FROM_ZERO` at first.
+_GROWTH = 3.0
 
 #: A warm start's penalty, times its relative gap.
 _WARM_PENALTY = 0.05
-
-#: The centres move once the gradient's part of the gap is this share of the rest, or after so many
-#: steps.
-_INNER_SHARE, _INNER_STEPS = 0.3, 40
 
 #: Share of the wanted gap by which the bias may leave alpha unbalanced.
 _UNBALANCED_SHARE = 0.1
@@ -81,7 +82,7 @@ def newton(
         near = seen.gap <= wanted * (seen.primal - seen.gap)
         balanced = seen.imbalance <= _UNBALANCED_SHARE * wanted * seen.primal
         turn = done.entries > unshown and is_turn(done.steps)
-        ended = inner_steps > _INNER_STEPS or smoothed.penalty > _LARGEST_PENALTY or not solved
+        ended = inner_steps > INNER_STEPS or smoothed.penalty > LARGEST_PENALTY or not solved
         shown = (near and balanced) or turn or ended or due()
         if shown:
             yield smoothed.pair(point)
@@ -89,7 +90,7 @@ def newton(
             return
         inner_steps += 1
         unbalanced = seen.imbalance > _UNBALANCED_SHARE * max(wanted * seen.primal, seen.rest)
-        if seen.gap - seen.rest <= _INNER_SHARE * seen.rest and not unbalanced:
+        if seen.gap - seen.rest <= INNER_SHARE * seen.rest and not unbalanced:
             smoothed.move_centres(point)
             point = smoothed.at(point.at, point.scores)
             seen, inner_steps = smoothed.seen(point), 0
@@ -159,7 +160,7 @@ class _Smoothed:
         self._labels = self._surface.labels
         self._counts = problem.counted(np.ones(self._m))
         self._centres = np.full(self._m, 0.5)
-        self.penalty = _FIRST_PENALTY
+        self.penalty = FROM_ZERO
 
     def first(self, start: PrimalAndDual | None) -> _Position:
         """The point to begin from: zeros without a start."""
@@ -171,7 +172,7 @@ class _Smoothed:
         primal, dual = self._problem.primal(w, float(at[-1])), self._problem.dual(alpha)
         gap = max(primal - dual, 1e-9 * primal)
         self._centres = alpha.copy()
-        self.penalty = max(_WARM_PENALTY * dual / gap, _FIRST_PENALTY)
+        self.penalty = max(_WARM_PENALTY * dual / gap, FROM_ZERO)
         return self.at(at, self._surface.scores(at))
 
     def at(self, at: FloatArray, scores: FloatArray) -> _Position:
