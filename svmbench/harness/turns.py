@@ -1,4 +1,4 @@
-"""Hands the runs of a plan out to those that carry them out: singly, or in whole blocks."""
+"""The runs of a plan that nobody has begun, handed out one by one or in whole blocks."""
 
 from __future__ import annotations
 
