@@ -277,10 +277,9 @@ def _sets(found: Found) -> list[dict[str, str]]:
 
 def _what(planned: Source, group: Group | None) -> str:
     """What a set's rows were when they were measured; what they would be if they were not."""
+    if group is None and planned.unavailable:
+        return f"left out: {planned.unavailable}"
+    scale = "" if planned.scale is None else f"SCALE {planned.scale:.4g}"
     if group is not None:
         scale = scale_text(group)
-    elif planned.unavailable:
-        return f"left out: {planned.unavailable}"
-    else:
-        scale = "" if planned.scale is None else f"SCALE {planned.scale:.4g}"
     return f"STAND-IN, {scale}" if scale else "the set itself"
