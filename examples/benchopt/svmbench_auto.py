@@ -1,6 +1,7 @@
 """svmbench's LinearSVC as a solver of benchopt's linear-SVM benchmark.
 
-Put this file into the folder ``solvers`` of the benchmark:
+Run ``pip install '.[sklearn]'`` in the clone of svmbench, and put this file into the folder
+``solvers`` of the benchmark:
 https://github.com/benchopt/benchmark_linear_svm_binary_classif_no_intercept
 """
 
@@ -19,7 +20,7 @@ class Solver(BaseSolver):
 
     name = "svmbench"
     install_cmd = "conda"
-    requirements = ["pip:svmbench[sklearn]"]  # noqa: RUF012, which benchopt reads as a list
+    requirements = ["pip:scikit-learn"]  # noqa: RUF012, which benchopt reads as a list
     support_sparse = True
 
     # The first name is that of present versions of benchopt, the second that of versions up to 1.3.

@@ -155,7 +155,7 @@ def nodes_of(cluster: str) -> Iterator[DaskPlace]:
         if (error.name or "").partition(".")[0] not in ("dask", "distributed"):
             raise
         raise ConfigError(
-            "--cluster needs Dask, which is not installed; pip install 'svmbench[cluster]'"
+            "--cluster needs Dask, which is not installed; in the clone: pip install '.[cluster]'"
         ) from None
     with DaskPlace(cluster) as place:
         yield place

@@ -14,7 +14,8 @@ def test_without_dask_the_extra_is_named(monkeypatch):
     done = CliRunner().invoke(main, ["run", "smoke", "--cluster", "tcp://127.0.0.1:9"])
     assert done.exit_code == 2
     assert done.stderr.splitlines() == [
-        "svmbench: --cluster needs Dask, which is not installed; pip install 'svmbench[cluster]'"
+        "svmbench: --cluster needs Dask, which is not installed; "
+        "in the clone: pip install '.[cluster]'"
     ]
 
 

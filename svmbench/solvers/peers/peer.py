@@ -99,7 +99,7 @@ class Peer(Solver):
     foreign = True
     package: ClassVar[str]
     module: ClassVar[str]
-    remedy: ClassVar[str] = "pip install 'svmbench[peers]'"
+    remedy: ClassVar[str] = "in the clone: pip install '.[peers]'"
     one_class: ClassVar[bool] = False
     unstated: ClassVar[tuple[str, ...]] = (
         "Presentations: m for each pass that the program reports, although shrinking omits rows. "
