@@ -2,7 +2,8 @@
 # Variables: PYTHON (the interpreter, >= 3.11), SVMBENCH_NATIVE=0 (portable kernels),
 # SVMBENCH_MIRROR (a folder with data files), CONFIG (for `make run`), BUDGET (for `make tables`),
 # FULL_BUDGET (for `make tables-full`, none unless set) and PAPERS (for both: KEY or KEY/ITEM, all
-# unless set); for `make bench` its own BENCH_BUDGET; LOCKED=1 (develop with the locked packages,
+# unless set); FETCH=1 (`make tables`, `make tables-full` and `make bench` download data that are not
+# on this machine); for `make bench` its own BENCH_BUDGET; LOCKED=1 (develop with the locked packages,
 # each held against its hash).
 
 PYTHON ?= python3
@@ -10,6 +11,7 @@ CONFIG ?= configs/adult.yaml
 BUDGET ?= 30m
 FULL_BUDGET ?=
 PAPERS ?=
+FETCH ?=
 LOCKED ?=
 BENCH_BUDGET ?= 25m
 export SVMBENCH_NATIVE ?= 1
@@ -21,6 +23,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 DEVELOPING := $(VENV)/.developing$(if $(LOCKED),-locked)
 BIN := $(VENV)/bin
 SVMBENCH := $(BIN)/svmbench
+FETCHING = $(if $(FETCH),--fetch)
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 BUILD_INPUTS := pyproject.toml setup.py $(wildcard kernels/*.pyx kernels/*.pxd)
 
@@ -46,16 +49,16 @@ demo: $(VENV)/.installed ## Run five methods on a small set, in seconds, and sho
 	$(SVMBENCH) demo
 
 tables: $(VENV)/.installed ## Regenerate the papers' tables and figures, in half an hour at most (BUDGET)
-	$(SVMBENCH) papers --budget $(BUDGET) $(PAPERS)
+	$(SVMBENCH) papers --budget $(BUDGET) $(FETCHING) $(PAPERS)
 
 tables-full: $(VENV)/.installed ## The same at full published size: hours, can be interrupted (FULL_BUDGET)
-	$(SVMBENCH) papers --full $(if $(FULL_BUDGET),--budget $(FULL_BUDGET)) $(PAPERS)
+	$(SVMBENCH) papers --full $(if $(FULL_BUDGET),--budget $(FULL_BUDGET)) $(FETCHING) $(PAPERS)
 
 bench: $(VENV)/.benching ## How fast we are beside the programs people use, in 25 minutes (BENCH_BUDGET)
-	$(SVMBENCH) bench default --budget $(BENCH_BUDGET)
+	$(SVMBENCH) bench default --budget $(BENCH_BUDGET) $(FETCHING)
 
 bench-full: $(VENV)/.benching ## The same at full size: hours, and it can be interrupted
-	$(SVMBENCH) bench full
+	$(SVMBENCH) bench full $(FETCHING)
 
 bench-smoke: $(VENV)/.installed ## The same on the tiny sets, in a minute at most
 	$(SVMBENCH) bench smoke
