@@ -268,8 +268,8 @@ def without_unfinished(results: Results, sweep: Sweep) -> tuple[Results, int]:
     """The results without the repeats that lack some run, and the number of these repeats.
 
     A solver that is run for one horizon after another has not failed to reach the accuracy if the
-    budget ended between two of them. A ladder is at its end if a run had the tightest accuracy, did
-    not reach its horizon or met the time limit.
+    budget ended between two of them. A ladder is at its end if a run had the last horizon or the
+    tightest accuracy, did not reach its horizon or met the time limit; it may begin late.
     """
     horizons = {
         spec.label: [horizon for _, horizon in for_each_horizon(spec, sweep.stop)]
@@ -279,7 +279,8 @@ def without_unfinished(results: Results, sweep: Sweep) -> tuple[Results, int]:
     for (label, _, _), runs in results.runs.groupby(["label", "lambda", "repeat"], sort=False):
         known = horizons.get(str(label), [None])
         whole = len(runs) >= len(known) or (
-            find_solver(str(runs["solver"].iloc[0])).ladder and _at_its_end(results, runs)
+            find_solver(str(runs["solver"].iloc[0])).ladder
+            and (bool((runs["horizon"] == known[-1]).any()) or _at_its_end(results, runs))
         )
         if whole:
             kept.append(runs)

@@ -46,6 +46,7 @@ from svmbench.records.read import Results
 from svmbench.records.samples import samples
 from svmbench.solvers.base import Parameters, parameter
 from svmbench.solvers.dual.dcd import Dcd
+from svmbench.solvers.peers.peer import TOLERANCES
 
 GATHERS = [
     findings.row(
@@ -193,6 +194,8 @@ def test_a_ladder_that_the_budget_has_cut_short_has_not_failed_to_arrive():
         ("liblinear", 1, 8.0, "converged", math.nan),
         ("liblinear", 2, 8.0, "converged", math.nan),
         ("liblinear", 2, 4.0, "max_steps", math.nan),
+        ("liblinear", 3, TOLERANCES[-2], "converged", math.nan),
+        ("liblinear", 3, TOLERANCES[-1], "converged", math.nan),
         ("mpu", 0, 0.1, "converged", math.nan),
         ("mpu", 1, 0.1, "converged", math.nan),
         ("mpu", 1, 0.01, "converged", 0.5),
@@ -213,7 +216,9 @@ def test_a_ladder_that_the_budget_has_cut_short_has_not_failed_to_arrive():
     )  # fmt: skip
     kept, left = findings.without_unfinished(results, sweep)
     found_there = set(zip(kept.runs["label"], kept.runs["repeat"], strict=True))
-    assert found_there == {("dcd", 0), ("liblinear", 0), ("liblinear", 2), ("mpu", 1)}
+    assert found_there == {
+        ("dcd", 0), ("liblinear", 0), ("liblinear", 2), ("liblinear", 3), ("mpu", 1)
+    }  # fmt: skip
     assert left == 2
 
 
