@@ -1,0 +1,107 @@
+"""The README's table "How fast" has the numbers of the snapshot that it names."""
+
+import csv
+import json
+import math
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SNAPSHOT = ROOT / "results" / "snapshots" / "bench-2026-11-25"
+TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+PART = " ".join(TEXT.split("\n## How fast\n")[1].split("\n## ")[0].split())
+#: The copies of LIBLINEAR.
+COPIES = {"liblinear", "linear-svc"}
+
+
+def table(name):
+    with (SNAPSHOT / "tables" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+RATIOS = {
+    (row["set"], float(row["lambda"])): row
+    for row in table("ratio-liblinear")
+    if float(row["accuracy"]) == 1e-3
+}
+
+
+def cells():
+    """The table's cells by set and λ."""
+    lines = TEXT.split("\n## How fast\n")[1].split("\n## ")[0].splitlines()
+    header, _, *rows = [line for line in lines if line.startswith("|")]
+    lambdas = [float(each) for each in re.findall(r"λ = (\S+)", header)]
+    for row in rows:
+        name, *texts = (each.strip() for each in row.strip("|").split("|"))
+        for lam, text in zip(lambdas, texts, strict=True):
+            if text:
+                yield name.split(",")[0], lam, text
+
+
+def two_digits(number):
+    rounded = float(f"{number:.1e}")
+    return f"{rounded:.{max(0, 1 - math.floor(math.log10(rounded)))}f}"
+
+
+def printed(row):
+    """A cell of the table, from a row of the snapshot."""
+    seconds, ratio, low, high = (
+        float(row[name]) for name in ("champion_seconds", "ratio", "ratio_low", "ratio_high")
+    )
+    times = f"> {two_digits(low)}x"
+    if high <= 2 * low:
+        times = f"{two_digits(ratio)}x [{two_digits(low)}, {two_digits(high)}]"
+    mark = r"\*" if row["program"] == "linear-svc" else ""
+    return f"{two_digits(seconds)}; {times}{mark}"
+
+
+def test_the_table_has_cells():
+    assert len(list(cells())) == 20
+
+
+@pytest.mark.parametrize(("name", "lam", "text"), cells())
+def test_a_cell_is_that_of_the_snapshot(name, lam, text):
+    assert text == printed(RATIOS[name, lam])
+
+
+def test_the_commit_is_that_of_the_snapshot():
+    (commit,) = re.findall(r"\(commit ([0-9a-f]+)\)", PART)
+    environment = json.loads((SNAPSHOT / "environment.json").read_text(encoding="utf-8"))
+    assert environment["git"].startswith(commit)
+
+
+def test_the_cases_are_counted_as_in_the_snapshot():
+    cases = table("ahead")
+    copies = [row for row in cases if set(row["programs_run"].split()) <= COPIES]
+    ahead = [row for row in copies if row["standing"] == "champion ahead"]
+    alone = [row for row in copies if row["standing"] == "no peer reached it"]
+    others = [row for row in cases if row not in copies]
+    assert f"In {len(copies)} of the [{len(cases)} cases]" in PART
+    assert f"ahead in {len(ahead)}," in PART
+    assert (len(alone), len(copies)) == (3, len(ahead) + len(alone))
+    assert [row["standing"] for row in others] == ["open", "open"]
+    assert not any(row["standing"] == "program ahead" for row in cases)
+
+
+@pytest.mark.parametrize(
+    ("words", "program", "name"),
+    [
+        ("rehline took (.*?) times", "rehline", "adult"),
+        ("snapml (.*?) times", "snapml", "imdb.tfidf"),
+    ],
+)
+def test_other_programs_took_so_many_times_as_long(words, program, name):
+    def only(rows):
+        (row,) = (
+            row
+            for row in rows
+            if (row["solver"], row.get("set", row.get("dataset"))) == (program, name)
+        )
+        return row
+
+    (times,) = re.findall(words, PART)
+    assert times == two_digits(float(only(table("fastest"))["ratio"]))
+    assert "medians of three repeats" in PART
+    assert only(table("seconds"))["runs"] == "3"
