@@ -22,7 +22,7 @@ _ALWAYS = ("text", "source", "where", "kind", "least_rows")
 LEAST_REPEATS = 20
 
 #: A factor whose product with another is a number.
-Factor = Annotated[float, Field(gt=0.0, le=1e100)]
+ClaimFactor = Annotated[float, Field(gt=0.0, le=1e100)]
 
 #: Largest exponent that a claim can be about: powers of it are numbers.
 _STEEPEST = 100.0
@@ -54,7 +54,7 @@ class Claim(Strict):
         "instead of 'solver' and 'over': those whose largest measure is divided by the smallest.",
     )
     measure: WrittenMeasure | None = None
-    by: Factor = Field(
+    by: ClaimFactor = Field(
         default=1.0,
         description="At least by this factor. widens: at least this many times the factor before.",
     )
@@ -64,14 +64,14 @@ class Claim(Strict):
     at_least: float | None = Field(
         default=None, description="reaches: bound of the value. grows: bound of the exponent."
     )
-    published: Factor | None = Field(default=None, description="ratio: the published one.")
-    within: Factor = Field(
+    published: ClaimFactor | None = Field(default=None, description="ratio: the published one.")
+    within: ClaimFactor = Field(
         default=2.0,
         gt=1.0,
         description="ratio, and path with ratios: largest factor from the published one. alike: "
         "largest factor between the two.",
     )
-    tie: Factor = Field(
+    tie: ClaimFactor = Field(
         default=1.0,
         ge=1.0,
         description="order: neighbours out of order by up to this factor are a tie.",
