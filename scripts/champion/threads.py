@@ -37,9 +37,9 @@ def gap(problem: Problem, solver: Auto) -> float:
 
 
 def measured(data: Dataset, lam: float, given: argparse.Namespace) -> list[str]:
-    """The cells of one problem: the largest gap, then seconds and gain of each number of threads."""
-    gaps = [gap(problem := Problem(data, lam), run(problem, given.tolerance, threads)[1])
-            for threads in given.threads]  # fmt: skip
+    """The cells of one problem: the largest gap, then seconds and gain by threads."""
+    problem = Problem(data, lam)
+    gaps = [gap(problem, run(problem, given.tolerance, each)[1]) for each in given.threads]
     times: dict[int, list[float]] = {threads: [] for threads in given.threads}
     for _ in range(given.repeats):
         for threads, found in times.items():

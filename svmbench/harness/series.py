@@ -82,7 +82,7 @@ class Spent:
     @property
     def seconds(self) -> float:
         """The sum."""
-        return sum(astuple(self))
+        return float(sum(astuple(self)))
 
     def __add__(self, other: Spent) -> Spent:
         return Spent(*map(add, astuple(self), astuple(other)))

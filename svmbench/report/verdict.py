@@ -179,8 +179,8 @@ def _to_accuracies(shown: Order, members: Sequence[tuple[Group, Sequence[Summary
         leads.append(_lead(shown, asked, place, contenders, " s", "takes {} as long"))
     groups = [group for group, _ in members]
     missing = tuple(_missing(members))
-    first = groups[0]
-    return Leads(first.written_lambda, first.lam, tuple(leads), missing, _disturbed(groups))
+    shared = groups[0]
+    return Leads(shared.written_lambda, shared.lam, tuple(leads), missing, _disturbed(groups))
 
 
 def _disturbed(groups: Sequence[Group]) -> str:

@@ -229,7 +229,7 @@ def test_what_is_made_of_checked_rows_is_not_checked_again():
     columns = GOOD["indices"].copy()
     rows = CompactRows(**{**GOOD, "indices": columns})
     columns[0] = 7  # outside; nothing below computes with it
-    with pytest.raises(ValueError, match="outside 0 .. 2"):
+    with pytest.raises(ValueError, match=r"outside 0 \.\. 2"):
         CompactRows(**{**GOOD, "indices": columns})
     assert rows.between(0, 1).indices.tolist() == [7, 2]
     assert take_rows(rows, np.zeros(1, dtype=np.int32)).indices.tolist() == [7, 2]

@@ -154,6 +154,6 @@ def test_a_full_size_that_makes_no_sweep_is_one_line(tmp_path, wrong):
     assert full in ITEM
     text = ITEM.replace(full, wrong)
     item = papers(write_small_paper(tmp_path / "papers", table_1=text))["small"].items["table-1"]
-    with pytest.raises(ConfigError, match="^Table 1: 'full' of sweep 'wide': ") as caught:
+    with pytest.raises(ConfigError, match=r"^Table 1: 'full' of sweep 'wide': ") as caught:
         item.sweep_at("wide", True)
     assert "\n" not in str(caught.value)
