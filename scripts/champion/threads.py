@@ -1,7 +1,9 @@
 """What a second thread saves `auto`: seconds by the clock on the wall to a certified gap.
 
-Both take turns on the same rows with the same seed. A cell has medians, and the median of the
-ratios of the pairs. Before anything is timed, the gap that a run ended with is computed anew.
+Numbers of threads take turns, each in a process of its own: what the memory of a process keeps of
+one run helps or hinders the next. A process computes the gap of a first run, and has the median of
+the runs after it. A cell has the median of the processes, and how many times as long the first
+number of threads takes, as the median of the turns.
 """
 
 from __future__ import annotations
@@ -10,13 +12,17 @@ import argparse
 import statistics
 import time
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from svmbench.data.dataset import Dataset
 from svmbench.data.load import load
 from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.champion.auto import Auto, AutoParameters
+
+#: Timed runs of a process.
+RUNS = 3
 
 
 def run(problem: Problem, tolerance: float, threads: int) -> tuple[float, Auto]:
@@ -30,23 +36,34 @@ def run(problem: Problem, tolerance: float, threads: int) -> tuple[float, Auto]:
     return time.perf_counter() - begun, solver
 
 
-def gap(problem: Problem, solver: Auto) -> float:
-    """(P - D)/D as `Problem` has it."""
-    dual = problem.dual(problem.repaired(solver.alpha))
-    return relative_gap(problem.primal(solver.w), dual)
+def timed(
+    name: str, stand_in: float | None, lam: float, tolerance: float, threads: int
+) -> tuple[int, float, float]:
+    """Rows of a set, the gap that a run ended with as `Problem` has it, and a run's seconds."""
+    with threadpool_limits(1):
+        data = load(name, offline=True, stand_in=stand_in).train
+        problem = Problem(data, lam)
+        solver = run(problem, tolerance, threads)[1]
+        dual = problem.dual(problem.repaired(solver.alpha))
+        gap = relative_gap(problem.primal(solver.w), dual)
+        # A problem remembers its last certificate, which would save the next run one.
+        seconds = [run(Problem(data, lam), tolerance, threads)[0] for _ in range(RUNS)]
+    return data.n_samples, gap, statistics.median(seconds)
 
 
-def measured(data: Dataset, lam: float, given: argparse.Namespace) -> list[str]:
-    """The cells of one problem: the largest gap, then seconds and gain by threads."""
-    problem = Problem(data, lam)
-    gaps = [gap(problem, run(problem, given.tolerance, each)[1]) for each in given.threads]
+def row(name: str, lam: float, given: argparse.Namespace) -> str:
+    """The row of one problem: its largest gap, then seconds and gain by threads."""
     times: dict[int, list[float]] = {threads: [] for threads in given.threads}
+    gaps, m = [], 0
     for _ in range(given.repeats):
         for threads, found in times.items():
-            # A problem remembers its last certificate, which the next run would save.
-            found.append(run(Problem(data, lam), given.tolerance, threads)[0])
-    first = times[given.threads[0]]
-    return [f"{max(gaps):.2g}", *(cell(first, found) for found in times.values())]
+            with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+                task = pool.submit(timed, name, given.stand_in, lam, given.tolerance, threads)
+                m, gap, seconds = task.result()
+            found.append(seconds)
+            gaps.append(gap)
+    cells = [cell(times[given.threads[0]], found) for found in times.values()]
+    return f"| {name}, {m:,} | {lam:g} | {max(gaps):.2g} | {' | '.join(cells)} |"
 
 
 def cell(first: Sequence[float], found: Sequence[float]) -> str:
@@ -62,7 +79,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--lam", type=float, nargs="+", default=[1e-4, 1e-5, 1e-6])
     parser.add_argument("--tolerance", type=float, default=1e-3)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--repeats", type=int, default=7, help="processes for each number")
     parser.add_argument("--stand-in", type=float, help="use stand-ins, of this share of the rows")
     return parser.parse_args()
 
@@ -74,12 +91,9 @@ def main() -> None:
     print("| " + " | ".join(heads) + " |")
     print("|" + "---|" * len(heads), flush=True)
     for name in given.sets:
-        data = load(name, offline=True, stand_in=given.stand_in).train
         for lam in given.lam:
-            cells = measured(data, lam, given)
-            print(f"| {name}, {data.n_samples:,} | {lam:g} | {' | '.join(cells)} |", flush=True)
+            print(row(name, lam, given), flush=True)
 
 
 if __name__ == "__main__":
-    with threadpool_limits(1):
-        main()
+    main()
