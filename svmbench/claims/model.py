@@ -21,8 +21,10 @@ _ALWAYS = ("text", "source", "where", "kind", "least_rows")
 #: outside the range of n repeats with a probability of at most 2/(n + 1).
 LEAST_REPEATS = 20
 
-#: A factor whose product with another is a number.
-ClaimFactor = Annotated[float, Field(gt=0.0, le=1e100)]
+#: Largest factor: its product with another is a number.
+_MOST = 1e100
+
+ClaimFactor = Annotated[float, Field(gt=0.0, le=_MOST)]
 
 #: Largest exponent that a claim can be about: powers of it are numbers.
 _STEEPEST = 100.0
@@ -65,15 +67,17 @@ class Claim(Strict):
         default=None, description="reaches: bound of the value. grows: bound of the exponent."
     )
     published: ClaimFactor | None = Field(default=None, description="ratio: the published one.")
-    within: ClaimFactor = Field(
+    within: float = Field(
         default=2.0,
         gt=1.0,
+        le=_MOST,
         description="ratio, and path with ratios: largest factor from the published one. alike: "
         "largest factor between the two.",
     )
-    tie: ClaimFactor = Field(
+    tie: float = Field(
         default=1.0,
         ge=1.0,
+        le=_MOST,
         description="order: neighbours out of order by up to this factor are a tie.",
     )
     how: Literal["not-finite", "limit"] | None = Field(
