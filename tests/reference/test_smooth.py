@@ -162,6 +162,32 @@ def test_a_factor_counts_as_work(monkeypatch):
 
 
 @pytest.mark.parametrize("loss", smooth.LOSSES)
+def test_conjugate_gradients_of_several_steps_pay_for_the_first_factor(loss, monkeypatch):
+    problem, count = Problem(many_rows(m=1000, d=30), 1e-6, Loss(loss)), WorkCount()
+    price = 12.0 * problem.data.nnz
+    solve, form = smooth._conjugate_gradients, smooth.Factored.form
+    taken, before_first = [], []
+
+    def recorded(*given):
+        begun = count.entries
+        found = solve(*given)
+        taken.append(count.entries - begun)
+        return found
+
+    def formed(self, *given):
+        before_first.append(list(taken))
+        return form(self, *given)
+
+    monkeypatch.setattr(smooth.Factored, "work", lambda *_: price)
+    monkeypatch.setattr(smooth, "_conjugate_gradients", recorded)
+    monkeypatch.setattr(smooth.Factored, "form", formed)
+    list(smooth.newton(problem, count=count))
+    spent = before_first[0]
+    assert max(spent) < price
+    assert sum(spent[:-2]) < price <= sum(spent)
+
+
+@pytest.mark.parametrize("loss", smooth.LOSSES)
 def test_a_pair_is_shown_only_where_it_may_be_within_the_wanted_gap(loss):
     problem, count = Problem(many_rows(m=1000), 1e-4, Loss(loss)), WorkCount()
     w, b, alpha = next(smooth.newton(problem, wanted=1e-6, count=count))
