@@ -38,7 +38,7 @@ def command(
     import numpy as np
 
     from svmbench.data.liblinear_model import read_liblinear
-    from svmbench.durable import replacing, require_replaceable, require_writable
+    from svmbench.durable import replacing, require_replaceable, require_writable, resolved
     from svmbench.errors import DataError
     from svmbench.train.examples import read_examples
     from svmbench.train.files import certificate_path, certifies_another
@@ -47,7 +47,9 @@ def command(
         raise click.UsageError("--values needs a file to write them to: -o FILE")
     if out is not None:
         out = options.target(out)
-        require_replaceable(out, model, data, certificate_path(model))
+        # svmbench train follows a link: its certificate is beside what the link leads to.
+        certificates = certificate_path(model), certificate_path(resolved(model))
+        require_replaceable(out, model, data, *certificates)
         require_writable(out)
     read = read_liblinear(model)
     # Double precision, as LIBLINEAR reads it: rounded values may have another sign.
@@ -67,8 +69,9 @@ def command(
             for label, numbers in zip(labels.tolist(), decided.tolist(), strict=True):
                 shown = "".join(f" {number!r}" for number in numbers) if values else ""
                 file.write(f"{label}{shown}\n")
-    if not quiet and certifies_another(model):
-        click.echo(f"{certificate_path(model)} is the certificate of another model", err=True)
+    for each in dict.fromkeys((model, options.target(model))):
+        if not quiet and certifies_another(each):
+            click.echo(f"{certificate_path(each)} is the certificate of another model", err=True)
     right, m = int(np.count_nonzero(labels == examples.labels)), len(labels)
     if as_json:
         import json

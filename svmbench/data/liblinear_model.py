@@ -16,7 +16,7 @@ import numpy as np
 
 from svmbench.data.dataset import Array, Dataset, FloatArray
 from svmbench.durable import replacing
-from svmbench.errors import DataError
+from svmbench.errors import DataError, is_endless
 from svmbench.kernels.scores import decision_values
 
 #: Its kinds of classification, whose prediction is the sign or the largest decision value.
@@ -138,6 +138,8 @@ def read_liblinear(path: Path) -> LiblinearModel:
     DataError
         When the file cannot be read, is no such model, or is cut short.
     """
+    if is_endless(path):
+        raise DataError(f"{path}: a pipe or a device; copy its content into a file")
     try:
         text = path.read_text(encoding="ascii")
     except (OSError, UnicodeDecodeError) as error:
@@ -156,8 +158,6 @@ def read_liblinear(path: Path) -> LiblinearModel:
     d = _whole(path, 4, header["nr_feature"][0])
     if d < 0:
         raise DataError(f"{path}: nr_feature {d}: a model has no fewer than 0 features")
-    if kind not in CLASSIFIERS:
-        raise DataError(f"{path}: solver_type {kind} is no classifier of LIBLINEAR's")
     k = 1 if len(labels) == 2 and kind != "MCSVM_CS" else len(labels)
     wanted = d + (constant >= 0.0)
     rows = [line.split() for line in lines[after:] if line.strip()]
@@ -196,6 +196,11 @@ def _header(path: Path, lines: list[str]) -> tuple[dict[str, list[str]], int]:
             raise DataError(f"{path}:{number}: {line[:60]!r} is no line of a LIBLINEAR model")
         if key in found:
             raise DataError(f"{path}:{number}: a second line of {key}; the file is damaged")
+        if key == "solver_type" and values[0] not in CLASSIFIERS:  # others have no line of labels
+            raise DataError(
+                f"{path}: solver_type {values[0][:60]} is no classifier of LIBLINEAR's; train with"
+                " -s 0 to 7"
+            )
         found[key] = values
     raise DataError(f"{path}: no weights; is this a model?")
 

@@ -213,14 +213,14 @@ def _normalised(
         When C, lambda or a weight leaves double precision.
     """
     shares, exponent = scaled(weights)
-    with np.errstate(all="ignore"):
-        mean = math.fsum(shares.tolist()) / len(shares)
-        C = float(np.ldexp(objective.C * mean, exponent))
-        shares = shares / mean
     try:
+        with np.errstate(all="ignore"):
+            mean = math.fsum(shares.tolist()) / len(shares)
+            C = float(np.ldexp(objective.C * mean, exponent))
+            shares = shares / mean
         times_mean = replace(objective, C=C)
         in_range = _has_squares(norms2, times_mean.regularisation(len(shares)))
-    except ConfigError:
+    except (ConfigError, OverflowError):  # of fsum, where an infinite weight left others unscaled
         in_range = False
     if not (in_range and (shares > 0.0).all()):
         raise ConfigError(

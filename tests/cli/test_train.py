@@ -413,6 +413,28 @@ def test_a_link_stays_a_link(folder):
     assert (folder / "target").read_text().startswith("solver_type")
 
 
+def test_the_certificate_of_a_linked_model_is_beside_what_the_link_leads_to(folder):
+    (folder / "link").symlink_to("target")
+    for C in (1, 2):
+        assert invoke("train", SPARSE, "-C", C, "-o", "link").exit_code == 0
+        assert invoke("predict", "link", SPARSE).stderr == ""
+        before = (folder / "target.json").read_text()
+        result = invoke("predict", "link", SPARSE, "-o", "target.json")
+        assert (result.exit_code, (folder / "target.json").read_text()) == (2, before)
+        (folder / "target").replace(folder / f"model {C}")
+    (folder / "model 1").replace(folder / "target")
+    result = invoke("predict", "link", SPARSE)
+    assert result.stderr.endswith("target.json is the certificate of another model\n")
+
+
+def test_a_pipe_or_a_device_is_no_model(folder):
+    os.mkfifo(folder / "pipe")  # whoever opens it waits
+    for model in ("pipe", "/dev/null"):
+        result = invoke("predict", model, SPARSE)
+        assert result.exit_code == 3
+        assert f"{model}: a pipe or a device; copy its content into a file" in result.stderr
+
+
 def test_links_in_a_ring_are_no_file_to_write(folder):
     (folder / "ring").symlink_to("ring")
     assert invoke("train", SPARSE, "-o", "m").exit_code == 0

@@ -111,6 +111,15 @@ WHOLE = "solver_type L2R_LR\nnr_class 2\nlabel 1 -1\nnr_feature 2\nbias -1\nw\n0
         (WHOLE.replace("0.5", "nan"), "model:7: 'nan' is no finite number"),
         (WHOLE.replace("0.5", "x"), "model:7: 'x' is no finite number"),
         (WHOLE.replace("L2R_LR", "L2R_L2LOSS_SVR"), "no classifier"),
+        # LIBLINEAR writes no labels of regressions and of its one-class machine.
+        (
+            WHOLE.replace("L2R_LR\nnr_class 2\nlabel 1 -1", "L2R_L2LOSS_SVR\nnr_class 2"),
+            "L2R_L2LOSS_SVR is no classifier",
+        ),
+        (
+            "solver_type ONECLASS_SVM\nnr_class 2\nnr_feature 1\nbias -1\nrho 1\nw\n1 \n",
+            "ONECLASS_SVM is no classifier",
+        ),
         (WHOLE.replace("nr_class 2", "nr_class 3"), "2 labels of 3 classes"),
         (WHOLE.replace("nr_class 2", "nr_class two"), "'two' is no whole number"),
         (WHOLE.replace("nr_feature 2\n", ""), "no nr_feature before the weights"),

@@ -205,6 +205,7 @@ def test_weights_of_any_size(loss, scale):
         (1e-300, 1e300, 1.0, r"weights from 1e-300 to 1e\+300 are out of range with C = 1;"),
         (5e307, 1.5e308, 1.0, r"weights from 5e\+307 to 1.5e\+308 are out of range"),
         (1e200, 2e200, 1e200, r"weights from 1e\+200 to inf are out of range"),
+        (8e307, 9e307, 10.0, r"weights from 8e\+307 to inf are out of range"),
         (1e-200, 2e-200, 1e-200, r"weights from 0 to 2e-200 are out of range"),
     ],
 )
