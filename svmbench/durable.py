@@ -194,9 +194,9 @@ def require_writable(path: Path) -> None:
         with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.{os.getpid()}-"):
             pass
     except OSError as error:
-        raise UnwritableError(
-            f"{path}: cannot be written ({error.strerror}); allow it or choose another folder"
-        ) from error
+        too_long = error.errno == errno.ENAMETOOLONG
+        remedy = "choose a shorter name" if too_long else "allow it or choose another folder"
+        raise UnwritableError(f"{path}: cannot be written ({error.strerror}); {remedy}") from error
 
 
 def require_replaceable(path: Path, *inputs: Path) -> None:

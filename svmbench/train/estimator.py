@@ -167,15 +167,15 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     f"the data contains only one class: {classes.tolist()[0]!r}"
                 )
             trained = self._train(self._examples(X, y, classes, labels, sample_weight), objective)
+            self.classes_ = classes
+            self._keep(trained)
+            self._last = trained if self.warm_start else None
         except BaseException as error:  # Ctrl-C, too, leaves the old model whole
             self.__dict__.clear()
             self.__dict__.update(before)
             if isinstance(error, ConfigError | DataError):
                 raise ValueError(str(error)) from None
             raise
-        self.classes_ = classes
-        self._keep(trained)
-        self._last = trained if self.warm_start else None
         return self
 
     def decision_function(self, X: Any) -> FloatArray:

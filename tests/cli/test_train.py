@@ -405,6 +405,13 @@ def test_a_pipe_is_not_replaced(folder):
     assert stat.S_ISFIFO((folder / "pipe").stat().st_mode)
 
 
+def test_a_name_that_leaves_no_room_for_a_temporary_file_is_too_long(folder):
+    assert invoke("train", SPARSE, "-o", "m").exit_code == 0
+    for args in (("train", SPARSE), ("predict", "m", SPARSE)):
+        result = invoke(*args, "-o", "m" * 250)
+        assert (result.exit_code, "choose a shorter name" in result.stderr) == (2, True)
+
+
 def test_a_link_stays_a_link(folder):
     (folder / "target").write_text("old")
     (folder / "link").symlink_to("target")

@@ -396,6 +396,16 @@ def test_a_fit_that_is_interrupted_leaves_the_old_model_whole(monkeypatch):
     assert set(fitted.predict(X)) <= {"yes", "no"}
 
 
+def test_a_warning_that_is_an_error_leaves_the_old_model_whole():
+    X, y = rows(15, 30)
+    fitted = LinearSVC(loss="hinge", C=1e-2).fit(X, y).set_params(tol=1e-18)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        with pytest.raises(ConvergenceWarning):
+            fitted.fit(X, np.where(y == "yes", "dog", "cat"))
+    assert set(fitted.predict(X)) <= {"yes", "no"}
+
+
 @pytest.mark.parametrize("estimator", [LinearSVC, LogisticRegression, LinearSVCPath])
 def test_a_number_of_single_precision_gives_the_same_fit_as_its_double(estimator):
     X, y = rows()
