@@ -243,7 +243,7 @@ def train_command(
             tolerance,
             Effort(seed, seconds),
             method=method or method_for(examples.rows),
-            shards=shards or len(place.nodes),
+            shards=shards or len(place.hosts()),
             executor=partial(OnNodes, place=place),
         )
     facts = certificate(trained, examples, objective)

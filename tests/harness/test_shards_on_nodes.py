@@ -4,8 +4,11 @@ import json
 import logging
 import re
 import time
+from contextlib import nullcontext
 from functools import partial
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -138,12 +141,55 @@ def test_without_a_node_it_ends_with_one_line(tmp_path, monkeypatch):
                 run.advance(1)
 
 
+class Mortal:
+    """A node in this process that answers so many questions, and is then lost."""
+
+    def __init__(self, name, answers):
+        self.name, self.answers = name, answers
+
+    def actor(self, kind):
+        return kind()
+
+    def begin(self, actor, method, pickled):
+        self.answers -= 1
+        if self.answers < 0:
+            raise NodeLostError(f"node {self.name}: gone")
+        return getattr(actor, method)(pickled)
+
+    def ended(self, begun):
+        return begun
+
+
+def test_a_part_that_had_answered_before_its_node_was_lost_is_asked_again():
+    # a answers for its part, and is lost when it is to make that of b, which did not answer.
+    a, b, c = Mortal("a", 2), Mortal("b", 1), Mortal("c", 100)
+    place = SimpleNamespace(hosts=lambda: [each for each in (a, b) if each.answers >= 0] or [c])
+    executor = OnNodes([count, count], place)
+    assert executor.call("__next__") == [0, 0]
+    assert c.answers < 100
+    assert executor.call("__next__") == [1, 1]
+
+
 def test_what_a_part_raises_is_said_with_its_node(two):
     with two.open() as place:
         with pytest.raises(ShardError, match=r"^node [ab]: shard 0: AttributeError: .*work"):
             OnNodes([dict], place).call("work")
         with pytest.raises(ShardError, match=r"^node [ab]: shard 0: ZeroDivisionError"):
             OnNodes([partial(divmod, 1, 0)], place)
+
+
+def test_a_training_whose_nodes_have_gone_is_one_line(tmp_path, monkeypatch):
+    def hosts():
+        raise NodeLostError("cluster here: no node is left")
+
+    place = SimpleNamespace(nodes=set(), hosts=hosts)
+    monkeypatch.setattr("svmbench.cli.options.nodes_of", lambda cluster: nullcontext(place))
+    rows = tmp_path / "rows.libsvm"
+    rows.write_text("1 1:1\n-1 1:2\n")
+    words = ["cluster", "train", str(rows), "-o", str(tmp_path / "model"), "--cluster", "here"]
+    result = CliRunner().invoke(main, words)
+    assert result.exit_code == NodeLostError.exit_code
+    assert "no node is left" in result.output
 
 
 def test_the_command_trains_as_one_process_does(two, tmp_path):

@@ -163,7 +163,8 @@ class OnNodes(Executor):
                     found.update(zip(its, host.ended(each), strict=True))
                 except NodeLostError as error:
                     lost += self._lose(host, error)
-            self._have_parts(lost)
+            for number in self._have_parts(lost):
+                found.pop(number, None)  # made without this call, whatever it answered elsewhere
         return [found[number] for number in range(self.parts)]
 
     def _parts_of(self, host: _Host) -> list[int]:
@@ -180,9 +181,16 @@ class OnNodes(Executor):
         _log.warning("%s; its shards (%s) will be made again%s", error, numbers, repeated)
         return lost
 
-    def _have_parts(self, numbers: Iterable[int]) -> None:
-        """Have these parts made, each on the node with the fewest, one at a time on each node."""
+    def _have_parts(self, numbers: Iterable[int]) -> set[int]:
+        """Have these parts made, each on the node with the fewest, one at a time on each node.
+
+        Returns
+        -------
+        set of int
+            These, and those that were lost meanwhile and made again.
+        """
         left = list(numbers)
+        made = set(left)
         while left:
             self._look_around()
             begun = []
@@ -197,7 +205,10 @@ class OnNodes(Executor):
                 try:
                     host.ended(each)
                 except NodeLostError as error:
-                    left += self._lose(host, error)
+                    lost = self._lose(host, error)
+                    left += lost
+                    made.update(lost)
+        return made
 
     def _look_around(self) -> None:
         """Take note of the nodes that are there now."""
