@@ -426,6 +426,39 @@ def test_the_end_of_the_scheduler_is_one_line(cluster, tmp_path):
     assert not list((tmp_path / "out" / "runs").iterdir())
 
 
+def test_a_scheduler_that_stands_still_is_one_line(mortal, monkeypatch):
+    with mortal.open() as place, mortal.frozen("scheduler"):
+        monkeypatch.setattr(dask_node, "SILENCE", 2.0)
+        with pytest.raises(ConfigError, match="does not answer within 2 s; is it running[?]$"):
+            place.seats()
+
+
+def test_nobody_waits_for_the_scheduler_after_another(monkeypatch):
+    asked = []
+
+    def silent(client):
+        asked.append(client)
+        raise OSError("its scheduler does not answer within 30 s")
+
+    monkeypatch.setattr(dask_node, "workers_of", silent)
+    attendance = dask_node.Attendance(None)
+    with pytest.raises(OSError, match="does not answer"):
+        attendance.require("a")
+    with pytest.raises(NodeLostError, match="cannot be reached"):
+        attendance.require("b")
+    assert len(asked) == 1
+
+
+def test_a_scheduler_that_is_lost_while_nodes_are_awaited_is_one_line(two, monkeypatch):
+    def lost(client):
+        raise OSError("the connection to its scheduler is lost")
+
+    with two.open() as place:
+        monkeypatch.setattr(planner, "workers_of", lost)
+        with pytest.raises(ConfigError, match="scheduler is lost; is it running[?]$"):
+            place._await_nodes()
+
+
 def in_progress(folder):
     """The traces in progress below a folder."""
     return lambda: [path.exists() for path in folder.rglob("*.part")]

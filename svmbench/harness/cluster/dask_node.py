@@ -32,8 +32,8 @@ from svmbench.harness.weights import SUFFIX
 #: Seconds between two looks at whether the nodes are still there.
 LOOK = 1.0
 
-#: Seconds without a sign of life after which a node is lost. Dask itself waits for five minutes if
-#: the connection stays open, as it does if the node's process is stopped.
+#: Seconds without a sign of life after which a node, or the scheduler, is lost. Dask itself waits
+#: for five minutes if a node's connection stays open, as it does if its process is stopped.
 SILENCE = 30.0
 
 #: Seconds after which an interruption by the user is noticed.
@@ -48,9 +48,17 @@ def workers_of(client: Client) -> dict[str, Any]:
 
     `Client.scheduler_info` may answer that there are none: another thread of Dask asks for a
     summary without workers every two seconds, and both keep their answers in the same place.
+
+    Raises
+    ------
+    OSError
+        If the scheduler has gone or stands still: Dask would wait for it for ever.
     """
     require_scheduler(client)
-    found = client.sync(client.scheduler.identity, n_workers=-1)
+    try:
+        found = client.sync(client.scheduler.identity, n_workers=-1, callback_timeout=SILENCE)
+    except TimeoutError:
+        raise OSError(f"its scheduler does not answer within {SILENCE:g} s") from None
     return dict(found["workers"])
 
 
@@ -106,7 +114,11 @@ class Attendance:
                 raise AbsentError(f"no sign of life for {SILENCE:g} s")
 
     def _look(self) -> None:
-        workers = workers_of(self._client)
+        try:
+            workers = workers_of(self._client)
+        except OSError:
+            self._silent, self._looked = {}, monotonic()  # nobody else is to wait for it now
+            raise
         # If this process was stopped itself, that is no silence of theirs.
         passed = min(monotonic() - self._looked, 2.0 * LOOK)
         heard = {at: each["last_seen"] for at, each in workers.items()}

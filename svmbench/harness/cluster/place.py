@@ -131,11 +131,21 @@ class DaskPlace:
 
     def _await_nodes(self) -> None:
         """Wait for the first node, and then until no more come: workers start one by one."""
-        with suppress(TimeoutError):
+        with self._scheduler_required(), suppress(TimeoutError):
             self._client.wait_for_workers(1, timeout=PATIENCE)
             while True:
                 there = len(workers_of(self._client))
                 self._client.wait_for_workers(there + 1, timeout=SETTLING)
+
+    @contextmanager
+    def _scheduler_required(self) -> Iterator[None]:
+        """Say in one line that the scheduler has gone or does not answer."""
+        try:
+            yield
+        except OSError as error:
+            raise ConfigError(
+                f"cluster {self._address}: {text_of(error)}; is it running?"
+            ) from None
 
     def _require_nodes(self) -> None:
         if not self._nodes:
@@ -149,7 +159,7 @@ class DaskPlace:
         """Take note of nodes that have come, and forget those that have gone."""
         lost = [each for each in self._nodes.values() if each.lost and not each.was_absent]
         self._out |= {each.greeting.token: each.lost for each in lost}
-        try:
+        with self._scheduler_required():
             there = workers_of(self._client)
             self._nodes = {
                 at: each for at, each in self._nodes.items() if at in there and not each.lost
@@ -157,10 +167,6 @@ class DaskPlace:
             new = sorted(set(there).difference(self._nodes), key=lambda at: str(there[at]["name"]))
             said = self._client.sync(_greetings, self._client, new) if new else {}
             require_scheduler(self._client)  # else its end is what they all say
-        except (OSError, TimeoutError) as error:
-            raise ConfigError(
-                f"cluster {self._address}: {text_of(error)}; is it running?"
-            ) from None
         ours = node.build() if new else ""
         able = {at: self._greeting(str(there[at]["name"]), said.get(at), ours) for at in new}
         greetings = {at: greeting for at, greeting in able.items() if greeting is not None}
