@@ -182,7 +182,7 @@ class Crew:
             if wanted(run) and self._not_to_be_made(run) == "skipped":
                 self._leave(run, "skipped")
 
-    def torn(self, runs: Sequence[Run], nodes: Collection[str]) -> set[str]:
+    def torn(self, runs: Sequence[Run], nodes: Collection[str | None]) -> set[str]:
         """Ids of the finished runs of blocks that no node can complete.
 
         Parameters
@@ -190,8 +190,8 @@ class Crew:
         runs : sequence of Run
             Those to be made.
         nodes : collection of str
-            The nodes that are there. A block is completed only by the node that has begun it, so
-            that no comparison is made across machines.
+            The nodes that are there; None stands for this machine. A block is completed only by
+            the node that has begun it, so that no comparison is made across machines.
         """
         begun = [self._nodes[block] for block in set(map(block_of, runs))]
         return {
@@ -201,7 +201,9 @@ class Crew:
             for name in made
         }
 
-    def work(self, runs: Sequence[Run], deadline: float | None, end: float | None) -> set[BlockKey]:
+    def work(
+        self, runs: Sequence[Run], deadline: float | None, end: float | None
+    ) -> tuple[set[BlockKey], set[BlockKey]]:
         """Have runs of the plan carried out; an interruption stops them and is raised again.
 
         Parameters
@@ -213,8 +215,9 @@ class Crew:
 
         Returns
         -------
-        set of BlockKey
-            Blocks whose node was lost before they were complete.
+        lost, left : set of BlockKey
+            Blocks whose node was lost before they were complete, and those that no node has begun.
+            Both are empty after an interruption.
 
         Raises
         ------
@@ -236,7 +239,9 @@ class Crew:
                 raise
         for task in tasks:
             task.result()
-        return set() if self._stop.is_set() else self._broken.union(self._turns.left())
+        if self._stop.is_set():
+            return set(), set()
+        return self._broken, self._turns.left()
 
     def _homes(self) -> dict[BlockKey, str] | None:
         """The nodes that have begun blocks; None if runs are carried out on this machine."""

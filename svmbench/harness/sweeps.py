@@ -297,17 +297,18 @@ class OpenSweep:
         try:
             while wanted:
                 wanted = self._whole(wanted)  # this may replace the crew
-                broken = self._crew.work(wanted, options.deadline, options.end)
+                broken, left = self._crew.work(wanted, options.deadline, options.end)
                 lost.update(broken)
                 _require_nodes_to_survive(lost)
-                wanted = self._wanted(options) if broken else []
+                wanted = self._wanted(options) if broken or left else []
         except KeyboardInterrupt:
             self._crew.outcome.interrupted = True
             raise
 
     def _whole(self, wanted: list[Run]) -> list[Run]:
-        """The wanted runs, with those of their blocks that another node has to begin again."""
-        nodes = self._options.where.nodes
+        """The wanted runs, with those of their blocks that another machine has to begin again."""
+        names = self._options.where.nodes
+        nodes: Collection[str | None] = (None,) if names is None else names
         # If no node is left, a finished run is kept: its node may come back.
         again = self._crew.torn(wanted, nodes) if nodes else set()
         if not again:

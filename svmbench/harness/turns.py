@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from svmbench.harness.blocks import BlockKey, block_of
 from svmbench.harness.plan import Run
@@ -38,6 +38,6 @@ class Turns:
                 return self._groups.pop(at)
         return ()
 
-    def left(self) -> Iterable[BlockKey]:
+    def left(self) -> set[BlockKey]:
         """The blocks that nobody has taken."""
         return {block_of(group[0]) for group in self._groups[self._next :]}

@@ -12,7 +12,7 @@ from svmbench.data.cache import HEADER, cache_dir, content_hash, entry_path, ope
 from svmbench.data.load import load
 from svmbench.data.moved import Piece, admit, pieces, receive
 from svmbench.errors import DataError
-from svmbench.harness.environment import environment
+from svmbench.harness.environment import environment, fingerprint
 from svmbench.harness.place import Node, NodeLostError
 from svmbench.harness.plan import plan_runs
 from svmbench.harness.processes import hired
@@ -163,6 +163,22 @@ def test_a_block_that_ends_node_after_node_is_given_up(tmp_path):
     assert MOST_LOST == 3
     with pytest.raises(NodeLostError, match="3 nodes were lost"):
         run_sweep(sweep(), tmp_path, options=Options(place=place))
+
+
+def test_blocks_that_nobody_has_begun_count_for_no_lost_node(tmp_path):
+    first, *others = (Thread(name, dies=3) for name in "abc")
+    place = Threads(first, spare=[*others, Thread("d")])
+    outcome = run_sweep(sweep(**FOUR), tmp_path, options=Options(place=place))
+    assert (outcome.made, outcome.left) == (8, 0)
+
+
+def test_this_machine_begins_the_block_of_a_node_again(tmp_path):
+    place = Threads(Thread("a", dies=4))
+    place.machine = fingerprint()
+    with pytest.raises(NodeLostError):
+        run_sweep(sweep(**FOUR), tmp_path, options=Options(place=place))
+    outcome = run_sweep(sweep(**FOUR), tmp_path)
+    assert (outcome.made, outcome.reused) == (6, 2)
 
 
 def test_fresh_runs_are_not_found_again_after_a_death(tmp_path):
