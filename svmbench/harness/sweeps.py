@@ -307,10 +307,7 @@ class OpenSweep:
 
     def _whole(self, wanted: list[Run]) -> list[Run]:
         """The wanted runs, with those of their blocks that another machine has to begin again."""
-        names = self._options.where.nodes
-        nodes: Collection[str | None] = (None,) if names is None else names
-        # If no node is left, a finished run is kept: its node may come back.
-        again = self._crew.torn(wanted, nodes) if nodes else set()
+        again = self._torn(wanted)
         if not again:
             return wanted
         forget([run for run in self._runs if run.id in again], self._store)
@@ -325,6 +322,21 @@ class OpenSweep:
         after.damaged, after.missing = before.damaged, before.missing
         after.starting = before.starting
         return [run for run in self._crew.pending.values() if run.id in ids | again]
+
+    def _torn(self, wanted: list[Run]) -> set[str]:
+        """Ids of the finished runs of the blocks that are to be begun again."""
+        nodes = self._options.where.nodes
+        if nodes is not None:
+            # If no node is left, a finished run is kept: its node may come back.
+            return self._crew.torn(wanted, nodes) if nodes else set()
+        ids = {run.id for run in wanted}
+        # A rung that is spared, or a program that is not here, adds nothing to a node's block.
+        adding = [
+            run
+            for run in self._crew.possible()
+            if run.id in ids and not find_solver(run.solver.name).missing()
+        ]
+        return self._crew.torn(adding, (None,))
 
     def _wanted(self, options: Options) -> list[Run]:
         pending = self._crew.pending.values()

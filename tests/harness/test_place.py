@@ -181,6 +181,17 @@ def test_this_machine_begins_the_block_of_a_node_again(tmp_path):
     assert (outcome.made, outcome.reused) == (6, 2)
 
 
+def test_this_machine_keeps_a_node_s_block_to_which_it_adds_nothing(tmp_path, install):
+    install("plugins:Ladder", "plugins:Absent")
+    asked, place = sweep(solvers=["ladder", "absent"]), Threads(Thread("a"))
+    place.machine = fingerprint()
+    first = run_sweep(asked, tmp_path / "out", options=Options(place=place))
+    assert first.states["spared"] > 0
+    again = run_sweep(asked, tmp_path / "out")
+    # The program that is not there is asked for again.
+    assert again.reused == first.made - 1
+
+
 def test_fresh_runs_are_not_found_again_after_a_death(tmp_path):
     run_sweep(sweep(**FOUR), tmp_path, options=Options(place=Threads(Thread("a"))))
     nodes = Thread("b", dies=2), Thread("c")
