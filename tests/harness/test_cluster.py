@@ -429,7 +429,7 @@ def test_the_end_of_the_scheduler_is_one_line(cluster, tmp_path):
 def test_a_scheduler_that_stands_still_is_one_line(mortal, monkeypatch):
     with mortal.open() as place, mortal.frozen("scheduler"):
         monkeypatch.setattr(dask_node, "SILENCE", 2.0)
-        with pytest.raises(ConfigError, match="does not answer within 2 s; is it running[?]$"):
+        with pytest.raises(ConfigError, match=r"does not answer within 2 s; is it running[?]$"):
             place.seats()
 
 
@@ -455,7 +455,7 @@ def test_a_scheduler_that_is_lost_while_nodes_are_awaited_is_one_line(two, monke
 
     with two.open() as place:
         monkeypatch.setattr(planner, "workers_of", lost)
-        with pytest.raises(ConfigError, match="scheduler is lost; is it running[?]$"):
+        with pytest.raises(ConfigError, match=r"scheduler is lost; is it running[?]$"):
             place._await_nodes()
 
 
