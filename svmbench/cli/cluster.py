@@ -29,7 +29,7 @@ class _Count(click.ParamType[int]):
         """The number."""
         text = str(value)
         try:
-            number = int(text) if text.isdecimal() else float(text)
+            number = int(text) if text.isdecimal() else float(text.replace("_", "?"))
         except ValueError:
             number = math.nan
         if number % 1 != 0:
@@ -42,7 +42,12 @@ def _count(name: str, what: str) -> Callable[[Any], Any]:
 
 
 _lambda = click.option(
-    "--lambda", "lam", type=float, default=1e-4, show_default=True, help="λ of the objective."
+    "--lambda",
+    "lam",
+    type=options.Number(),
+    default=1e-4,
+    show_default=True,
+    help="λ of the objective.",
 )
 
 
@@ -62,17 +67,20 @@ def command() -> None:
 @click.option(
     "--tol",
     "target",
-    type=float,
+    type=options.Number(),
     default=1e-3,
     show_default=True,
     help="Relative gap to certify.",
 )
 @click.option(
-    "--latency", type=float, metavar="SECONDS", help="Latency of a round.  [default: measured]"
+    "--latency",
+    type=options.Number(),
+    metavar="SECONDS",
+    help="Latency of a round.  [default: measured]",
 )
 @click.option(
     "--bandwidth",
-    type=float,
+    type=options.Number(),
     metavar="BYTES/S",
     help="Bandwidth of the planner.  [default: measured]",
 )
@@ -187,7 +195,7 @@ def _bytes(value: float) -> str:
 )
 @click.option(
     "--shards",
-    type=click.IntRange(1, 1024),
+    type=options.WholeRange(1, 1024),
     help="Parts of the rows.  [default: one for each node]",
 )
 @click.option(

@@ -51,8 +51,7 @@ _LEAST_BLOCKS = 5
 )
 @click.option(
     "--threshold",
-    type=click.FloatRange(min=1.0, max=math.inf, max_open=True),
-    callback=options.refuse_nan,
+    type=options.NumberRange(min=1.0, max=math.inf, max_open=True),
     default=1.05,
     show_default=True,
     help="Largest factor that counts as no difference.",
@@ -85,7 +84,7 @@ _LEAST_BLOCKS = 5
 @click.option("--budget", metavar="TIME", help="With --run: stop after this time, such as 10m.")
 @click.option(
     "--most",
-    type=click.IntRange(min=1),
+    type=options.WholeRange(min=1),
     default=60,
     show_default=True,
     help="With --run: maximum number of repeats.",

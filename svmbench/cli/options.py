@@ -161,11 +161,28 @@ def nodes_of(cluster: str) -> Iterator[DaskPlace]:
         yield place
 
 
-def refuse_nan(ctx: click.Context, param: click.Parameter, value: float) -> float:
-    """Refuse nan, which no range of click's excludes."""
-    if value != value:
-        raise click.BadParameter("nan is not a number", ctx, param)
-    return value
+class _AsWritten:
+    """A number as other programs write it, too: Python takes 1_0 for 10. nan is none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, str) and "_" in value:
+            raise click.BadParameter(f"{value!r} is not a number", ctx, param)
+        converted: Any = super().convert(value, param, ctx)  # type: ignore[misc]
+        if converted != converted:  # no range of click's excludes nan
+            raise click.BadParameter("nan is not a number", ctx, param)
+        return converted
+
+
+class Number(_AsWritten, click.types.FloatParamType):
+    """A number."""
+
+
+class NumberRange(_AsWritten, click.FloatRange):
+    """A number in a range, as click's FloatRange has it."""
+
+
+class WholeRange(_AsWritten, click.IntRange):
+    """A whole number in a range, as click's IntRange has it."""
 
 
 class _File(click.Path):
@@ -202,8 +219,7 @@ def tolerance(default: float) -> Callable[[Any], Any]:
     return click.option(
         "--tol",
         "tolerance",
-        type=click.FloatRange(0.0, math.inf, min_open=True, max_open=True),
-        callback=refuse_nan,
+        type=NumberRange(0.0, math.inf, min_open=True, max_open=True),
         default=default,
         show_default=True,
         help="Train until P is proven to exceed the least possible by at most this fraction.",
@@ -212,7 +228,7 @@ def tolerance(default: float) -> Callable[[Any], Any]:
 
 def seed(text: str) -> Callable[[Any], Any]:
     """The seed of a training; ``text`` is its help."""
-    kind = click.IntRange(0, 2**64 - 1)
+    kind = WholeRange(0, 2**64 - 1)
     return click.option("--seed", type=kind, default=0, show_default=True, help=text)
 
 
@@ -284,7 +300,7 @@ def seconds_of(option: str, text: str) -> float:
 
     given: str | float = text
     with suppress(ValueError):
-        given = float(text)
+        given = float(text) if "_" not in text else text
     try:
         found: float = TypeAdapter(Duration).validate_python(given)
     except ValidationError:

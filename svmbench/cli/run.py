@@ -58,7 +58,7 @@ _WORDS = {"spared": "not needed after a cheaper setting", "not_installed": "not 
 )
 @click.option(
     "--jobs",
-    type=click.IntRange(1, MOST_JOBS),
+    type=options.WholeRange(1, MOST_JOBS),
     default=1,
     show_default=True,
     help="Number of runs at the same time. They disturb each other and are marked as contended "
@@ -68,8 +68,7 @@ _WORDS = {"spared": "not needed after a cheaper setting", "not_installed": "not 
 @click.option("--stand-in", is_flag=True, help="Use the data sets' synthetic stand-ins.")
 @click.option(
     "--scale",
-    type=click.FloatRange(0.0, 1.0, min_open=True),
-    callback=options.refuse_nan,
+    type=options.NumberRange(0.0, 1.0, min_open=True),
     default=1.0,
     show_default=True,
     envvar="SCALE",

@@ -45,19 +45,19 @@ if TYPE_CHECKING:
 @click.option(
     "-C",
     "cost",
-    type=float,
+    type=options.Number(),
     help="Weight of the losses beside 1/2 |w|^2, as in LIBLINEAR.  [default: 1]",
 )
 @click.option(
     "--lambda",
     "lam",
-    type=float,
+    type=options.Number(),
     help="Set C to 1/(lambda m) for m rows; to 1/(2 lambda m) for the squared hinge.",
 )
 @click.option(
     "--cv",
     "folds",
-    type=click.IntRange(2),
+    type=options.WholeRange(2),
     metavar="K",
     help="Choose C by K-fold cross-validation among 25 powers of two.",
 )
@@ -91,7 +91,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--threads",
-    type=click.IntRange(1),
+    type=options.WholeRange(1),
     default=1,
     show_default=True,
     help="Number of classes to train at the same time; with --cv, of folds. With two classes, "
@@ -224,12 +224,16 @@ def _trained(
 ) -> _Fitted:
     """Choose C, train the path, and train the model unless the path has it."""
     from svmbench.train.classes import train
-    from svmbench.train.path import grid
-    from svmbench.train.validation import SELECTION, cross_validate
 
-    values = grid(examples, objective) if request.folds is not None or request.along else ()
+    values: tuple[float, ...] = ()
+    if request.folds is not None or request.along:
+        from svmbench.train.path import grid
+
+        values = grid(examples, objective)
     validation = None
     if request.folds is not None:
+        from svmbench.train.validation import SELECTION, cross_validate
+
         with _shown(hidden, "fold {} of " + f"{request.folds}: C = {{:g}}") as show:
             validation = cross_validate(
                 examples, objective, request.folds, values, max(tolerance, SELECTION),
@@ -369,7 +373,7 @@ def _class_weights(given: tuple[str, ...]) -> dict[int, float]:
     for each in given:
         label, _, weight = each.partition("=")
         try:
-            number, value = float(label), float(weight)
+            number, value = math.nan if "_" in each else float(label), float(weight)
         except ValueError:
             number, value = math.nan, math.nan
         if not number.is_integer():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from codecs import BOM_UTF8
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -141,7 +142,10 @@ def read_liblinear(path: Path) -> LiblinearModel:
     if is_endless(path):
         raise DataError(f"{path}: a pipe or a device; copy its content into a file")
     try:
-        text = path.read_text(encoding="ascii")
+        content = path.read_bytes()
+        if content.startswith(BOM_UTF8):
+            raise DataError(f"{path}: a byte order mark before the model; save it without")
+        text = content.decode("ascii")
     except (OSError, UnicodeDecodeError) as error:
         if isinstance(error, FileNotFoundError):
             raise DataError(f"{path}: no such model; check the path") from None

@@ -161,7 +161,9 @@ def _step_work(problem: Problem) -> float:
 
 
 def _first_value(problem: Problem, tolerance: float) -> float:
-    """A value of the constant feature that is large enough if |b| is at most 2."""
+    """A value of the constant feature that is large enough if |b| is at most 2; 0 without b."""
+    if problem.bias == "none":
+        return 0.0
     data = problem.data
     norm = math.sqrt(float(data.rows.norms2().mean())) or 1.0
     positive = int(np.count_nonzero(data.labels > 0))

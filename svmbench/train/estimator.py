@@ -189,6 +189,11 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         ndarray of float64
             Shape (m,) for two classes, positive for the second; else (m, classes).
+
+        Raises
+        ------
+        ValueError
+            When X is not as `fit` has seen it, or a value leaves double precision.
         """
         check_is_fitted(self)
         check_structure(X)
@@ -196,7 +201,13 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             X = validate_data(
                 self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False
             )
-        values: FloatArray = np.asarray(X @ self.coef_.T) + self.intercept_
+        with np.errstate(over="ignore", invalid="ignore"):
+            values: FloatArray = np.asarray(X @ self.coef_.T) + self.intercept_
+        beyond = np.flatnonzero(~np.isfinite(values).all(axis=1))
+        if len(beyond):
+            raise ValueError(
+                f"X[{beyond[0]}]: its decision value leaves double precision; scale the features"
+            )
         return values[:, 0] if values.shape[1] == 1 else values
 
     def predict(self, X: Any) -> Array:

@@ -301,7 +301,8 @@ def _start_of(problem: Problem, before: Fit) -> _Start:
     ratio, m = problem.lam / before.lam, problem.data.n_samples
     kept = problem.bias == "free" or before.bias == 0.0
     shrunk = 0.5 * (before.lam - problem.lam) * float(before.w @ before.w)
-    energy = problem.conjugate_sum(before.alpha) / m - before.dual  # lam/2 ||w||^2 before
+    conjugates = problem.conjugate_sum(before.alpha) / m
+    energy = conjugates - before.dual  # lam/2 ||w||^2 before
 
     def dual_of(times: float) -> float:
         alpha = np.minimum(times * before.alpha, problem.loss.upper)
@@ -309,9 +310,13 @@ def _start_of(problem: Problem, before: Fit) -> _Start:
 
     # The best multiple if the conjugates were linear, as those of the hinge are.
     best = 0.5 * ratio * (before.dual + energy) / energy if energy > 0.0 else 1.0
-    times = max((1.0, ratio, min(max(best, 0.0), 1.0)), key=dual_of)
+    duals = {1.0: conjugates - energy / ratio}
+    for each in (ratio, min(max(best, 0.0), 1.0)):
+        if each not in duals:
+            duals[each] = dual_of(each)
+    times = max(duals, key=duals.__getitem__)
     pair = before.w, before.bias if kept else 0.0, problem.repaired(times * before.alpha)
-    return _Start(pair, before.primal - shrunk if kept else math.inf, dual_of(times))
+    return _Start(pair, before.primal - shrunk if kept else math.inf, duals[times])
 
 
 @dataclass(eq=False)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from svmbench.durable import replacing
-from svmbench.train.examples import Examples
 from svmbench.train.files import origin
-from svmbench.train.objective import Objective
-from svmbench.train.path import Point
-from svmbench.train.validation import Validation
+
+if TYPE_CHECKING:
+    from svmbench.train.examples import Examples
+    from svmbench.train.objective import Objective
+    from svmbench.train.path import Point
+    from svmbench.train.validation import Validation
 
 #: Columns of cross-validation, where there was one.
 _VALIDATED = ("validation_error", "low", "high")
@@ -96,6 +97,8 @@ def save_path(
     UnwritableError
         When a file cannot be written.
     """
+    import csv  # a training without a path needs the names of the files only
+
     with replacing(files.table) as file:
         lines = records(points, validation)
         writer = csv.DictWriter(file, fieldnames=list(lines[0]), lineterminator="\n")

@@ -11,6 +11,7 @@ import sys
 import warnings
 from itertools import islice, pairwise
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
@@ -85,7 +86,13 @@ def test_three_classes(folder):
         ([""], 2, "'DATA': is empty; name a file"),
         (["-"], 2, "- is not the standard input here; name a file"),
         ([SPARSE, "-C", "0"], 2, "C must be positive"),
-        ([SPARSE, "-C", "nan"], 2, "C must be positive"),
+        ([SPARSE, "-C", "nan"], 2, "nan is not a number"),
+        ([SPARSE, "-C", "1_0"], 2, "'1_0' is not a number"),
+        ([SPARSE, "--cv", "1_0"], 2, "'1_0' is not a number"),
+        ([SPARSE, "--tol", "0.1_0"], 2, "'0.1_0' is not a number"),
+        ([SPARSE, "--time-limit", "1_0"], 2, "--time-limit '1_0'"),
+        ([SPARSE, "--weight", "1_0=2"], 2, "--weight 1_0=2: write CLASS=W"),
+        ([SPARSE, "--weight", "1=2_0"], 2, "--weight 1=2_0: write CLASS=W"),
         ([SPARSE, "-C", "1e308"], 2, "out of range"),
         ([SPARSE, "--lambda", "-1"], 2, "lambda must be positive"),
         ([SPARSE, "-C", "1", "--lambda", "1"], 2, "keep one of them"),
@@ -563,6 +570,8 @@ def test_cross_validation_chooses_c(folder):
     picture = (folder / "m.cv.svg").read_text()
     assert picture.startswith("<?xml")
     assert re.search(">2⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]+<", picture), "C is labelled by powers of two"
+    assert len(re.findall("<circle ", picture)) == len(values)
+    ElementTree.fromstring(picture)
     again = invoke("train", SPARSE, "--cv", "3", "--bias", "free", "-o", "n", "--json")
     assert json.loads(again.stdout)["cross_validation"] == facts["cross_validation"]
     assert (folder / "n.cv.svg").read_bytes() == (folder / "m.cv.svg").read_bytes()
@@ -639,7 +648,7 @@ def test_pictures_that_are_interrupted_leave_no_files(folder, monkeypatch):
     def stop(*args, **how):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("matplotlib.figure.Figure.savefig", stop)
+    monkeypatch.setattr("svmbench.train.plot._as_svg", stop)
     for options in (["--path"], ["--cv", "2"], ["--path", "--cv", "2"]):
         assert invoke("train", SPARSE, "-o", "m", *options).exit_code == 130
         assert list(folder.iterdir()) == []

@@ -432,6 +432,19 @@ def test_logarithms_of_probabilities_are_finite_far_from_the_plane():
     assert fitted.predict_proba(X)[:, 0] == pytest.approx(np.exp(found[:, 0]), rel=1e-9)
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_decision_value_beyond_double_precision_is_no_prediction(classes, sparse):
+    X, _ = rows()
+    fitted = LinearSVC(tol=0.1).fit(X, np.arange(len(X)) % classes)
+    fitted.coef_ = np.full_like(fitted.coef_, 10.0)
+    for beyond in ([1e308], [1e308, -1e308]):  # inf and nan
+        far = X[:3].copy()
+        far[1] = np.resize(beyond, X.shape[1])
+        with pytest.raises(ValueError, match=r"X\[1\]: its decision value leaves double"):
+            fitted.predict(sp.csr_matrix(far) if sparse else far)
+
+
 def test_nothing_is_said_of_overflow_within_a_fit():
     X, y = rows()
     X[:, 0] *= 1e100

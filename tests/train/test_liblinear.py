@@ -137,6 +137,7 @@ WHOLE = "solver_type L2R_LR\nnr_class 2\nlabel 1 -1\nnr_feature 2\nbias -1\nw\n0
         (WHOLE.replace("0.5", "0_5"), "model:7: '0_5' is no finite number"),
         ("PK\x03\x04", "is no line of a LIBLINEAR model"),
         ("modèle", "not text"),
+        ("\ufeffsolver_type L2R_LR\n", "a byte order mark before the model"),
     ],
 )
 def test_a_damaged_model_is_refused(tmp_path, text, message):
