@@ -1,8 +1,8 @@
 """Which program for which need: a Markdown table of CPU seconds, measured in turns.
 
-    python scripts/train/table.py FILE ... [--need fit] [--loss hinge] [--budget 10m]
+    python scripts/train/table.py FILE ... [--need fit] [--loss hinge] [--bias free] [--budget 10m]
 
-Each FILE is LIBSVM text; there is no bias. Three needs are measured, the last for two classes only:
+Each FILE is LIBSVM text. Three needs are measured, the last for two classes only:
 
 text   a model of the file, by commands: reading, training, writing
 fit    weights of rows in memory
@@ -10,11 +10,12 @@ C      the best of 25 values of C by five-fold cross-validation, rows in memory
 
 For the first two, each program has the loosest of compare.py's stopping tolerances with which P is
 within --tol of a certified bound, for every class. For the third, LIBLINEAR's -C chooses its own
-values, and other programs have their default tolerances; ours certifies each fit to --tol. Every
-run is a process of its own with one thread. Runs are repeated in turns until the budget is spent;
-what has not ended within --longest is shown as longer. CPU time does not count
-waiting, but caches and memory are shared: compare figures of one run only, on a machine that has
-nothing else to do.
+values, and other programs have their default tolerances; ours certifies each fit as `svmbench train
+--cv` does. A program that does not know a kind of bias has no line there (compare.py says which).
+Every run is a process of its own with one thread. Runs are repeated in turns until the budget is
+spent; what has not ended within --longest is shown as longer. CPU time does not count waiting, but
+caches and memory are shared: compare figures of one run only, on a machine that has nothing else to
+do.
 """
 
 from __future__ import annotations
@@ -37,20 +38,20 @@ from pathlib import Path
 from typing import Any
 
 import scipy.sparse  # type: ignore[import-untyped]
-from compare import KINDS, Fit, needed, problems, programs
+from compare import BIAS_FLAGS, Fit, liblinear_kinds, needed, problems, programs
 from liblinear import liblinearutil  # type: ignore[import-untyped]
 from sklearn import svm  # type: ignore[import-untyped]
 from sklearn.model_selection import GridSearchCV  # type: ignore[import-untyped]
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from svmbench.cli.options import seconds_of
-from svmbench.names import TRAINED_LOSSES
+from svmbench.names import TRAINED_BIASES, TRAINED_LOSSES
 from svmbench.solvers.peers.peer import matrix as as_stored
 from svmbench.train.classes import train
 from svmbench.train.examples import Examples, read_examples
 from svmbench.train.objective import Objective
 from svmbench.train.path import grid
-from svmbench.train.validation import cross_validate
+from svmbench.train.validation import SELECTION, cross_validate
 
 #: Share of the budget that finding all tolerances may take at most.
 _PREPARING = 0.4
@@ -71,7 +72,7 @@ class Entry:
 
     Parameters
     ----------
-    need, data, loss, program : str
+    need, data, loss, bias, program : str
     run : callable
         What is timed, given the seconds after which a command is to be ended.
     """
@@ -79,10 +80,16 @@ class Entry:
     need: str
     data: str
     loss: str
+    bias: str
     program: str
     run: Callable[[float], object]
     seconds: list[float] = field(default_factory=list)
     longer: float | None = None
+
+    @property
+    def what(self) -> tuple[str, ...]:
+        """The need and the problem."""
+        return self.data, self.loss, self.bias, self.need
 
 
 def in_child(work: Callable[[], object], limit: float) -> tuple[float, Any] | None:
@@ -121,6 +128,7 @@ def _used() -> float:
 
 def entries(
     file: Path,
+    examples: Examples,
     objective: Objective,
     tolerance: float,
     folder: Path,
@@ -128,11 +136,10 @@ def entries(
     needs: Sequence[str],
 ) -> list[Entry]:
     """The programs for each need, with the tolerances that they have to be given."""
-    examples = read_examples(file)
-    rows = examples.rows
+    rows, loss, bias = examples.rows, objective.loss, objective.bias
 
     def entry(need: str, program: str, run: Callable[[float], object]) -> Entry:
-        return Entry(need, rows.name, objective.loss, program, run)
+        return Entry(need, rows.name, loss, bias, program, run)
 
     choosing = []
     if "C" in needs and len(examples.classes) == 2:
@@ -152,21 +159,24 @@ def entries(
         folder / "ours",
         "--quiet",
     ]
-    ours += ["--loss", objective.loss, "-C", repr(objective.C), "--tol", repr(tolerance)]
+    ours += ["--loss", loss, "--bias", bias, "-C", repr(objective.C), "--tol", repr(tolerance)]
     found = [
         entry("text", "svmbench train", partial(_command, ours)),
         entry("fit", "svmbench", lambda _: train(_fresh(examples), objective, tolerance)),
     ]
-    kinds = {f"LIBLINEAR -s {kind}": kind for kind in KINDS[objective.loss]}
+    kinds = {f"LIBLINEAR -s {kind}": kind for kind in liblinear_kinds(objective)}
     for program, fit in programs(examples, objective).items():
         done = in_child(partial(needed, fit, each, duals, tolerance), limit())
         if done is None or done[1] is None:
-            print(f"{rows.name}, {objective.loss}: {program} left out: no tolerance found in time")
+            what = f"{rows.name}, {loss}, bias {bias}"
+            print(f"{what}: {program} left out: no tolerance found in time")
             continue
         eps = done[1]
         found.append(entry("fit", f"{program}, {eps:g}", _ignoring(fit, eps)))
         if program in kinds and shutil.which("liblinear-train"):
-            flags = f"-q -s {kinds[program]} -c {objective.C!r} -e {eps!r}".split()
+            flags = (
+                f"-q -s {kinds[program]} -c {objective.C!r} -e {eps!r}{BIAS_FLAGS[bias]}".split()
+            )
             theirs: list[str | Path] = ["liblinear-train", *flags, file, folder / "theirs"]
             found.append(entry("text", f"{program}, {eps:g}", partial(_command, theirs)))
     return [each for each in found if each.need in needs] + choosing
@@ -175,23 +185,24 @@ def entries(
 def _choosers(
     examples: Examples, objective: Objective, tolerance: float
 ) -> list[tuple[str, Callable[[float], object]]]:
-    values = grid(examples, objective)
+    values, certified = grid(examples, objective), max(tolerance, SELECTION)
     rows, _ = examples.against_rest(examples.classes[0])
     matrix, y = scipy.sparse.csr_matrix(as_stored(rows)), rows.labels.astype(float)
     found: list[tuple[str, Callable[[float], object]]] = [
         (
             "svmbench --cv",
-            lambda _: cross_validate(_fresh(examples), objective, FOLDS, values, tolerance).best,
+            lambda _: cross_validate(_fresh(examples), objective, FOLDS, values, certified).best,
         )
     ]
     if objective.loss in CHOOSING:
         theirs = liblinearutil.problem(y, matrix)
-        flags = f"-C -v {FOLDS} -s {CHOOSING[objective.loss]} -q"
+        flags = f"-C -v {FOLDS} -s {CHOOSING[objective.loss]}{BIAS_FLAGS[objective.bias]}"
         found.append(
-            (f"LIBLINEAR {flags[:-3]}", lambda _: list(liblinearutil.train(theirs, flags)))
+            (f"LIBLINEAR {flags}", lambda _: list(liblinearutil.train(theirs, f"{flags} -q")))
         )
-    if objective.loss != "logistic":
-        model = svm.LinearSVC(loss=objective.loss.replace("-", "_"), fit_intercept=False)
+    if objective.loss != "logistic" and objective.bias != "free":
+        biased = objective.bias == "regularised"
+        model = svm.LinearSVC(loss=objective.loss.replace("-", "_"), fit_intercept=biased)
         search = GridSearchCV(model, {"C": values}, cv=FOLDS)
         found.append(("GridSearchCV(LinearSVC)", lambda _: search.fit(matrix, y).best_params_["C"]))
     return found
@@ -229,19 +240,18 @@ def measure(found: list[Entry], until: float, longest: float, repeats: int) -> N
 
 
 def table(found: list[Entry]) -> list[str]:
-    """Lines of Markdown; ratios are to our figure of the same need, rows and loss."""
+    """Lines of Markdown; ratios are to our figure of the same need and problem."""
     lines = [
-        "| need | rows | loss | program | CPU seconds | runs | times ours |",
-        "|---|---|---|---|---|---|---|",
+        "| need | rows | loss | bias | program | CPU seconds | runs | times ours |",
+        "|---|---|---|---|---|---|---|---|",
     ]
-    ours: dict[tuple[str, str, str], float] = {}
+    ours: dict[tuple[str, ...], float] = {}
     for each in found:
-        key = each.need, each.data, each.loss
         if each.program.startswith("svmbench") and each.seconds:
-            ours[key] = statistics.median(each.seconds)
-    order = list(dict.fromkeys((each.data, each.loss, each.need) for each in found))
-    for each in sorted(found, key=lambda each: order.index((each.data, each.loss, each.need))):
-        base = ours.get((each.need, each.data, each.loss))
+            ours[each.what] = statistics.median(each.seconds)
+    order = list(dict.fromkeys(each.what for each in found))
+    for each in sorted(found, key=lambda each: order.index(each.what)):
+        base = ours.get(each.what)
         shown, ratio = "not run", ""
         if each.seconds:
             middle = statistics.median(each.seconds)
@@ -250,8 +260,8 @@ def table(found: list[Entry]) -> list[str]:
         elif each.longer is not None:
             shown = f"over {each.longer:.0f}"
             ratio = f"over {each.longer / base:.1f}" if base else ""
-        cells = each.need, each.data, each.loss, each.program, shown, len(each.seconds), ratio
-        lines.append("| " + " | ".join(map(str, cells)) + " |")
+        cells = each.need, each.data, each.loss, each.bias, each.program, shown, len(each.seconds)
+        lines.append("| " + " | ".join(map(str, [*cells, ratio])) + " |")
     return lines
 
 
@@ -262,6 +272,7 @@ def main() -> None:
     parser.add_argument("--budget", default="10m", help="time for all of it, such as 10m")
     parser.add_argument("--need", choices=NEEDS, action="append", help="may be repeated")
     parser.add_argument("--loss", choices=TRAINED_LOSSES, action="append", help="may be repeated")
+    parser.add_argument("--bias", choices=TRAINED_BIASES, action="append", help="may be repeated")
     parser.add_argument("-C", type=float, default=1.0)
     parser.add_argument("--tol", type=float, default=1e-4)
     parser.add_argument("--longest", default="1m", help="time for a single run, such as 1m")
@@ -269,9 +280,13 @@ def main() -> None:
     given = parser.parse_args()
     budget = seconds_of("--budget", given.budget)
     until = time.monotonic() + budget
-    losses = given.loss or list(TRAINED_LOSSES)
+    objectives = [
+        Objective(loss, given.C, bias)
+        for loss in given.loss or TRAINED_LOSSES
+        for bias in given.bias or ["none"]
+    ]
     prepared = time.monotonic() + budget * _PREPARING
-    left = sum(1 + len(KINDS[loss]) for loss in losses) * len(given.files)
+    left = sum(1 + len(liblinear_kinds(each)) for each in objectives) * len(given.files)
 
     def limit() -> float:
         """Seconds to find a tolerance in: what small rows do not need is for later ones."""
@@ -288,14 +303,10 @@ def main() -> None:
         found = [
             each
             for file in given.files
-            for loss in losses
+            for examples in [read_examples(file)]
+            for objective in objectives
             for each in entries(
-                file,
-                Objective(loss, given.C),
-                given.tol,
-                Path(folder),
-                limit,
-                given.need or NEEDS,
+                file, examples, objective, given.tol, Path(folder), limit, given.need or NEEDS
             )
         ]
         measure(found, until, seconds_of("--longest", given.longest), given.repeats)

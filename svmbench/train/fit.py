@@ -15,20 +15,19 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from svmbench.data.dataset import FloatArray
 from svmbench.problem import Problem, relative_gap
 from svmbench.proof import proven_by_norms, proven_dual
-from svmbench.reference import multipliers, smooth
-from svmbench.reference.descents import balanced_descent, descent
+from svmbench.reference import smooth
 from svmbench.reference.pairs import PrimalAndDual, WorkCount
-from svmbench.reference.search import FEW_FEATURES, interior
-from svmbench.train.champion import LOOK_PASSES, Champion, knows
-from svmbench.train.chunks import descent_by_chunks
 from svmbench.train.effort import USUAL, Effort
+
+if TYPE_CHECKING:
+    from svmbench.train.champion import Champion
 
 #: Passes that a Newton step is taken to need.
 STEP_PASSES = 30.0
@@ -275,8 +274,10 @@ def _all_pairs(
 ) -> Iterator[tuple[_Method, PrimalAndDual]]:
     """The pairs of all methods."""
     if chunks:
+        from svmbench.train.chunks import descent_by_chunks
+
         pairs = descent_by_chunks(problem, chunks, tolerance, effort.seed, due)
-        yield from _pairs([[_Method("dcd in chunks", pairs, least=FEWEST_DESCENTS)]], due)
+        yield from _pairs(iter([[_Method("dcd in chunks", pairs, least=FEWEST_DESCENTS)]]), due)
         return
     yield from _pairs(_Methods(problem, tolerance, effort, due, begin).groups(), due)
 
@@ -393,13 +394,13 @@ class _Method:
 
 
 def _pairs(
-    groups: list[list[_Method]], due: Callable[[], bool]
+    groups: Iterator[list[_Method]], due: Callable[[], bool]
 ) -> Iterator[tuple[_Method, PrimalAndDual]]:
     """The pairs of all methods; when one ends, the methods of the next group join.
 
     Those that remain end once they have had ample work and come no nearer than the ended ones.
     """
-    active, *later = groups
+    active = next(groups)
     everyone = list(active)
     gap, most = math.inf, math.inf
     while active:
@@ -417,7 +418,7 @@ def _pairs(
             return
         else:
             active.remove(method)
-            joining = later.pop(0) if later else []
+            joining = next(groups, [])
             active += joining
             everyone += joining
             gap, most = nearest, OUTDONE_WORK * work
@@ -455,33 +456,46 @@ class _Methods:
         self._problem, self._tolerance, self._effort = problem, tolerance, effort
         self._due, self._start = due, start
 
-    def groups(self) -> list[list[_Method]]:
-        """The first group, and those that join it as methods end short of the tolerance."""
+    def groups(self) -> Iterator[list[_Method]]:
+        """The first group, and those that join it as methods end short of the tolerance.
+
+        Modules of methods are loaded once their group joins: many a fit needs one method only.
+        """
         problem, data = self._problem, self._problem.data
         if problem.loss.name == "logistic":
-            return [[self._smooth_newton(math.inf)]]
-        dcd, interiors = self._descent(), self._interiors()
-        if problem.loss.name == "squared-hinge":
+            yield [self._smooth_newton(math.inf)]
+        elif problem.loss.name == "squared-hinge":
             ahead = HEAD_START * data.nnz
             newton_first = smooth.factor_work(data) <= WORTH_FACTOR * data.nnz
-            newton = self._smooth_newton(ahead if newton_first else 0.0)
+            newton, dcd = self._smooth_newton(ahead if newton_first else 0.0), self._descent()
             (newton if newton_first else dcd).head_start = ahead
-            return [[newton, dcd], interiors]
-        champion = self._champion() if knows(problem) else None
-        if champion is not None and problem.bias == "none":
-            return [[_method_of(champion, data.nnz)], [dcd, *interiors]]
+            yield [newton, dcd]
+            yield self._interiors()
+        else:
+            yield from self._groups_of_hinge()
+
+    def _groups_of_hinge(self) -> Iterator[list[_Method]]:
+        from svmbench.train.champion import knows
+
+        problem, data = self._problem, self._problem.data
+        if knows(problem) and problem.bias == "none":
+            yield [self._auto()]
+            yield [self._descent(), *self._interiors()]
+            return
         factor = smooth.factor_work(data)
         if factor == math.inf:
-            return [[dcd, *interiors]]
-        worth = factor <= WORTH_FACTOR * data.nnz
-        ahead = NEWTON_LEAD * multipliers.step_work(problem) if worth else 0.0
-        groups = [[self._newton_on_multipliers(ahead), dcd], interiors]
-        if champion is not None:
-            groups.append([_Method("auto", chain(champion.pairs(), champion.rest()))])
-        return groups
+            yield [self._descent(), *self._interiors()]
+            return
+        yield [self._newton_on_multipliers(factor <= WORTH_FACTOR * data.nnz), self._descent()]
+        yield self._interiors()
+        if knows(problem):
+            champion = self._champion()
+            yield [_Method("auto", chain(champion.pairs(), champion.rest()))]
 
     def _descent(self) -> _Method:
         """Dual coordinate descent, which copes with any rows and ends with none."""
+        from svmbench.reference.descents import balanced_descent, descent
+
         problem, count = self._problem, WorkCount()
         down = balanced_descent if problem.bias == "free" else descent
         return _Method(
@@ -494,6 +508,8 @@ class _Methods:
 
     def _interiors(self) -> list[_Method]:
         """The interior-point method where there are few features; it ends by itself."""
+        from svmbench.reference.search import FEW_FEATURES, interior
+
         data = self._problem.data
         m, d = data.n_samples, data.n_features
         if d > FEW_FEATURES:
@@ -503,15 +519,34 @@ class _Methods:
         return [_Method("ipm", interior(self._problem), lambda so_far: step, MOST_ITERATIONS)]
 
     def _champion(self) -> Champion:
+        from svmbench.train.champion import Champion
+
         effort = self._effort
         return Champion(
             self._problem, self._tolerance, effort.seed, self._due, self._start, effort.threads
         )
 
-    def _newton_on_multipliers(self, ahead: float) -> _Method:
+    def _auto(self) -> _Method:
+        """auto, whose Newton steps may take many passes' time each."""
+        from svmbench.train.champion import LOOK_PASSES
+
+        champion, nnz = self._champion(), self._problem.data.nnz
+        count = champion.count
+        return _Method(
+            "auto",
+            champion.pairs(),
+            lambda so_far: max(LOOK_PASSES * nnz, so_far / 4.0),
+            MOST_ITERATIONS,
+            done=lambda: (count.steps, count.entries),
+        )
+
+    def _newton_on_multipliers(self, first: bool) -> _Method:
         """Newton steps for the hinge that know weights of rows, a free bias and a start."""
+        from svmbench.reference import multipliers
+
         problem, count = self._problem, WorkCount()
         each = multipliers.step_work(problem)
+        ahead = NEWTON_LEAD * each if first else 0.0
         return _Method(
             "newton",
             multipliers.newton(
@@ -540,18 +575,6 @@ class _Methods:
             MOST_ITERATIONS,
             done=lambda: (count.steps, count.entries),
         )
-
-
-def _method_of(champion: Champion, nnz: int) -> _Method:
-    """auto, whose Newton steps may take many passes' time each."""
-    count = champion.count
-    return _Method(
-        "auto",
-        champion.pairs(),
-        lambda so_far: max(LOOK_PASSES * nnz, so_far / 4.0),
-        MOST_ITERATIONS,
-        done=lambda: (count.steps, count.entries),
-    )
 
 
 def _moved(pairs: Iterator[PrimalAndDual]) -> Iterator[PrimalAndDual]:

@@ -220,7 +220,7 @@ def test_a_fit_ends_where_rounding_rules(loss, bias):
 
 
 def test_dual_descent_alone_ends_where_rounding_rules(monkeypatch):
-    monkeypatch.setattr("svmbench.train.fit.FEW_FEATURES", 10)
+    monkeypatch.setattr("svmbench.reference.search.FEW_FEATURES", 10)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20, 5100))
     data = dataset(X, rng.choice([-1, 1], size=20), "dense float64")
@@ -254,7 +254,7 @@ def test_what_comes_nearer_for_ever_ends_once_another_method_has_ended():
     forever = _Method("forever", iter(()))
     forever.pairs = slow(forever)
     taken = []
-    for method, _ in _pairs([[quick, forever]], lambda: False):
+    for method, _ in _pairs(iter([[quick, forever]]), lambda: False):
         taken.append(method.name)
         if method is quick:
             method.note(1.0 + 1e-9, 1.0)
@@ -269,7 +269,7 @@ def test_a_head_start_is_used_up_before_others_begin():
 
     # The last pair before the head start is used up may cost as much as all before it.
     methods = [named("other"), named("first", head_start=35.0)]
-    taken = [method.name for method, _ in islice(_pairs([methods], lambda: False), 5)]
+    taken = [method.name for method, _ in islice(_pairs(iter([methods]), lambda: False), 5)]
     assert taken == ["first", "first", "first", "other", "other"]
 
 
@@ -377,7 +377,7 @@ def test_newton_s_work_is_that_of_its_steps():
     problem = Problem(scaled(60, 1.0), 0.02, Loss("logistic"))
     start = np.full(3, 5.0), 0.0, np.zeros(60)
     # Of such a tolerance no step is shown, until rounding hides what P falls.
-    newton = _Methods(problem, 1e-300, Effort(), lambda: False, start).groups()[0][0]
+    (newton,) = next(_Methods(problem, 1e-300, Effort(), lambda: False, start).groups())
     done = []
     for _ in range(2):
         assert newton.next() is not None
