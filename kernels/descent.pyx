@@ -8,6 +8,9 @@
 #             random order
 #   records   what a step needs of a row besides its entries is stored together: 32 bytes, or 16
 #             for a dense row, whose place and length follow from its number
+#   gain      of a step: (old - new) (G + (new - old) ||x_i||^2/(2 lam m)), m times the rise of D.
+#             `revisit` repeats the steps that gained most; with `least_gain`, a pass leaves out
+#             those that gain little
 #   shrinking a row leaves when alpha_i is at a bound and G points outwards by more than any
 #             projected gradient of the last pass; `survey` checks all rows, and makes a row that
 #             was left out wrongly active again
@@ -72,6 +75,7 @@ cdef enum:
     LINE = 64                   # bytes
     LINES = 6                   # of each array, whence the processor goes on by itself
     MARGINS = 512               # found at a time in a survey
+    TOP = 16                    # rows whose steps gained most, which are visited again
 
 
 cdef struct Pass:
@@ -80,7 +84,29 @@ cdef struct Pass:
     double slack                # sum of the rows' shares of P - D, as each was met
     double rise                 # change of the sum of alpha_i
     double total                # sum of the projected gradients' absolute values
+    double least                # a step that gains less per entry is left out
+    double gain                 # of all steps: m times the rise of D
+    int64_t entries             # of all rows met
     int64_t updates, nonzeros
+    int32_t top[TOP]            # the records whose steps gained most, and what each gained
+    double gains[TOP]
+    Py_ssize_t n_top, lowest    # how many they are; which of them gained least
+    double enough               # what a step has to exceed to be one of them
+
+
+cdef void enlist(Pass *state, Py_ssize_t k, double gain) noexcept nogil:
+    """Put the k-th record among those whose steps gained most, in place of the last of them."""
+    cdef Py_ssize_t i
+    if state.n_top < TOP:
+        state.lowest = state.n_top
+        state.n_top += 1
+    state.top[state.lowest], state.gains[state.lowest] = <int32_t> k, gain
+    if state.n_top < TOP:
+        return
+    for i in range(TOP):
+        if state.gains[i] < state.gains[state.lowest]:
+            state.lowest = i
+    state.enough = state.gains[state.lowest]
 
 
 cdef inline double dot(const column_t *j, const entry_t *x, Py_ssize_t n,
@@ -216,10 +242,10 @@ cdef void descend(void *records, const int32_t *order, Py_ssize_t n, Py_ssize_t 
                   const column_t *columns, const entry_t *entries, double lam_m, double *w,
                   int8_t *leaves, Pass *state) noexcept nogil:
     """One pass over the records in this order; ``leaves`` marks those to be shrunk."""
-    cdef double upper = state.upper, lower = state.lower
+    cdef double upper = state.upper, lower = state.lower, least = state.least
     cdef double largest = -INFINITY, smallest = INFINITY, slack = 0.0, rise = 0.0
-    cdef double gradient, old, new, total = 0.0
-    cdef int64_t updates = 0, nonzeros = 0
+    cdef double gradient, old, new, change, gain, gains = 0.0, total = 0.0
+    cdef int64_t updates = 0, met_entries = 0, moved_entries = 0
     cdef Py_ssize_t position, k
     cdef Met row
     cdef const column_t *j
@@ -237,7 +263,7 @@ cdef void descend(void *records, const int32_t *order, Py_ssize_t n, Py_ssize_t 
         if row.inverse == 0.0:
             row.inverse = keep_inverse(records, k, inverse_norm2(j, x, row.n, lam_m), columns)
         gradient = row.y * dot(j, x, row.n, w) - 1.0
-        nonzeros += row.n
+        met_entries += row.n
         leaves[k] = 0
         if old <= 0.0:
             if gradient >= 0.0:
@@ -256,19 +282,29 @@ cdef void descend(void *records, const int32_t *order, Py_ssize_t n, Py_ssize_t 
         total += fabs(gradient)
         slack += old * gradient if gradient > 0.0 else (old - 1.0) * gradient
         new = min(max(old - gradient * row.inverse, 0.0), 1.0)
-        if new != old:
-            row.alpha[0] = new
-            rise += new - old
-            axpy((new - old) * row.y / lam_m, j, x, row.n, w)
-            nonzeros += row.n
-            updates += 1
+        change = new - old
+        if change == 0.0:
+            continue
+        gain = -change * (gradient + 0.5 * change / row.inverse)
+        if least > 0.0 and gain < least * row.n:
+            continue
+        row.alpha[0] = new
+        rise += change
+        gains += gain
+        if gain > state.enough:
+            enlist(state, k, gain)
+        axpy(change * row.y / lam_m, j, x, row.n, w)
+        moved_entries += row.n
+        updates += 1
     state.largest = largest
     state.smallest = smallest
     state.slack = slack
     state.rise = rise
     state.total = total
-    state.updates += updates
-    state.nonzeros += nonzeros
+    state.gain = gains
+    state.entries = met_entries
+    state.updates = updates
+    state.nonzeros = met_entries + moved_entries
 
 
 cdef void margins(void *records, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t d,
@@ -297,6 +333,9 @@ cdef class Descent(Counters):
         Rows that have entries; those of them that take part in passes.
     upper, lower : float
         Shrinking thresholds of the next pass.
+    least_gain : float
+        Passes leave out steps that gain less than this share of what the pass before gained, both
+        per entry; 0 at first.
     largest, smallest : float
         Extremes of the projected gradient in the last pass, or over all rows in a survey.
     typical : float
@@ -312,7 +351,7 @@ cdef class Descent(Counters):
     cdef readonly CompactRows rows
     cdef readonly object w
     cdef readonly double lam, slack_sum, scaled_slack_sum, alpha_sum, largest, smallest, typical
-    cdef public double upper, lower
+    cdef public double upper, lower, least_gain
     cdef readonly Py_ssize_t active, m
     cdef double[::1] _w, _alpha
     cdef int32_t[::1] _row, _order          # _row is empty where the records tell
@@ -321,6 +360,11 @@ cdef class Descent(Counters):
     cdef Record[::1] _sparse                # one of the two, the other has none
     cdef DenseRecord[::1] _dense
     cdef bint _is_dense
+    # What the last pass gained per entry, its entries, and the rows whose steps gained most.
+    cdef double _gain
+    cdef int64_t _entries
+    cdef int32_t _top[TOP]
+    cdef Py_ssize_t _n_top
 
     def __init__(self, CompactRows rows, double lam):
         cdef Py_ssize_t m = rows.c.m, i, k = 0
@@ -392,6 +436,13 @@ cdef class Descent(Counters):
                 numbers[k] = self._dense[k].row
         return numbers.base
 
+    @property
+    def top_rows(self):
+        """Numbers of the rows that `revisit` would visit, ascending, as int32; a new array."""
+        cdef int32_t found[TOP]
+        cdef Py_ssize_t n = self._find_top(found), k
+        return np.array([self._row_of(found[k]) for k in range(n)], dtype=np.int32)
+
     def kept_alpha(self):
         """The dual variables, shape (m,); the kernel's own array, up to date till the next pass."""
         with nogil:
@@ -439,63 +490,117 @@ cdef class Descent(Counters):
         shrinking : bool
             Whether rows beyond the thresholds become inactive.
         """
-        cdef const Rows *rows = &self.rows.c
         cdef Pass state
-        cdef double lam_m = self.lam * rows.m
-        cdef void *records = self._records()
         cdef const int32_t *order
         cdef Py_ssize_t k
-        cdef double *w = &self._w[0]
-        cdef int8_t *leaves
         if not self.active:
             self.slack_sum = 0.0
             return
-        order, leaves = &self._order[0], &self._leaves[0]
-        state.upper, state.lower = self.upper, self.lower
-        state.largest = state.smallest = state.slack = state.rise = state.total = 0.0
-        state.updates = state.nonzeros = 0
+        order = &self._order[0]
         if block_rows > 1:
             draw_blocks(rng, self._order[:self.active], None, block_rows)
         else:
             for k in range(self.active):
                 self._order[k] = <int32_t> k
             rng.shuffle(self._order[:self.active])
+        state.least = self.least_gain * self._gain
         with nogil:
-            if rows.storage == U16_ONES:
-                descend(records, order, self.active, rows.d, <const uint16_t *> rows.indices,
-                        <const int8_t *> NULL, lam_m, w, leaves, &state)
-            elif rows.storage == U16_F32:
-                descend(records, order, self.active, rows.d, <const uint16_t *> rows.indices,
-                        <const float *> rows.values, lam_m, w, leaves, &state)
-            elif rows.storage == U16_F64:
-                descend(records, order, self.active, rows.d, <const uint16_t *> rows.indices,
-                        <const double *> rows.values, lam_m, w, leaves, &state)
-            elif rows.storage == I32_ONES:
-                descend(records, order, self.active, rows.d, <const int32_t *> rows.indices,
-                        <const int8_t *> NULL, lam_m, w, leaves, &state)
-            elif rows.storage == I32_F32:
-                descend(records, order, self.active, rows.d, <const int32_t *> rows.indices,
-                        <const float *> rows.values, lam_m, w, leaves, &state)
-            elif rows.storage == I32_F64:
-                descend(records, order, self.active, rows.d, <const int32_t *> rows.indices,
-                        <const double *> rows.values, lam_m, w, leaves, &state)
-            elif rows.storage == DENSE_F32:
-                descend(records, order, self.active, rows.d, <const int8_t *> NULL,
-                        <const float *> rows.values, lam_m, w, leaves, &state)
-            elif rows.storage == DENSE_F64:
-                descend(records, order, self.active, rows.d, <const int8_t *> NULL,
-                        <const double *> rows.values, lam_m, w, leaves, &state)
-        self.presentations += self.active
-        self.updates += state.updates
-        self.nonzeros += state.nonzeros
+            self._visit(order, self.active, &state)
+        self._gain, self._entries = state.gain / state.entries, state.entries
+        self._n_top = state.n_top
+        for k in range(state.n_top):
+            self._top[k] = <int32_t> self._row_of(state.top[k])
         self.largest, self.smallest, self.slack_sum = state.largest, state.smallest, state.slack
-        self.alpha_sum += state.rise
         self.typical = state.total / self.active
         if shrinking:
             with nogil:
                 self._shrink()
         self.upper = self.largest if self.largest > 0.0 else INFINITY
         self.lower = self.smallest if self.smallest < 0.0 else -INFINITY
+
+    cdef void _visit(self, const int32_t *order, Py_ssize_t n, Pass *state) noexcept nogil:
+        """Visit these records in this order; take over what the steps have changed and cost."""
+        cdef const Rows *rows = &self.rows.c
+        cdef double lam_m = self.lam * rows.m
+        cdef void *records = self._records()
+        cdef double *w = &self._w[0]
+        cdef int8_t *leaves = &self._leaves[0]
+        state.upper, state.lower = self.upper, self.lower
+        state.largest = state.smallest = state.slack = state.rise = state.total = 0.0
+        state.gain = 0.0
+        state.entries = state.updates = state.nonzeros = 0
+        state.n_top, state.enough = 0, -INFINITY
+        if rows.storage == U16_ONES:
+            descend(records, order, n, rows.d, <const uint16_t *> rows.indices,
+                    <const int8_t *> NULL, lam_m, w, leaves, state)
+        elif rows.storage == U16_F32:
+            descend(records, order, n, rows.d, <const uint16_t *> rows.indices,
+                    <const float *> rows.values, lam_m, w, leaves, state)
+        elif rows.storage == U16_F64:
+            descend(records, order, n, rows.d, <const uint16_t *> rows.indices,
+                    <const double *> rows.values, lam_m, w, leaves, state)
+        elif rows.storage == I32_ONES:
+            descend(records, order, n, rows.d, <const int32_t *> rows.indices,
+                    <const int8_t *> NULL, lam_m, w, leaves, state)
+        elif rows.storage == I32_F32:
+            descend(records, order, n, rows.d, <const int32_t *> rows.indices,
+                    <const float *> rows.values, lam_m, w, leaves, state)
+        elif rows.storage == I32_F64:
+            descend(records, order, n, rows.d, <const int32_t *> rows.indices,
+                    <const double *> rows.values, lam_m, w, leaves, state)
+        elif rows.storage == DENSE_F32:
+            descend(records, order, n, rows.d, <const int8_t *> NULL,
+                    <const float *> rows.values, lam_m, w, leaves, state)
+        elif rows.storage == DENSE_F64:
+            descend(records, order, n, rows.d, <const int8_t *> NULL,
+                    <const double *> rows.values, lam_m, w, leaves, state)
+        self.alpha_sum += state.rise
+        self.presentations += n
+        self.updates += state.updates
+        self.nonzeros += state.nonzeros
+
+    def revisit(self):
+        """Visit again the rows whose steps gained most in the last pass, while this pays.
+
+        They are visited in ascending order until such a round gains less per entry than that pass,
+        or all rounds have met as many entries. Rows that resemble each other need this: the step of
+        one undoes most of the step of the other, so that passes move them slowly.
+        """
+        cdef int32_t found[TOP]
+        cdef Pass state
+        cdef Py_ssize_t n
+        cdef int64_t entries = 0
+        state.least = 0.0
+        with nogil:
+            n = self._find_top(found)
+            while n and entries < self._entries:
+                self._visit(found, n, &state)
+                entries += state.entries
+                if not state.gain > self._gain * state.entries:
+                    break
+        self._n_top = 0
+
+    cdef Py_ssize_t _find_top(self, int32_t *found) noexcept nogil:
+        """Those of these rows that are active, as records in ascending order; how many they are."""
+        cdef Py_ssize_t n = 0, k, at, low, high, middle
+        for k in range(self._n_top):
+            # The rows of active records ascend.
+            low, high = 0, self.active
+            while low < high:
+                middle = (low + high) // 2
+                if self._row_of(middle) < self._top[k]:
+                    low = middle + 1
+                else:
+                    high = middle
+            if low == self.active or self._row_of(low) != self._top[k]:
+                continue
+            at = n
+            while at > 0 and found[at - 1] > low:
+                found[at] = found[at - 1]
+                at -= 1
+            found[at] = <int32_t> low
+            n += 1
+        return n
 
     cdef void _shrink(self) noexcept nogil:
         """Drop the marked records, the others keep their order."""

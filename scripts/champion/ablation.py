@@ -27,8 +27,16 @@ from svmbench.solvers.champion.auto import Auto, AutoParameters
 #: Parameters of auto in each variant.
 VARIANTS: dict[str, dict[str, Any]] = {
     "auto": {},
-    "plain": {"acceleration": False, "subspace": False, "scaling": False},
+    "plain": {
+        "acceleration": False,
+        "subspace": False,
+        "scaling": False,
+        "early_shrinking": False,
+        "greedy": False,
+    },
     "late shrinking": {"early_shrinking": False},
+    "not greedy": {"greedy": False},
+    "neither": {"early_shrinking": False, "greedy": False},
     "no acceleration": {"acceleration": False},
     "no subspace": {"subspace": False},
     "no scaling": {"scaling": False},

@@ -66,6 +66,8 @@ CONSTANTS = (
     Constant(newton_phase, "INNER_SHARE", (0.15, 0.6)),
     Constant(dual_phase, "RESTORE_SHARE", (0.01, 0.1)),
     Constant(dual_phase, "RESTORE_PASSES", (4.0, 16.0)),
+    Constant(dual_phase, "TYPICAL", (1.0, 4.0)),
+    Constant(dual_phase, "LEAST_GAIN", (0.05, 0.2)),
     Constant(dual_phase, "THRESHOLD_MARGIN", (1.0, 4.0)),
     Constant(dual_phase, "EARLIER_WEIGHT", (0.0, 0.5)),
     Constant(dual_phase, "SCALE_SHARE", (0.025, 0.1)),

@@ -492,6 +492,24 @@ def test_early_shrinking_drops_what_lies_beyond_twice_the_mean_gradient(early):
     assert plain.closest > 1e-12
 
 
+def test_greedy_passes_need_far_fewer_entries_where_a_few_rows_resemble_each_other():
+    rng = np.random.default_rng(8)
+    rows = rng.normal(size=(150, 200))
+    y = np.sign(rows[:, 0])
+    # Four pairs of nearly the same row, with different labels.
+    X = np.vstack([rows, rows[:4] + 0.2 * rng.normal(size=(4, 200))])
+    problem = Problem(dataset(X, np.append(y, -y[:4])), 1e-4)
+    touched = []
+    for greedy in (True, False):
+        run = Auto(AutoParameters(method="dual", greedy=greedy, subspace=False, tolerance=1e-6))
+        run.start(problem, seed=2)
+        while not run.stopped:
+            run.advance(1)
+        assert problem.primal(run.w) - run.dual() <= 1.001e-6 * run.dual()
+        touched.append(run.counters.nonzeros)
+    assert touched[0] < 0.5 * touched[1]
+
+
 @pytest.mark.parametrize("name", ["sorted-by-label", "badly-scaled", "many-rows"])
 def test_a_start_near_the_optimum_saves_passes(name):
     problem = MADE[name]

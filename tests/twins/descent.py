@@ -28,6 +28,9 @@ class Descent:
             self.inverses = np.where(large, kept.astype(np.float64), self.inverses)
         self.upper, self.lower = np.inf, -np.inf
         self.largest = self.smallest = self.slack_sum = self.typical = 0.0
+        self.least_gain = self.gained = self.met = 0.0
+        self.gains = {}
+        self.lengths = np.count_nonzero(X, axis=1) if not dense else np.full(self.m, X.shape[1])
         self.visits = np.zeros(self.m, dtype=int)
         self.updates = self.negligible = 0
         self.closest = np.inf  # of all decisions so far, that which least would have turned
@@ -49,9 +52,9 @@ class Descent:
         """One pass over the active rows."""
         if not self.active:
             return
-        seen, inner, leaves, self.slack_sum = [], [], set(), 0.0
+        seen, inner, leaves, gains, self.slack_sum = [], [], set(), {}, 0.0
+        least, met = self.least_gain * self.gained, 0
         for i in self.order(block_rows):
-            self.visits[i] += 1
             gradient, old = self.gradient(i), self.alpha[i]
             if old in (0.0, 1.0):
                 self.decide(gradient, gradient - self.upper, gradient - self.lower)
@@ -59,17 +62,12 @@ class Descent:
                 seen.append(0.0)
                 if gradient > self.upper or gradient < self.lower:
                     leaves.add(i)
-                continue
-            seen.append(gradient)
-            inner.append(gradient)
-            self.slack_sum += self.share(gradient, old)
-            new = old - gradient * self.inverses[i]
-            self.decide(new, new - 1.0)
-            new = min(max(new, 0.0), 1.0)
-            self.w = self.w + (new - old) * self.y[i] * self.X[i] / self.lam_m
-            self.alpha[i] = new
-            self.updates += bool(new != old)
-            self.negligible += bool(abs(new - old) < 1e-12)  # none at all, to other rounding
+            else:
+                seen.append(gradient)
+                inner.append(gradient)
+                self.slack_sum += self.share(gradient, old)
+            gains[i], entries = self.step(i, gradient, least)
+            met += entries
         self.largest, self.smallest = max(seen), min(seen)
         self.typical = float(np.mean(np.abs(seen)))
         if min(map(abs, inner), default=np.inf) < 1e-12:
@@ -78,6 +76,41 @@ class Descent:
             self.active = [i for i in self.active if i not in leaves]
         self.upper = self.largest if self.largest > 0.0 else np.inf
         self.lower = self.smallest if self.smallest < 0.0 else -np.inf
+        self.gained, self.met = sum(gains.values()) / met, met
+        self.gains = gains
+
+    def step(self, i, gradient, least=0.0):
+        """Visit a row; what the step gained, and the row's entries."""
+        self.visits[i] += 1
+        old, entries = self.alpha[i], int(self.lengths[i])
+        if self.outwards(gradient, old):
+            return 0.0, entries
+        new = old - gradient * self.inverses[i]
+        self.decide(new, new - 1.0)
+        new = min(max(new, 0.0), 1.0)
+        gain = (old - new) * gradient - 0.5 * (old - new) ** 2 / self.inverses[i]
+        if least > 0.0:
+            self.compare(gain, least * entries, new - old)
+            if gain < least * entries:
+                return 0.0, entries
+        self.w = self.w + (new - old) * self.y[i] * self.X[i] / self.lam_m
+        self.alpha[i] = new
+        self.updates += bool(new != old)
+        self.negligible += bool(abs(new - old) < 1e-12)  # none at all, to other rounding
+        return gain, entries
+
+    def revisit(self, top):
+        """Visit these rows in turn, until a round gains less per entry than the last pass."""
+        rows, met = [i for i in top if i in self.active], 0
+        while rows and met < self.met:
+            before = self.alpha[rows]
+            steps = [self.step(i, self.gradient(i)) for i in rows]
+            gain, entries = (sum(each) for each in zip(*steps, strict=True))
+            met += entries
+            move = np.max(np.abs(self.alpha[rows] - before))
+            self.compare(gain, self.gained * entries, move)
+            if not gain > self.gained * entries:
+                break
 
     def restore(self):
         """Make all rows active."""
@@ -108,6 +141,11 @@ class Descent:
     def decide(self, *differences):
         """Remember how close to 0 a number came whose sign decided something."""
         self.closest = min([self.closest, *map(abs, differences)])
+
+    def compare(self, gain, enough, move):
+        """Remember how close the comparison of a gain was: it is rounded as the move is."""
+        if gain != 0.0:
+            self.decide((1.0 - enough / gain) * move)
 
     def gradient(self, i):
         """G = s_i - 1."""

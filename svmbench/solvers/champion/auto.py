@@ -84,8 +84,13 @@ class AutoParameters(Parameters):
     )
     early_shrinking: bool = parameter(
         True,
-        "Whether shrinking also drops rows whose gradient is twice the mean projected gradient. "
-        "Without effect where no Newton steps follow.",
+        "Whether shrinking also drops rows whose gradient is twice the mean projected gradient.",
+        source="ours",
+    )
+    greedy: bool = parameter(
+        True,
+        "Whether dual descent repeats the steps that raised D most before the next pass, and "
+        "leaves out steps that would raise it little.",
         source="ours",
     )
     acceleration: bool = parameter(
@@ -129,8 +134,10 @@ class Auto(Solver):
              and an exact line search; then c ← α and σ grows. Samples of the rows come
              first; rows too far from J for the distance w has moved are skipped
     dual     αᵢ ← clip(αᵢ - λm G/nᵢ, 0, 1), G = sᵢ - 1, in random blocks of rows; shrunk
-             rows return whenever all rows are processed. Once passes gain little, the best
-             step in the plane of what they moved and of the step before follows
+             rows return whenever all rows are processed. Steps that raised D most are
+             repeated, and those that would raise it little left out. Once passes gain
+             little, the best step in the plane of what they moved and of the step before
+             follows
     output   w, scaled in dual descent so that P is least on a few rows; certified by
              D(α) ≤ P*
     stop     (P - D)/D ≤ tolerance, over all rows
@@ -142,6 +149,7 @@ class Auto(Solver):
         ("block_rows", 1),
         ("shrinking", False),
         ("early_shrinking", False),
+        ("greedy", False),
         ("acceleration", False),
         ("subspace", False),
         ("scaling", False),
@@ -208,8 +216,8 @@ class Auto(Solver):
                 # Where Newton steps on the features follow, those on free rows would be in vain.
                 subspace=parameters.subspace and self._choice.method == "dual",
                 scaling=parameters.scaling,
-                # Where no Newton steps follow, passes on the wrong rows may take long to undo.
-                early=parameters.early_shrinking and self._choice.method == "dual-newton",
+                early=parameters.early_shrinking,
+                greedy=parameters.greedy,
             )
         self.counters = self._phase.counters
         self.counters.presentations += looking.presentations

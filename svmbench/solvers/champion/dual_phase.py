@@ -30,6 +30,9 @@ THRESHOLD_MARGIN = 2.0
 #: the mean projected gradient of the last pass, which is far less than its extremes.
 TYPICAL = 2.0
 
+#: Passes leave out steps that gain less per entry than this share of what the last pass gained.
+LEAST_GAIN = 0.1
+
 #: The scale is raised by this much, and by this share of the expected relative gap at most, so that
 #: rounding leaves no margin below 1 where the optimum is next to 0.
 ABOVE, ABOVE_SHARE = 1e-11, 0.01
@@ -70,6 +73,9 @@ class DualPhase:
         Whether the weights are shown at the scale that minimises P.
     early : bool
         Whether shrinking also leaves out rows by the mean projected gradient.
+    greedy : bool
+        Whether the steps that raised D most are repeated before the next pass, and those that would
+        raise it little are left out.
     """
 
     def __init__(
@@ -85,6 +91,7 @@ class DualPhase:
         subspace: bool = True,
         scaling: bool = True,
         early: bool = False,
+        greedy: bool = False,
     ) -> None:
         self.counters = self._state = Descent(rows, lam)
         self._rng, self._block_rows, self._shrinking = rng, block_rows, shrinking
@@ -92,7 +99,8 @@ class DualPhase:
         stored = (rows.indptr, rows.indices, rows.values, rows.labels)
         self._row_bytes = sum(array.nbytes for array in stored if array is not None) / rows.m
         self._nnz: int = rows.nnz
-        self._tolerance, self._early = tolerance, early
+        self._tolerance, self._early, self._greedy = tolerance, early, greedy
+        self._state.least_gain = LEAST_GAIN if greedy else 0.0
         # Entries touched in all, and w before the last pass.
         self._visited, self._before = 0, np.zeros(self._d)
         # By the last survey: P - D, what had been expected of it, and the relative gap. Whether w
@@ -165,8 +173,7 @@ class DualPhase:
         cached = state.active * self._row_bytes <= CACHED_BYTES
         block_rows = 1 if cached else self._block_rows
         if accelerator is None:
-            state.descend(self._rng, block_rows, self._shrinking)
-            self._known_norm2 = None
+            self._pass(block_rows)
             return
         if self._step_due:
             state.take_alpha(accelerator.step(state.kept_alpha(), state.w, state))
@@ -174,10 +181,16 @@ class DualPhase:
         if accelerator.may_begin:
             accelerator.begin(state.active_rows, state.kept_alpha(), state.w)
         earlier, before = self.bound(), state.nonzeros
-        state.descend(self._rng, block_rows, self._shrinking)
-        self._known_norm2 = None
+        self._pass(block_rows)
         bound = self.bound()
         self._step_due = accelerator.may_step(bound - earlier, bound, state.nonzeros - before)
+
+    def _pass(self, block_rows: int) -> None:
+        """Repeat the best steps of the last pass, if that is wanted, and make a pass."""
+        if self._greedy:
+            self._state.revisit()
+        self._state.descend(self._rng, block_rows, self._shrinking)
+        self._known_norm2 = None
 
     def _solve_free_rows(self, touched: int) -> None:
         """Take a Newton step on the free rows where it is due."""
