@@ -44,7 +44,7 @@ def _count(name: str, what: str) -> Callable[[Any], Any]:
 _lambda = click.option(
     "--lambda",
     "lam",
-    type=options.Number(),
+    type=options.AnyNumber(),
     default=1e-4,
     show_default=True,
     help="λ of the objective.",
@@ -67,20 +67,20 @@ def command() -> None:
 @click.option(
     "--tol",
     "target",
-    type=options.Number(),
+    type=options.AnyNumber(),
     default=1e-3,
     show_default=True,
     help="Relative gap to certify.",
 )
 @click.option(
     "--latency",
-    type=options.Number(),
+    type=options.AnyNumber(),
     metavar="SECONDS",
     help="Latency of a round.  [default: measured]",
 )
 @click.option(
     "--bandwidth",
-    type=options.Number(),
+    type=options.AnyNumber(),
     metavar="BYTES/S",
     help="Bandwidth of the planner.  [default: measured]",
 )

@@ -173,7 +173,7 @@ class _AsWritten:
         return converted
 
 
-class Number(_AsWritten, click.types.FloatParamType):
+class AnyNumber(_AsWritten, click.types.FloatParamType):
     """A number."""
 
 

@@ -36,7 +36,9 @@ _NAMES = re.compile(r"(?:[^,()]|\([^)]*\))+")
 )
 @click.option("--solvers", metavar="A,B", help="Solvers or labels to draw.  [default: all]")
 @click.option("--dataset", metavar="NAME", help="Data set; needed if RESULTS have several.")
-@click.option("--lambda", "lam", type=options.Number(), help="λ; needed if RESULTS have several.")
+@click.option(
+    "--lambda", "lam", type=options.AnyNumber(), help="λ; needed if RESULTS have several."
+)
 @click.option(
     "--style", default="paper", show_default=True, help="Sizes of text and lines: paper or slides."
 )

@@ -45,13 +45,13 @@ if TYPE_CHECKING:
 @click.option(
     "-C",
     "cost",
-    type=options.Number(),
+    type=options.AnyNumber(),
     help="Weight of the losses beside 1/2 |w|^2, as in LIBLINEAR.  [default: 1]",
 )
 @click.option(
     "--lambda",
     "lam",
-    type=options.Number(),
+    type=options.AnyNumber(),
     help="Set C to 1/(lambda m) for m rows; to 1/(2 lambda m) for the squared hinge.",
 )
 @click.option(
