@@ -30,6 +30,7 @@ from svmbench.harness.cluster.place import DaskPlace
 from svmbench.harness.cluster.shards import OnNodes
 from svmbench.problem import Problem
 from svmbench.solvers.distributed.executor import Executor, InProcess, Threads
+from svmbench.solvers.distributed.mpi import ranks
 from svmbench.solvers.registry import solvers
 from svmbench.solvers.second_order.normal_equations import NormalEquations
 
@@ -149,17 +150,24 @@ def factor(d: int) -> str:
 @click.option("--nodes", "most", default=4, show_default=True)
 @click.option("--work-only", is_flag=True, help="Leave the rounds out.")
 @click.option("--repeats", default=30, show_default=True)
+@click.option("--mpi", metavar="COMMAND", help="Measure MPI, too: for example mpiexec.")
+@click.option("--on-ranks", is_flag=True, hidden=True, help="Be a process of an MPI job.")
 @click.option("--smoke", is_flag=True, help="One node, few repeats, a tiny set: does it work?")
-def main(most: int, work_only: bool, repeats: int, smoke: bool) -> None:
+def main(
+    most: int, work_only: bool, repeats: int, mpi: str | None, on_ranks: bool, smoke: bool
+) -> None:
     """Measure the costs of rounds and of work."""
+    if on_ranks:
+        measure_ranks(repeats)
+        return
     if smoke:
         most, repeats = 1, 2
     if not work_only:
-        measure_rounds(most, repeats)
+        measure_rounds(most, repeats, mpi)
     measure_work(smoke)
 
 
-def measure_rounds(most: int, repeats: int) -> None:
+def measure_rounds(most: int, repeats: int, mpi: str | None) -> None:
     """Print a table of the milliseconds of a round."""
     click.echo(f"load {os.getloadavg()[0]:.2f}; least (median) ms of a round, {repeats} repeats\n")
     click.echo("| executor | parts | " + " | ".join(f"{8 * n:,} B" for n in NUMBERS) + " |")
@@ -176,6 +184,18 @@ def measure_rounds(most: int, repeats: int) -> None:
             with DaskPlace(address) as place:
                 found = rounds(partial(OnNodes, place=place), nodes, repeats)
             click.echo(f"| Dask | {nodes} | " + " | ".join(found) + " |")
+        if mpi is not None:
+            job = [*mpi.split(), "-n", str(nodes + 1), sys.executable, __file__, "--on-ranks"]
+            path = {"PYTHONPATH": str(Path(__file__).parent)}
+            subprocess.run([*job, "--repeats", str(repeats)], env=os.environ | path, check=True)
+
+
+def measure_ranks(repeats: int) -> None:
+    """Print the milliseconds of a round on the other processes of this MPI job."""
+    with ranks() as on_ranks:
+        if on_ranks is not None:
+            found = rounds(on_ranks, on_ranks.nodes, repeats)
+            click.echo(f"| MPI | {on_ranks.nodes} | " + " | ".join(found) + " |")
 
 
 def measure_work(smoke: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,9 +16,11 @@ from svmbench.cli import options, training_text
 from svmbench.records.spelling import short
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
     from svmbench.solvers.distributed.forecast import ClusterCosts, ClusterForecast, ProblemSize
+    from svmbench.solvers.distributed.sharded_solver import MakeExecutor
 
 
 class _Count(click.ParamType[int]):
@@ -182,8 +185,10 @@ def _bytes(value: float) -> str:
 @click.option(
     "--cluster",
     metavar="ADDRESS",
-    required=True,
     help="A Dask cluster, given by its scheduler's address or file (scheduler.json).",
+)
+@click.option(
+    "--mpi", is_flag=True, help="Instead, the processes of this MPI job: begin with mpiexec -n 3."
 )
 @options.model_file
 @_lambda
@@ -196,7 +201,7 @@ def _bytes(value: float) -> str:
 @click.option(
     "--shards",
     type=options.WholeRange(1, 1024),
-    help="Parts of the rows.  [default: one for each node]",
+    help="Parts of the rows.  [default: one for each node, at most 1024]",
 )
 @click.option(
     "--time-limit",
@@ -208,7 +213,8 @@ def _bytes(value: float) -> str:
 @options.quiet
 def train_command(
     data: Path,
-    cluster: str,
+    cluster: str | None,
+    mpi: bool,
     model: Path | None,
     lam: float,
     tolerance: float,
@@ -224,9 +230,48 @@ def train_command(
     rows. The loss is the hinge, and there is no bias. The model and its certificate are those of
     svmbench train. If a node is lost, its rows go to another one.
 
+    With --mpi, the first process of the job does so, and the others are the nodes. If one is lost,
+    MPI ends them all.
+
     Exits with status 1 if the training ended before it reached its tolerance.
     """
+    if mpi == (cluster is not None):
+        raise click.UsageError("name one place for the rows: --cluster ADDRESS or --mpi")
+    given = data, model, lam, tolerance, method, shards, time_limit, seed, quiet
+    if cluster is not None:
+        return _train(lambda: _on_nodes(cluster), *given)
+    from svmbench.solvers.distributed.mpi import ranks
+
+    with ranks() as on_ranks:
+        if on_ranks is None:  # this process has been a node
+            return 0
+        return _train(lambda: nullcontext((on_ranks, on_ranks.nodes)), *given)
+
+
+@contextmanager
+def _on_nodes(cluster: str) -> Iterator[tuple[MakeExecutor, int]]:
+    """What makes an executor on the nodes of a Dask cluster, and their number."""
+    with options.nodes_of(cluster) as place:
+        from svmbench.harness.cluster.shards import OnNodes
+
+        yield partial(OnNodes, place=place), len(place.hosts())
+
+
+def _train(
+    place: Callable[[], AbstractContextManager[tuple[MakeExecutor, int]]],
+    data: Path,
+    model: Path | None,
+    lam: float,
+    tolerance: float,
+    method: str | None,
+    shards: int | None,
+    time_limit: str,
+    seed: int,
+    quiet: bool,
+) -> int:
+    """Train in the process that has the rows, and write the model."""
     from svmbench.durable import require_replaceable, require_writable
+    from svmbench.solvers.distributed.sharded_solver import MOST_SHARDS
     from svmbench.train.effort import Effort
     from svmbench.train.examples import read_examples
     from svmbench.train.files import certificate, certificate_path, save
@@ -242,17 +287,15 @@ def train_command(
     examples = read_examples(data)
     read = time.monotonic() - begun
     objective = Objective.of_lambda("hinge", lam, examples.rows.n_samples, "none")
-    with options.nodes_of(cluster) as place:
-        from svmbench.harness.cluster.shards import OnNodes
-
+    with place() as (executor, nodes):
         trained = train_on_shards(
             examples,
             lam,
             tolerance,
             Effort(seed, seconds),
             method=method or method_for(examples.rows),
-            shards=shards or len(place.hosts()),
-            executor=partial(OnNodes, place=place),
+            shards=shards or min(MOST_SHARDS, nodes),
+            executor=executor,
         )
     facts = certificate(trained, examples, objective)
     save(target, trained.model, facts)

@@ -176,6 +176,10 @@ class Crew:
         place = (*cell, horizon)
         return place in self._limited and place not in self._converged
 
+    def know(self, run: Run, trace: Trace) -> None:
+        """Remember where a run was carried out, which may be one that others are to be beside."""
+        self._nodes[block_of(run)][run.id] = trace.header.get("node")
+
     def skip(self, wanted: Callable[[Run], bool]) -> None:
         """Skip those of the wanted pending runs whose cell is out of time; run nothing."""
         for run in list(self.pending.values()):
@@ -292,7 +296,7 @@ class Crew:
             limit = self._time_limit(run)
             self._reporter.run_begins(run)
         if isinstance(worker, Node):
-            worker.prepare(run.instance)
+            worker.prepare(run.instance, self._stop)
         begun = time.monotonic()
         trace = make_run(run, self._store, limit, self._stop, self._end, self._keep_weights, worker)
         taken = time.monotonic() - begun
@@ -337,7 +341,7 @@ class Crew:
     def _learn(self, run: Run, trace: Trace, taken: float | None = None) -> None:
         """Remember how a run ended, and the seconds it took if it was run now."""
         self.outcome.states[trace.state] += 1
-        self._nodes[block_of(run)][run.id] = trace.header.get("node")
+        self.know(run, trace)
         elapsed, known = _elapsed(trace), trace.end.get("elapsed_seconds") is not None
         if taken is not None and known:
             self._starts.append(max(0.0, taken - elapsed))

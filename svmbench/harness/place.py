@@ -35,8 +35,8 @@ class Node(ABC):
     name: str
 
     @abstractmethod
-    def prepare(self, instance: Instance) -> None:
-        """Have the rows of an instance on the node.
+    def prepare(self, instance: Instance, stop: threading.Event) -> None:
+        """Have the rows of an instance on the node, unless it is to stop before.
 
         Raises
         ------

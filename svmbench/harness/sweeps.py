@@ -15,7 +15,7 @@ from svmbench.config import Sweep, dump_sweep
 from svmbench.data.cache import require_sound
 from svmbench.data.dataset import Dataset
 from svmbench.data.load import load
-from svmbench.errors import DataError
+from svmbench.errors import ConfigError, DataError
 from svmbench.harness.blocks import BlockKey, block_of, forget, torn
 from svmbench.harness.crew import Crew
 from svmbench.harness.only import chosen_runs, require_match
@@ -198,8 +198,8 @@ class OpenSweep:
                 _clear_torn_blocks(sweep, self._runs, folder, options)
             if options.fresh and place.nodes is not None:
                 forget(chosen, self._store)  # a block that is torn is not to find its old runs
-            self._crew = Crew(chosen, self._store, reporter, options)
             self._chosen = frozenset(run.id for run in chosen)
+            self._crew = self._hire(options)
             self._found = frozenset(self._crew.found)
             before, ids = self._store.listed_as("skipped"), {run.id for run in chosen}
             self._skipped_before = frozenset() if options.fresh else before & ids
@@ -235,7 +235,7 @@ class OpenSweep:
 
     def lacking(self, options: Options) -> int:
         """The number of possible runs that these options ask for."""
-        return sum(self._wants(run, options) for run in self._crew.possible())
+        return len(self._possible(options))
 
     def announce(self, options: Options) -> int:
         """The number of runs that `lacking` counts and that were not announced before.
@@ -246,7 +246,7 @@ class OpenSweep:
 
     def seconds_lacking(self, options: Options) -> float:
         """Seconds that the cells of those runs are expected to take, one repeat of each."""
-        lacking = {run.cell for run in self._crew.possible() if self._wants(run, options)}
+        lacking = {run.cell for run in self._possible(options)}
         return sum(map(self.seconds, lacking))
 
     def seconds(self, cell: Cell) -> float:
@@ -300,22 +300,40 @@ class OpenSweep:
                 broken, left = self._crew.work(wanted, options.deadline, options.end)
                 lost.update(broken)
                 _require_nodes_to_survive(lost)
-                wanted = self._wanted(options) if broken or left else []
+                # A block that is left to an absent node may lack nothing but what is spared.
+                wanted = (
+                    self._wanted(options) if broken else self._possible(options) if left else []
+                )
         except KeyboardInterrupt:
             self._crew.outcome.interrupted = True
             raise
+
+    def _hire(self, options: Options) -> Crew:
+        """A crew for the chosen runs, which knows where the others were carried out."""
+        chosen = [run for run in self._runs if run.id in self._chosen]
+        crew = Crew(chosen, self._store, self._reporter, options)
+        for run in self._runs:
+            if run.id not in self._chosen:
+                trace = self._store.finished(run)
+                if trace is not None and not self._store.is_outdated(run, trace):
+                    crew.know(run, trace)
+        return crew
 
     def _whole(self, wanted: list[Run]) -> list[Run]:
         """The wanted runs, with those of their blocks that another machine has to begin again."""
         again = self._torn(wanted)
         if not again:
             return wanted
+        if not again <= self._chosen:
+            raise ConfigError(
+                f"{min(again - self._chosen)} was carried out by a node, or a machine, that is not"
+                " here, and its block would be divided among two; leave --only out, so that the"
+                " block is begun again, or start that node"
+            )
         forget([run for run in self._runs if run.id in again], self._store)
         before, ids = self._crew.outcome, {run.id for run in wanted}
         announced = self._crew.announced
-        chosen = [run for run in self._runs if run.id in self._chosen]
-        options = replace(self._options, fresh=False)
-        self._crew = Crew(chosen, self._store, self._reporter, options)
+        self._crew = self._hire(replace(self._options, fresh=False))
         self._crew.announce(lambda run: run.id in announced)
         after, kept = self._crew.outcome, len(self._found.intersection(self._crew.found))
         after.made, after.reused = len(self._crew.found) - kept, kept
@@ -325,22 +343,22 @@ class OpenSweep:
 
     def _torn(self, wanted: list[Run]) -> set[str]:
         """Ids of the finished runs of the blocks that are to be begun again."""
-        nodes = self._options.where.nodes
+        nodes, ids = self._options.where.nodes, {run.id for run in wanted}
+        # A rung that is spared adds nothing to a block.
+        adding = [run for run in self._crew.possible() if run.id in ids]
         if nodes is not None:
             # If no node is left, a finished run is kept: its node may come back.
-            return self._crew.torn(wanted, nodes) if nodes else set()
-        ids = {run.id for run in wanted}
-        # A rung that is spared, or a program that is not here, adds nothing to a node's block.
-        adding = [
-            run
-            for run in self._crew.possible()
-            if run.id in ids and not find_solver(run.solver.name).missing()
-        ]
+            return self._crew.torn(adding, nodes) if nodes else set()
+        # Nor does a program that is not here add anything to a node's block.
+        adding = [run for run in adding if not find_solver(run.solver.name).missing()]
         return self._crew.torn(adding, (None,))
 
     def _wanted(self, options: Options) -> list[Run]:
         pending = self._crew.pending.values()
         return [run for run in pending if self._wants(run, options)]
+
+    def _possible(self, options: Options) -> list[Run]:
+        return [run for run in self._crew.possible() if self._wants(run, options)]
 
     def _wants(self, run: Run, options: Options) -> bool:
         """Whether to run it now: what the options ask for, and then what was stopped earlier."""

@@ -53,6 +53,17 @@ n._made = broken
 """
 
 
+SLOW_ROWS = """
+import time
+import pathlib
+import svmbench.harness.cluster.node as n
+def load(*given, **more):
+    pathlib.Path(__file__).with_suffix(".begun").touch()
+    time.sleep(300.0)
+n.load = load
+"""
+
+
 @pytest.fixture(autouse=True)
 def settled(monkeypatch):
     """Tests wait for their nodes themselves."""
@@ -138,6 +149,45 @@ def test_a_file_of_the_users_own_travels(two, tmp_path):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SVMBENCH_CACHE", str(two.folder / "cache-a"))
         assert content_hash(key) == content
+
+
+@pytest.fixture
+def occupied(cluster, monkeypatch):
+    """A place whose only node carries out somebody else's task, which takes so many seconds."""
+    from distributed import Client
+
+    cluster.add("a", "--no-nanny")
+    while_waiting(lambda: len(known(cluster)) == 1)
+    monkeypatch.setattr(dask_node, "ANSWER", 1.0)
+    monkeypatch.setattr(dask_node, "BUSY", 0.3)
+    with cluster.open() as place, Client(scheduler_file=cluster.address) as other:
+
+        def occupy(seconds):
+            task = other.submit(time.sleep, seconds, pure=False)
+            while_waiting(lambda: any(other.processing().values()))
+            return task
+
+        yield place, occupy
+
+
+def test_a_node_that_another_planner_occupies_is_waited_for(occupied, tmp_path, caplog):
+    place, occupy = occupied
+    task = occupy(4.0)
+    assert run_sweep(sweep(), tmp_path, options=Options(place=place)).made == 1
+    assert task.done()
+    assert caplog.text.count("node a: another planner occupies it; waiting for its turn") == 1
+
+
+def test_nobody_waits_to_take_leave_of_an_occupied_node(occupied, tmp_path):
+    place, occupy = occupied
+    assert run_sweep(sweep(), tmp_path, options=Options(place=place)).made == 1
+    occupy(300.0)
+    begun = time.monotonic()
+    (node,) = place._nodes.values()
+    node.rest()
+    node.take_leave()
+    assert time.monotonic() - begun < 30.0
+    assert not node.lost
 
 
 def test_the_block_of_a_killed_node_goes_to_the_other(mortal, tmp_path):
@@ -406,6 +456,21 @@ def test_a_node_is_idle_soon_after_the_planner_has_ended(how, cluster, tmp_path)
     assert run.returncode == (130 if how == signal.SIGINT else -signal.SIGKILL)
     while_waiting(lambda: not any(parts()), 3.0)
     assert not list((tmp_path / "out" / "runs").iterdir())
+
+
+def test_an_interruption_waits_for_no_rows_that_a_node_makes(cluster, tmp_path):
+    cluster.add("a", "--no-nanny", preload=SLOW_ROWS)
+    config = tmp_path / "one.yaml"
+    config.write_text(json.dumps(ONE_RUN | {"plots": []}))
+    while_waiting(lambda: len(known(cluster)) == 1)
+    words = ["run", str(config), "--out", str(tmp_path / "out"), "--cluster", cluster.address]
+    run = planning(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    try:
+        while_waiting(lambda: any(cluster.folder.rglob("*.begun")))
+    finally:
+        run.send_signal(signal.SIGINT)
+    run.communicate(timeout=30.0)
+    assert run.returncode == 130
 
 
 def test_the_end_of_the_scheduler_is_one_line(cluster, tmp_path):

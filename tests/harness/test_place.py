@@ -11,7 +11,7 @@ from small_sweep import runs_csv, sweep
 from svmbench.data.cache import HEADER, cache_dir, content_hash, entry_path, open_cached
 from svmbench.data.load import load
 from svmbench.data.moved import Piece, admit, pieces, receive
-from svmbench.errors import DataError
+from svmbench.errors import ConfigError, DataError
 from svmbench.harness.environment import environment, fingerprint
 from svmbench.harness.place import Node, NodeLostError
 from svmbench.harness.plan import plan_runs
@@ -31,7 +31,7 @@ class Thread(Node):
         self.made, self.prepared = [], []
         self.gone = False
 
-    def prepare(self, instance):
+    def prepare(self, instance, stop):
         self.prepared.append(instance.train_path.name)
 
     def carry_out(self, assignment, path, stop, end):
@@ -190,6 +190,33 @@ def test_this_machine_keeps_a_node_s_block_to_which_it_adds_nothing(tmp_path, in
     again = run_sweep(asked, tmp_path / "out")
     # The program that is not there is asked for again.
     assert again.reused == first.made - 1
+
+
+def test_an_absent_node_s_block_is_kept_if_only_spared_rungs_lack(tmp_path, install):
+    install("plugins:Ladder")
+    asked = sweep(solvers=["ladder"])
+    first = run_sweep(asked, tmp_path / "out", options=Options(place=Threads(Thread("a"))))
+    assert first.states["spared"] > 0
+    other = Thread("b")
+    again = run_sweep(asked, tmp_path / "out", options=Options(place=Threads(other)))
+    assert (again.made, again.reused, other.made) == (0, first.made, [])
+
+
+def test_a_block_is_not_divided_among_nodes_by_only_some_of_its_runs(tmp_path):
+    asked = sweep(solvers=["dcd", "pegasos"])
+
+    def run(only, *nodes):
+        place = Threads(*nodes)
+        place.machine = fingerprint()
+        options = Options(place=place if nodes else None, only=(only,))
+        return run_sweep(asked, tmp_path, options=options).made
+
+    assert run("*/*/dcd", Thread("a")) == 1
+    for nodes in ([Thread("b")], []):
+        with pytest.raises(ConfigError, match="leave --only out"):
+            run("*/*/pegasos", *nodes)
+    assert run("*/*/pegasos", Thread("b"), Thread("a")) == 1
+    assert set.union(*places(tmp_path).values()) == {"a"}
 
 
 def test_fresh_runs_are_not_found_again_after_a_death(tmp_path):

@@ -151,13 +151,13 @@ class Mortal:
         return kind()
 
     def begin(self, actor, method, pickled):
+        return lambda: getattr(actor, method)(pickled)
+
+    def ended(self, begun):
         self.answers -= 1
         if self.answers < 0:
             raise NodeLostError(f"node {self.name}: gone")
-        return getattr(actor, method)(pickled)
-
-    def ended(self, begun):
-        return begun
+        return begun()
 
 
 def test_a_part_that_had_answered_before_its_node_was_lost_is_asked_again():
@@ -168,6 +168,17 @@ def test_a_part_that_had_answered_before_its_node_was_lost_is_asked_again():
     assert executor.call("__next__") == [0, 0]
     assert c.answers < 100
     assert executor.call("__next__") == [1, 1]
+
+
+def test_an_actor_that_its_node_has_lost_is_made_again_elsewhere(two):
+    def forget(dask_worker):
+        dask_worker.state.actors.clear()
+
+    with two.open() as place:
+        executor = OnNodes([count, count], place)
+        assert executor.call("__next__") == [0, 0]
+        place._client.run(forget, workers=[executor._host[0].node._address])
+        assert executor.call("__next__") == [1, 1]
 
 
 def test_what_a_part_raises_is_said_with_its_node(two):
@@ -190,6 +201,23 @@ def test_a_training_whose_nodes_have_gone_is_one_line(tmp_path, monkeypatch):
     result = CliRunner().invoke(main, words)
     assert result.exit_code == NodeLostError.exit_code
     assert "no node is left" in result.output
+
+
+def test_there_are_no_more_shards_than_a_method_takes(tmp_path, monkeypatch):
+    asked = []
+
+    def train(*given, shards, **more):
+        asked.append(shards)
+        raise NodeLostError("gone")
+
+    place = SimpleNamespace(hosts=lambda: range(5000))
+    monkeypatch.setattr("svmbench.cli.options.nodes_of", lambda cluster: nullcontext(place))
+    monkeypatch.setattr("svmbench.train.sharded.train_on_shards", train)
+    rows = tmp_path / "rows.libsvm"
+    rows.write_text("1 1:1\n-1 1:2\n")
+    words = ["cluster", "train", str(rows), "-o", str(tmp_path / "model"), "--cluster", "here"]
+    CliRunner().invoke(main, words)
+    assert asked == [1024]
 
 
 def test_the_command_trains_as_one_process_does(two, tmp_path):

@@ -1,6 +1,7 @@
 """Shards: every row once, the sums of Problem to rounding, and what travels counted."""
 
 import math
+import pickle
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -13,8 +14,10 @@ from hypothesis import strategies as st
 from problems import PROBLEMS, STORAGES, dataset, dense, dyadic, dyadic_problems, labels, with_loss
 from svmbench.names import LOSSES
 from svmbench.problem import Problem
+from svmbench.solvers.distributed import shards as shards_module
 from svmbench.solvers.distributed.executor import InProcess, Threads, size_of
 from svmbench.solvers.distributed.sharded_problem import (
+    PartOfShard,
     ShardedProblem,
     ShardSums,
     in_threads,
@@ -152,6 +155,25 @@ def test_problems_that_sums_over_shards_do_not_cover_are_refused(change):
     problem = replace(PROBLEMS["sparse"], **change)
     with pytest.raises(ValueError, match="shards know no row weights, no free bias and no ball"):
         problem_of(problem, ranges(problem.data, 2)[0])
+
+
+def test_rows_are_dealt_out_where_a_part_is_made_and_travel_without_the_others(monkeypatch):
+    copied = []
+
+    def counted(rows, numbers, take=shards_module.take_rows):
+        copied.append(len(numbers))
+        return take(rows, numbers)
+
+    monkeypatch.setattr(shards_module, "take_rows", counted)
+    problem = Problem(dataset(*dyadic(5, 4000, 9)), 1e-2)
+    makers = [PartOfShard(ShardSums, problem, shard) for shard in dealt(problem.data, 4)]
+    assert copied == []
+    there = [pickle.dumps(make) for make in makers]
+    assert copied == [1000] * 4
+    assert 0.2 < len(there[0]) / len(pickle.dumps(problem)) < 0.3
+    w = np.ones(9)
+    for make, text in zip(makers, there, strict=True):
+        assert pickle.loads(text)().loss_and_errors(w, 0.0) == make().loss_and_errors(w, 0.0)
 
 
 class Echo:

@@ -5,18 +5,21 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import logging
 import math
 import secrets
 import threading
-from collections.abc import Awaitable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from concurrent.futures import Future as Begun
 from concurrent.futures import wait
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any
 
 from distributed import Client, Future
+from distributed.protocol import to_serialize
 
 from svmbench.data.cache import content_hash
 from svmbench.data.moved import pieces
@@ -29,6 +32,8 @@ from svmbench.harness.plan import Instance
 from svmbench.harness.trace import Trace, read_trace
 from svmbench.harness.weights import SUFFIX
 
+_log = logging.getLogger(__name__)
+
 #: Seconds between two looks at whether the nodes are still there.
 LOOK = 1.0
 
@@ -39,8 +44,14 @@ SILENCE = 30.0
 #: Seconds after which an interruption by the user is noticed.
 POLL = 0.2
 
-#: Seconds that a call of a node may take, other than a run.
+#: Seconds that a call of a node may take, other than a run, from when the node begins it.
 ANSWER = 600.0
+
+#: Seconds after which a node is asked whether it has begun a call.
+BUSY = 5.0
+
+#: Seconds that taking leave of a node may take; another planner's run may occupy it for hours.
+COURTESY = 3.0
 
 
 def workers_of(client: Client) -> dict[str, Any]:
@@ -76,6 +87,20 @@ async def run_on(client: Client, address: str, function: Any, given: Sequence[An
     """What a node's main thread answers."""
     answers = await client.run(function, *given, workers=[address])
     return answers[address]
+
+
+async def call_actor(
+    client: Client, address: str, key: str, method: str, given: Sequence[Any]
+) -> Any:
+    """What a method of an object returns that a node keeps under a key.
+
+    Dask's own `Actor` never ends if anything but an OSError occurs on the way.
+    """
+    arguments = [to_serialize(each) for each in given]
+    answer = await client.rpc(address).actor_execute(function=method, actor=key, args=arguments)
+    if answer["status"] != "OK":
+        raise answer["exception"]
+    return answer["result"]
 
 
 def text_of(error: object) -> str:
@@ -129,21 +154,6 @@ class Attendance:
         self._heard, self._looked = heard, monotonic()
 
 
-class Actor(NamedTuple):
-    """An object that a node keeps.
-
-    Parameters
-    ----------
-    made : Future
-        Dask drops the object with it.
-    object : distributed.Actor
-        Which calls its methods.
-    """
-
-    made: Future
-    object: Any
-
-
 class AbsentError(NodeLostError):
     """A node has ended or cannot be reached. If it answers again, it is as good as any other."""
 
@@ -189,26 +199,33 @@ class DaskNode(Node):
         self.greeting = greeting
         self.lost = ""
         self.was_absent = False
+        self._said_busy = False
 
-    def prepare(self, instance: Instance) -> None:
+    def prepare(self, instance: Instance, stop: threading.Event) -> None:
         """Have the rows of an instance in the node's cache: its own, generated or sent."""
         for path in (instance.train_path, instance.test_path):
             if path is not None and path.name not in self._rows:
-                self._have_rows(path.name, instance)
+                self._have_rows(path.name, instance, stop)
+                if stop.is_set():
+                    return
                 self._rows.add(path.name)
 
-    def _have_rows(self, key: str, instance: Instance) -> None:
+    def _have_rows(self, key: str, instance: Instance, stop: threading.Event) -> None:
         content = content_hash(key)
         if content is None:
             raise ConfigError(f"{key}: the cached rows were removed or damaged; run again")
-        if self._ask(node.has_rows, key, content):
+        if self._ask(node.has_rows, key, content, stopped=stop.is_set):
             return
-        if instance.origin and self._ask(node.make_rows, instance.origin, key, content):
+        if instance.origin and self._ask(
+            node.make_rows, instance.origin, key, content, stopped=stop.is_set
+        ):
             return
         mark = secrets.token_hex(8)
         for piece in pieces(key):
+            if stop.is_set():
+                return
             self._tell(node.take_piece, mark, piece)
-        self._ask(node.admit_rows, mark, key, content)
+        self._ask(node.admit_rows, mark, key, content, stopped=stop.is_set)
 
     def carry_out(
         self, assignment: Assignment, path: Path, stop: threading.Event, end: float
@@ -219,7 +236,7 @@ class DaskNode(Node):
         left = min(end - monotonic(), threading.TIMEOUT_MAX)
         token = self.greeting.token
         given = token, self.name, sweep, asdict(assignment), left
-        made = self._ask(node.make, *given, stop=stop, patience=math.inf)
+        made = self._ask(node.make, *given, stopped=stop.is_set, patience=math.inf)
         if made is None:
             return None
         try:
@@ -227,7 +244,7 @@ class DaskNode(Node):
         except NodeLostError as error:
             raise self._losing(error) from None
 
-    def actor(self, kind: type) -> Actor:
+    def actor(self, kind: type) -> Future:
         """Have the node make an object of a class, and keep it as long as what is returned lives.
 
         Raises
@@ -235,42 +252,43 @@ class DaskNode(Node):
         NodeLostError
         """
         made = self._submit(kind, actor=True)
-        return Actor(made, self._awaited(_result_of(made)))
+        self._awaited(self._coming(_result_of(made)), key=made.key)
+        return made
 
-    def begin(self, actor: Actor, method: str, *given: Any) -> Any:
+    def begin(self, actor: Future, method: str, *given: Any) -> Begun[Any]:
         """Have an object on the node begin a method; what comes back is for `ended`."""
-        with self._client.as_current():
-            try:
-                return getattr(actor.object, method)(*given)
-            except RuntimeError as error:  # Dask knows already that it is lost
-                raise self._losing(error) from None
+        return self._coming(call_actor(self._client, self._address, actor.key, method, given))
 
-    def ended(self, begun: Any) -> Any:
+    def ended(self, begun: Begun[Any]) -> Any:
         """Wait for what a method of an object returns, while there are signs of life of the node.
 
         Raises
         ------
         NodeLostError
         """
-        return self._awaited(_result_of(begun), patience=math.inf)
+        return self._awaited(begun, patience=math.inf)
 
     def rest(self) -> None:
         """End the process that runs have left open on the node for the next."""
-        with suppress(NodeLostError):
-            if not self.lost:
-                self._ask(node.rest, self.greeting.token)
+        self._say_goodbye(node.rest, self.greeting.token)
 
     def take_leave(self) -> None:
         """End all processes that runs have needed, and remove their folders."""
+        if self._sweeps:
+            self._say_goodbye(node.leave, self.greeting.token, sorted(self._sweeps))
+
+    def _say_goodbye(self, function: Any, *given: Any) -> None:
+        """Have the node clear up. If another planner occupies it, that one clears up later."""
+        until = monotonic() + COURTESY
         with suppress(NodeLostError):
-            if self._sweeps and not self.lost:
-                self._ask(node.leave, self.greeting.token, sorted(self._sweeps))
+            if not self.lost:
+                self._ask(function, *given, stopped=lambda: monotonic() > until)
 
     def _ask(
         self,
         function: Any,
         *given: Any,
-        stop: threading.Event | None = None,
+        stopped: Callable[[], bool] = bool,
         patience: float = ANSWER,
     ) -> Any:
         """The answer of the node's working thread, which can take long; None if it was stopped.
@@ -279,7 +297,7 @@ class DaskNode(Node):
         """
         task = self._submit(function, *given)
         try:
-            return self._awaited(_result_of(task), stop, patience)
+            return self._awaited(self._coming(_result_of(task)), stopped, patience, task.key)
         finally:
             task.cancel()
 
@@ -296,30 +314,49 @@ class DaskNode(Node):
             actor=actor,
         )
 
-    def _tell(self, function: Any, *given: Any) -> None:
+    def _tell(self, function: Any, *given: Any) -> Any:
         """Have the node's main thread do something quick."""
-        self._awaited(run_on(self._client, self._address, function, given))
+        return self._awaited(
+            self._coming(run_on(self._client, self._address, function, given)), patience=ANSWER
+        )
+
+    def _coming(self, coming: Coroutine[Any, Any, Any]) -> Begun[Any]:
+        """Have Dask's thread wait for something."""
+        return asyncio.run_coroutine_threadsafe(coming, self._client.loop.asyncio_loop)
 
     def _awaited(
         self,
-        coming: Coroutine[Any, Any, Any],
-        stop: threading.Event | None = None,
+        answer: Begun[Any],
+        stopped: Callable[[], bool] = bool,
         patience: float = ANSWER,
+        key: str = "",
     ) -> Any:
-        """What the node answers, while it is there; None if it was stopped."""
-        until = monotonic() + patience
-        # It is not asked for again at every look: what comes may take longer than that to travel.
-        answer = asyncio.run_coroutine_threadsafe(coming, self._client.loop.asyncio_loop)
+        """What the node answers, while it is there; None if it was stopped.
+
+        With the key of a task, patience is counted from when the node begins the task.
+        """
+        begun = monotonic()
+        looked = begun
         try:
             while not wait([answer], POLL).done:
-                if stop is not None and stop.is_set():
+                if stopped():
                     return None
-                if monotonic() > until:
+                if monotonic() > begun + patience:
                     raise TimeoutError(f"no answer within {patience:g} s")
+                if key and monotonic() > looked + BUSY:
+                    looked = monotonic()
+                    if self._tell(node.is_waiting, key):
+                        self._say_that_it_is_busy()
+                        begun = looked
                 self._attendance.require(self._address)
             return answer.result()
         except Exception as error:  # whatever the node or Dask raises: the node is of no use
             raise self._losing(error) from None
+
+    def _say_that_it_is_busy(self) -> None:
+        if not self._said_busy:
+            self._said_busy = True
+            _log.warning("node %s: another planner occupies it; waiting for its turn", self.name)
 
     def _losing(self, error: BaseException) -> NodeLostError:
         """The error to raise when the node is lost."""

@@ -156,6 +156,15 @@ def build() -> str:
     return digest.hexdigest()
 
 
+def is_waiting(key: str, dask_worker: Any) -> bool:
+    """Whether a task waits for this node's working thread, which executes another one.
+
+    Dask itself gives its worker to what its main thread executes, by the parameter's name.
+    """
+    task = dask_worker.state.tasks.get(key)
+    return task is not None and task.state == "ready"
+
+
 @_in_words
 def has_rows(key: str, content: str) -> bool:
     """Whether the cache has rows.

@@ -124,7 +124,6 @@ class DaskPlace:
         NodeLostError
             If no node is left.
         """
-        self._client.direct_to_workers = True
         self._look_around()
         self._require_nodes()
         return list(self._nodes.values())

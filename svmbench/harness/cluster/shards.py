@@ -12,17 +12,12 @@ import pickle
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from svmbench.errors import SvmbenchError
 from svmbench.harness.cluster.dask_node import DaskNode
 from svmbench.harness.cluster.place import DaskPlace
 from svmbench.harness.place import NodeLostError
-from svmbench.solvers.distributed.executor import Executor, PartMaker
+from svmbench.solvers.distributed.executor import Executor, PartMaker, ShardError
 
 _log = logging.getLogger(__name__)
-
-
-class ShardError(SvmbenchError):
-    """A part has failed on its node."""
 
 
 class PartCall(NamedTuple):
@@ -95,12 +90,9 @@ class _Host:
         self._actor = node.actor(ShardKeeper)
 
     def begin(self, method: str, value: object) -> Any:
-        """Ask the actor; what comes back is for `ended`, also where the node is lost."""
+        """Ask the actor; what comes back is for `ended`."""
         pickled = pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
-        try:
-            return self.node.begin(self._actor, method, pickled)
-        except NodeLostError as error:
-            return error
+        return self.node.begin(self._actor, method, pickled)
 
     def ended(self, begun: Any) -> Any:
         """The actor's answer.
@@ -110,8 +102,6 @@ class _Host:
         NodeLostError
         ShardError
         """
-        if isinstance(begun, NodeLostError):
-            raise begun
         answer = self.node.ended(begun)
         if isinstance(answer, str) and answer:
             raise ShardError(f"node {self.node.name}: {answer}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -13,7 +12,7 @@ from svmbench.kernels.descent import Descent
 from svmbench.kernels.rng import Generator
 from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.base import parameter
-from svmbench.solvers.distributed.sharded_problem import ShardSums, problem_of
+from svmbench.solvers.distributed.sharded_problem import PartOfShard, ShardSums
 from svmbench.solvers.distributed.sharded_solver import ShardedParameters, ShardedSolver
 from svmbench.solvers.distributed.shards import dealt, ranges
 
@@ -194,14 +193,7 @@ class Cocoa(ShardedSolver):
         lam_m = problem.lam * problem.data.n_samples
         safety = float(len(shards)) if given.merging == "add" else 1.0
         makers = [
-            partial(
-                DescentShard,
-                problem_of(problem, shard),
-                lam_m,
-                safety,
-                rng.next(),
-                given.portions,
-            )
+            PartOfShard(DescentShard, problem, shard, (lam_m, safety, rng.next(), given.portions))
             for shard in shards
         ]
         self._divide(problem, shards, makers)

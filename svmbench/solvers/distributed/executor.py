@@ -14,11 +14,17 @@ from typing import Any
 
 import numpy as np
 
+from svmbench.errors import SvmbenchError
+
 #: Makes a part, where the part will be: it can be pickled, which parts often cannot.
 PartMaker = Callable[[], Any]
 
 #: Bytes of a number that travels by itself.
 NUMBER = 8
+
+
+class ShardError(SvmbenchError):
+    """A part has failed in another process."""
 
 
 class Executor(ABC):

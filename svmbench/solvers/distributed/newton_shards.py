@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from svmbench.solvers.base import parameter
 from svmbench.solvers.champion.newton_phase import AT_ZERO, FROM_ZERO, Counts, NewtonPhase
 from svmbench.solvers.distributed.executor import Executor
 from svmbench.solvers.distributed.sharded_multipliers import MultipliersShard, ShardedMultipliers
-from svmbench.solvers.distributed.sharded_problem import problem_of
+from svmbench.solvers.distributed.sharded_problem import PartOfShard
 from svmbench.solvers.distributed.sharded_solver import ShardedParameters, ShardedSolver
 from svmbench.solvers.distributed.shards import Shard, ranges
 from svmbench.solvers.second_order.normal_equations import NormalEquations
@@ -102,7 +101,7 @@ class NewtonShards(ShardedSolver):
                 "triangles of d x d numbers; use cocoa"
             )
         shards: list[Shard] = ranges(problem.data, self.parameters.shards)
-        makers = [partial(_part, problem_of(problem, shard)) for shard in shards]
+        makers = [PartOfShard(_part, problem, shard) for shard in shards]
         self._divide(problem, shards, makers)
         self._phase = ShardedPhase(problem, self._executor, self.parameters.growth)
         self.counters = self._phase.counters

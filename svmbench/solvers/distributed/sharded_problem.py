@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -55,6 +56,34 @@ def problem_of(problem: Problem, shard: Shard) -> Problem:
     if problem.row_weights is not None or problem.bias != "none" or problem.constraint != "none":
         raise ValueError("shards know no row weights, no free bias and no ball")
     return replace(problem, data=shard.data)
+
+
+@dataclass(frozen=True, eq=False)
+class PartOfShard:
+    """Makes a part of a shard's rows, which are cut where it is made, or when it travels there.
+
+    Parameters
+    ----------
+    kind : callable
+        From a shard's problem, and what else is given, to the part.
+    problem : Problem
+        On all rows.
+    shard : Shard
+    given : tuple
+    """
+
+    kind: Callable[..., ShardSums]
+    problem: Problem
+    shard: Shard
+    given: tuple[Any, ...] = ()
+
+    def __call__(self) -> ShardSums:
+        """The part."""
+        return self.kind(problem_of(self.problem, self.shard), *self.given)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Only the shard's rows travel."""
+        return partial, (self.kind, problem_of(self.problem, self.shard), *self.given)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +144,7 @@ def in_threads(problem: Problem, threads: int) -> Problem:
     data = problem.data
     # Not `ranges`, whose rows kernels would check once more, while the clock runs.
     found = places(data.n_samples, threads)
-    shards = [Shard(data.between(place.start, place.stop), place) for place in found]
+    shards = [Shard.of(data.between(place.start, place.stop), place) for place in found]
     executor = Threads([partial(ShardSums, problem_of(problem, each)) for each in shards])
     return ShardedProblem(data, problem.lam, problem.loss, executor=executor, shards=shards)
 

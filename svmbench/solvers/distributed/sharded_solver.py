@@ -19,6 +19,10 @@ from svmbench.solvers.distributed.shards import Shard
 MakeExecutor = Callable[[Sequence[PartMaker]], Executor]
 
 
+#: Most shards of a problem.
+MOST_SHARDS = 1024
+
+
 class ShardedParameters(Parameters):
     """Parameters of the methods on shards."""
 
@@ -26,7 +30,7 @@ class ShardedParameters(Parameters):
         "float64", "Sums over shards are in double precision.", source="ours"
     )
     shards: int = parameter(
-        8, "Number of shards; there are never more than rows.", source="ours", ge=1, le=1024
+        8, "Number of shards; there are never more than rows.", source="ours", ge=1, le=MOST_SHARDS
     )
     tolerance: float = parameter(
         1e-3, "Relative gap (P - D)/D at which its own stopping rule holds.", source="ours", gt=0.0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -17,14 +19,24 @@ class Shard:
 
     Parameters
     ----------
-    data : Dataset
-        The shard's rows.
+    cut : callable
+        Gives the shard's rows.
     place : slice
         Their numbers in the whole data set: ``alpha[place]`` belongs to them.
     """
 
-    data: Dataset
+    cut: Callable[[], Dataset]
     place: slice
+
+    @classmethod
+    def of(cls, data: Dataset, place: slice) -> Shard:
+        """A shard whose rows are there."""
+        return cls(lambda: data, place)
+
+    @property
+    def data(self) -> Dataset:
+        """The shard's rows; those of `dealt` are copied whenever they are asked for."""
+        return self.cut()
 
 
 def ranges(data: Dataset, shards: int) -> list[Shard]:
@@ -37,7 +49,7 @@ def ranges(data: Dataset, shards: int) -> list[Shard]:
         Number of shards; there are never more than rows.
     """
     found = places(data.n_samples, shards)
-    return [Shard(_range_of(data, place), place) for place in found]
+    return [Shard.of(_range_of(data, place), place) for place in found]
 
 
 def places(m: int, shards: int) -> list[slice]:
@@ -47,7 +59,7 @@ def places(m: int, shards: int) -> list[slice]:
 
 
 def dealt(data: Dataset, shards: int) -> list[Shard]:
-    """Deal the rows out in turn, so that each shard resembles the whole; rows are copied.
+    """Deal the rows out in turn, so that each shard resembles the whole.
 
     Files often have the rows of one class first: a range of them is then no sample.
 
@@ -61,12 +73,14 @@ def dealt(data: Dataset, shards: int) -> list[Shard]:
     number = min(shards, m)
     if number == 1:
         return ranges(data, 1)
-    made = []
-    for first in range(number):
-        rows = take_rows(data.rows, np.arange(first, m, number, dtype=np.int32))
-        stored = rows.indptr, rows.indices, rows.values, rows.labels
-        made.append(Shard(_with_rows(data, *stored), slice(first, m, number)))
-    return made
+    found = [slice(first, m, number) for first in range(number)]
+    return [Shard(partial(_every_so_many, data, place), place) for place in found]
+
+
+def _every_so_many(data: Dataset, place: slice) -> Dataset:
+    numbers = np.arange(place.start, place.stop, place.step, dtype=np.int32)
+    rows = take_rows(data.rows, numbers)
+    return _with_rows(data, rows.indptr, rows.indices, rows.values, rows.labels)
 
 
 def _range_of(data: Dataset, place: slice) -> Dataset:

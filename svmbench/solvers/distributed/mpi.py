@@ -1,0 +1,135 @@
+"""Shards on the processes of an MPI job: the first one is the caller, and all others have parts.
+
+Every process executes the same program, as MPI wants it:
+
+    with ranks() as on_ranks:
+        if on_ranks is not None:  # the first process
+            solver.executor = on_ranks
+            ...
+
+Messages are pickled. If a process ends, MPI ends the whole job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from svmbench.errors import ConfigError
+from svmbench.solvers.distributed.executor import Executor, PartMaker, ShardError
+
+
+class OnRanks(Executor):
+    """An executor on the other processes of a job; each calls its parts one after another.
+
+    Parameters
+    ----------
+    makers : sequence of callable
+    comm : mpi4py.MPI.Comm
+
+    Raises
+    ------
+    ShardError
+        If a part cannot be made.
+    """
+
+    def __init__(self, makers: Sequence[PartMaker], comm: Any) -> None:
+        super().__init__(makers)
+        self._comm = comm
+        others = range(1, comm.Get_size())
+        self._numbers = {rank: range(rank - 1, self.parts, len(others)) for rank in others}
+        for rank, numbers in self._numbers.items():
+            comm.send([makers[number] for number in numbers], dest=rank)
+        self._answers()
+
+    def _map(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        for rank, numbers in self._numbers.items():
+            self._comm.send((method, [arguments[number] for number in numbers]), dest=rank)
+        return self._answers()
+
+    def _answers(self) -> list[Any]:
+        found: list[Any] = [None] * self.parts
+        failed = []
+        for rank, numbers in self._numbers.items():
+            answer = self._comm.recv(source=rank)
+            if isinstance(answer, str):
+                failed.append(f"process {rank}: {answer}")
+            else:
+                found[numbers.start :: numbers.step] = answer
+        if failed:
+            raise ShardError(failed[0])
+        return found
+
+
+def serve(comm: Any) -> None:
+    """Make parts and call them, until the first process sends None."""
+    parts: list[Any] = []
+    answer: list[Any] | str
+    while (asked := comm.recv(source=0)) is not None:
+        try:
+            if isinstance(asked, list):
+                parts, answer = [make() for make in asked], [None] * len(asked)
+            else:
+                method, given = asked
+                answer = [getattr(p, method)(*a) for p, a in zip(parts, given, strict=True)]
+        except Exception as error:  # it may be one that cannot travel
+            answer = f"{type(error).__name__}: {error}"
+        comm.send(answer, dest=0)
+
+
+class Ranks:
+    """Makes executors on the other processes of a job.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Comm
+
+    Attributes
+    ----------
+    nodes : int
+        How many they are.
+    """
+
+    def __init__(self, comm: Any) -> None:
+        self._comm, self.nodes = comm, comm.Get_size() - 1
+
+    def __call__(self, makers: Sequence[PartMaker]) -> OnRanks:
+        """An executor; the parts of the last one are forgotten."""
+        return OnRanks(makers, self._comm)
+
+
+@contextmanager
+def ranks(comm: Any = None) -> Iterator[Ranks | None]:
+    """What makes executors, in the first process of a job; None in the others, after their work.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Comm, optional
+        All processes of the job unless it is given.
+
+    Raises
+    ------
+    ConfigError
+        If mpi4py is not installed, or there is no other process.
+    """
+    if comm is None:
+        try:
+            from mpi4py import MPI
+        except (ImportError, RuntimeError) as error:  # without mpi4py; without a library of MPI
+            said = str(error).partition("\n")[0]
+            raise ConfigError(
+                f"no MPI ({said}); install one, and in the clone: pip install '.[mpi]'"
+            ) from None
+        comm = MPI.COMM_WORLD
+    if comm.Get_size() < 2:
+        raise ConfigError("an MPI job of one process has none for shards; use mpiexec -n 3")
+    if comm.Get_rank() > 0:
+        serve(comm)
+        yield None
+        return
+    try:
+        yield Ranks(comm)
+    finally:
+        for rank in range(1, comm.Get_size()):
+            comm.send(None, dest=rank)
