@@ -17,7 +17,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -56,6 +56,9 @@ from svmbench.harness.cluster import place
 place.SETTLING = 0.1
 main("svmbench")
 """
+
+#: Most seconds for which a link is cut: less than Dask's timeout, or more.
+CUT = 60.0
 
 #: Share of the faults that wait for a run in progress: the planner needs seconds to begin.
 AT_WORK = 0.8
@@ -448,10 +451,12 @@ def planned_in(root: Path) -> Place:
 
 
 @contextmanager
-def disturbed(keep: Path | None, seed: int, smoke: bool) -> Iterator[Trial]:
+def disturbed(
+    keep: Path | None, seed: int, smoke: bool, away: Namespace | None = None
+) -> Iterator[Trial]:
     """A trial on a cluster on which the sweep was carried out undisturbed before."""
     facts: dict[str, Any] = SMALL if smoke else FULL
-    with trial(keep) as root, cluster_in(root / "cluster") as cluster:
+    with trial(keep) as root, cluster_in(root / "cluster", away) as cluster:
         places = planned_in(root / "peace"), planned_in(root / "disturbed")
         for place in places:
             place.write_config(**facts)
@@ -486,19 +491,34 @@ def main() -> None:
 @main.command()
 @click.option("--times", default=30, show_default=True, help="Number of faults.")
 @click.option("--interval", default=4.0, show_default=True, help="Most seconds between two.")
+@click.option("--links", is_flag=True, help="Cut the link to a node, too. Needs root.")
 @SEED
 @SMOKE
 @KEEP
-def kills(times: int, interval: float, seed: int, smoke: bool, keep: Path | None) -> None:
+def kills(
+    times: int, interval: float, links: bool, seed: int, smoke: bool, keep: Path | None
+) -> None:
     """SIGKILL and SIGTERM to nodes, with or without their nanny, and to the planner."""
-    with disturbed(keep, seed, smoke) as found:
+    with (
+        Namespace() if links else nullcontext() as away,
+        disturbed(keep, seed, smoke, away) as found,
+    ):
         cluster, rng = found.cluster, found.random
+        targets = TARGETS if away is None else (*TARGETS, "link")
 
         def disturb(planner: Planner) -> None:
-            number = rng.choice(SIGNALS)
-            if rng.choice(TARGETS) == "planner":
+            number, target = rng.choice(SIGNALS), rng.choice(targets)
+            if target == "planner":
                 found.hit(planner, number)
                 planner.wait()
+                return
+            if target == "link":
+                assert away is not None
+                away.part()
+                with suppress(subprocess.TimeoutExpired):
+                    planner.wait(rng.uniform(0.0, CUT))
+                away.join()
+                found.findings.faults[f"link to {AWAY}"] += 1
                 return
             name = rng.choice(NAMES)
             whole = name == "with-nanny" and rng.random() < 0.5
