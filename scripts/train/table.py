@@ -167,11 +167,11 @@ def entries(
     kinds = {f"LIBLINEAR -s {kind}": kind for kind in liblinear_kinds(objective)}
     for program, fit in programs(examples, objective).items():
         done = in_child(partial(needed, fit, each, duals, tolerance), limit())
-        if done is None or done[1] is None:
-            what = f"{rows.name}, {loss}, bias {bias}"
-            print(f"{what}: {program} left out: no tolerance found in time")
+        eps = None if done is None else done[1]
+        if eps is None:
+            why = "no tolerance found in time" if done is None else f"does not reach {tolerance:g}"
+            print(f"{rows.name}, {loss}, bias {bias}: {program} left out: {why}")
             continue
-        eps = done[1]
         found.append(entry("fit", f"{program}, {eps:g}", _ignoring(fit, eps)))
         if program in kinds and shutil.which("liblinear-train"):
             flags = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,9 +22,14 @@ class OneThread:
 
     _lock, _users = threading.Lock(), 0
     _limit: Any = None
+    # To find the libraries takes longer than many a fit: what was found with so many modules.
+    _found: tuple[int, Any] = (0, None)
 
     def __init__(self) -> None:
-        self._blas = ThreadpoolController().select(user_api="blas")
+        modules = len(sys.modules)  # a library is loaded by an import
+        if OneThread._found[0] != modules:
+            OneThread._found = modules, ThreadpoolController().select(user_api="blas")
+        self._blas = OneThread._found[1]
 
     @contextmanager
     def held(self) -> Iterator[None]:

@@ -44,6 +44,8 @@ LOOK_GROWTH = 2.0
 
 def exceeds_memory(rows: Dataset, working: int) -> bool:
     """Whether rows in a file do not fit into the free memory beside so many bytes."""
+    if not rows.mapped_bytes:
+        return False
     available = available_memory()
     return available is not None and rows.mapped_bytes > max(0, available - working)
 

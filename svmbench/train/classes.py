@@ -267,7 +267,7 @@ def _require_room(examples: Examples, objective: Objective, threads: int, fits: 
     descent in chunks reads them in order: 0 chunks are for rows that fit.
     """
     rows, m, d = examples.rows, examples.rows.n_samples, examples.rows.n_features
-    require_memory(
+    columns = (
         (_VECTORS * threads + _KEPT * fits) * 8 * d,
         f"{rows.name}: training on {d:,} columns",
         "drop unused columns",
@@ -276,8 +276,10 @@ def _require_room(examples: Examples, objective: Objective, threads: int, fits: 
     working = _VECTORS * threads * 8 * m
     remedy = "train on fewer rows, or where more memory is free"
     if not exceeds_memory(rows, working):
-        require_memory(rows.mapped_bytes + working, what, remedy)
+        # One question to the system for both: it takes as long as some steps on few rows.
+        require_memory(*max(columns, (rows.mapped_bytes + working, what, remedy)))
         return 0
+    require_memory(*columns)
     weighted = examples.row_weights is not None or examples.class_weights
     if (objective.loss, objective.bias) != ("hinge", "none") or weighted:
         require_memory(

@@ -1,6 +1,7 @@
 """Fits at the same time share one limit of BLAS's threads."""
 
-from types import SimpleNamespace
+import sys
+from types import ModuleType, SimpleNamespace
 
 from svmbench.train import blas
 from svmbench.train.blas import OneThread
@@ -22,6 +23,7 @@ class Library:
 
 def test_the_last_of_several_fits_gives_the_threads_back(monkeypatch):
     monkeypatch.setattr(blas, "ThreadpoolController", Library)
+    monkeypatch.setattr(OneThread, "_found", (0, None))
     first, second = OneThread().held(), OneThread().held()
     seen = [Library.threads]
     for step in (first.__enter__, second.__enter__):
@@ -31,3 +33,14 @@ def test_the_last_of_several_fits_gives_the_threads_back(monkeypatch):
         held.__exit__(None, None, None)
         seen.append(Library.threads)
     assert seen == [4, 1, 1, 1, 4]
+
+
+def test_libraries_are_looked_for_once_until_modules_are_loaded(monkeypatch):
+    looks = []
+    monkeypatch.setattr(blas, "ThreadpoolController", lambda: looks.append(1) or Library())
+    monkeypatch.setattr(OneThread, "_found", (0, None))
+    for wanted in (1, 1, 2):
+        if wanted == 2:
+            monkeypatch.setitem(sys.modules, "another", ModuleType("another"))
+        OneThread()
+        assert len(looks) == wanted
