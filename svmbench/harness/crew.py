@@ -296,7 +296,7 @@ class Crew:
             limit = self._time_limit(run)
             self._reporter.run_begins(run)
         if isinstance(worker, Node):
-            worker.prepare(run.instance, self._stop)
+            worker.prepare(run.instance, self._stop, self._end)
         begun = time.monotonic()
         trace = make_run(run, self._store, limit, self._stop, self._end, self._keep_weights, worker)
         taken = time.monotonic() - begun

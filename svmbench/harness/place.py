@@ -35,8 +35,8 @@ class Node(ABC):
     name: str
 
     @abstractmethod
-    def prepare(self, instance: Instance, stop: threading.Event) -> None:
-        """Have the rows of an instance on the node, unless it is to stop before.
+    def prepare(self, instance: Instance, stop: threading.Event, end: float) -> None:
+        """Have the rows of an instance on the node, unless it is to stop before, or to end.
 
         Raises
         ------

@@ -35,7 +35,7 @@ MOST_CHUNKS = 64
 BLOCK_ROWS = 32
 
 #: Bytes for each row: a record of the kernel, its order and marks, and dual variables.
-ROW_BYTES = 120
+ROW_BYTES = 104
 
 #: A certificate reads the rows three times. It is due when the estimated gap is within the
 #: tolerance, and at the latest when the passes since the last one have grown by this factor.
@@ -77,7 +77,7 @@ def descent_by_chunks(
     # Descent on a shard with lambda m/m_k takes the steps of descent on all rows with lambda.
     states = [Descent(each.data.rows, problem.lam * m / each.data.n_samples) for each in shards]
     rng, order = Generator(seed), np.arange(len(shards), dtype=np.int32)
-    w, alpha = np.zeros(d), np.zeros(m)
+    w = np.zeros(d)
     passes, next_look = 0, 1.0
     ended = False
     while not ended:
@@ -100,7 +100,9 @@ def descent_by_chunks(
         if not (ended or passes >= next_look or relative_gap(dual + gap, dual) <= tolerance):
             continue
         next_look = max(next_look, LOOK_GROWTH * passes)
+        alpha = np.empty(m)  # the caller may keep the last one
         for shard, state in zip(shards, states, strict=True):
             alpha[shard.place] = state.alpha
         w = problem.weights(alpha)
-        yield w.copy(), 0.0, alpha.copy()
+        yield w.copy(), 0.0, alpha
+        del alpha

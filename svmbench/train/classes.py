@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -139,7 +139,7 @@ class Training:
         self._effort = replace(effort, threads=max(1, effort.threads // len(self._wanted)))
         self._chunks = _require_room(self._examples, objective, self._threads, len(self._wanted))
         self._given = self._examples.rows
-        self._norms2 = np.asarray(self._given.rows.norms2())
+        self._squares = SquaredLengths.of(self._given)
         self._blas = OneThread()
         if objective.bias == "regularised":
             self._examples = replace(self._examples, rows=with_constant(self._given, 1.0))
@@ -156,9 +156,9 @@ class Training:
 
         Its parameters and errors are those of `train`.
         """
-        require_squares(self._given, self._norms2, objective.regularisation(len(self._norms2)))
+        require_squares(self._given, self._squares, objective.regularisation(self._squares.rows))
         constant = 1.0 if objective.bias == "regularised" else 0.0
-        longest = math.sqrt(float(self._norms2.max()) + constant)
+        longest = math.sqrt(self._squares.largest + constant)
         starts = _starts(start, self._examples.rows, self._classes, self._wanted)
         failed = threading.Event()
         given_up = self._effort.given_up
@@ -167,7 +167,7 @@ class Training:
 
         def of_class(label: int) -> Fit:
             return fit(
-                _problem(self._examples, self._norms2, label, objective, bias),
+                _problem(self._examples, self._squares, label, objective, bias),
                 tolerance,
                 effort,
                 progress=lambda gap: progress(label, gap),
@@ -192,18 +192,18 @@ def _starts(
 
 
 def _problem(
-    examples: Examples, norms2: FloatArray, label: int, objective: Objective, bias: str
+    examples: Examples, squares: SquaredLengths, label: int, objective: Objective, bias: str
 ) -> Problem:
     """A class against the rest."""
     rows, weights = examples.against_rest(label)
     if weights is not None:
-        objective, weights = _normalised(objective, weights, rows.name, norms2)
+        objective, weights = _normalised(objective, weights, rows.name, squares)
     lam = objective.regularisation(rows.n_samples)
     return Problem(rows, lam, objective.as_loss(), bias, row_weights=weights)
 
 
 def _normalised(
-    objective: Objective, weights: FloatArray, name: str, norms2: FloatArray
+    objective: Objective, weights: FloatArray, name: str, squares: SquaredLengths
 ) -> tuple[Objective, FloatArray | None]:
     """C times the mean of the weights, and weights with a mean of 1; None if all are equal.
 
@@ -219,7 +219,7 @@ def _normalised(
             C = float(np.ldexp(objective.C * mean, exponent))
             shares = shares / mean
         times_mean = replace(objective, C=C)
-        in_range = _has_squares(norms2, times_mean.regularisation(len(shares)))
+        in_range = _has_squares(squares, times_mean.regularisation(len(shares)))
     except (ConfigError, OverflowError):  # of fsum, where an infinite weight left others unscaled
         in_range = False
     if not (in_range and (shares > 0.0).all()):
@@ -295,34 +295,58 @@ def _require_room(examples: Examples, objective: Objective, threads: int, fits: 
     return chunks
 
 
-def require_squares(rows: Dataset, norms2: FloatArray, lam: float) -> None:
+class SquaredLengths(NamedTuple):
+    """What is needed to know of ||x_i||^2, which need not be kept for each row.
+
+    Parameters
+    ----------
+    total, largest : float
+    longest : int
+        Number of the row with the largest.
+    rows : int
+        Number of rows.
+    """
+
+    total: float
+    largest: float
+    longest: int
+    rows: int
+
+    @classmethod
+    def of(cls, rows: Dataset) -> SquaredLengths:
+        """Those of the rows of a data set."""
+        squares = np.asarray(rows.rows.norms2())
+        with np.errstate(over="ignore"):
+            total = float(squares.sum())
+        longest = int(np.argmax(squares))
+        return cls(total, float(squares[longest]), longest, len(squares))
+
+
+def require_squares(rows: Dataset, squares: SquaredLengths, lam: float) -> None:
     """Refuse values whose squares, summed and divided by lambda m, leave double precision.
 
     Parameters
     ----------
     rows : Dataset
-    norms2 : ndarray of float64, shape (m,)
-        ||x_i||^2.
+    squares : SquaredLengths
+        Of these rows.
     lam : float
 
     Raises
     ------
     DataError
     """
-    if _has_squares(norms2, lam):
+    if _has_squares(squares, lam):
         return
-    row = int(np.argmax(norms2))
     raise DataError(
-        f"{rows.name}: row {row + 1}: ||x||^2 = {norms2[row]:.2g} is too large for lambda ="
-        f" {lam:.2g}; scale the features"
+        f"{rows.name}: row {squares.longest + 1}: ||x||^2 = {squares.largest:.2g} is too large for"
+        f" lambda = {lam:.2g}; scale the features"
     )
 
 
-def _has_squares(norms2: FloatArray, lam: float) -> bool:
+def _has_squares(squares: SquaredLengths, lam: float) -> bool:
     """Whether the squares of values, summed and divided by lambda m, stay in double precision."""
-    with np.errstate(over="ignore"):
-        squares = float(norms2.sum())
-    return math.isfinite(squares / (lam * len(norms2)))
+    return math.isfinite(squares.total / (lam * squares.rows))
 
 
 def _model(classes: tuple[int, ...], objective: Objective, fits: tuple[Fit, ...]) -> LiblinearModel:

@@ -7,8 +7,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from svmbench.data.dataset import Dataset
 from svmbench.data.liblinear_model import LiblinearModel
 from svmbench.errors import DataError
@@ -17,7 +15,7 @@ from svmbench.proof import proven_dual
 from svmbench.solvers.distributed.cocoa import Cocoa
 from svmbench.solvers.distributed.newton_shards import MOST_FEATURES, NewtonShards
 from svmbench.solvers.distributed.sharded_solver import MakeExecutor, ShardedSolver
-from svmbench.train.classes import Trained, require_squares
+from svmbench.train.classes import SquaredLengths, Trained, require_squares
 from svmbench.train.effort import Effort
 from svmbench.train.examples import Examples
 from svmbench.train.fit import FRUITLESS_WORK, PROGRESS, Fit
@@ -76,7 +74,7 @@ def train_on_shards(
             "svmbench train"
         )
     rows, _ = examples.against_rest(classes[0])
-    require_squares(rows, np.asarray(rows.rows.norms2()), lam)  # no step would ever help
+    require_squares(rows, SquaredLengths.of(rows), lam)  # no step would ever help
     found = _fit(Problem(rows, lam), tolerance, METHODS[method], shards, executor, effort, progress)
     weights = found.w[None, :]
     model = LiblinearModel(SOLVER_TYPES["hinge"], classes, weights, weights[:, 0] * 0.0)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import Future
 from contextlib import ExitStack
 
 import pandas as pd
@@ -158,7 +159,7 @@ def occupied(cluster, monkeypatch):
 
     cluster.add("a", "--no-nanny")
     while_waiting(lambda: len(known(cluster)) == 1)
-    monkeypatch.setattr(dask_node, "ANSWER", 1.0)
+    monkeypatch.setattr(dask_node, "ANSWER", 3.0)
     monkeypatch.setattr(dask_node, "BUSY", 0.3)
     with cluster.open() as place, Client(scheduler_file=cluster.address) as other:
 
@@ -172,10 +173,36 @@ def occupied(cluster, monkeypatch):
 
 def test_a_node_that_another_planner_occupies_is_waited_for(occupied, tmp_path, caplog):
     place, occupy = occupied
-    task = occupy(4.0)
+    task = occupy(8.0)
     assert run_sweep(sweep(), tmp_path, options=Options(place=place)).made == 1
     assert task.done()
     assert caplog.text.count("node a: another planner occupies it; waiting for its turn") == 1
+
+
+def test_a_question_that_gets_no_answer_is_not_held_against_a_node(monkeypatch):
+    monkeypatch.setattr(dask_node, "BUSY", 0.0)
+    answers = iter([True, OSError("the connection is lost"), True])
+
+    def ask():
+        asked, answer = Future(), next(answers)
+        if isinstance(answer, OSError):
+            asked.set_exception(answer)
+        else:
+            asked.set_result(answer)
+        return asked
+
+    queue = dask_node.Queue(ask)
+    assert [queue.holds() for _ in range(6)] == [False, True, False, False, False, False]
+
+
+def test_an_occupied_node_is_not_waited_for_when_the_time_is_up(occupied, tmp_path, monkeypatch):
+    monkeypatch.setattr(dask_node, "SILENCE", 3.0)
+    place, occupy = occupied
+    occupy(300.0)
+    begun = time.monotonic()
+    options = Options(place=place, deadline=begun + 60.0, end=begun + 4.0)
+    assert run_sweep(sweep(), tmp_path, options=options).made == 0
+    assert time.monotonic() - begun < 60.0
 
 
 def test_nobody_waits_to_take_leave_of_an_occupied_node(occupied, tmp_path):

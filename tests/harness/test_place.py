@@ -31,7 +31,7 @@ class Thread(Node):
         self.made, self.prepared = [], []
         self.gone = False
 
-    def prepare(self, instance, stop):
+    def prepare(self, instance, stop, end):
         self.prepared.append(instance.train_path.name)
 
     def carry_out(self, assignment, path, stop, end):

@@ -14,6 +14,7 @@ from concurrent.futures import Future as Begun
 from concurrent.futures import wait
 from contextlib import suppress
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -154,6 +155,34 @@ class Attendance:
         self._heard, self._looked = heard, monotonic()
 
 
+class Queue:
+    """Whether a task waits on its node, asked now and then until it has begun.
+
+    Parameters
+    ----------
+    ask : callable
+        Begins to ask.
+    """
+
+    def __init__(self, ask: Callable[[], Begun[Any]]) -> None:
+        self._ask, self._asked = ask, monotonic()
+        self._asking: Begun[Any] | None = None
+        self._over = False
+
+    def holds(self) -> bool:
+        """Whether it has waited since the last question; a node that does not answer is silent."""
+        if self._asking is None:
+            if not self._over and monotonic() > self._asked + BUSY:
+                self._asking = self._ask()
+            return False
+        if not self._asking.done():
+            return False
+        answer, self._asking, self._asked = self._asking, None, monotonic()
+        waits = answer.exception() is None and bool(answer.result())
+        self._over = not waits
+        return waits
+
+
 class AbsentError(NodeLostError):
     """A node has ended or cannot be reached. If it answers again, it is as good as any other."""
 
@@ -201,31 +230,32 @@ class DaskNode(Node):
         self.was_absent = False
         self._said_busy = False
 
-    def prepare(self, instance: Instance, stop: threading.Event) -> None:
+    def prepare(self, instance: Instance, stop: threading.Event, end: float) -> None:
         """Have the rows of an instance in the node's cache: its own, generated or sent."""
         for path in (instance.train_path, instance.test_path):
             if path is not None and path.name not in self._rows:
-                self._have_rows(path.name, instance, stop)
-                if stop.is_set():
+                stopped = _over(stop, end)
+                self._have_rows(path.name, instance, stopped)
+                if stopped():
                     return
                 self._rows.add(path.name)
 
-    def _have_rows(self, key: str, instance: Instance, stop: threading.Event) -> None:
+    def _have_rows(self, key: str, instance: Instance, stopped: Callable[[], bool]) -> None:
         content = content_hash(key)
         if content is None:
             raise ConfigError(f"{key}: the cached rows were removed or damaged; run again")
-        if self._ask(node.has_rows, key, content, stopped=stop.is_set):
+        if self._ask(node.has_rows, key, content, stopped=stopped):
             return
         if instance.origin and self._ask(
-            node.make_rows, instance.origin, key, content, stopped=stop.is_set
+            node.make_rows, instance.origin, key, content, stopped=stopped
         ):
             return
         mark = secrets.token_hex(8)
         for piece in pieces(key):
-            if stop.is_set():
+            if stopped():
                 return
             self._tell(node.take_piece, mark, piece)
-        self._ask(node.admit_rows, mark, key, content, stopped=stop.is_set)
+        self._ask(node.admit_rows, mark, key, content, stopped=stopped)
 
     def carry_out(
         self, assignment: Assignment, path: Path, stop: threading.Event, end: float
@@ -236,7 +266,7 @@ class DaskNode(Node):
         left = min(end - monotonic(), threading.TIMEOUT_MAX)
         token = self.greeting.token
         given = token, self.name, sweep, asdict(assignment), left
-        made = self._ask(node.make, *given, stopped=stop.is_set, patience=math.inf)
+        made = self._ask(node.make, *given, stopped=_over(stop, end), patience=math.inf)
         if made is None:
             return None
         try:
@@ -335,23 +365,23 @@ class DaskNode(Node):
 
         With the key of a task, patience is counted from when the node begins the task.
         """
-        begun = monotonic()
-        looked = begun
+        begun, queue = monotonic(), Queue(partial(self._waits, key)) if key else None
         try:
             while not wait([answer], POLL).done:
                 if stopped():
                     return None
+                if queue is not None and queue.holds():
+                    begun = monotonic()
+                    self._say_that_it_is_busy()
                 if monotonic() > begun + patience:
                     raise TimeoutError(f"no answer within {patience:g} s")
-                if key and monotonic() > looked + BUSY:
-                    looked = monotonic()
-                    if self._tell(node.is_waiting, key):
-                        self._say_that_it_is_busy()
-                        begun = looked
                 self._attendance.require(self._address)
             return answer.result()
         except Exception as error:  # whatever the node or Dask raises: the node is of no use
             raise self._losing(error) from None
+
+    def _waits(self, key: str) -> Begun[Any]:
+        return self._coming(run_on(self._client, self._address, node.is_waiting, [key]))
 
     def _say_that_it_is_busy(self) -> None:
         if not self._said_busy:
@@ -364,6 +394,11 @@ class DaskNode(Node):
             self.lost = f"node {self.name}: {text_of(error)}"
             self.was_absent = isinstance(error, AbsentError)
         return NodeLostError(self.lost)
+
+
+def _over(stop: threading.Event, end: float) -> Callable[[], bool]:
+    """Whether nobody waits for a run any more: a node may be occupied beyond its end."""
+    return lambda: stop.is_set() or monotonic() > end + SILENCE
 
 
 def accept(made: node.Made, assignment: Assignment, path: Path) -> Trace:
