@@ -68,8 +68,9 @@ class Frame(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of that name; its module is imported only now."""
-        module = _commands().get(cmd_name)
-        if module is None:
+        module = f"{__name__}.{cmd_name.replace('-', '_')}"
+        named = cmd_name.replace("-", "").isalnum()
+        if not (named and find_spec(module) is not None and _defines_command(module)):
             return None
         command: click.Command = importlib.import_module(module).command
         return _completed(command)
@@ -78,8 +79,9 @@ class Frame(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command; for an unknown name, suggest the nearest known one."""
-        name, known = args[0], self.list_commands(ctx)
-        if name not in known and not name.startswith("-"):
+        name = args[0]
+        if not name.startswith("-") and self.get_command(ctx, name) is None:
+            known = self.list_commands(ctx)
             raise click.UsageError(f"unknown command {name!r}; {nearest(name, known)}")
         return super().resolve_command(ctx, args)
 

@@ -17,7 +17,6 @@ import json
 import logging
 import math
 import os
-import secrets
 import shutil
 import stat
 from collections.abc import Iterator
@@ -380,7 +379,7 @@ def _publish(folder: Path, final: Path) -> None:
 @contextlib.contextmanager
 def _temporary_folder(parent: Path) -> Iterator[Path]:
     # Not tempfile's: its folders are private to their owner, and it fails if one is renamed.
-    folder = parent / f"{_TEMPORARY}{os.getpid()}-{secrets.token_hex(8)}"
+    folder = parent / f"{_TEMPORARY}{os.getpid()}-{os.urandom(8).hex()}"
     folder.mkdir()
     try:
         yield folder

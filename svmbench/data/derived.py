@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -44,6 +43,8 @@ def is_single(data: Dataset) -> bool:
 
 def is_single_number(number: float) -> bool:
     """Whether a constant can be added to such rows without making them double."""
+    from decimal import Decimal  # slow to load, and seldom needed
+
     digits = Decimal(repr(number)).normalize().as_tuple().digits
     exact = float(np.float32(number)) == number if number <= 3e38 else False
     return exact or (len(digits) <= FLOAT32_DIGITS and TINY32 <= number <= 3e38)

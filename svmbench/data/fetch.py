@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import time
 from pathlib import Path
 
@@ -122,7 +121,7 @@ def download(url: str, wanted: DataFile) -> Path:
     """
     target = downloads() / url_name(url)
     # It ends in the file's own suffix, which tells how the content is compressed.
-    partial = target.with_name(f"{_PARTIAL}{secrets.token_hex(8)}-{target.name}")
+    partial = target.with_name(f"{_PARTIAL}{os.urandom(8).hex()}-{target.name}")
     hashed = expected_sha256(wanted) is not None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
