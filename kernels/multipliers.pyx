@@ -30,10 +30,9 @@ from .rows cimport CompactRows, Rows, row_axpy, row_dot, row_norm2, row_nonzeros
 __build__ = build_record()
 
 # Slope, as a share of that at the start, at which a line search ends; and its most steps.
-cdef enum:
-    SEARCH_STEPS = 40
-SEARCHED = 1e-3  # the same for what searches in Python
+SEARCHED, SEARCH_STEPS = 1e-3, 40
 cdef double searched = SEARCHED
+cdef int search_steps = SEARCH_STEPS
 
 # Arrays of numbers that are kept of the rows: alpha, centres, margins, limits of sleep, norms, and
 # for a step the changes of margins and t.
@@ -275,7 +274,7 @@ cdef class Multipliers(Counters):
         for j in range(self._w.shape[0]):
             base += (self.lam * self._w[j] - self._u[j]) * step[j]
         start = base
-        for _ in range(SEARCH_STEPS):
+        for _ in range(search_steps):
             slope = base + x * self.lam * norm * norm
             rise = self.lam * norm * norm
             self._add_slope(x, &slope, &rise)

@@ -23,12 +23,13 @@ from types import ModuleType
 from typing import NamedTuple
 
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-from unseen import TUNED, catalogued
+from unseen import TUNED, named
 
 from svmbench.data.dataset import Dataset
 from svmbench.durable import write_text
 from svmbench.errors import SvmbenchError
 from svmbench.problem import Problem
+from svmbench.solvers import cholesky
 from svmbench.solvers.champion import auto, choice, dual_phase, newton_phase
 from svmbench.solvers.dual import accelerator, subspace
 
@@ -54,12 +55,12 @@ class Constant(NamedTuple):
 
 CONSTANTS = (
     Constant(choice, "NEWTON_PASSES", (7.5, 30.0)),
-    Constant(choice, "FACTORISATIONS", (12.5, 50.0)),
-    Constant(choice, "FACTOR_COST", (0.03, 0.12)),
+    Constant(choice, "FACTORISATIONS", (20.0, 80.0)),
+    Constant(cholesky, "MULTIPLY_ADD_COST", (0.0125, 0.05)),
+    Constant(cholesky, "ENTRY_COST", (1.0, 4.0)),
     Constant(choice, "SPARSE_OUTER_COST", (0.4, 1.6)),
     Constant(choice, "DENSE_OUTER_COST", (0.08, 0.32)),
     Constant(choice, "FIRST_SHARE", (0.125, 0.5, 1.0)),
-    Constant(choice, "TRIAL_MARGIN", (1.0, 4.0)),
     Constant(auto, "HANDOVER_GAP", (3e-4, 3e-3, 1e-2)),
     Constant(auto, "HANDOVER_PENALTY", (0.025, 0.1)),
     Constant(newton_phase, "SAMPLE_SHARE", (0.1, 0.25)),
@@ -69,7 +70,6 @@ CONSTANTS = (
     Constant(dual_phase, "TYPICAL", (1.0, 4.0)),
     Constant(dual_phase, "LEAST_GAIN", (0.05, 0.2)),
     Constant(dual_phase, "THRESHOLD_MARGIN", (1.0, 4.0)),
-    Constant(dual_phase, "EARLIER_WEIGHT", (0.0, 0.5)),
     Constant(dual_phase, "SCALE_SHARE", (0.025, 0.1)),
     Constant(dual_phase, "LEAST_SAVED", (0.15, 0.5)),
     Constant(accelerator, "LINGERING", (0.15, 0.6)),
@@ -192,7 +192,7 @@ def problems(names: Sequence[str], lambdas: Sequence[float]) -> Iterator[tuple[W
     """All problems; sets that are missing are named."""
     for name in names:
         try:
-            data: Dataset = catalogued(name)
+            data: Dataset = named(name)
         except SvmbenchError as error:
             print(f"{name}: left out: {error}")
             continue
@@ -236,7 +236,9 @@ def table_of_sets(sets: Sets) -> Iterator[str]:
 def arguments() -> argparse.Namespace:
     """The options of the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("sets", nargs="*", default=list(TUNED), help="names of data sets")
+    parser.add_argument(
+        "sets", nargs="*", default=list(TUNED), help="names of data sets, or of those in unseen.py"
+    )
     parser.add_argument("--lam", type=float, nargs="+", default=[1e-4, 1e-5, 1e-6])
     parser.add_argument("--tolerance", type=float, default=1e-3)
     parser.add_argument("--repeats", type=int, default=3)

@@ -25,7 +25,7 @@ from svmbench.kernels.objective import balance, combination
 from svmbench.problem import Problem
 from svmbench.reference.pairs import PrimalAndDual, WorkCount, never
 from svmbench.solvers.champion.newton_phase import sample_accuracy, sample_sizes
-from svmbench.solvers.cholesky import factor_of
+from svmbench.solvers.cholesky import factor_cost, factor_of, solve_cost
 from svmbench.solvers.second_order.normal_equations import MOST_FEATURES, NormalEquations
 
 #: Losses that Newton steps minimise.
@@ -53,9 +53,6 @@ _SAMPLE_GAIN = 10.0
 
 #: Steps after which the first is shown that is not within the wanted gap.
 _FIRST_SHOWN = 4
-
-#: Work of a multiply-add in a dense matrix, relative to that of a stored entry.
-DENSE_WORK = 0.06
 
 
 def newton(
@@ -348,7 +345,7 @@ class Factored:
         #: Work of conjugate gradients before the first factor, in stored entries.
         self.unaided = 0.0
         #: Work to solve a system once it is factored, in stored entries.
-        self.solving = 2.0 * DENSE_WORK * self._d**2
+        self.solving = solve_cost(self._d)
 
     @classmethod
     def of(cls, problem: Problem) -> Factored | None:
@@ -364,7 +361,7 @@ class Factored:
 
     def work(self, share: float) -> float:
         """Work to form and to factor a system of this share of the rows, in stored entries."""
-        return share * self._equations.work + DENSE_WORK * self._d**3 / 3.0
+        return share * self._equations.work + factor_cost(self._d)
 
     def form(self, weights: FloatArray, border: FloatArray) -> bool:
         """Factor a system; False where rounding has made it indefinite.

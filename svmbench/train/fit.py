@@ -514,8 +514,7 @@ class _Methods:
         m, d = data.n_samples, data.n_features
         if d > FEW_FEATURES:
             return []
-        step = smooth.DENSE_WORK * (data.nnz * (data.nnz / m) / 2.0 + d**3 / 3.0)
-        step += 10.0 * data.nnz + INTERIOR_WORK * m
+        step = smooth.factor_work(data) + 10.0 * data.nnz + INTERIOR_WORK * m
         return [_Method("ipm", interior(self._problem), lambda so_far: step, MOST_ITERATIONS)]
 
     def _champion(self) -> Champion:

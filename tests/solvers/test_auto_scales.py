@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from problems import dataset
 from svmbench.problem import Problem
+from svmbench.solvers.champion import newton_phase
 from svmbench.solvers.champion.auto import Auto, AutoParameters
 from svmbench.solvers.champion.interior_phase import InteriorPhase
 from svmbench.solvers.champion.newton_phase import NewtonPhase
@@ -160,6 +161,42 @@ def test_zeros_are_shown_where_the_weights_are_worse():
             assert np.all(run.w == 0.0)
     assert problem.primal(run.w) <= 1.0
     assert shown > 0
+
+
+def nearly_separable(lam):
+    """Rows that a plane nearly separates, so that all dual variables are far below 1."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 100))
+    y = np.where(X @ rng.normal(size=100) + rng.normal(size=400) > 0.0, 1, -1)
+    return Problem(dataset(X, y, "dense float64"), lam)
+
+
+@pytest.mark.parametrize("lam", [1e-5, 1e-6])
+def test_newton_steps_find_a_penalty_as_small_as_the_dual_variables(lam, monkeypatch):
+    steps = []
+    for patience in (newton_phase.PATIENCE, 10**6):
+        monkeypatch.setattr(newton_phase, "PATIENCE", patience)
+        run = Auto(AutoParameters(method="newton"))
+        run.halts = True
+        run.start(nearly_separable(lam), 1)
+        steps.append(0)
+        while not run.stopped:
+            run.advance(1)
+            steps[-1] += 1
+    assert 1.5 * steps[0] <= steps[1]
+
+
+@pytest.mark.parametrize(("lam", "lowered"), [(1e-6, True), (0.1, False)])
+def test_the_penalty_is_lowered_only_where_all_dual_variables_are_small(lam, lowered, monkeypatch):
+    monkeypatch.setattr(newton_phase, "PATIENCE", 1)
+    run = Auto(AutoParameters(method="newton"))
+    run.start(nearly_separable(lam), 1)
+    run.advance(5)
+    penalty = run._phase._state.penalty
+    largest = run._phase._centres.max()
+    run.advance(1)
+    assert run._phase._state.penalty == (penalty * largest if lowered else penalty)
+    assert (penalty * largest < newton_phase.LOWERED * penalty) == lowered
 
 
 def test_a_sample_that_rounding_keeps_from_being_solved_is_left():

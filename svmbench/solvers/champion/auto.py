@@ -127,8 +127,8 @@ class Auto(Solver):
     choice   dual descent if d > 5000; Newton steps if dual descent, tried on a few rows at
              the same λm, takes more passes than they are expected to cost; dual descent
              otherwise, and Newton steps from its α at a gap of 1e-3, or when it has taken
-             a quarter of their cost, or twice the passes of the trial, unless it seems to
-             need less than a quarter of their cost still
+             a quarter of their cost, or the passes of the trial, unless it seems to need
+             less than a quarter of their cost still
     newton   w minimises λ/2 ‖w‖² + 1/m Σ ψ(sᵢ), -ψ' = αᵢ = clip(cᵢ + σ(1 - sᵢ), 0, 1), by
                  (λI + σ/m Σ_J xᵢ xᵢᵀ) dw = 1/m Σ αᵢ yᵢ xᵢ - λw,   J = {i: 0 < αᵢ < 1}
              and an exact line search; then c ← α and σ grows. Samples of the rows come

@@ -17,23 +17,26 @@ from svmbench.kernels.sampling import draw_rows
 from svmbench.kernels.subset import take_rows
 from svmbench.solvers.champion.dual_phase import DualPhase
 from svmbench.solvers.champion.newton_phase import sample_sizes
+from svmbench.solvers.cholesky import factor_cost
 from svmbench.solvers.second_order.normal_equations import MOST_FEATURES
 
-#: Newton steps to this gap cost about this many passes over the rows, as many factorisations,
-#: and the outer products of this share of the rows with themselves.
-NEWTON_PASSES, FACTORISATIONS, OUTER_PRODUCTS = 15.0, 25.0, 0.5
+#: Newton steps to this gap cost about this many passes over the rows, this many factorisations, and
+#: the outer products of this share of the rows with themselves.
+NEWTON_PASSES, FACTORISATIONS, OUTER_PRODUCTS = 15.0, 40.0, 0.5
 NEWTON_GAP = 1e-3
 
-#: A multiply-add relative to the time per nonzero of a pass: of a factorisation, and of the outer
-#: product of a sparse row, which is scattered, and of a dense one.
-FACTOR_COST, SPARSE_OUTER_COST, DENSE_OUTER_COST = 0.06, 0.8, 0.16
+#: A multiply-add relative to the time per nonzero of a pass: of the outer product of a sparse row,
+#: which is scattered, and of a dense one.
+SPARSE_OUTER_COST, DENSE_OUTER_COST = 0.8, 0.16
+
+#: What a pass costs besides its entries, in entries: its calls take 10 us.
+CALL_COST = 10_000.0
 
 #: Fewest and most rows on which dual descent is tried, and their share of all rows between these.
 TRIAL_ROWS, TRIAL_SHARE = (2000, 4000), 1.0 / 16.0
 
-#: Share of the cost of Newton steps that dual descent may cost before them; and the multiple of
-#: the passes of the trial.
-FIRST_SHARE, TRIAL_MARGIN = 0.25, 2.0
+#: Share of the cost of Newton steps that dual descent may cost before them.
+FIRST_SHARE = 0.25
 
 Method = Literal["newton", "dual", "dual-newton"]
 
@@ -66,8 +69,8 @@ class Trial(NamedTuple):
 
 def factorisation_passes(rows: CompactRows) -> float:
     """Cost of a factorisation, in passes over the rows."""
-    cost: float = FACTOR_COST * rows.d**3 / 3.0 / max(1, rows.nnz)
-    return cost
+    passes: float = factor_cost(rows.d) / (rows.nnz + CALL_COST)
+    return passes
 
 
 def newton_passes(rows: CompactRows) -> float:
@@ -157,6 +160,6 @@ def chosen(
         if FACTORISATIONS * factorisation_passes(rows) > NEWTON_PASSES:
             return Choice("dual-newton", first, newton, f"{facts}, and samples would cost too much")
         return Choice("newton", 0.0, newton, facts)
-    budget = max(first, TRIAL_MARGIN * trial.passes)
+    budget = max(first, trial.passes)
     facts += f"; descent on {trial.rows} rows took {trial.passes:.0f}"
     return Choice("dual-newton", budget, newton, facts)

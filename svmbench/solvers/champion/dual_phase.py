@@ -47,10 +47,6 @@ SCALE_COST, SCALE_ROW_COST = 40_000.0, 60.0
 SCALE_SHARE = 0.05
 LEAST_SAVED = 1.0 - 1e-3**SCALE_SHARE
 
-#: Weight of the w before the last pass in the w that is returned. The last steps of a pass change
-#: P, which has kinks, more than D.
-EARLIER_WEIGHT = 0.25
-
 
 class DualPhase:
     """Passes over the active rows, and over all rows once the active ones have converged enough.
@@ -101,8 +97,8 @@ class DualPhase:
         self._nnz: int = rows.nnz
         self._tolerance, self._early, self._greedy = tolerance, early, greedy
         self._state.least_gain = LEAST_GAIN if greedy else 0.0
-        # Entries touched in all, and w before the last pass.
-        self._visited, self._before = 0, np.zeros(self._d)
+        # Entries touched in all.
+        self._visited = 0
         # By the last survey: P - D, what had been expected of it, and the relative gap. Whether w
         # is still the same.
         self._certified = self._expected = self._shown = math.inf
@@ -142,7 +138,6 @@ class DualPhase:
         before = state.nonzeros
         self._current = False
         whole = state.active == state.m
-        self._before[:] = state.w[: self._d]
         self._descend()
         if self._early and state.typical > 0.0:
             state.upper = min(state.upper, TYPICAL * state.typical)
@@ -320,12 +315,9 @@ class DualPhase:
 
     @property
     def w(self) -> FloatArray:
-        """The certified weights, or a scaled mean of two passes; shape (d,), a new array."""
-        w: FloatArray = self._state.w[: self._d]
-        if self._current:
-            return self._scale * w
-        mixed: FloatArray = (1.0 - EARLIER_WEIGHT) * w + EARLIER_WEIGHT * self._before
-        return self._scale * mixed
+        """The weights at their scale, shape (d,); a new array."""
+        w: FloatArray = self._scale * self._state.w[: self._d]
+        return w
 
     @property
     def alpha(self) -> FloatArray:

@@ -37,6 +37,10 @@ REPRESENTATIVE = 1.1
 #: gap, or after this many steps.
 INNER_SHARE, INNER_STEPS = 0.3, 40
 
+#: Steps after which the first inner problem begins again with a smaller penalty, if this is less
+#: than such a share of the present one. It usually takes five to fifteen steps.
+PATIENCE, LOWERED = 20, 0.1
+
 #: P - D of w = 0 and alpha = 0. Rounding is the reason where so many inner problems in succession
 #: were not solved and left a larger gap.
 AT_ZERO, UNSOLVED = 1.0, 2
@@ -98,6 +102,7 @@ class NewtonPhase:
         self.counters = Counters()
         self.exhausted = False
         self._inner_steps = self._unsolved = 0
+        self._centres: FloatArray | None = None
         self._sizes = sample_sizes(rows.m, rows.d) if sampling and warm is None else []
         self._whole = not self._sizes
         self._begin_ahead()
@@ -143,6 +148,8 @@ class NewtonPhase:
             self._leave_descent(self._warm)
         elif self._inner_solved():
             self._advance_centres()
+        elif self._inner_steps == PATIENCE:
+            self._lower_penalty()
         before = counts(self._state)
         moved = self._newton_step()
         self._count(self._state, before)
@@ -191,9 +198,23 @@ class NewtonPhase:
             self._next_stage(primal)
         else:
             before = counts(state)
+            self._centres = None
             state.recentre(state.penalty * self._growth)
             self._count(state, before)
             self._inner_steps = 0
+
+    def _lower_penalty(self) -> None:
+        """Begin again with a penalty as small as the dual variables, where these are far below 1.
+
+        sigma is a dual variable over a margin. Where a plane nearly separates the rows, all dual
+        variables are small: at a penalty of 1 few rows lie in J, and steps are cut where others
+        enter.
+        """
+        if self._centres is None:
+            return
+        penalty = self._penalty * float(self._centres.max(initial=0.0))
+        if 0.0 < penalty < LOWERED * self._state.penalty:
+            self._begin(self._state.rows, np.array(self._state.w), self._centres, penalty)
 
     def _begin_stage_at_zero(self) -> None:
         """Leave a sample that rounding keeps from being solved, and its weights."""
@@ -261,6 +282,7 @@ class NewtonPhase:
             self._state = self._multipliers(rows)
         self._draw_ahead()
         before = counts(self._state) if self._state.presentations else Counts(0, 0, 0)
+        self._centres = centres
         self._state.begin(w, centres, penalty)
         self._count(self._state, before)
         self._largest = np.zeros(max(rows.d, 1))

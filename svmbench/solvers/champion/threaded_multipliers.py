@@ -10,14 +10,11 @@ from typing import Any
 import numpy as np
 
 from svmbench.data.dataset import FloatArray
-from svmbench.kernels.multipliers import NUMBERS, SEARCHED, Multipliers
+from svmbench.kernels.multipliers import NUMBERS, SEARCH_STEPS, SEARCHED, Multipliers
 from svmbench.kernels.rows import CompactRows
 
 #: Stored entries for each thread below which threads would wait for one another longer than work.
 ENTRIES_A_THREAD = 250_000
-
-#: Most steps of a line search, as the kernel has them.
-SEARCH_STEPS = 40
 
 #: Rows whose slopes two threads find no faster than one: half of them at 3.3 ns each take the 19 us
 #: that it takes to hand work to another thread (both measured on generated rows).

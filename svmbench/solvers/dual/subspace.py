@@ -20,14 +20,11 @@ from svmbench.kernels.normal import by_column, symmetric_product
 from svmbench.kernels.objective import combination
 from svmbench.kernels.rows import CompactRows
 from svmbench.kernels.subset import take_rows
-from svmbench.solvers.cholesky import factor_of
+from svmbench.solvers.cholesky import factor_cost, factor_of
 from svmbench.solvers.second_order.normal_equations import NormalEquations, costs
 
 #: Most free rows for which their Gram matrix is formed.
 MOST_ROWS = 5000
-
-#: A multiply-add of a factorisation, relative to the time per entry of a pass.
-FACTOR_COST = 0.025
 
 #: Share of the work of all passes that these steps may cost; and where the same rows have been free
 #: for half of this work, so that a step is likely to be the last. It then costs no more than not to
@@ -157,11 +154,6 @@ def product_cost(rows: CompactRows) -> float:
         return costs(None, rows.d, rows.m).least
     lengths = np.bincount(rows.indices)
     return costs(lengths, int(np.count_nonzero(lengths)), rows.m).least
-
-
-def factor_cost(n: int) -> float:
-    """Cost of a factorisation for n rows, in entries of a pass."""
-    return FACTOR_COST * n * n * n / 3.0
 
 
 def maximum(
