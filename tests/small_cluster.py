@@ -51,7 +51,7 @@ class Cluster:
         """The cluster as a place, once its nodes are there."""
         from svmbench.harness.cluster.place import DaskPlace
 
-        while_waiting(Path(self.address).exists)
+        while_waiting(lambda: is_written(self.address))
         place = DaskPlace(self.address)
         place._client.wait_for_workers(len(self.processes) - 1 if nodes is None else nodes, 60)
         return place
@@ -99,10 +99,15 @@ def known(cluster):
     """What the scheduler knows about its nodes, by their addresses."""
     from distributed import Client
 
-    if not Path(cluster.address).exists():
+    if not is_written(cluster.address):
         return {}
     with Client(scheduler_file=cluster.address, set_as_default=False, timeout=30) as client:
         return client.scheduler_info(n_workers=-1)["workers"]
+
+
+def is_written(file):
+    """Whether Dask has written a scheduler's file, which is empty at first."""
+    return Path(file).exists() and Path(file).read_text().endswith("}")
 
 
 def while_waiting(true, seconds=60.0):
