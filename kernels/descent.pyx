@@ -9,8 +9,8 @@
 #   records   what a step needs of a row besides its entries is stored together: 32 bytes, or 16
 #             for a dense row, whose place and length follow from its number
 #   gain      of a step: (old - new) (G + (new - old) ||x_i||^2/(2 lam m)), m times the rise of D.
-#             `revisit` repeats the steps that gained most; with `least_gain`, a pass leaves out
-#             those that gain little
+#             On request, steps that would gain little are left out, and `revisit` visits rows
+#             again whose steps gained much
 #   shrinking a row leaves when alpha_i is at a bound and G points outwards by more than any
 #             projected gradient of the last pass; `survey` checks all rows, and makes a row that
 #             was left out wrongly active again
@@ -75,7 +75,12 @@ cdef enum:
     LINE = 64                   # bytes
     LINES = 6                   # of each array, whence the processor goes on by itself
     MARGINS = 512               # found at a time in a survey
-    TOP = 16                    # rows whose steps gained most, which are visited again
+
+# What becomes of a record after its visit.
+cdef enum:
+    STAYS = 0
+    LEAVES = 1                  # it is shrunk
+    AGAIN = 2                   # it is visited again before the next pass
 
 
 cdef struct Pass:
@@ -84,29 +89,11 @@ cdef struct Pass:
     double slack                # sum of the rows' shares of P - D, as each was met
     double rise                 # change of the sum of alpha_i
     double total                # sum of the projected gradients' absolute values
-    double least                # a step that gains less per entry is left out
-    double gain                 # of all steps: m times the rise of D
+    double least, high          # gains per entry: a step below is left out, one above repeated
+    double gain                 # of all steps
     int64_t entries             # of all rows met
     int64_t updates, nonzeros
-    int32_t top[TOP]            # the records whose steps gained most, and what each gained
-    double gains[TOP]
-    Py_ssize_t n_top, lowest    # how many they are; which of them gained least
-    double enough               # what a step has to exceed to be one of them
-
-
-cdef void enlist(Pass *state, Py_ssize_t k, double gain) noexcept nogil:
-    """Put the k-th record among those whose steps gained most, in place of the last of them."""
-    cdef Py_ssize_t i
-    if state.n_top < TOP:
-        state.lowest = state.n_top
-        state.n_top += 1
-    state.top[state.lowest], state.gains[state.lowest] = <int32_t> k, gain
-    if state.n_top < TOP:
-        return
-    for i in range(TOP):
-        if state.gains[i] < state.gains[state.lowest]:
-            state.lowest = i
-    state.enough = state.gains[state.lowest]
+    Py_ssize_t again            # records to visit again
 
 
 cdef inline double dot(const column_t *j, const entry_t *x, Py_ssize_t n,
@@ -238,15 +225,18 @@ cdef inline void prefetch_entries(void *records, Py_ssize_t at, Py_ssize_t d,
             k += LINE
 
 
-cdef void descend(void *records, const int32_t *order, Py_ssize_t n, Py_ssize_t d,
+cdef void descend(void *records, int32_t *order, Py_ssize_t n, Py_ssize_t d,
                   const column_t *columns, const entry_t *entries, double lam_m, double *w,
-                  int8_t *leaves, Pass *state) noexcept nogil:
-    """One pass over the records in this order; ``leaves`` marks those to be shrunk."""
-    cdef double upper = state.upper, lower = state.lower, least = state.least
+                  int8_t *fate, Pass *state) noexcept nogil:
+    """Visit the records in this order, which begins with those to visit again afterwards.
+
+    ``fate`` of each record tells what becomes of it.
+    """
+    cdef double upper = state.upper, lower = state.lower, least = state.least, high = state.high
     cdef double largest = -INFINITY, smallest = INFINITY, slack = 0.0, rise = 0.0
     cdef double gradient, old, new, change, gain, gains = 0.0, total = 0.0
     cdef int64_t updates = 0, met_entries = 0, moved_entries = 0
-    cdef Py_ssize_t position, k
+    cdef Py_ssize_t position, k, again = 0
     cdef Met row
     cdef const column_t *j
     cdef const entry_t *x
@@ -264,16 +254,16 @@ cdef void descend(void *records, const int32_t *order, Py_ssize_t n, Py_ssize_t 
             row.inverse = keep_inverse(records, k, inverse_norm2(j, x, row.n, lam_m), columns)
         gradient = row.y * dot(j, x, row.n, w) - 1.0
         met_entries += row.n
-        leaves[k] = 0
+        fate[k] = STAYS
         if old <= 0.0:
             if gradient >= 0.0:
-                leaves[k] = gradient > upper
+                fate[k] = LEAVES if gradient > upper else STAYS
                 largest = max(largest, 0.0)
                 smallest = min(smallest, 0.0)
                 continue
         elif old >= 1.0:
             if gradient <= 0.0:
-                leaves[k] = gradient < lower
+                fate[k] = LEAVES if gradient < lower else STAYS
                 largest = max(largest, 0.0)
                 smallest = min(smallest, 0.0)
                 continue
@@ -291,8 +281,11 @@ cdef void descend(void *records, const int32_t *order, Py_ssize_t n, Py_ssize_t 
         row.alpha[0] = new
         rise += change
         gains += gain
-        if gain > state.enough:
-            enlist(state, k, gain)
+        if gain > high * row.n:
+            # Of the order, what comes before this position is not needed any more.
+            fate[k] = AGAIN
+            order[again] = <int32_t> k
+            again += 1
         axpy(change * row.y / lam_m, j, x, row.n, w)
         moved_entries += row.n
         updates += 1
@@ -302,6 +295,7 @@ cdef void descend(void *records, const int32_t *order, Py_ssize_t n, Py_ssize_t 
     state.rise = rise
     state.total = total
     state.gain = gains
+    state.again = again
     state.entries = met_entries
     state.updates = updates
     state.nonzeros = met_entries + moved_entries
@@ -333,9 +327,10 @@ cdef class Descent(Counters):
         Rows that have entries; those of them that take part in passes.
     upper, lower : float
         Shrinking thresholds of the next pass.
-    least_gain : float
-        Passes leave out steps that gain less than this share of what the pass before gained, both
-        per entry; 0 at first.
+    least_gain, high_gain : float
+        Steps that gain less per entry than the first times what the last pass gained are left out;
+        rows whose step gained more than the second times this are visited again. 0 and inf at
+        first.
     largest, smallest : float
         Extremes of the projected gradient in the last pass, or over all rows in a survey.
     typical : float
@@ -351,20 +346,20 @@ cdef class Descent(Counters):
     cdef readonly CompactRows rows
     cdef readonly object w
     cdef readonly double lam, slack_sum, scaled_slack_sum, alpha_sum, largest, smallest, typical
-    cdef public double upper, lower, least_gain
+    cdef public double upper, lower, least_gain, high_gain
     cdef readonly Py_ssize_t active, m
     cdef double[::1] _w, _alpha
     cdef int32_t[::1] _row, _order          # _row is empty where the records tell
-    cdef int8_t[::1] _leaves
+    cdef int8_t[::1] _fate
     cdef object _buffer
     cdef Record[::1] _sparse                # one of the two, the other has none
     cdef DenseRecord[::1] _dense
     cdef bint _is_dense
-    # What the last pass gained per entry, its entries, and the rows whose steps gained most.
+    # What the last pass gained per entry, its entries, and how many records, at the beginning of
+    # the order, are to be visited again.
     cdef double _gain
     cdef int64_t _entries
-    cdef int32_t _top[TOP]
-    cdef Py_ssize_t _n_top
+    cdef Py_ssize_t _again
 
     def __init__(self, CompactRows rows, double lam):
         cdef Py_ssize_t m = rows.c.m, i, k = 0
@@ -372,7 +367,7 @@ cdef class Descent(Counters):
         self.w = np.zeros(max(rows.c.d, 1))
         self._w = self.w
         self._alpha, self._order = np.zeros(m), np.empty(m, dtype=np.int32)
-        self._leaves = np.zeros(m, dtype=np.int8)
+        self._fate = np.zeros(m, dtype=np.int8)
         self._is_dense = rows.c.storage >= DENSE_F32
         self._row = np.empty(0 if self._is_dense else m, dtype=np.int32)
         if self._is_dense:
@@ -393,6 +388,7 @@ cdef class Descent(Counters):
                 k += 1
         self.m = self.active = k
         self.upper, self.lower = INFINITY, -INFINITY
+        self.least_gain, self.high_gain = 0.0, INFINITY
         self.alpha_sum = m - k
 
     cdef void _put(self, Py_ssize_t k, Py_ssize_t i) noexcept nogil:
@@ -437,11 +433,9 @@ cdef class Descent(Counters):
         return numbers.base
 
     @property
-    def top_rows(self):
-        """Numbers of the rows that `revisit` would visit, ascending, as int32; a new array."""
-        cdef int32_t found[TOP]
-        cdef Py_ssize_t n = self._find_top(found), k
-        return np.array([self._row_of(found[k]) for k in range(n)], dtype=np.int32)
+    def rows_again(self):
+        """Numbers of the rows that `revisit` would visit first, as int32; a new array."""
+        return np.array([self._row_of(self._order[k]) for k in range(self._again)], dtype=np.int32)
 
     def kept_alpha(self):
         """The dual variables, shape (m,); the kernel's own array, up to date till the next pass."""
@@ -491,25 +485,19 @@ cdef class Descent(Counters):
             Whether rows beyond the thresholds become inactive.
         """
         cdef Pass state
-        cdef const int32_t *order
         cdef Py_ssize_t k
         if not self.active:
             self.slack_sum = 0.0
             return
-        order = &self._order[0]
         if block_rows > 1:
             draw_blocks(rng, self._order[:self.active], None, block_rows)
         else:
             for k in range(self.active):
                 self._order[k] = <int32_t> k
             rng.shuffle(self._order[:self.active])
-        state.least = self.least_gain * self._gain
         with nogil:
-            self._visit(order, self.active, &state)
+            self._visit(self.active, &state)
         self._gain, self._entries = state.gain / state.entries, state.entries
-        self._n_top = state.n_top
-        for k in range(state.n_top):
-            self._top[k] = <int32_t> self._row_of(state.top[k])
         self.largest, self.smallest, self.slack_sum = state.largest, state.smallest, state.slack
         self.typical = state.total / self.active
         if shrinking:
@@ -518,97 +506,77 @@ cdef class Descent(Counters):
         self.upper = self.largest if self.largest > 0.0 else INFINITY
         self.lower = self.smallest if self.smallest < 0.0 else -INFINITY
 
-    cdef void _visit(self, const int32_t *order, Py_ssize_t n, Pass *state) noexcept nogil:
-        """Visit these records in this order; take over what the steps have changed and cost."""
+    cdef void _visit(self, Py_ssize_t n, Pass *state) noexcept nogil:
+        """Visit the first n records of the order; take over what this has changed and cost."""
         cdef const Rows *rows = &self.rows.c
         cdef double lam_m = self.lam * rows.m
         cdef void *records = self._records()
         cdef double *w = &self._w[0]
-        cdef int8_t *leaves = &self._leaves[0]
+        cdef int32_t *order = &self._order[0]
+        cdef int8_t *fate = &self._fate[0]
         state.upper, state.lower = self.upper, self.lower
         state.largest = state.smallest = state.slack = state.rise = state.total = 0.0
         state.gain = 0.0
+        state.least = self.least_gain * self._gain
+        # Before the first pass there is nothing to compare a gain with.
+        state.high = self.high_gain * self._gain if self._entries else INFINITY
         state.entries = state.updates = state.nonzeros = 0
-        state.n_top, state.enough = 0, -INFINITY
         if rows.storage == U16_ONES:
             descend(records, order, n, rows.d, <const uint16_t *> rows.indices,
-                    <const int8_t *> NULL, lam_m, w, leaves, state)
+                    <const int8_t *> NULL, lam_m, w, fate, state)
         elif rows.storage == U16_F32:
             descend(records, order, n, rows.d, <const uint16_t *> rows.indices,
-                    <const float *> rows.values, lam_m, w, leaves, state)
+                    <const float *> rows.values, lam_m, w, fate, state)
         elif rows.storage == U16_F64:
             descend(records, order, n, rows.d, <const uint16_t *> rows.indices,
-                    <const double *> rows.values, lam_m, w, leaves, state)
+                    <const double *> rows.values, lam_m, w, fate, state)
         elif rows.storage == I32_ONES:
             descend(records, order, n, rows.d, <const int32_t *> rows.indices,
-                    <const int8_t *> NULL, lam_m, w, leaves, state)
+                    <const int8_t *> NULL, lam_m, w, fate, state)
         elif rows.storage == I32_F32:
             descend(records, order, n, rows.d, <const int32_t *> rows.indices,
-                    <const float *> rows.values, lam_m, w, leaves, state)
+                    <const float *> rows.values, lam_m, w, fate, state)
         elif rows.storage == I32_F64:
             descend(records, order, n, rows.d, <const int32_t *> rows.indices,
-                    <const double *> rows.values, lam_m, w, leaves, state)
+                    <const double *> rows.values, lam_m, w, fate, state)
         elif rows.storage == DENSE_F32:
             descend(records, order, n, rows.d, <const int8_t *> NULL,
-                    <const float *> rows.values, lam_m, w, leaves, state)
+                    <const float *> rows.values, lam_m, w, fate, state)
         elif rows.storage == DENSE_F64:
             descend(records, order, n, rows.d, <const int8_t *> NULL,
-                    <const double *> rows.values, lam_m, w, leaves, state)
+                    <const double *> rows.values, lam_m, w, fate, state)
+        self._again = state.again
         self.alpha_sum += state.rise
         self.presentations += n
         self.updates += state.updates
         self.nonzeros += state.nonzeros
 
     def revisit(self):
-        """Visit again the rows whose steps gained most in the last pass, while this pays.
+        """Visit again the rows whose steps gained much in the last pass, as long as each does.
 
-        They are visited in ascending order until such a round gains less per entry than that pass,
-        or all rounds have met as many entries. Rows that resemble each other need this: the step of
-        one undoes most of the step of the other, so that passes move them slowly.
+        Rows that resemble each other need this: the step of one undoes most of the step of the
+        other, so that passes move them slowly. The visits end once they have met as many entries as
+        that pass.
         """
-        cdef int32_t found[TOP]
         cdef Pass state
-        cdef Py_ssize_t n
         cdef int64_t entries = 0
-        state.least = 0.0
         with nogil:
-            n = self._find_top(found)
-            while n and entries < self._entries:
-                self._visit(found, n, &state)
+            while self._again and entries < self._entries:
+                self._visit(self._again, &state)
                 entries += state.entries
-                if not state.gain > self._gain * state.entries:
-                    break
-        self._n_top = 0
-
-    cdef Py_ssize_t _find_top(self, int32_t *found) noexcept nogil:
-        """Those of these rows that are active, as records in ascending order; how many they are."""
-        cdef Py_ssize_t n = 0, k, at, low, high, middle
-        for k in range(self._n_top):
-            # The rows of active records ascend.
-            low, high = 0, self.active
-            while low < high:
-                middle = (low + high) // 2
-                if self._row_of(middle) < self._top[k]:
-                    low = middle + 1
-                else:
-                    high = middle
-            if low == self.active or self._row_of(low) != self._top[k]:
-                continue
-            at = n
-            while at > 0 and found[at - 1] > low:
-                found[at] = found[at - 1]
-                at -= 1
-            found[at] = <int32_t> low
-            n += 1
-        return n
+        self._again = 0
 
     cdef void _shrink(self) noexcept nogil:
-        """Drop the marked records, the others keep their order."""
+        """Drop the records that leave; the others keep their order."""
         cdef Py_ssize_t k, n = 0
+        self._again = 0
         for k in range(self.active):
-            if self._leaves[k]:
+            if self._fate[k] == LEAVES:
                 self._alpha[self._row_of(k)] = self._alpha_of(k)
                 continue
+            if self._fate[k] == AGAIN:
+                self._order[self._again] = <int32_t> n
+                self._again += 1
             if n != k and self._is_dense:
                 self._dense[n] = self._dense[k]
             elif n != k:
@@ -625,6 +593,7 @@ cdef class Descent(Counters):
     cdef void _all(self) noexcept nogil:
         cdef Py_ssize_t i, k = 0
         self._keep()
+        self._again = 0
         for i in range(self.rows.c.m):
             if row_nonzeros(&self.rows.c, i) > 0:
                 self._put(k, i)
@@ -664,13 +633,15 @@ cdef class Descent(Counters):
                     slack += alpha * gradient if gradient > 0.0 else (alpha - 1.0) * gradient
                     scaled = scale * out[k - begin] - 1.0
                     scaled_slack += alpha * scaled if scaled > 0.0 else (alpha - 1.0) * scaled
-                    self._leaves[k] = ((alpha <= 0.0 and gradient > self.upper)
-                                       or (alpha >= 1.0 and gradient < self.lower))
+                    self._fate[k] = LEAVES if (
+                        (alpha <= 0.0 and gradient > self.upper)
+                        or (alpha >= 1.0 and gradient < self.lower)) else STAYS
                     if (alpha <= 0.0 and gradient >= 0.0) or (alpha >= 1.0 and gradient <= 0.0):
                         gradient = 0.0
                     largest = max(largest, gradient)
                     smallest = min(smallest, gradient)
                 begin = end
+            self._again = 0
             if shrinking:
                 self._shrink()
         self.presentations += self.m

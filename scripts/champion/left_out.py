@@ -69,6 +69,7 @@ CONSTANTS = (
     Constant(dual_phase, "RESTORE_PASSES", (4.0, 16.0)),
     Constant(dual_phase, "TYPICAL", (1.0, 4.0)),
     Constant(dual_phase, "LEAST_GAIN", (0.05, 0.2)),
+    Constant(dual_phase, "HIGH_GAIN", (1.5, 6.0)),
     Constant(dual_phase, "THRESHOLD_MARGIN", (1.0, 4.0)),
     Constant(dual_phase, "SCALE_SHARE", (0.025, 0.1)),
     Constant(dual_phase, "LEAST_SAVED", (0.15, 0.5)),

@@ -28,8 +28,9 @@ class Descent:
             self.inverses = np.where(large, kept.astype(np.float64), self.inverses)
         self.upper, self.lower = np.inf, -np.inf
         self.largest = self.smallest = self.slack_sum = self.typical = 0.0
-        self.least_gain = self.gained = self.met = 0.0
-        self.gains = {}
+        self.least_gain, self.high_gain = 0.0, np.inf
+        self.gained = self.met = 0
+        self.again = []
         self.lengths = np.count_nonzero(X, axis=1) if not dense else np.full(self.m, X.shape[1])
         self.visits = np.zeros(self.m, dtype=int)
         self.updates = self.negligible = 0
@@ -52,9 +53,9 @@ class Descent:
         """One pass over the active rows."""
         if not self.active:
             return
-        seen, inner, leaves, gains, self.slack_sum = [], [], set(), {}, 0.0
-        least, met = self.least_gain * self.gained, 0
-        for i in self.order(block_rows):
+        seen, inner, leaves, self.slack_sum = [], [], set(), 0.0
+        order, self.again, total, met = self.order(block_rows), [], 0.0, 0
+        for i in order:
             gradient, old = self.gradient(i), self.alpha[i]
             if old in (0.0, 1.0):
                 self.decide(gradient, gradient - self.upper, gradient - self.lower)
@@ -66,54 +67,57 @@ class Descent:
                 seen.append(gradient)
                 inner.append(gradient)
                 self.slack_sum += self.share(gradient, old)
-            gains[i], entries = self.step(i, gradient, least)
-            met += entries
+            total += self.step(i, gradient)
+            met += self.lengths[i]
         self.largest, self.smallest = max(seen), min(seen)
         self.typical = float(np.mean(np.abs(seen)))
         if min(map(abs, inner), default=np.inf) < 1e-12:
             self.decide(self.largest, self.smallest)
         if shrinking:
             self.active = [i for i in self.active if i not in leaves]
+            self.again.sort()
         self.upper = self.largest if self.largest > 0.0 else np.inf
         self.lower = self.smallest if self.smallest < 0.0 else -np.inf
-        self.gained, self.met = sum(gains.values()) / met, met
-        self.gains = gains
+        self.gained, self.met = total / met, met
 
-    def step(self, i, gradient, least=0.0):
-        """Visit a row; what the step gained, and the row's entries."""
+    def step(self, i, gradient):
+        """Visit a row; what the step gained."""
         self.visits[i] += 1
-        old, entries = self.alpha[i], int(self.lengths[i])
+        old, entries = self.alpha[i], self.lengths[i]
         if self.outwards(gradient, old):
-            return 0.0, entries
+            return 0.0
         new = old - gradient * self.inverses[i]
         self.decide(new, new - 1.0)
         new = min(max(new, 0.0), 1.0)
         gain = (old - new) * gradient - 0.5 * (old - new) ** 2 / self.inverses[i]
-        if least > 0.0:
-            self.compare(gain, least * entries, new - old)
-            if gain < least * entries:
-                return 0.0, entries
+        if self.least_gain > 0.0 and self.met:
+            self.compare(gain, self.least_gain * self.gained * entries, new - old)
+            if gain < self.least_gain * self.gained * entries:
+                return 0.0
         self.w = self.w + (new - old) * self.y[i] * self.X[i] / self.lam_m
         self.alpha[i] = new
         self.updates += bool(new != old)
         self.negligible += bool(abs(new - old) < 1e-12)  # none at all, to other rounding
-        return gain, entries
+        if self.high_gain < np.inf and self.met:
+            self.compare(gain, self.high_gain * self.gained * entries, new - old)
+            if gain > self.high_gain * self.gained * entries:
+                self.again.append(i)
+        return gain
 
-    def revisit(self, top):
-        """Visit these rows in turn, until a round gains less per entry than the last pass."""
-        rows, met = [i for i in top if i in self.active], 0
-        while rows and met < self.met:
-            before = self.alpha[rows]
-            steps = [self.step(i, self.gradient(i)) for i in rows]
-            gain, entries = (sum(each) for each in zip(*steps, strict=True))
-            met += entries
-            move = np.max(np.abs(self.alpha[rows] - before))
-            self.compare(gain, self.gained * entries, move)
-            if not gain > self.gained * entries:
-                break
+    def revisit(self):
+        """Visit the rows again whose steps gained much, as long as each does."""
+        met = 0
+        while self.again and met < self.met:
+            rows, self.again = self.again, []
+            for i in rows:
+                self.step(i, self.gradient(i))
+                met += self.lengths[i]
+        self.again = []
 
     def restore(self):
         """Make all rows active."""
+        if len(self.active) < len(self.rows):
+            self.again = []
         self.active = list(self.rows)
 
     def sample(self, stride):
@@ -125,6 +129,7 @@ class Descent:
     def survey(self, shrinking, scale=1.0):
         """P - D over all rows; active are all but those that the thresholds leave out."""
         self.visits[self.rows] += 1
+        self.again = []
         gradients = {i: self.gradient(i) for i in self.rows}
         self.slack_sum = sum(self.share(g, self.alpha[i]) for i, g in gradients.items())
         scaled = {i: scale * (g + 1.0) - 1.0 for i, g in gradients.items()}

@@ -89,8 +89,8 @@ class AutoParameters(Parameters):
     )
     greedy: bool = parameter(
         True,
-        "Whether dual descent repeats the steps that raised D most before the next pass, and "
-        "leaves out steps that would raise it little.",
+        "Whether dual descent repeats steps that raised D much before the next pass, and leaves "
+        "out steps that would raise it little.",
         source="ours",
     )
     acceleration: bool = parameter(
@@ -134,7 +134,7 @@ class Auto(Solver):
              and an exact line search; then c ← α and σ grows. Samples of the rows come
              first; rows too far from J for the distance w has moved are skipped
     dual     αᵢ ← clip(αᵢ - λm G/nᵢ, 0, 1), G = sᵢ - 1, in random blocks of rows; shrunk
-             rows return whenever all rows are processed. Steps that raised D most are
+             rows return whenever all rows are processed. Steps that raised D much are
              repeated, and those that would raise it little left out. Once passes gain
              little, the best step in the plane of what they moved and of the step before
              follows

@@ -30,8 +30,9 @@ THRESHOLD_MARGIN = 2.0
 #: the mean projected gradient of the last pass, which is far less than its extremes.
 TYPICAL = 2.0
 
-#: Passes leave out steps that gain less per entry than this share of what the last pass gained.
-LEAST_GAIN = 0.1
+#: Steps are left out if they gain less per entry than the first times what the last pass gained,
+#: and repeated as long as they gain more than the second times it.
+LEAST_GAIN, HIGH_GAIN = 0.1, 3.0
 
 #: The scale is raised by this much, and by this share of the expected relative gap at most, so that
 #: rounding leaves no margin below 1 where the optimum is next to 0.
@@ -70,7 +71,7 @@ class DualPhase:
     early : bool
         Whether shrinking also leaves out rows by the mean projected gradient.
     greedy : bool
-        Whether the steps that raised D most are repeated before the next pass, and those that would
+        Whether steps that raised D much are repeated before the next pass, and those that would
         raise it little are left out.
     """
 
@@ -95,8 +96,9 @@ class DualPhase:
         stored = (rows.indptr, rows.indices, rows.values, rows.labels)
         self._row_bytes = sum(array.nbytes for array in stored if array is not None) / rows.m
         self._nnz: int = rows.nnz
-        self._tolerance, self._early, self._greedy = tolerance, early, greedy
-        self._state.least_gain = LEAST_GAIN if greedy else 0.0
+        self._tolerance, self._early = tolerance, early
+        if greedy:
+            self._state.least_gain, self._state.high_gain = LEAST_GAIN, HIGH_GAIN
         # Entries touched in all.
         self._visited = 0
         # By the last survey: P - D, what had been expected of it, and the relative gap. Whether w
@@ -181,9 +183,8 @@ class DualPhase:
         self._step_due = accelerator.may_step(bound - earlier, bound, state.nonzeros - before)
 
     def _pass(self, block_rows: int) -> None:
-        """Repeat the best steps of the last pass, if that is wanted, and make a pass."""
-        if self._greedy:
-            self._state.revisit()
+        """Repeat the steps that gained much in the last pass, if that is wanted; make a pass."""
+        self._state.revisit()
         self._state.descend(self._rng, block_rows, self._shrinking)
         self._known_norm2 = None
 
