@@ -166,11 +166,12 @@ def test_rows_are_dealt_out_where_a_part_is_made_and_travel_without_the_others(m
 
     monkeypatch.setattr(shards_module, "take_rows", counted)
     problem = Problem(dataset(*dyadic(5, 4000, 9)), 1e-2)
+    whole = len(pickle.dumps(problem))
     makers = [PartOfShard(ShardSums, problem, shard) for shard in dealt(problem.data, 4)]
     assert copied == []
     there = [pickle.dumps(make) for make in makers]
     assert copied == [1000] * 4
-    assert 0.2 < len(there[0]) / len(pickle.dumps(problem)) < 0.3
+    assert 0.2 < len(there[0]) / whole < 0.3
     w = np.ones(9)
     for make, text in zip(makers, there, strict=True):
         assert pickle.loads(text)().loss_and_errors(w, 0.0) == make().loss_and_errors(w, 0.0)
