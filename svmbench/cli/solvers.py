@@ -49,7 +49,7 @@ LADDERS = {
 
 LEGEND = (
     "losses: hinges stands for hinge, squared-hinge and smoothed-hinge, all for these and "
-    "logistic. bias: none (w alone) or "
+    "logistic, unsmoothed for all but smoothed-hinge. bias: none (w alone) or "
     "free (w with an unregularised b). constraint: none, or l1 (w kept in the ball "
     "‖w‖₁ ≤ z). precision: bits of a weight. own stop: whether it has a stopping rule of its "
     "own. horizon: what it must know in advance about the end of a run, the number of steps or "
@@ -283,7 +283,11 @@ def facts_of(facts: dict[str, Any]) -> dict[str, str]:
 
 
 #: Words for sets of losses.
-_ALIKE = {frozenset(HINGES): "hinges", frozenset(LOSSES): "all"}
+_ALIKE = {
+    frozenset(HINGES): "hinges",
+    frozenset(LOSSES): "all",
+    frozenset(LOSSES) - {"smoothed-hinge"}: "unsmoothed",
+}
 
 
 def _row(facts: dict[str, Any]) -> tuple[str, ...]:

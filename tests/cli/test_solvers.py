@@ -61,6 +61,7 @@ def test_listing_has_each_solver_in_columns_with_its_summary_below():
         assert cell(line, "horizon") == solver.horizon
     assert cell(lines[places["dcd"]], "losses") == "hinges"
     assert cell(lines[places["sgd-qn"]], "losses") == "all"
+    assert cell(lines[places["snapml"]], "losses") == "unsmoothed"
     assert cell(lines[places["newton"]], "losses") == "squared"
     assert cell(lines[places["dcd"]], "own stop") == "yes"
     assert cell(lines[places["sgd-r"]], "own stop") == "no"

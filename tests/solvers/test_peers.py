@@ -37,7 +37,10 @@ from svmbench.solvers.registry import solvers
 from twins.optimum import optimum
 
 PEERS = {name: solver for name, solver in solvers().items() if issubclass(solver, Peer)}
-NAMES = ("liblinear", "lightning", "linear-svc", "rehline", "sgd-classifier", "snapml")
+NAMES = (
+    *("liblinear", "lightning", "linear-svc", "logistic-regression", "rehline"),
+    *("sgd-classifier", "snapml"),
+)
 ORDINARY, EDGES = ordinary_problems(), edge_problems()
 PROBLEMS = {**ORDINARY, **EDGES}
 
@@ -82,6 +85,8 @@ def takes(solver, problem):
     """Whether the peer takes these rows at all."""
     one = len(set(problem.data.labels.tolist())) == 1
     nothing = solver.name == "snapml" and problem.data.nnz == 0
+    if (solver.name, problem.loss.name) == ("lightning", "logistic"):
+        nothing = not (labels(problem.data) @ dense(problem.data)).any()
     return not nothing and (solver.one_class or not one)
 
 
@@ -341,7 +346,7 @@ def test_a_ladder_of_tolerances_ends_at_a_limit_that_is_given(name):
 
 @every_limited
 def test_a_sweep_knows_what_the_ladder_is_made_of(name):
-    spec = sweep({"name": name, "rungs": "iterations"})
+    spec = sweep({"name": name, "rungs": "iterations"}, loss=PEERS[name].losses[0])
     planned = for_each_horizon(spec.solvers[0], spec.stop)
     assert [horizon for _, horizon in planned] == list(LIMITS)
     assert [told.parameters.max_iter for told, _ in planned] == list(LIMITS)
@@ -352,16 +357,39 @@ def test_a_sweep_knows_what_the_ladder_is_made_of(name):
         checked(PEERS[name].schema, {"max_iter": 2.5})
 
 
-@pytest.mark.parametrize("name", ["liblinear", "linear-svc"])
-def test_newtons_method_is_for_the_squared_hinge(name):
-    problem = with_loss(ORDINARY["overlapping"], "squared-hinge")
+@pytest.mark.parametrize(
+    ("name", "loss", "refusal"),
+    [
+        ("liblinear", "squared-hinge", "does not take loss hinge"),
+        ("liblinear", "logistic", "does not take loss hinge"),
+        ("linear-svc", "squared-hinge", "takes loss squared-hinge only"),
+    ],
+)
+def test_newtons_method_is_for_smooth_losses(name, loss, refusal):
+    problem = with_loss(ORDINARY["overlapping"], loss)
     run = trained(name, problem, method="primal")
     assert excess(problem, run.w) <= MOST
     assert 0 < run.counters.presentations < trained(name, problem).counters.presentations
-    with pytest.raises(
-        RuntimeError, match=f"^{name}'s method primal takes loss squared-hinge only$"
-    ):
+    with pytest.raises(RuntimeError, match=f"^{name}'s method primal {refusal}$"):
         trained(name, ORDINARY["overlapping"], method="primal")
+
+
+@pytest.mark.parametrize("method", ["lbfgs", "newton-cg", "newton-cholesky", "liblinear"])
+@pytest.mark.parametrize("name", ORDINARY)
+def test_every_method_of_logistic_regression_comes_near_the_optimum(name, method):
+    problem = with_loss(ORDINARY[name], "logistic")
+    run = trained("logistic-regression", problem, method=method)
+    assert excess(problem, run.w) <= MOST
+    assert run.stopped
+    off = Problem(problem.data, 2.0 * problem.lam, problem.loss)
+    assert excess(problem, trained("logistic-regression", off, method=method).w) > 2.0 * MOST
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_loss_of_another_program_is_refused_in_one_line(name):
+    other = next(loss for loss in ("smoothed-hinge", "logistic") if loss not in PEERS[name].losses)
+    with pytest.raises(ValueError, match=f"\n *{name} cannot train the loss {other}, only "):
+        sweep(name, loss=other)
 
 
 def test_liblinears_words_are_counted():
@@ -459,12 +487,13 @@ def test_subnormal_numbers_stay_what_they_are(name):
     assert (done.stdout.strip(), done.stderr) == ("True", "")
 
 
-def sweep(*solvers):
+def sweep(*solvers, loss="hinge"):
     return Sweep.model_validate(
         {
             "version": 1,
             "name": "peers",
             "datasets": ["tiny-separable"],
+            "loss": loss,
             "lambda": [0.01],
             "solvers": solvers,
             "stop": {"accuracy": [0.3, 0.1], "max_epochs": 64},
@@ -478,14 +507,16 @@ def swept(wanted, folder, monkeypatch):
     return outcome, pd.read_csv(folder / "out" / "runs.csv")
 
 
-def test_each_is_run_by_a_sweep_or_says_what_to_install(tmp_path, monkeypatch):
-    told = {name: {PEERS[name].horizon_parameter: 0.5} for name in NAMES}
-    wanted = sweep(*({"name": name, "label": name, **told[name]} for name in NAMES))
+@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+def test_each_is_run_by_a_sweep_or_says_what_to_install(loss, tmp_path, monkeypatch):
+    names = [name for name in NAMES if loss in PEERS[name].losses]
+    told = {name: {PEERS[name].horizon_parameter: 2.0**-9} for name in names}
+    wanted = sweep(*({"name": name, "label": name, **told[name]} for name in names), loss=loss)
     outcome, runs = swept(wanted, tmp_path, monkeypatch)
     runs = runs.set_index("label")
-    assert sorted(runs.index) == list(NAMES)
-    assert (runs["horizon"] == 0.5).all()
-    for name in NAMES:
+    assert sorted(runs.index) == names
+    assert (runs["horizon"] == 2.0**-9).all()
+    for name in names:
         if PEERS[name].missing():
             assert runs.loc[name, "state"] == "not_installed"
             assert "pip install" in runs.loc[name, "reason"]

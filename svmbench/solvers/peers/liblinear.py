@@ -14,11 +14,11 @@ from svmbench.problem import Problem
 from svmbench.solvers.base import parameter
 from svmbench.solvers.peers.peer import TolerantParameters, TolerantPeer
 
-#: LIBLINEAR's -s by loss, for coordinate descent in the dual.
-DUAL = {"hinge": 3, "squared-hinge": 1}
-
-#: LIBLINEAR's -s for Newton's method in the primal.
-PRIMAL = 2
+#: LIBLINEAR's -s by method and loss.
+KINDS = {
+    "dual": {"hinge": 3, "squared-hinge": 1, "logistic": 7},
+    "primal": {"squared-hinge": 2, "logistic": 0},
+}
 
 
 class LiblinearParameters(TolerantParameters):
@@ -26,8 +26,8 @@ class LiblinearParameters(TolerantParameters):
 
     method: Literal["dual", "primal"] = parameter(
         "dual",
-        "dual: coordinate descent, -s 3 for the hinge and -s 1 for its square. primal: a "
-        "trust-region Newton method, -s 2, for the squared hinge only.",
+        "dual: coordinate descent, -s 3 for the hinge, -s 1 for its square and -s 7 for the "
+        "logistic loss. primal: a trust-region Newton method, -s 2 and -s 0, not for the hinge.",
         source="LIBLINEAR's default is -s 1",
     )
 
@@ -38,7 +38,7 @@ class Liblinear(TolerantPeer):
     name = "liblinear"
     summary = "LIBLINEAR as distributed, with its limit of 300 iterations"
     source = "Fan, Chang, Hsieh, Wang and Lin, JMLR 9 (2008); package liblinear-official"
-    losses = ("hinge", "squared-hinge")
+    losses = ("hinge", "squared-hinge", "logistic")
     package = "liblinear-official"
     module = "liblinear.liblinearutil"
     one_class = True
@@ -46,12 +46,14 @@ class Liblinear(TolerantPeer):
     schema = LiblinearParameters
     mathematics = """
         problem  min ½‖w‖² + C Σ max(0, 1 - sᵢ), -s 3, with C = 1/(λm); with the squares,
-                 -s 1 and -s 2, C = 1/(2λm), because our P has a factor ½ before them
+                 -s 1 and -s 2, C = 1/(2λm), because our P has a factor ½ before them; with
+                 ln(1 + exp(-sᵢ)), -s 7 and -s 0, C = 1/(λm)
         dual     coordinate descent in random order, with shrinking
         primal   Newton's method, its steps by conjugate gradients
         stop     dual: projected gradients of the full set within an interval of length
-                 tolerance; primal: ‖J'(w)‖ ≤ tolerance min(m₊, m₋)/m ‖J'(0)‖
-        limit    300 iterations of the dual: for the hinge they end the run; for its square
+                 tolerance, or for the logistic loss all of them below tolerance;
+                 primal: ‖J'(w)‖ ≤ tolerance min(m₊, m₋)/m ‖J'(0)‖
+        limit    300 iterations of the dual: for the hinge they end the run; for the others
                  the primal method then starts from scratch, with its own tolerance
         output   w
     """
@@ -65,8 +67,8 @@ class Liblinear(TolerantPeer):
 
     def start(self, problem: Problem, seed: int) -> None:
         """Prepare for training."""
-        if self.parameters.method == "primal" and problem.loss.name != "squared-hinge":
-            raise RuntimeError("liblinear's method primal takes loss squared-hinge only")
+        if problem.loss.name not in KINDS[self.parameters.method]:
+            raise RuntimeError("liblinear's method primal does not take loss hinge")
         super().start(problem, seed)
         self._exhausted = False
 
@@ -86,14 +88,15 @@ class Liblinear(TolerantPeer):
     def _train(self) -> tuple[FloatArray, int]:
         program = self._program()
         said: list[bytes] = []
-        kind = DUAL[self._problem.loss.name] if self.parameters.method == "dual" else PRIMAL
+        loss = self._problem.loss.name
+        kind = KINDS[self.parameters.method][loss]
         options = f"-s {kind} -c {self._cost()!r} -e {self._tolerance()!r} -B -1 -q"
         asked = program.parameter(options)
         asked.print_func = import_module("liblinear.liblinear").PRINT_STRING_FUN(said.append)
         ctypes.CDLL(None).srand(ctypes.c_uint(self._seed))
         model = program.train(self._rows, asked)
         text = b"".join(said).decode()
-        self._exhausted = "WARNING" in text and kind == DUAL["hinge"]
+        self._exhausted = "WARNING" in text and loss == "hinge"
         sign = 1.0 if model.get_labels()[0] == 1 else -1.0
         w = np.zeros(self._problem.data.n_features)
         found = np.asarray(model.get_decfun()[0])

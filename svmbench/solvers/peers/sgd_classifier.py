@@ -37,7 +37,7 @@ class SgdClassifier(ScikitLearn):
     name = "sgd-classifier"
     summary = "scikit-learn's SGDClassifier, for a given number of epochs"
     source = "Pedregosa and others, JMLR 12 (2011); package scikit-learn"
-    losses = ("hinge", "squared-hinge")
+    losses = ("hinge", "squared-hinge", "logistic")
     horizon = "steps"
     horizon_parameter = "epochs"
     module = "sklearn.linear_model"
@@ -45,7 +45,7 @@ class SgdClassifier(ScikitLearn):
     schema = SgdClassifierParameters
     mathematics = """
         problem  min α/2 ‖w‖² + 1/m Σ max(0, 1 - sᵢ) with α = λ; with the squares, α = 2λ and
-                 twice our P; fit_intercept is off
+                 twice our P; with ln(1 + exp(-sᵢ)), α = λ; fit_intercept is off
         update   w = 0 at the start; t = 1, 2, ...; every epoch in a random order of the rows:
                      η = 1/(α (t₀ + t));   w ← (1 - ηα) w - η loss'(sᵢ) yᵢ xᵢ
                  its own heuristic sets t₀ from the size of the loss's derivative
@@ -53,12 +53,12 @@ class SgdClassifier(ScikitLearn):
     """
 
     def _train(self) -> tuple[FloatArray, int]:
-        squared = self._problem.loss.name == "squared-hinge"
+        loss = self._problem.loss.name
         epochs = math.ceil(self.parameters.epochs or EPOCHS)
         estimator = self._program().SGDClassifier(
-            loss=self._problem.loss.name.replace("-", "_"),
+            loss="log_loss" if loss == "logistic" else loss.replace("-", "_"),
             penalty="l2",
-            alpha=(2.0 if squared else 1.0) * self._problem.lam,
+            alpha=(2.0 if loss == "squared-hinge" else 1.0) * self._problem.lam,
             fit_intercept=False,
             max_iter=epochs,
             tol=None,

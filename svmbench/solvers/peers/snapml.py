@@ -8,18 +8,19 @@ from svmbench.solvers.peers.peer import LimitedPeer
 
 
 class SnapMl(LimitedPeer):
-    """snapml's SupportVectorMachine on one thread."""
+    """snapml's SupportVectorMachine and LogisticRegression on one thread."""
 
     name = "snapml"
-    summary = "Snap ML's SupportVectorMachine, one thread"
+    summary = "Snap ML's SupportVectorMachine or LogisticRegression, one thread"
     source = "Dünner and others, NeurIPS 2018; package snapml"
-    losses = ("hinge", "squared-hinge")
+    losses = ("hinge", "squared-hinge", "logistic")
     package = "snapml"
     module = "snapml"
     colour = "#B15928"
     mathematics = """
         problem  min r/2 ‖w‖² + Σ max(0, 1 - sᵢ) with regularizer r = λm; with the squares,
-                 r = 2λm, because our P has a factor ½ before them; fit_intercept is off
+                 r = 2λm, because our P has a factor ½ before them; with
+                 ln(1 + exp(-sᵢ)), its LogisticRegression, r = λm; fit_intercept is off
         dual     stochastic coordinate descent; its source is closed
         stop     the largest change of a weight in a pass, relative, below tolerance
         output   w
@@ -37,8 +38,10 @@ class SnapMl(LimitedPeer):
         super().convert(problem)
 
     def _train(self) -> tuple[FloatArray, int]:
-        model = self._program().SupportVectorMachine(
-            loss=self._problem.loss.name.replace("-", "_"),
+        program, loss = self._program(), self._problem.loss.name
+        logistic = loss == "logistic"
+        model = (program.LogisticRegression if logistic else program.SupportVectorMachine)(
+            **({} if logistic else {"loss": loss.replace("-", "_")}),
             regularizer=1.0 / self._cost(),
             tol=self._tolerance(),
             max_iter=self._limit(),
