@@ -18,6 +18,7 @@ from problems import (
 )
 from svmbench.errors import ConfigError
 from svmbench.problem import Problem
+from svmbench.solvers.champion import newton_phase
 from svmbench.solvers.distributed.executor import InProcess, Threads
 from svmbench.solvers.distributed.newton_shards import (
     MOST_FEATURES,
@@ -92,6 +93,16 @@ def test_the_number_of_shards_changes_no_step(problem):
     assert steps >= 10
     assert len({run._executor.rounds for run in runs}) == 1
     assert len({run.counters.nonzeros for run in runs}) == 1
+
+
+def test_the_first_penalty_stays_however_many_steps_it_takes(monkeypatch):
+    found = []
+    for patience in (newton_phase.PATIENCE, 1):
+        monkeypatch.setattr(newton_phase, "PATIENCE", patience)
+        run = started(drawn())
+        run.advance(8)
+        found.append(run.w.tobytes())
+    assert found[0] == found[1]
 
 
 def test_threads_change_no_bit():

@@ -49,6 +49,7 @@ class ShardedPhase(NewtonPhase):
         self.counters = Counters()
         self.exhausted = False
         self._inner_steps = self._unsolved = 0
+        self._centres = None  # the first penalty stays
         self._sizes, self._warm, self._passes = [], None, 0
         self._whole = False  # until alpha belongs to w
         self._state = self._sums = ShardedMultipliers(problem, executor)
