@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 _BLUE, _ORANGE, _BLACK, _GREY = "#0072B2", "#D55E00", "#222222", "#555555"
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
-#: Sizes in pixels: of the picture, and of what is beside a panel.
-_WIDTH, _LEFT, _RIGHT, _ABOVE, _BELOW = 640, 70, 15, 15, 50
+#: Sizes in pixels: of the picture, and of what is beside a panel and above it.
+_WIDTH, _LEFT, _RIGHT, _ABOVE = 640, 70, 15, 15
 
 #: Share of a panel's width and height that is free beside what it shows.
 _MARGIN = 0.05
