@@ -172,8 +172,8 @@ class Problem:
     l1_radius : float
         Radius z of the ball ||w||_1 <= z; inf for no constraint.
     row_weights : ndarray of float64, shape (m,), optional
-        Weights of the rows, positive, with a mean of 1; all are 1 by default. The solvers dcd and
-        ipm and `svmbench.reference.smooth` know them, the others do not.
+        Weights of the rows, positive, with a mean of 1; all are 1 by default. Solvers that are
+        ``weighted`` know them, the others do not.
 
     Raises
     ------

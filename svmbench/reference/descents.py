@@ -13,9 +13,9 @@ import numpy as np
 from svmbench.data.dataset import FloatArray
 from svmbench.data.derived import with_constant
 from svmbench.problem import Problem
-from svmbench.reference.pairs import PrimalAndDual, WorkCount, never
 from svmbench.solvers.dual.bias import best_bias
 from svmbench.solvers.dual.dcd import Dcd, DcdParameters
+from svmbench.solvers.pairs import PrimalAndDual, WorkCount, never
 
 #: Value of the feature that represents a free bias, in units of the rows' root mean square norm.
 #: A larger value takes fewer multiplier steps but poses harder problems between them; of 0.3, 1

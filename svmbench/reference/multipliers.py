@@ -21,8 +21,6 @@ import numpy as np
 
 from svmbench.data.dataset import FloatArray
 from svmbench.problem import Problem
-from svmbench.reference.pairs import PrimalAndDual, WorkCount, never
-from svmbench.reference.smooth import Factored, Surface, inner, is_turn
 from svmbench.solvers.champion.newton_phase import (
     FROM_ZERO,
     INNER_SHARE,
@@ -30,6 +28,8 @@ from svmbench.solvers.champion.newton_phase import (
     LARGEST_PENALTY,
 )
 from svmbench.solvers.dual.bias import best_bias
+from svmbench.solvers.pairs import PrimalAndDual, WorkCount, never
+from svmbench.solvers.second_order.smooth import Factored, Surface, inner, is_turn
 
 #: Growth of the penalty, which is at least `FROM_ZERO` at first.
 _GROWTH = 3.0
@@ -71,7 +71,7 @@ def newton(
     start : PrimalAndDual, optional
         Where to begin.
     wanted, count, unshown
-        As for `svmbench.reference.smooth.newton`.
+        As for `svmbench.solvers.second_order.smooth.newton`.
     """
     done = WorkCount() if count is None else count
     smoothed = _Smoothed(problem, done)

@@ -24,9 +24,7 @@ from svmbench.durable import remove_abandoned, replacing
 from svmbench.errors import unopened
 from svmbench.problem import Problem, relative_gap
 from svmbench.proof import proven_dual
-from svmbench.reference import smooth
 from svmbench.reference.descents import balanced_descent, descent
-from svmbench.reference.pairs import PrimalAndDual
 from svmbench.reference.search import (
     FEW_FEATURES,
     champion,
@@ -35,6 +33,8 @@ from svmbench.reference.search import (
     interior,
     working_sets,
 )
+from svmbench.solvers.pairs import PrimalAndDual
+from svmbench.solvers.second_order import smooth
 
 SCHEMA_VERSION = 2
 

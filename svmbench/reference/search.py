@@ -16,9 +16,9 @@ from svmbench.data.dataset import Array, Dataset, FloatArray
 from svmbench.kernels.objective import combination
 from svmbench.problem import Problem, relative_gap
 from svmbench.reference.descents import balanced_descent, descent
-from svmbench.reference.pairs import PrimalAndDual
 from svmbench.solvers.champion.auto import Auto
 from svmbench.solvers.dual.bias import best_bias
+from svmbench.solvers.pairs import PrimalAndDual
 from svmbench.solvers.second_order.ipm import Ipm
 
 #: Gap of the problem without the ball at which its w shows whether the ball binds.

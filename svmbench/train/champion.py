@@ -20,10 +20,10 @@ from svmbench.data.dataset import FloatArray
 from svmbench.data.derived import with_constant
 from svmbench.kernels.objective import balance
 from svmbench.problem import Problem
-from svmbench.reference.pairs import PrimalAndDual, WorkCount
 from svmbench.solvers.champion.auto import Auto, AutoParameters
 from svmbench.solvers.champion.choice import FACTORISATIONS, NEWTON_PASSES, newton_passes
 from svmbench.solvers.dual.bias import best_bias
+from svmbench.solvers.pairs import PrimalAndDual, WorkCount
 from svmbench.solvers.second_order.normal_equations import MOST_FEATURES
 
 #: Passes, or work like theirs, until the first look at auto, and its growth from one look to the

@@ -21,8 +21,8 @@ from svmbench.kernels.descent import Descent
 from svmbench.kernels.rng import Generator
 from svmbench.memory import available_memory
 from svmbench.problem import Problem, relative_gap
-from svmbench.reference.pairs import PrimalAndDual
 from svmbench.solvers.distributed.shards import ranges
+from svmbench.solvers.pairs import PrimalAndDual
 
 #: So many chunks have room in the free memory: the one that is visited, the next one, which is read
 #: meanwhile, and what the system keeps for longer than necessary.

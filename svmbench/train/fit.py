@@ -22,8 +22,8 @@ import numpy as np
 from svmbench.data.dataset import FloatArray
 from svmbench.problem import Problem, relative_gap
 from svmbench.proof import proven_by_norms, proven_dual
-from svmbench.reference import smooth
-from svmbench.reference.pairs import PrimalAndDual, WorkCount
+from svmbench.solvers.pairs import PrimalAndDual, WorkCount
+from svmbench.solvers.second_order import smooth
 from svmbench.train.effort import USUAL, Effort
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 from problems import dataset
 from svmbench.problem import Problem, relative_gap
 from svmbench.reference import multipliers
-from svmbench.reference.pairs import WorkCount
+from svmbench.solvers.pairs import WorkCount
 from svmbench.train.fit import fit
 
 

@@ -13,7 +13,7 @@ from svmbench import LinearSVC, LogisticRegression
 from svmbench.errors import DataError
 from svmbench.names import TRAINED_BIASES, TRAINED_LOSSES
 from svmbench.problem import Loss, Problem
-from svmbench.reference import smooth
+from svmbench.solvers.second_order import smooth
 from svmbench.train.classes import train, training_errors
 from svmbench.train.effort import Effort
 from svmbench.train.examples import Examples

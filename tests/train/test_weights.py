@@ -16,10 +16,11 @@ from svmbench.errors import ConfigError, DataError
 from svmbench.names import TRAINED_LOSSES
 from svmbench.problem import Loss, Problem
 from svmbench.proof import proven_by_norms, proven_dual
-from svmbench.reference import multipliers, smooth
+from svmbench.reference import multipliers
 from svmbench.reference.descents import balanced_descent, descent
 from svmbench.reference.search import interior
 from svmbench.solvers.dual.bias import best_bias
+from svmbench.solvers.second_order import smooth
 from svmbench.train.classes import train
 from svmbench.train.examples import Examples
 from svmbench.train.fit import fit

@@ -7,9 +7,9 @@ import pytest
 
 from problems import dataset
 from svmbench.problem import Loss, Problem, relative_gap
-from svmbench.reference import smooth
-from svmbench.reference.pairs import WorkCount
 from svmbench.solvers.cholesky import factor_cost
+from svmbench.solvers.pairs import WorkCount
+from svmbench.solvers.second_order import smooth
 
 
 def many_rows(m=30_000, d=5, seed=0, positive=0.5):

@@ -1,10 +1,9 @@
 """The optimum of a smooth loss, from Newton steps on w and b.
 
-As in `svmbench.reference.search`, `Problem` certifies what is yielded. Minus the slopes of the
-losses at w and b are a feasible alpha. Near the optimum of the logistic loss P - D is about
-||gradient||^2/(2 lambda), which Newton steps square at each turn. The squared hinge's support, the
-rows with margins below 1, takes the part of the rows' curvatures; once it no longer changes, a
-step reaches the optimum.
+`Problem` certifies what is yielded. Minus the slopes of the losses at w and b are a feasible alpha.
+Near the optimum of the logistic loss P - D is about ||gradient||^2/(2 lambda), which Newton steps
+square at each turn. The squared hinge's support, the rows with margins below 1, takes the part of
+the rows' curvatures; once it no longer changes, a step reaches the optimum.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ from svmbench.kernels import cholesky
 from svmbench.kernels.newton import weighted_product
 from svmbench.kernels.objective import balance, combination
 from svmbench.problem import Problem
-from svmbench.reference.pairs import PrimalAndDual, WorkCount, never
 from svmbench.solvers.champion.newton_phase import sample_accuracy, sample_sizes
 from svmbench.solvers.cholesky import factor_cost, factor_of, solve_cost
+from svmbench.solvers.pairs import PrimalAndDual, WorkCount, never
 from svmbench.solvers.second_order.normal_equations import MOST_FEATURES, NormalEquations
 
 #: Losses that Newton steps minimise.
