@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from svmbench.data.dataset import FloatArray
@@ -20,10 +21,18 @@ class WorkCount:
         Newton steps, or turns of descent.
     entries : float
         Work: stored entries read, and as many as take the time of what else is computed.
+    rows, nonzeros : int
+        Rows that sums over rows have read, and their stored entries; for smooth losses only.
+    gap : float
+        (P - D)/D at the last w, as its gradient says: exact up to rounding without a free bias, and
+        perhaps too small with one; for smooth losses only.
     """
 
     steps: int = 0
     entries: float = 0.0
+    rows: int = 0
+    nonzeros: int = 0
+    gap: float = math.inf
 
 
 def never() -> bool:

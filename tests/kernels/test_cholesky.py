@@ -68,7 +68,7 @@ print(loaded(100, 50), loaded(300, 14), loaded(300, 1))
     assert subprocess.run(command, capture_output=True, check=True).stdout == b"False False True\n"
 
 
-@pytest.mark.parametrize("name", ["auto", "ipm", "newton"])
+@pytest.mark.parametrize("name", ["auto", "ipm", "newton", "newton-smooth"])
 def test_solvers_load_it_before_the_clock_starts(name):
     code = (
         "import sys; from svmbench.solvers.registry import find_solver; "

@@ -21,7 +21,7 @@ from svmbench.data.derived import take_rows
 from svmbench.kernels import cholesky
 from svmbench.kernels.newton import weighted_product
 from svmbench.kernels.objective import balance, combination
-from svmbench.problem import Problem
+from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.champion.newton_phase import sample_accuracy, sample_sizes
 from svmbench.solvers.cholesky import factor_cost, factor_of, solve_cost
 from svmbench.solvers.pairs import PrimalAndDual, WorkCount, never
@@ -115,6 +115,7 @@ def newton(
         counted, bends = problem.counted(slopes), problem.counted(bends)
         downhill = surface.downhill(point, counted)
         gap = inner(downhill[:-1], downhill[:-1]) / (2.0 * problem.lam)
+        done.gap = relative_gap(point.primal, point.primal - gap)
         ended = least_gain > 0.0 and 0.5 * decrement <= least_gain * point.primal
         turn = done.entries > unshown and is_turn(done.steps)
         shown = gap <= wanted * point.primal or turn or ended or point.blind or due()
@@ -192,7 +193,7 @@ class Surface:
 
     def scores(self, at: FloatArray) -> FloatArray:
         """x_i w + b."""
-        self._done.entries += self._nnz
+        self._count(self.m, self._nnz)
         scores: FloatArray = self._rows.dot(at[:-1]) + at[-1]
         return scores
 
@@ -218,7 +219,7 @@ class Surface:
         def bent(v: FloatArray) -> FloatArray:
             image = self._lam * v
             last, read = weighted_product(self._rows, curved, curvatures, v[:-1], v[-1], image[:-1])
-            self._done.entries += read
+            self._count(len(curved), read)
             image[-1] = last if self._free else 0.0
             return image
 
@@ -231,9 +232,14 @@ class Surface:
 
     def sums(self, weights: FloatArray) -> FloatArray:
         """The sum of weights_i y_i x_i / m, that of weights_i y_i / m last."""
-        self._done.entries += self._nnz
+        self._count(self.m, self._nnz)
         last = inner(self.labels, weights) / self.m if self._free else 0.0
         return np.append(combination(self._rows, weights) / self.m, last)
+
+    def _count(self, rows: int, nonzeros: int) -> None:
+        self._done.rows += rows
+        self._done.nonzeros += nonzeros
+        self._done.entries += nonzeros
 
 
 def _advanced(
