@@ -124,21 +124,18 @@ def test_after_its_own_stop_it_goes_on_as_far_as_rounding_allows(loss):
     assert run.counters.presentations == presentations + 4 * problem.data.n_samples
 
 
-def test_the_hinge_is_refused(tmp_path):
+@pytest.mark.parametrize(
+    ("problem", "refused"),
+    [
+        ("loss: hinge", "loss hinge, only logistic, squared-hinge"),
+        ("loss: squared-hinge\nconstraint: {l1: 1.0}", "constraint l1, only none"),
+    ],
+)
+def test_other_problems_are_refused(problem, refused, tmp_path):
     path = tmp_path / "sweep.yaml"
     path.write_text(
-        "version: 1\nname: hinge\ndatasets: [tiny-sparse]\nlambda: 1e-3\n"
+        f"version: 1\nname: refused\ndatasets: [tiny-sparse]\nlambda: 1e-3\n{problem}\n"
         "solvers: [newton-smooth]\nstop: {max_epochs: 1}\n"
     )
-    with pytest.raises(ConfigError, match="newton-smooth cannot train the loss hinge, only "):
-        load_sweep(path)
-
-
-def test_a_ball_is_refused(tmp_path):
-    path = tmp_path / "sweep.yaml"
-    path.write_text(
-        "version: 1\nname: ball\ndatasets: [tiny-sparse]\nlambda: 1e-3\nloss: squared-hinge\n"
-        "constraint: {l1: 1.0}\nsolvers: [newton-smooth]\nstop: {max_epochs: 1}\n"
-    )
-    with pytest.raises(ConfigError, match="newton-smooth cannot train the constraint l1, only none"):
+    with pytest.raises(ConfigError, match=f"newton-smooth cannot train the {refused}; drop"):
         load_sweep(path)
