@@ -228,7 +228,7 @@ cdef inline void prefetch_entries(void *records, Py_ssize_t at, Py_ssize_t d,
 cdef void descend(void *records, int32_t *order, Py_ssize_t n, Py_ssize_t d,
                   const column_t *columns, const entry_t *entries, double lam_m, double *w,
                   int8_t *fate, Pass *state) noexcept nogil:
-    """Visit the records in this order, which begins with those to visit again afterwards.
+    """Visit the records in this order; afterwards it begins with those to be visited again.
 
     ``fate`` of each record tells what becomes of it.
     """
@@ -555,8 +555,8 @@ cdef class Descent(Counters):
         """Visit again the rows whose steps gained much in the last pass, as long as each does.
 
         Rows that resemble each other need this: the step of one undoes most of the step of the
-        other, so that passes move them slowly. The visits end once they have met as many entries as
-        that pass.
+        other, so that passes move them slowly. No round of visits begins once all rounds have met as
+        many entries as that pass.
         """
         cdef Pass state
         cdef int64_t entries = 0

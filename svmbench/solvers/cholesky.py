@@ -17,7 +17,6 @@ LARGE = 200
 #: loaded yet, NumPy's is used until half of this time has been spent on it.
 LOADING = 100.0
 
-
 #: Cost of a factor of n rows, in entries that a pass of dual descent touches in the same time: per
 #: multiply-add, of which there are n^3/3, and per entry of the matrix, which is read and written a
 #: few times. If an entry takes 1 ns, their sum is within a sixth of the time that a factor takes

@@ -95,6 +95,29 @@ def test_what_a_part_raises_is_said_and_the_next_parts_work(job):
     assert executor.call("clear") == [None] * 3
 
 
+class Narrow(Comm):
+    """A process that has no room for its rows."""
+
+    def recv(self, source):
+        value = super().recv(source)
+        if isinstance(value, list):
+            raise MemoryError("no room")
+        return value
+
+
+def test_rows_that_a_process_has_no_room_for_are_said():
+    lines = [[queue.Queue() for _ in range(2)] for _ in range(2)]
+    other = threading.Thread(target=be, args=(Narrow(1, lines),))
+    other.start()
+    with (
+        ranks(Comm(0, lines)) as on_ranks,
+        pytest.raises(ShardError, match=r"^process 1: MemoryError: no room"),
+    ):
+        on_ranks([dict])
+    other.join(60.0)
+    assert not other.is_alive()
+
+
 def test_a_job_of_one_process_is_refused():
     with pytest.raises(ConfigError, match="mpiexec -n 3"), ranks(Comm(0, [[]])):
         pass

@@ -66,8 +66,11 @@ def serve(comm: Any) -> None:
     """Make parts and call them, until the first process sends None."""
     parts: list[Any] = []
     answer: list[Any] | str
-    while (asked := comm.recv(source=0)) is not None:
+    while True:
         try:
+            asked = comm.recv(source=0)  # unpacking it may need more memory than there is
+            if asked is None:
+                return
             if isinstance(asked, list):
                 parts, answer = [make() for make in asked], [None] * len(asked)
             else:
