@@ -8,9 +8,9 @@
 #             random order
 #   records   what a step needs of a row besides its entries is stored together: 32 bytes, or 16
 #             for a dense row, whose place and length follow from its number
-#   gain      of a step: (old - new) (G + (new - old) ||x_i||^2/(2 lam m)), m times the rise of D.
-#             On request, steps that would gain little are left out, and `revisit` visits rows
-#             again whose steps gained much
+#   gain      of a step: |new - old| |G| / 2. It is m times the rise of D, or at least half of that
+#             where the box cuts the step. On request, steps that would gain little are left out,
+#             and `revisit` visits rows again whose steps gained much
 #   shrinking a row leaves when alpha_i is at a bound and G points outwards by more than any
 #             projected gradient of the last pass; `survey` checks all rows, and makes a row that
 #             was left out wrongly active again
@@ -275,7 +275,7 @@ cdef void descend(void *records, int32_t *order, Py_ssize_t n, Py_ssize_t d,
         change = new - old
         if change == 0.0:
             continue
-        gain = -change * (gradient + 0.5 * change / row.inverse)
+        gain = -0.5 * change * gradient
         if least > 0.0 and gain < least * row.n:
             continue
         row.alpha[0] = new
@@ -555,8 +555,8 @@ cdef class Descent(Counters):
         """Visit again the rows whose steps gained much in the last pass, as long as each does.
 
         Rows that resemble each other need this: the step of one undoes most of the step of the
-        other, so that passes move them slowly. No round of visits begins once all rounds have met as
-        many entries as that pass.
+        other, so that passes move them slowly. No round of visits begins once all rounds have met
+        as many entries as that pass.
         """
         cdef Pass state
         cdef int64_t entries = 0

@@ -35,7 +35,7 @@ STEP_PASSES = 30.0
 #: Passes whose time a factorisation may take for Newton steps to come before dual descent; and, on
 #: the squared hinge, passes of the method that comes first before others take turns with it. Both
 #: were chosen for that loss with adult, w8a, imdb.tfidf, kddcup10 and mnist in view.
-WORTH_FACTOR, HEAD_START = 100.0, 60.0
+WORTH_FACTOR, HEAD_START = 75.0, 60.0
 
 #: On the hinge with weights or a free bias, Newton steps that come before dual descent takes turns
 #: with them; and those that a turn takes at least. 20 to 60 steps reached 1e-4 on adult, mushrooms

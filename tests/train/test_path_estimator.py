@@ -30,7 +30,7 @@ def test_scikit_learn_s_checks(estimator, check):
 
 @pytest.mark.filterwarnings("ignore")
 def test_paths_to_a_small_tol_pass_the_check_of_weights():
-    exact = LinearSVCPath([0.01, 1.0], tol=1e-12)
+    exact = LinearSVCPath([0.01, 1.0], tol=1e-14)
     check_sample_weight_equivalence_on_dense_data("LinearSVCPath", exact)
     check_sample_weight_equivalence_on_sparse_data("LinearSVCPath", exact)
 

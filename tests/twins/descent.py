@@ -89,7 +89,7 @@ class Descent:
         new = old - gradient * self.inverses[i]
         self.decide(new, new - 1.0)
         new = min(max(new, 0.0), 1.0)
-        gain = (old - new) * gradient - 0.5 * (old - new) ** 2 / self.inverses[i]
+        gain = 0.5 * (old - new) * gradient
         if self.least_gain > 0.0 and self.met:
             self.compare(gain, self.least_gain * self.gained * entries, new - old)
             if gain < self.least_gain * self.gained * entries:

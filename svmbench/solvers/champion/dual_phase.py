@@ -34,6 +34,10 @@ TYPICAL = 2.0
 #: and repeated as long as they gain more than the second times it.
 LEAST_GAIN, HIGH_GAIN = 0.1, 3.0
 
+#: Mean entries of a row from which steps are left out. A step of a shorter row costs little beside
+#: its visit.
+LONG_ROW = 40.0
+
 #: The scale is raised by this much, and by this share of the expected relative gap at most, so that
 #: rounding leaves no margin below 1 where the optimum is next to 0.
 ABOVE, ABOVE_SHARE = 1e-11, 0.01
@@ -98,7 +102,8 @@ class DualPhase:
         self._nnz: int = rows.nnz
         self._tolerance, self._early = tolerance, early
         if greedy:
-            self._state.least_gain, self._state.high_gain = LEAST_GAIN, HIGH_GAIN
+            self._state.least_gain = LEAST_GAIN if rows.nnz >= LONG_ROW * rows.m else 0.0
+            self._state.high_gain = HIGH_GAIN
         # Entries touched in all.
         self._visited = 0
         # By the last survey: P - D, what had been expected of it, and the relative gap. Whether w

@@ -10,7 +10,7 @@ from svmbench.solvers.peers.peer import LimitedParameters, LimitedPeer
 from svmbench.solvers.peers.scikit_learn import ScikitLearn
 
 
-class LogisticRegressionParameters(LimitedParameters):
+class ScikitLogisticParameters(LimitedParameters):
     """Parameters of logistic-regression."""
 
     method: Literal["lbfgs", "newton-cg", "newton-cholesky", "liblinear"] = parameter(
@@ -21,7 +21,7 @@ class LogisticRegressionParameters(LimitedParameters):
     )
 
 
-class LogisticRegression(ScikitLearn, LimitedPeer):
+class ScikitLogistic(ScikitLearn, LimitedPeer):
     """scikit-learn's LogisticRegression with one of its methods for dense and sparse rows."""
 
     name = "logistic-regression"
@@ -30,7 +30,7 @@ class LogisticRegression(ScikitLearn, LimitedPeer):
     losses = ("logistic",)
     module = "sklearn.linear_model"
     colour = "#6B8E23"
-    schema = LogisticRegressionParameters
+    schema = ScikitLogisticParameters
     mathematics = """
         problem  min ½‖w‖² + C Σ ln(1 + exp(-sᵢ)) with C = 1/(λm); fit_intercept is off
         lbfgs    quasi-Newton steps from ten pairs of differences, by SciPy
