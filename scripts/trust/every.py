@@ -340,7 +340,8 @@ def _become(module: str) -> None:
     code = 1
     try:
         os.closerange(3, 1 << 12)  # as by executing a program, for which it is taken
-        launcher.populate = lambda pages: True  # type: ignore[attr-defined]  # which takes long, too
+        # Populating pages takes long, too.
+        launcher.populate = lambda pages: True  # type: ignore[attr-defined]
         importlib.import_module(module).main()
         code = 0
     except SystemExit as end:

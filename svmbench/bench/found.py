@@ -21,7 +21,7 @@ from svmbench.bench.profile import SweepPart
 from svmbench.bench.tasks import Task, read_task
 from svmbench.claims.measured import MeasuredRow
 from svmbench.config import Sweep
-from svmbench.data.synthetic import scale_in
+from svmbench.data.synthetic import scale_in, scale_text
 from svmbench.harness.plan import for_each_horizon
 from svmbench.harness.series import PlannedSweep
 from svmbench.records.groups import Group
@@ -132,13 +132,13 @@ def middle(group: Group, name: str) -> float:
     return median(found) if found else math.nan
 
 
-def scale_text(group: Group) -> str:
+def stand_in_text(group: Group) -> str:
     """The scale of the stand-in that a row was measured on; empty for the set itself."""
     if not group.stand_in:
         return ""
     first = group.runs.iloc[0]
     known = scale_in(str(first["data_source"])) if "data_source" in first else first.get("scale")
-    return "SCALE unknown" if known is None or math.isnan(known) else f"SCALE {known:.4g}"
+    return f"SCALE {scale_text(math.nan if known is None else known)}"
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import pandas as pd
 
 from svmbench.bench.bounds import BoundResult, JudgedBounds, judge_bounds
 from svmbench.bench.champion import champion
-from svmbench.bench.found import Found, read_found, scale_text
+from svmbench.bench.found import Found, read_found, stand_in_text
 from svmbench.bench.plan import LEFT_OUT, Plan
 from svmbench.bench.plots import write_plots
 from svmbench.bench.tables import build_tables
@@ -281,5 +281,5 @@ def _what(planned: Source, group: Group | None) -> str:
         return f"left out: {planned.unavailable}"
     scale = "" if planned.scale is None else f"SCALE {planned.scale:.4g}"
     if group is not None:
-        scale = scale_text(group)
+        scale = stand_in_text(group)
     return f"STAND-IN, {scale}" if scale else "the set itself"

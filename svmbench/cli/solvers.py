@@ -53,7 +53,7 @@ LEGEND = (
     "free (w with an unregularised b). constraint: none, or l1 (w kept in the ball "
     "‖w‖₁ ≤ z). precision: bits of a weight. own stop: whether it has a stopping rule of its "
     "own. horizon: what it must know in advance about the end of a run, the number of steps or "
-    "the accuracy. source: first author and year. In full: svmbench solvers NAME."
+    "the accuracy. source: first author and year, or ours. In full: svmbench solvers NAME."
 )
 
 NOTATION = (
@@ -305,9 +305,10 @@ def _row(facts: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _cited(source: str) -> str:
-    """First author and year; the whole source if it has no year."""
+    """First author and year, or ours; the whole source if it has no year."""
+    name = re.split(r",| and | \(", source)[0]
     year = re.search(r"\b(19|20)\d\d\b", source)
-    return f"{re.split(',| and ', source)[0]} {year[0]}" if year else source
+    return name if name == "ours" else f"{name} {year[0]}" if year else source
 
 
 def _horizon(facts: dict[str, Any]) -> str:

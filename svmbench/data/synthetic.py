@@ -140,6 +140,11 @@ def scale_in(source: str) -> float:
         return math.nan
 
 
+def scale_text(scale: float) -> str:
+    """The scale of a stand-in as pages print it; "unknown" if it is nan."""
+    return "unknown" if math.isnan(scale) else f"{scale:.4g}"
+
+
 def _rows_at(m: int, scale: float) -> int:
     return max(1, round(m * scale))
 

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 import pandas as pd
 
-from svmbench.bench.found import Found, Measured, grouped, middle, numbers, scale_text
+from svmbench.bench.found import Found, Measured, grouped, middle, numbers, stand_in_text
 from svmbench.records.groups import Group, heading
 from svmbench.records.statistics import median, median_interval
 from svmbench.report.numbers import interval_text
@@ -202,7 +202,7 @@ def _finite(group: Group, name: str) -> list[float]:
 
 def source_text(found: Found, label: str, group: Group) -> str:
     """What the rows of a set were when they were measured, and the set's use, in words."""
-    scale = scale_text(group)
+    scale = stand_in_text(group)
     source = f"{label}: stand-in, {scale}" if scale else ""
     spec = next(each for each in found.plan.profile.sets if each.label == label)
     return "; ".join(filter(None, [source, spec.use]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator
 
 import pandas as pd
@@ -10,7 +9,7 @@ import pandas as pd
 from svmbench.claims.measured import MeasuredRow
 from svmbench.data.catalogue import entry, names
 from svmbench.data.shape import calibration
-from svmbench.data.synthetic import scale_in
+from svmbench.data.synthetic import scale_in, scale_text
 from svmbench.papers.report.layout import ItemResults
 from svmbench.records.spelling import short
 
@@ -33,16 +32,12 @@ def stand_in_notes(source: ItemResults, rows: Iterable[MeasuredRow]) -> Iterator
 def _size(runs: pd.DataFrame, name: str) -> str:
     """Scale and rows, of each size that occurs, and the rows of the whole set."""
     sizes = dict.fromkeys(
-        (_scale(text), int(m)) for text, m in zip(runs["data_source"], runs["m"], strict=True)
+        (scale_text(scale_in(text)), int(m))
+        for text, m in zip(runs["data_source"], runs["m"], strict=True)
     )
     shape = entry(name).stand_in if name in names() else None
     whole = "" if shape is None else f" of the set's {shape.m + shape.m_test:,} rows"
     return " and ".join(f"SCALE {scale}{whole}, {m:,} rows for training" for scale, m in sizes)
-
-
-def _scale(source: str) -> str:
-    scale = scale_in(source)
-    return "unknown" if math.isnan(scale) else f"{scale:.4g}"
 
 
 #: What distinguishes problems on the rows of one stand-in.
