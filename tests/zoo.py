@@ -1,7 +1,7 @@
 """The zoo: solvers that cheat, lie or break things, each with what comes of it.
 
 `SPECIMENS` lists them all. `tests/harness/test_zoo.py` runs each of them; the table in
-docs/trust.md is made from this list.
+docs/trust-results.md is made from this list.
 """
 
 from __future__ import annotations
@@ -1075,7 +1075,7 @@ class Entry:
     ----------
     solver : type of Solver
     does : str
-        What it does, for the table in docs/trust.md.
+        What it does, for the table in docs/trust-results.md.
     state : str
         How its run ends.
     reason : str
@@ -1233,7 +1233,7 @@ SPECIMENS = (
 
 
 def table():
-    """The table of docs/trust.md, as lines of Markdown."""
+    """The table of docs/trust-results.md, as lines of Markdown."""
     yield "| solver | what it does | end of its run | words of the reason, or flag in `off_clock` |"
     yield "|---|---|---|---|"
     for entry in SPECIMENS:

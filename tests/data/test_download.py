@@ -23,7 +23,7 @@ from svmbench.errors import DataError
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "scripts" / "trust" / "downloads.py"
-PAGE = ROOT / "docs" / "trust.md"
+PAGE = ROOT / "docs" / "trust-inputs.md"
 
 
 def _script():

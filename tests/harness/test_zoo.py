@@ -80,7 +80,7 @@ def test_specimen(entry, tmp_path, install, monkeypatch):
 
 
 def test_the_documentation_has_the_whole_zoo():
-    page = (ROOT / "docs" / "trust.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "trust-results.md").read_text(encoding="utf-8")
     assert "\n".join(table()) in page
 
 

@@ -69,7 +69,7 @@ def test_the_judge_of_ends_finds_what_is_wrong(monkeypatch):
 def test_the_documentation_shows_commands_that_there_are(monkeypatch):
     monkeypatch.syspath_prepend(SCRIPT.parent)
     main = importlib.import_module("every").main
-    page = (SCRIPT.parents[2] / "docs" / "trust.md").read_text()
+    page = (SCRIPT.parents[2] / "docs" / "trust-faults.md").read_text()
     shown = re.findall(r"python scripts/trust/every\.py ([^`\n]+)", page)
     assert shown
     for command in shown:

@@ -31,7 +31,7 @@ def test_a_sweep_that_is_killed_again_and_again_comes_to_the_same_numbers():
 def test_the_documentation_shows_commands_that_there_are(monkeypatch):
     monkeypatch.syspath_prepend(SCRIPT.parent)
     main = importlib.import_module("faults").main
-    page = (SCRIPT.parents[2] / "docs" / "trust.md").read_text()
+    page = (SCRIPT.parents[2] / "docs" / "trust-faults.md").read_text()
     shown = re.findall(r"python scripts/trust/faults\.py ([^`\n]+)", page)
     assert {command.split()[0] for command in shown} == set(main.commands)
     for command in shown:
