@@ -66,6 +66,8 @@ def test_listing_has_each_solver_in_columns_with_its_summary_below():
     assert cell(lines[places["dcd"]], "own stop") == "yes"
     assert cell(lines[places["sgd-r"]], "own stop") == "no"
     assert cell(lines[places["sgd-m"]], "source") == "Panagiotakopoulos 2013"
+    assert cell(lines[places["smo"]], "source") == "Platt 1999"
+    assert cell(lines[places["auto"]], "source") == "ours"
     assert max(map(len, lines)) <= 120
 
 
