@@ -5,6 +5,7 @@ neighbour too; ``pytest --hypothesis-profile explore`` looks at many new ones.
 """
 
 import itertools
+import os
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -20,6 +21,15 @@ settings.load_profile("repeatable")
 
 #: Fixtures that tests of several folders share.
 pytest_plugins = ["results_folders", "browser"]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers():
+    """Half as many again as there are processors: many tests wait for processes and limits."""
+    if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
+        return None  # xdist takes the user's own number
+    processors = os.cpu_count() or 1
+    return processors + (processors + 1) // 2
 
 
 @pytest.fixture(scope="session")
