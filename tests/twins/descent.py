@@ -29,9 +29,12 @@ class Descent:
         self.upper, self.lower = np.inf, -np.inf
         self.largest = self.smallest = self.slack_sum = self.typical = 0.0
         self.least_gain, self.high_gain = 0.0, np.inf
-        self.gained = self.met = 0
+        self.gained = self.met = self.gain_sum = 0
         self.again = []
+        self.exact = 0.0  # rise of m D by the steps since the last exchange
         self.lengths = np.count_nonzero(X, axis=1) if not dense else np.full(self.m, X.shape[1])
+        self.moved = int(np.sum(self.lengths))  # in the last pass
+        self.hardly_moved = 0  # of these, by steps that are none to other rounding
         self.visits = np.zeros(self.m, dtype=int)
         self.updates = self.negligible = 0
         self.closest = np.inf  # of all decisions so far, that which least would have turned
@@ -49,26 +52,29 @@ class Descent:
             return order
         return in_blocks(self.rng, list(self.active), block_rows)
 
-    def descend(self, block_rows, shrinking):
-        """One pass over the active rows."""
+    def descend(self, block_rows, shrinking, exchanges=0):
+        """One pass over the active rows, of one thread or of two."""
         if not self.active:
             return
-        seen, inner, leaves, self.slack_sum = [], [], set(), 0.0
-        order, self.again, total, met = self.order(block_rows), [], 0.0, 0
-        for i in order:
-            gradient, old = self.gradient(i), self.alpha[i]
-            if old in (0.0, 1.0):
-                self.decide(gradient, gradient - self.upper, gradient - self.lower)
-            if self.outwards(gradient, old):
-                seen.append(0.0)
-                if gradient > self.upper or gradient < self.lower:
-                    leaves.add(i)
-            else:
-                seen.append(gradient)
-                inner.append(gradient)
-                self.slack_sum += self.share(gradient, old)
-            total += self.step(i, gradient)
+        self.again, self.slack_sum, moved = [], 0.0, self.moved
+        self.moved = 0
+        if exchanges:
+            listing = moved < 1.2 * exchanges * len(self.w)
+            if listing != (moved - self.hardly_moved < 1.2 * exchanges * len(self.w)):
+                self.decide(0.0)
+            self.hardly_moved = 0
+            visits = self.share(block_rows, exchanges, listing)
+        else:
+            visits = [self.visit(i) for i in self.order(block_rows)]
+        seen, inner, leaves, gains, met = [], [], set(), [], 0
+        for i, gradient, outwards, leaving, gain in visits:
+            seen.append(0.0 if outwards else gradient)
+            inner += [] if outwards else [gradient]
+            leaves |= {i} if leaving else set()
+            gains.append(gain)
             met += self.lengths[i]
+        total = sum(gains)
+        self.gain_sum += total
         self.largest, self.smallest = max(seen), min(seen)
         self.typical = float(np.mean(np.abs(seen)))
         if min(map(abs, inner), default=np.inf) < 1e-12:
@@ -79,6 +85,53 @@ class Descent:
         self.upper = self.largest if self.largest > 0.0 else np.inf
         self.lower = self.smallest if self.smallest < 0.0 else -np.inf
         self.gained, self.met = total / met, met
+
+    def visit(self, i):
+        """Visit a row: its number, its gradient, whether it stays and leaves, and the gain."""
+        gradient, old = self.gradient(i), self.alpha[i]
+        outwards = self.outwards(gradient, old)
+        if old in (0.0, 1.0):
+            self.decide(gradient, gradient - self.upper, gradient - self.lower)
+        if not outwards:
+            self.slack_sum += self.share_of_gap(gradient, old)
+        leaving = outwards and not self.lower <= gradient <= self.upper
+        return i, gradient, outwards, leaving, self.step(i, gradient)
+
+    def share(self, block_rows, exchanges, listing):
+        """The visits of two threads, in halves of the order, with weights of their own."""
+        half = len(self.active) // 2
+        if block_rows == 1:
+            other = Generator(self.rng.next())
+            halves = [self.active[:half], self.active[half:]]
+            self.rng.shuffle(halves[0])
+            other.shuffle(halves[1])
+        else:
+            order = self.order(block_rows)
+            halves = [order[:half], order[half:]]
+        self.exact = 0.0
+        own, visits, again = [self.w, self.w], [[], []], [[], []]
+        for k in range(exchanges):
+            common, before = self.w, self.alpha.copy()
+            for t, rows in enumerate(halves):
+                self.w, self.again = own[t], again[t]
+                part = slice(len(rows) * k // exchanges, len(rows) * (k + 1) // exchanges)
+                visits[t] += [self.visit(i) for i in rows[part]]
+                own[t] = self.w
+            ways, change = [w - common for w in own], self.alpha - before
+            way = ways[0] + ways[1]
+            share = 1.0 if listing else self.best_share(self.exact, ways)
+            self.exact = 0.0
+            self.w = common + share * way
+            self.alpha = before + share * change
+            own = [self.w, self.w]
+        self.again = again[0] + again[1]
+        return visits[0] + visits[1]
+
+    def best_share(self, gain, ways):
+        """Where D is largest on the sum of both ways, which would gain so much apart."""
+        way, squares = ways[0] + ways[1], ways[0] @ ways[0] + ways[1] @ ways[1]
+        slope, curvature = gain + 0.5 * self.lam_m * squares, self.lam_m * (way @ way)
+        return 1.0 if slope >= curvature else slope / curvature
 
     def step(self, i, gradient):
         """Visit a row; what the step gained."""
@@ -96,8 +149,12 @@ class Descent:
                 return 0.0
         self.w = self.w + (new - old) * self.y[i] * self.X[i] / self.lam_m
         self.alpha[i] = new
+        self.exact -= (new - old) * (gradient + 0.5 * (new - old) / self.inverses[i])
         self.updates += bool(new != old)
-        self.negligible += bool(abs(new - old) < 1e-12)  # none at all, to other rounding
+        self.moved += entries if new != old else 0
+        negligible = abs(new - old) < 1e-12  # none at all, to other rounding
+        self.negligible += bool(negligible)
+        self.hardly_moved += entries if negligible and new != old else 0
         if self.high_gain < np.inf and self.met:
             self.compare(gain, self.high_gain * self.gained * entries, new - old)
             if gain > self.high_gain * self.gained * entries:
@@ -110,7 +167,7 @@ class Descent:
         while self.again and met < self.met:
             rows, self.again = self.again, []
             for i in rows:
-                self.step(i, self.gradient(i))
+                self.gain_sum += self.step(i, self.gradient(i))
                 met += self.lengths[i]
         self.again = []
 
@@ -131,9 +188,9 @@ class Descent:
         self.visits[self.rows] += 1
         self.again = []
         gradients = {i: self.gradient(i) for i in self.rows}
-        self.slack_sum = sum(self.share(g, self.alpha[i]) for i, g in gradients.items())
+        self.slack_sum = sum(self.share_of_gap(g, self.alpha[i]) for i, g in gradients.items())
         scaled = {i: scale * (g + 1.0) - 1.0 for i, g in gradients.items()}
-        self.scaled_slack_sum = sum(self.share(g, self.alpha[i]) for i, g in scaled.items())
+        self.scaled_slack_sum = sum(self.share_of_gap(g, self.alpha[i]) for i, g in scaled.items())
         for i, g in gradients.items():
             if self.alpha[i] in (0.0, 1.0):
                 self.decide(g, g - self.upper, g - self.lower)
@@ -162,6 +219,6 @@ class Descent:
         return (alpha == 0.0 and gradient >= 0.0) or (alpha == 1.0 and gradient <= 0.0)
 
     @staticmethod
-    def share(gradient, alpha):
+    def share_of_gap(gradient, alpha):
         """The row's share of m (P - D): (1 - alpha)(1 - s)_+ + alpha (s - 1)_+."""
         return (1.0 - alpha) * max(0.0, -gradient) + alpha * max(0.0, gradient)

@@ -17,6 +17,7 @@ from svmbench.solvers.champion.choice import FIRST_SHARE, NEWTON_GAP, Method, ch
 from svmbench.solvers.champion.dual_phase import DualPhase
 from svmbench.solvers.champion.interior_phase import InteriorPhase
 from svmbench.solvers.champion.newton_phase import AT_ZERO, NewtonPhase
+from svmbench.solvers.champion.sharing import LEAST_ENTRIES
 from svmbench.solvers.champion.threaded_multipliers import threads_for
 from svmbench.solvers.cholesky import load
 from svmbench.solvers.distributed.sharded_problem import in_threads
@@ -157,9 +158,10 @@ class Auto(Solver):
         ("method", "newton"),
     )
 
-    #: Threads that Newton steps and certificates may use. The results are those of one thread, up
-    #: to rounding. Sweeps measure one thread and leave it: with more, one may go on preparing later
-    #: stages when `advance` has returned, which a clock around `advance` does not see.
+    #: Threads that Newton steps and certificates may use; large passes of dual descent use two of
+    #: them. The results of Newton steps are those of one thread, up to rounding. Sweeps measure one
+    #: thread and leave it: with more, one may go on preparing later stages when `advance` has
+    #: returned, which a clock around `advance` does not see.
     threads: int = 1
 
     def load(self) -> None:
@@ -218,6 +220,7 @@ class Auto(Solver):
                 scaling=parameters.scaling,
                 early=parameters.early_shrinking,
                 greedy=parameters.greedy,
+                together=self.threads > 1 and problem.data.nnz >= LEAST_ENTRIES,
             )
         self.counters = self._phase.counters
         self.counters.presentations += looking.presentations

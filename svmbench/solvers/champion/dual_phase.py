@@ -11,6 +11,7 @@ from svmbench.kernels.descent import Descent
 from svmbench.kernels.rng import Generator
 from svmbench.kernels.rows import CompactRows
 from svmbench.problem import relative_gap
+from svmbench.solvers.champion.sharing import Sharing
 from svmbench.solvers.dual.accelerator import Accelerator
 from svmbench.solvers.dual.progress import PastGaps
 from svmbench.solvers.dual.scale import best_scale, share_saved, stride_of
@@ -77,6 +78,8 @@ class DualPhase:
     greedy : bool
         Whether steps that raised D much are repeated before the next pass, and those that would
         raise it little are left out.
+    together : bool
+        Whether two threads share large passes and surveys.
     """
 
     def __init__(
@@ -93,8 +96,10 @@ class DualPhase:
         scaling: bool = True,
         early: bool = False,
         greedy: bool = False,
+        together: bool = False,
     ) -> None:
-        self.counters = self._state = Descent(rows, lam)
+        self._sharing = Sharing() if together else None
+        self.counters = self._state = Descent(rows, lam, together)
         self._rng, self._block_rows, self._shrinking = rng, block_rows, shrinking
         self._m, self._d, self._lam = rows.m, rows.d, lam
         stored = (rows.indptr, rows.indices, rows.values, rows.labels)
@@ -190,8 +195,22 @@ class DualPhase:
     def _pass(self, block_rows: int) -> None:
         """Repeat the steps that gained much in the last pass, if that is wanted; make a pass."""
         self._state.revisit()
-        self._state.descend(self._rng, block_rows, self._shrinking)
+        if self._sharing is None:
+            self._state.descend(self._rng, block_rows, self._shrinking)
+            self._known_norm2 = None
+        else:
+            self._share_pass(self._sharing, block_rows)
+
+    def _share_pass(self, sharing: Sharing, block_rows: int) -> None:
+        """Make a pass with two threads, if it is large enough for them."""
+        state = self._state
+        exchanges = sharing.exchanges_of(state.active * self._nnz / self._m)
         self._known_norm2 = None
+        earlier, before = self.bound() if exchanges else 0.0, state.gain_sum
+        state.descend(self._rng, block_rows, self._shrinking, exchanges)
+        self._known_norm2 = None
+        if exchanges:
+            sharing.judge(self._m * (self.bound() - earlier), state.gain_sum - before)
 
     def _solve_free_rows(self, touched: int) -> None:
         """Take a Newton step on the free rows where it is due."""
@@ -332,11 +351,13 @@ class DualPhase:
 
     @property
     def remark(self) -> str:
-        """How many steps of the acceleration paid; empty if there was none."""
-        steps = self._accelerator
-        if steps is None or not steps.steps:
-            return ""
-        return f"{steps.paid} of {steps.steps} accelerated steps paid"
+        """How many steps of the acceleration paid, and what two threads did; perhaps empty."""
+        steps, said = self._accelerator, []
+        if steps is not None and steps.steps:
+            said.append(f"{steps.paid} of {steps.steps} accelerated steps paid")
+        if self._sharing is not None and self._sharing.shared:
+            said.append(f"passes by two threads: {self._sharing.shared}")
+        return "; ".join(said)
 
     @property
     def exhausted(self) -> bool:
