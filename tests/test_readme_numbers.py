@@ -1,4 +1,4 @@
-"""The README's table "How fast" has the numbers of the snapshot that it names."""
+"""The README's tables of speed and of the papers' claims have the numbers of their snapshots."""
 
 import csv
 import json
@@ -104,3 +104,21 @@ def test_other_programs_took_so_many_times_as_long(words, program, name):
     assert times == two_digits(float(only(table("fastest"))["ratio"]))
     assert "medians of five repeats" in PART
     assert only(table("seconds"))["runs"] == "5"
+
+
+@pytest.mark.parametrize(
+    ("command", "name"), [("make tables", "papers"), ("make tables-full", "papers-full")]
+)
+def test_the_claims_are_counted_as_in_the_snapshot(command, name):
+    part = TEXT.split("\n## The papers\n")[1].split("\n## ")[0]
+    (line,) = (line for line in part.splitlines() if f"`{command}`" in line and "|" in line)
+    (folder,) = re.findall(r"results/snapshots/([\w-]+)/README.md", line)
+    assert folder.startswith(f"{name}-2")
+    page = (SNAPSHOT.parent / folder / "README.md").read_text(encoding="utf-8")
+    (counts,) = re.findall(r"^\| in all \|(.*)\|$", page, re.MULTILINE)
+    cells = [cell.strip() for cell in counts.split("|")]
+    assert [cell.strip() for cell in line.strip("|").split("|")[1:]] == cells
+    assert f"of {sum(map(int, cells))} claims" in part
+    rest = "140 of the {}claims rest on stand-ins, in some cases at least. Of the other 78, 56 {}"
+    assert rest.format("", "held and 9 did not") in part
+    assert rest.format("218 ", "hold, 9 do not") in " ".join(page.split())

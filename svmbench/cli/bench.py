@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("profile", default="default")
-@click.option("--dry-run", is_flag=True, help="Print the plan: data sets, parts and goals.")
+@click.option("--dry-run", is_flag=True, help="Print the plan: data sets, parts and bounds.")
 @click.option(
     "--budget",
     metavar="TIME",
@@ -78,8 +78,8 @@ def command(
 
     PROFILE is smoke (under a minute), default (25 minutes), full (hours), or a YAML file; without
     it, default. Finished measurements are reused. Ctrl-C keeps what was measured; run the same
-    command again to continue. At the end it writes tables, plots and a page that compares the
-    results with our goals.
+    command again to continue. At the end it writes tables, plots and a page that says
+    which bounds hold.
     """
     options.refuse_fetch_and_offline(fetch, offline)
     options.refuse_cluster_for_nothing(cluster, report_only)

@@ -188,7 +188,9 @@ def _bytes(value: float) -> str:
     help="A Dask cluster, given by its scheduler's address or file (scheduler.json).",
 )
 @click.option(
-    "--mpi", is_flag=True, help="Instead, the processes of this MPI job: begin with mpiexec -n 3."
+    "--mpi",
+    is_flag=True,
+    help="Use the processes of this MPI job, not a cluster: begin with mpiexec -n 3.",
 )
 @options.model_file
 @_lambda
