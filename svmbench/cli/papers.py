@@ -48,7 +48,7 @@ QUICK = "papers"
 )
 @click.argument("names", metavar="[NAME...]", nargs=-1, shell_complete=completion.paper_names)
 @click.option("--list", "listed", is_flag=True, help="List the papers and their items.")
-@click.option("--dry-run", is_flag=True, help="Print the plan: cells, the longest time and stand-ins.")
+@click.option("--dry-run", is_flag=True, help="Print the plan: cells, longest time, stand-ins.")
 @click.option(
     "--budget",
     metavar="TIME",

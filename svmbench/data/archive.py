@@ -56,7 +56,7 @@ def unpacked(file: Path | IO[bytes], room: int, *, of_others: bool = False) -> d
     with zipfile.ZipFile(file) as archive:
         members = archive.infolist()
         if len({member.filename for member in members}) < len(members):
-            raise ValueError("it has two arrays of a name")  # readers take different ones
+            raise ValueError("it has two arrays of one name")  # readers take different ones
         if sum(member.file_size for member in members) > room:
             raise ValueError("it unpacks to more than it may")
         if not of_others:

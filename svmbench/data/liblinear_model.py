@@ -161,7 +161,7 @@ def read_liblinear(path: Path) -> LiblinearModel:
     kind, constant = header["solver_type"][0], _number(path, 5, header["bias"][0])
     d = _whole(path, 4, header["nr_feature"][0])
     if d < 0:
-        raise DataError(f"{path}: nr_feature {d}: a model has no fewer than 0 features")
+        raise DataError(f"{path}: nr_feature {d} is negative; the file is damaged")
     k = 1 if len(labels) == 2 and kind != "MCSVM_CS" else len(labels)
     wanted = d + (constant >= 0.0)
     rows = [line.split() for line in lines[after:] if line.strip()]

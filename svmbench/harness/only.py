@@ -66,7 +66,7 @@ def spelled_out(patterns: tuple[str, ...], constants: Collection[float]) -> tupl
         values = meant(match["number"], constants) if match else []
         if len(values) > 1:
             several = " or ".join(map(short, values))
-            raise ConfigError(f"--only {pattern}: {several} is meant; write more digits")
+            raise ConfigError(f"--only {pattern}: may mean {several}; write more digits")
         if match and values:
             pattern = f"{match['before'] or ''}{short(values[0])}{match['after'] or ''}"
         found.append(pattern)

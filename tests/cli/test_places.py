@@ -129,7 +129,7 @@ def test_only_takes_lambda_as_it_is_written(written, sweep, tmp_path):
         ("3.07e-5", "λ = 3.0711e-5"),
         ("*/3.07e-5/dcd", "λ = 3.0711e-5"),
         ("3.071e-5", "λ = 3.0711e-5"),
-        ("6.12e-5", "--only 6.12e-5: 6.121e-5 or 6.122e-5 is meant; write more digits"),
+        ("6.12e-5", "--only 6.12e-5: may mean 6.121e-5 or 6.122e-5; write more digits"),
         ("3.08e-5", "--only 3.08e-5: matches no run"),
     ],
 )

@@ -126,7 +126,7 @@ def ranks(comm: Any = None) -> Iterator[Ranks | None]:
             ) from None
         comm = MPI.COMM_WORLD
     if comm.Get_size() < 2:
-        raise ConfigError("an MPI job of one process has none for shards; use mpiexec -n 3")
+        raise ConfigError("an MPI job of one process has no process for shards; use mpiexec -n 3")
     if comm.Get_rank() > 0:
         serve(comm)
         yield None
