@@ -3,7 +3,7 @@
 import pytest
 
 from svmbench.bench.profile import Profile
-from svmbench.bench.targets import Targets
+from svmbench.bench.stated_bounds import StatedBounds
 from svmbench.config import Sweep
 from svmbench.config.keys import keys_at
 from svmbench.config.reading import read_model
@@ -30,8 +30,8 @@ from svmbench.papers.model import Item, Paper
         (Profile, ("sweeps", "any"), {"kind", "lambda", "reference_limit"}),
         (Profile, ("sets", 0, "data"), {"name", "transforms"}),
         (Profile, ("growth", "rows", 0), {"name", "nnz_row", "d", "caches"}),
-        (Targets, ("targets", 0), {"text", "lambda", "at_most", "tried"}),
-        (Targets, ("targets", 0, "tried", 0), {"text", "sets", "lambda"}),
+        (StatedBounds, ("bounds", 0), {"text", "lambda", "at_most", "tried"}),
+        (StatedBounds, ("bounds", 0, "tried", 0), {"text", "sets", "lambda"}),
     ],
 )
 def test_keys_are_those_of_the_model_that_reads_the_mapping(model, loc, some):
@@ -46,7 +46,7 @@ def test_keys_are_those_of_the_model_that_reads_the_mapping(model, loc, some):
         (Sweep, ("datasets", "name")),
         (Sweep, ("no", "such", 1)),
         (Item, ("full", "any")),
-        (Targets, ("targets", 0, "text", 0)),
+        (StatedBounds, ("bounds", 0, "text", 0)),
     ],
 )
 def test_what_no_model_reads_has_no_keys(model, loc):
@@ -63,13 +63,13 @@ def test_what_no_model_reads_has_no_keys(model, loc):
             "1:14: unknown key 'same_s'; did you mean 'same_as'?",
         ),
         (
-            Targets,
-            "version: 1\ntargets:\n- {text: a, kind: reaches, at_most: 1, lambda: [1, 0]}\n",
-            "3:52: 'targets[0].lambda[1]' should be at least 1e-100, not 0",
+            StatedBounds,
+            "version: 1\nbounds:\n- {text: a, kind: reaches, at_most: 1, lambda: [1, 0]}\n",
+            "3:52: 'bounds[0].lambda[1]' should be at least 1e-100, not 0",
         ),
         (
-            Targets,
-            "version: 1\ntargets:\n- {text: a, kind: reaches, at_most: 1, lamda: 1}\n",
+            StatedBounds,
+            "version: 1\nbounds:\n- {text: a, kind: reaches, at_most: 1, lamda: 1}\n",
             "3:40: unknown key 'lamda'; did you mean 'lambda'?",
         ),
     ],

@@ -14,7 +14,7 @@ from functools import lru_cache
 from svmbench.bench.champion import ROLE, champion
 from svmbench.bench.found import Found, machine_floor, steps
 from svmbench.bench.rows import last_cache
-from svmbench.bench.targets import Target, is_one_of
+from svmbench.bench.stated_bounds import StatedBound, is_one_of
 from svmbench.bench.versus import Versus, by_problem, comparisons, most_pairs
 from svmbench.claims import remedy
 from svmbench.claims.judge import KnownParts, judge_cases
@@ -38,7 +38,7 @@ class BoundResult:
 
     Parameters
     ----------
-    target : Target
+    bound : StatedBound
     place : str
         Set, λ, accuracy.
     set : str
@@ -56,7 +56,7 @@ class BoundResult:
         nan if there is no λ that distinguishes it from others.
     """
 
-    target: Target
+    bound: StatedBound
     place: str
     set: str = ""
     result: CaseResult | None = None
@@ -98,13 +98,13 @@ class BoundResult:
     @property
     def missed(self) -> bool:
         """Whether the estimate lies outside the region."""
-        low, high = self.target.region
+        low, high = self.bound.region
         return self.measured < low or self.measured > high
 
     @property
     def short_by(self) -> float:
         """Factor by which the estimate misses the bound; 1 if it does not."""
-        low, high = self.target.region
+        low, high = self.bound.region
         if not self.missed or not self.measured > 0:
             return 1.0
         return low / self.measured if self.measured < low else self.measured / high
@@ -114,7 +114,7 @@ class BoundResult:
         """Why it is missed, as far as known; empty if it is not missed."""
         said = [
             one.text
-            for one in self.target.tried
+            for one in self.bound.tried
             if (not one.sets or self.set in one.sets) and is_one_of(self.lam, one.lambdas)
         ]
         return " ".join(said) if self.missed else ""
@@ -147,7 +147,7 @@ _BoundDraft = tuple[BoundResult, Claim, ClaimCase]
 
 
 def judge_bounds(
-    found: Found, targets: Sequence[Target], known: KnownParts | None = None
+    found: Found, bounds: Sequence[StatedBound], known: KnownParts | None = None
 ) -> JudgedBounds:
     """Judge every bound at every place where it was measured.
 
@@ -157,19 +157,19 @@ def judge_bounds(
     Parameters
     ----------
     found : Found
-    targets : sequence of Target
+    bounds : sequence of StatedBound
     known : KnownParts, optional
         Of the judgements before, if the bounds are judged again.
     """
-    drafts = [list(_PLACES[target.kind](found, target)) for target in targets]
+    drafts = [list(_PLACES[bound.kind](found, bound)) for bound in bounds]
     claims = [(claim, [case]) for places in drafts for _, claim, case in places]
     answered = iter(judge_cases(claims, known))
     results = []
-    for target, places in zip(targets, drafts, strict=True):
+    for bound, places in zip(bounds, drafts, strict=True):
         results += [replace(one, result=next(answered).cases[0]) for one, _, _ in places]
-        missing = [label for label in target.sets if all(one.set != label for one, _, _ in places)]
+        missing = [label for label in bound.sets if all(one.set != label for one, _, _ in places)]
         if missing or not places:
-            results.append(BoundResult(target, ", ".join(missing)))
+            results.append(BoundResult(bound, ", ".join(missing)))
     answers = (one.part.answer for one in results if one.part is not None)
     threshold = max((answer.threshold for answer in answers if answer), default=2 / LEVEL)
     return JudgedBounds(results, threshold)
@@ -178,22 +178,22 @@ def judge_bounds(
 # ---------------------------------------------------------------- where each kind is measured
 
 
-def _faster(found: Found, target: Target) -> Iterator[_BoundDraft]:
+def _faster(found: Found, bound: StatedBound) -> Iterator[_BoundDraft]:
     """Ratios; if several sweeps pose a problem, from the one with most pairs.
 
     A bound on all programs takes all sweeps, so that none is chosen by the times in it.
     """
-    solvers = _solvers(target)
-    rivals = target.over or None
-    for members in by_problem(comparisons(found, rivals, target.part, solvers, target.covers)):
-        chosen = members if target.everywhere else [most_pairs(members)]
+    solvers = _solvers(bound)
+    rivals = bound.over or None
+    for members in by_problem(comparisons(found, rivals, bound.part, solvers, bound.covers)):
+        chosen = members if bound.everywhere else [most_pairs(members)]
         for one in chosen:
             label = one.row.group.label
             place = one.place + (f", {label}" if len(solvers) > 1 else "")
             place += f" ({one.part})" if len(chosen) > 1 else ""
-            claim = _claim(target, one.asked, solver=label, over=one.best.group.label, by=target.by)
+            claim = _claim(bound, one.asked, solver=label, over=one.best.group.label, by=bound.by)
             result = BoundResult(
-                target, place, one.set, note=_note(one), held_out=one.held_out, lam=one.lam
+                bound, place, one.set, note=_note(one), held_out=one.held_out, lam=one.lam
             )
             yield result, claim, one.case
 
@@ -208,30 +208,30 @@ def _note(one: Versus) -> str:
     return "none of the programs reached it; the time they had spent counts"
 
 
-def _reaches(found: Found, target: Target) -> Iterator[_BoundDraft]:
+def _reaches(found: Found, bound: StatedBound) -> Iterator[_BoundDraft]:
     """Numbers of single rows; memory does not scatter, so that one shows whether it is reached."""
-    asked = Asked(target.measure)
-    for part in found.of_kind(target.part):
+    asked = Asked(bound.measure)
+    for part in found.of_kind(bound.part):
         for row in part.rows:
             label, values = row.group.label, list(measured(row.group, asked).values())
-            chosen = _is_large(row) if target.part == "growth" else label in _solvers(target)
-            floor = machine_floor(found.gathers, row.group) if target.floor else None
-            if not (chosen and values and target.covers(part.set)) or (target.floor and not floor):
+            chosen = _is_large(row) if bound.part == "growth" else label in _solvers(bound)
+            floor = machine_floor(found.gathers, row.group) if bound.floor else None
+            if not (chosen and values and bound.covers(part.set)) or (bound.floor and not floor):
                 continue
-            assert target.at_most is not None
-            at_most = target.at_most * (floor.least if floor else 1.0)
+            assert bound.at_most is not None
+            at_most = bound.at_most * (floor.least if floor else 1.0)
             place = f"{heading(part.set, row.group.stand_in)}, {label}"
-            claim = _claim(target, asked, solvers=(label,), at_most=at_most)
+            claim = _claim(bound, asked, solvers=(label,), at_most=at_most)
             fact = values[0] if asked.measure.taken == "of data" else math.nan
             result = BoundResult(
-                target, place, part.set, unit=target.at_most, value=fact, held_out=part.held_out
+                bound, place, part.set, unit=bound.at_most, value=fact, held_out=part.held_out
             )
             yield result, claim, _case(place, [row])
 
 
-def _alike(found: Found, target: Target) -> Iterator[_BoundDraft]:
+def _alike(found: Found, bound: StatedBound) -> Iterator[_BoundDraft]:
     """Steps from one number of rows to the next."""
-    for part in found.of_kind(target.part):
+    for part in found.of_kind(bound.part):
         for step in steps(part.rows):
             if step.axis == "m" and _is_large(step.before):
                 rows = (step.before, step.after)
@@ -239,12 +239,12 @@ def _alike(found: Found, target: Target) -> Iterator[_BoundDraft]:
                 grown = f"{short(step.grown, 3)} times the rows, from {float(size) / 2**20:.0f} MiB"
                 place = f"{part.set}, {grown}"
                 labels = tuple(row.group.label for row in rows)
-                claim = _claim(target, Asked(target.measure), solvers=labels, within=target.within)
-                result = BoundResult(target, place, part.set, held_out=part.held_out)
+                claim = _claim(bound, Asked(bound.measure), solvers=labels, within=bound.within)
+                result = BoundResult(bound, place, part.set, held_out=part.held_out)
                 yield result, claim, _case(place, rows)
 
 
-_PLACES: dict[str, Callable[[Found, Target], Iterator[_BoundDraft]]] = {
+_PLACES: dict[str, Callable[[Found, StatedBound], Iterator[_BoundDraft]]] = {
     "faster": _faster,
     "reaches": _reaches,
     "alike": _alike,
@@ -252,13 +252,13 @@ _PLACES: dict[str, Callable[[Found, Target], Iterator[_BoundDraft]]] = {
 
 
 @lru_cache(maxsize=4096)
-def _claim(target: Target, asked: Asked, **given: object) -> Claim:
-    shared = {"text": target.text, "source": "this benchmark", "kind": target.kind}
+def _claim(bound: StatedBound, asked: Asked, **given: object) -> Claim:
+    shared = {"text": bound.text, "source": "this benchmark", "kind": bound.kind}
     return Claim.model_validate({**shared, "measure": asked, **given})
 
 
-def _solvers(target: Target) -> list[str]:
-    return [champion() if solver == ROLE else solver for solver in target.solver]
+def _solvers(bound: StatedBound) -> list[str]:
+    return [champion() if solver == ROLE else solver for solver in bound.solver]
 
 
 def _is_large(row: MeasuredRow) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from svmbench.bench.bounds import BoundResult, judge_bounds
 from svmbench.bench.found import read_found
 from svmbench.bench.plan import Plan
-from svmbench.bench.targets import LIBLINEAR, Target
+from svmbench.bench.stated_bounds import LIBLINEAR, StatedBound
 from svmbench.bench.versus import Versus, by_problem, comparisons, most_pairs
 from svmbench.claims.judge import KnownParts
 from svmbench.claims.measured import SweepCell
@@ -24,7 +24,7 @@ BOUNDED_FROM = 8
 
 
 def open_doubts(
-    plan: Plan, targets: Sequence[Target], known: KnownParts | None = None
+    plan: Plan, bounds: Sequence[StatedBound], known: KnownParts | None = None
 ) -> list[Doubt]:
     """Those that repeats of the sweeps can decide.
 
@@ -32,28 +32,28 @@ def open_doubts(
     ----------
     plan : Plan
         Its root contains the results.
-    targets : sequence of Target
+    bounds : sequence of StatedBound
     known : KnownParts, optional
         Of the judgements before.
     """
     found = read_found(plan)
-    judged = judge_bounds(found, targets, known)
+    judged = judge_bounds(found, bounds, known)
     quoted = map(most_pairs, by_problem(comparisons(found, LIBLINEAR)))
     return [*of_bounds(plan, judged.results), *of_quoted(plan, list(quoted), judged.threshold)]
 
 
 def open_tasks(
-    plan: Plan, targets: Sequence[Target], known: KnownParts | None = None
+    plan: Plan, bounds: Sequence[StatedBound], known: KnownParts | None = None
 ) -> dict[str, int]:
     """Further repeats that the measurements outside the sweeps need, by name of the task."""
-    return repeats_of_tasks(plan, judge_bounds(read_found(plan), targets, known).results)
+    return repeats_of_tasks(plan, judge_bounds(read_found(plan), bounds, known).results)
 
 
 def of_bounds(plan: Plan, results: Sequence[BoundResult]) -> Iterator[Doubt]:
     """Open bounds on sweeps, and those with intervals that are too wide."""
     for one, more in _open(results):
         assert one.part is not None
-        part, text = one.part.part, f"{one.target.text} ({one.target.aim}): {one.place}"
+        part, text = one.part.part, f"{one.bound.text} ({one.bound.aim}): {one.place}"
         yield from _doubt(plan, part.rests_on, more, one.part.pairs, text, part.skippable)
 
 
@@ -102,7 +102,7 @@ def _open(results: Sequence[BoundResult]) -> Iterator[tuple[BoundResult, int | N
             continue
         if one.verdict == "open":
             yield one, one.part.more
-        elif not one.target.everywhere:
+        elif not one.bound.everywhere:
             more = _until_narrow(one.part.part.question, one.low, one.high)
             if more:
                 yield one, more

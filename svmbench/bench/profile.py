@@ -1,7 +1,7 @@
 """The model of a benchmark's file: the typed, frozen `Profile` and its parts.
 
 A profile is one YAML file, configs/bench/NAME.yaml; the bounds are in another,
-configs/bench/targets.yaml.
+configs/bench/bounds.yaml.
 """
 
 from __future__ import annotations
@@ -346,4 +346,4 @@ def load_profile(name: str) -> Profile:
 def profiles() -> list[str]:
     """Names of the profiles that come with svmbench."""
     folder = bundled("configs") / "bench"
-    return sorted(path.stem for path in folder.glob("*.yaml") if path.stem != "targets")
+    return sorted(path.stem for path in folder.glob("*.yaml") if path.stem != "bounds")

@@ -17,10 +17,10 @@ from svmbench.bench.champion import champion
 from svmbench.bench.found import Found, read_found, stand_in_text
 from svmbench.bench.plan import LEFT_OUT, Plan
 from svmbench.bench.plots import write_plots
+from svmbench.bench.stated_bounds import LIBLINEAR, StatedBound
 from svmbench.bench.tables import build_tables
 from svmbench.bench.tables.bounds import aimed_text, measured_text
 from svmbench.bench.tables.fastest import relative_costs
-from svmbench.bench.targets import LIBLINEAR, Target
 from svmbench.durable import write_text
 from svmbench.harness.environment import environment
 from svmbench.harness.sources import Source
@@ -50,11 +50,11 @@ class Aim:
 
     Parameters
     ----------
-    target : Target
+    bound : StatedBound
     results : list of BoundResult
     """
 
-    target: Target
+    bound: StatedBound
     results: list[BoundResult]
 
     @property
@@ -86,7 +86,7 @@ class Aim:
         known = [one for one in self.results if one.verdict != "not testable"]
         if self.missed or not known:
             return None
-        low, high = self.target.region
+        low, high = self.bound.region
         return min(
             known, key=lambda one: min(one.measured / low if low else math.inf, high / one.measured)
         )
@@ -102,18 +102,18 @@ class Aim:
 
 def aims(results: Sequence[BoundResult]) -> list[Aim]:
     """The results by bound, missed bounds first."""
-    found = [Aim(target, list(those)) for target, those in groupby(results, lambda one: one.target)]
+    found = [Aim(bound, list(those)) for bound, those in groupby(results, lambda one: one.bound)]
     return sorted(found, key=lambda aim: VERDICTS.index(aim.verdict))
 
 
-def write_bench(plan: Plan, targets: Sequence[Target], *, linked: bool = False) -> JudgedBounds:
+def write_bench(plan: Plan, bounds: Sequence[StatedBound], *, linked: bool = False) -> JudgedBounds:
     """Write ``tables/``, ``plots/``, ``environment.json`` and ``index.html`` from the findings.
 
     Parameters
     ----------
     plan : Plan
         Its root contains the results; what is missing there is missing on the page.
-    targets : sequence of Target
+    bounds : sequence of StatedBound
         The bounds.
     linked : bool
         Whether the page links the PNGs of the plots instead of embedding the pictures.
@@ -124,7 +124,7 @@ def write_bench(plan: Plan, targets: Sequence[Target], *, linked: bool = False) 
         The bounds, each at every place where it was measured.
     """
     found = read_found(plan)
-    judged = judge_bounds(found, targets)
+    judged = judge_bounds(found, bounds)
     results = [results for part, results in found.sweeps if part.kind == "oracle"]
     contributions = shares(relative_costs(found))
     tables = build_tables(found, judged, contributions)

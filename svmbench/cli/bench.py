@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from svmbench.bench.carry_out import Progress
     from svmbench.bench.plan import Plan
-    from svmbench.bench.targets import Target
+    from svmbench.bench.stated_bounds import StatedBound
     from svmbench.harness.series import PlannedSweep
     from svmbench.harness.sweeps import Options
 
@@ -85,11 +85,11 @@ def command(
     options.refuse_cluster_for_nothing(cluster, report_only)
     from svmbench.bench.plan import plan
     from svmbench.bench.profile import load_profile
-    from svmbench.bench.targets import load_targets, measured_by
+    from svmbench.bench.stated_bounds import load_bounds, measured_by
     from svmbench.harness.sweeps import Options
 
     chosen = load_profile(profile).with_plugins(plugins)
-    targets = measured_by(chosen, load_targets())
+    bounds = measured_by(chosen, load_bounds())
     allowed = chosen.budget if budget is None else options.budget_seconds(budget)
     root = out or Path("results") / "bench" / chosen.name
     with options.place_of(cluster) as place:
@@ -103,12 +103,12 @@ def command(
             fresh=fresh, retry_faults=retry_failed, keep_weights=keep_weights, place=place
         )
         linked = pictures == "linked"
-        return _make(planned, targets, None if report_only else asked, linked=linked, quiet=quiet)
+        return _make(planned, bounds, None if report_only else asked, linked=linked, quiet=quiet)
 
 
 def _make(
     planned: Plan,
-    targets: Sequence[Target],
+    bounds: Sequence[StatedBound],
     asked: Options | None,
     *,
     linked: bool,
@@ -130,11 +130,11 @@ def _make(
                 planned,
                 reporter,
                 asked,
-                lambda: open_doubts(planned, targets, known),
-                lambda: open_tasks(planned, targets, known),
+                lambda: open_doubts(planned, bounds, known),
+                lambda: open_tasks(planned, bounds, known),
             )
         reporter.writes("tables, plots and the page")
-        judged = write_bench(planned, targets, linked=linked)
+        judged = write_bench(planned, bounds, linked=linked)
     if not quiet:
         if progress is not None:
             click.echo(_summary(progress, planned.sweeps, time.monotonic() - begun))

@@ -25,10 +25,10 @@ from svmbench.bench.found import Found, Measured
 from svmbench.bench.pace import ForeignPace, nanoseconds
 from svmbench.bench.plan import plan
 from svmbench.bench.profile import Growth, Profile, Program, SweepPart, solver_entries
+from svmbench.bench.stated_bounds import StatedBound, load_bounds, measured_by
 from svmbench.bench.tables import fastest, ratios
 from svmbench.bench.tables.bounds import aimed_text
 from svmbench.bench.tables.columns import over_arrays, source_text
-from svmbench.bench.targets import Target, load_targets, measured_by
 from svmbench.bench.tasks import Task, read_task, repeats_of, run_job, run_task, solver_job
 from svmbench.bench.write import aims
 from svmbench.claims.measured import MeasuredRow
@@ -318,28 +318,28 @@ def test_sets_that_were_not_measured_are_what_they_would_be():
     assert what(unavailable="not here") == "left out: not here"
 
 
-def judged(target, result):
-    results = judge_bounds(result, [target]).results
+def judged(bound, result):
+    results = judge_bounds(result, [bound]).results
     return [(one.place, one.verdict, one.short_by) for one in results]
 
 
 def test_a_bound_is_reached_or_missed_by_a_factor():
     result = found(epochs(20))
-    target = Target(
+    bound = StatedBound(
         text="t", kind="reaches", part="epochs", solver="dcd", sets=["adult", "mnist"], at_most=0.8
     )
-    assert judged(target, result) == [
+    assert judged(bound, result) == [
         ("adult, dcd", "does not hold", pytest.approx(2.5)),
         ("mnist", "not testable", 1.0),
     ]
-    reached = target.model_copy(update={"at_most": 2.1, "sets": ()})
+    reached = bound.model_copy(update={"at_most": 2.1, "sets": ()})
     assert judged(reached, result) == [("adult, dcd", "holds", 1.0)]
 
 
 def test_bounds_of_held_out_sets_are_told_apart(monkeypatch):
     monkeypatch.setattr(bounds, "last_cache", lambda: 1000)
-    reached = Target(text="t", kind="reaches", part="epochs", solver="dcd", at_most=0.8)
-    alike = Target(text="t", kind="alike", part="growth", within=1.15)
+    reached = StatedBound(text="t", kind="reaches", part="epochs", solver="dcd", at_most=0.8)
+    alike = StatedBound(text="t", kind="alike", part="growth", within=1.15)
     points = [point(at, m, 4, s) for at, (m, s) in enumerate([(200, 2.0), (400, 5.0)])]
     for held_out in (False, True):
         parts = (epochs(), Measured("growth-dense", "growth", "dense", points))
@@ -349,8 +349,8 @@ def test_bounds_of_held_out_sets_are_told_apart(monkeypatch):
 
 
 def test_a_bound_of_few_repeats_is_open_and_says_what_would_decide_it():
-    target = Target(text="t", kind="reaches", part="epochs", solver="dcd", at_most=0.8)
-    (one,) = judge_bounds(found(epochs()), [target]).results
+    bound = StatedBound(text="t", kind="reaches", part="epochs", solver="dcd", at_most=0.8)
+    (one,) = judge_bounds(found(epochs()), [bound]).results
     assert (one.verdict, one.measured, one.short_by) == (
         "open",
         pytest.approx(2.0),
@@ -358,27 +358,29 @@ def test_a_bound_of_few_repeats_is_open_and_says_what_would_decide_it():
     )
     assert one.part.more > 0
     assert one.takes == f"It would take about {one.part.more} more repeats."
-    (more,) = judge_bounds(found(epochs(20)), [target]).results
+    (more,) = judge_bounds(found(epochs(20)), [bound]).results
     assert (more.verdict, more.takes) == ("does not hold", "")
-    assert target.at_most < more.low <= more.measured <= more.high
+    assert bound.at_most < more.low <= more.measured <= more.high
 
 
-def test_a_goal_may_be_a_multiple_of_what_this_machine_allows():
+def test_a_bound_may_be_a_multiple_of_what_this_machine_allows():
     floor = {"text": "t", "kind": "reaches", "part": "epochs", "solver": "dcd", "floor": True}
     gathers = Measured("physics", "physics", "this machine", GATHERS)
     # 2 ns a nonzero, where a gather and a gathered addition take 0.2 + 0.4 ns
     for at_most, verdict in ((1.5, "does not hold"), (3.5, "holds")):
-        target = Target.model_validate(floor | {"at_most": at_most})
-        (one,) = judge_bounds(found(epochs(20), gathers), [target]).results
+        bound = StatedBound.model_validate(floor | {"at_most": at_most})
+        (one,) = judge_bounds(found(epochs(20), gathers), [bound]).results
         assert (one.verdict, one.measured) == (verdict, pytest.approx(2.0 / 0.6))
-        assert aimed_text(target) == f"≤ {at_most:g}×"
-        # Without the speeds of the machine, there is no such goal.
-        (one,) = judge_bounds(found(epochs(20)), [target]).results
+        assert aimed_text(bound) == f"≤ {at_most:g}×"
+        # Without the speeds of the machine, there is no such bound.
+        (one,) = judge_bounds(found(epochs(20)), [bound]).results
         assert one.verdict == "not testable"
 
 
 def test_only_epochs_of_one_repeat_are_compared():
-    ratio = Target(text="t", kind="faster", part="epochs", solver="dcd", over="liblinear", by=4)
+    ratio = StatedBound(
+        text="t", kind="faster", part="epochs", solver="dcd", over="liblinear", by=4
+    )
     ((_, verdict, short_by),) = judged(ratio, found(epochs()))
     assert (verdict, short_by) == ("open", pytest.approx(2.0))
 
@@ -412,11 +414,11 @@ def test_readers_and_texts_are_compared_repeat_by_repeat():
     ]  # fmt: skip
     text = rows("text", texts, thresholds=(1e-3,))
     result = found(rows("reading", readings), text)
-    faster = Target(
+    faster = StatedBound(
         text="t", kind="faster", part="reading", solver="svmbench", over="scikit-learn", by=10
     )
     assert judged(faster, result) == [("adult", "does not hold", pytest.approx(10 / 8))]
-    sooner = Target(
+    sooner = StatedBound(
         text="t", kind="faster", part="text", solver="svmbench", over="liblinear", by=3.5
     )
     assert judged(sooner, result) == [("adult, λ = 1e-5, ε = 0.001", "holds", 1.0)]
@@ -436,7 +438,7 @@ def test_growth_and_memory_are_judged_beyond_the_caches_only(monkeypatch):
     ]
     result = found(Measured("growth-dense", "growth", "dense", points))
     linear = judge_bounds(
-        result, [Target(text="t", kind="alike", part="growth", within=1.15)]
+        result, [StatedBound(text="t", kind="alike", part="growth", within=1.15)]
     ).results
     assert [(one.measured, one.verdict) for one in linear] == [
         (pytest.approx(1.25), "does not hold"),
@@ -444,7 +446,11 @@ def test_growth_and_memory_are_judged_beyond_the_caches_only(monkeypatch):
     ]
     memory = judge_bounds(
         result,
-        [Target(text="t", kind="reaches", part="growth", measure="memory_over_rows", at_most=1.3)],
+        [
+            StatedBound(
+                text="t", kind="reaches", part="growth", measure="memory_over_rows", at_most=1.3
+            )
+        ],
     ).results
     assert [(one.place, one.verdict) for one in memory] == [
         ("dense, 200 x 4", "holds"),
@@ -455,9 +461,9 @@ def test_growth_and_memory_are_judged_beyond_the_caches_only(monkeypatch):
 
 def test_growth_has_no_lower_bound_but_a_factor():
     with pytest.raises(ValueError, match="a bound of kind alike needs 'within'"):
-        Target(text="t", kind="alike", part="growth")
+        StatedBound(text="t", kind="alike", part="growth")
     with pytest.raises(ValueError, match="a bound of kind alike has no 'by'"):
-        Target(text="t", kind="alike", part="growth", within=1.15, by=1.15)
+        StatedBound(text="t", kind="alike", part="growth", within=1.15, by=1.15)
 
 
 def swept(groups, monkeypatch):
@@ -474,8 +480,8 @@ def test_a_peer_that_is_ahead_is_named(monkeypatch):
         group("snapml", [1.0] * 20, solver="snapml"),
         group("sgd-s", [0.1] * 20, solver="sgd-s"),
     ]
-    target = Target(text="t", kind="faster", by=1)
-    (one,) = judge_bounds(swept(rows_of, monkeypatch), [target]).results
+    bound = StatedBound(text="t", kind="faster", by=1)
+    (one,) = judge_bounds(swept(rows_of, monkeypatch), [bound]).results
     assert (one.verdict, one.note) == ("does not hold", "fastest: snapml")
     assert one.measured == pytest.approx(0.5)
     assert one.place == "adult, λ = 1e-5, ε = 0.01"
@@ -492,11 +498,11 @@ def test_of_several_sweeps_of_a_problem_the_one_counts_in_which_a_peer_does_best
     assert (one.estimate, one.program) == (pytest.approx(0.5), "rehline")
     assert one.among == ("linear-svc", "rehline", "liblinear")
     # A ratio to named programs is that of the most pairs.
-    target = Target(text="t", kind="faster", over=["linear-svc", "liblinear"], by=1)
-    (one,) = judge_bounds(result, [target]).results
+    bound = StatedBound(text="t", kind="faster", over=["linear-svc", "liblinear"], by=1)
+    (one,) = judge_bounds(result, [bound]).results
     assert (one.measured, one.part.pairs) == (pytest.approx(4.0), 3)
     # That no peer is ahead is asked of every sweep: none may be chosen by its times.
-    ahead = judge_bounds(result, [Target(text="t", kind="faster", by=1)]).results
+    ahead = judge_bounds(result, [StatedBound(text="t", kind="faster", by=1)]).results
     assert [round(one.measured, 6) for one in ahead] == [4.0, 0.5, 0.1]
 
 
@@ -559,7 +565,7 @@ def test_who_is_ahead_is_counted_and_marked(ours, theirs, standing, mark, monkey
 
 
 def test_the_reason_of_a_miss_stands_where_it_is_missed_and_nowhere_else():
-    target = Target.model_validate(
+    bound = StatedBound.model_validate(
         {
             "text": "t", "kind": "reaches", "part": "epochs", "solver": "dcd", "at_most": 1.0,
             "tried": [
@@ -570,39 +576,39 @@ def test_the_reason_of_a_miss_stands_where_it_is_missed_and_nowhere_else():
         }
     )  # fmt: skip
     result = found(epochs())
-    (missed,) = judge_bounds(result, [target]).results
+    (missed,) = judge_bounds(result, [bound]).results
     assert missed.tried == "Rows wait."
     (aim,) = aims([missed])
     assert (aim.counts, aim.verdict) == ("0 of 1; 1 open", "open")
     assert aim.tried == {"Rows wait.": ["adult, dcd"]}
-    (reached,) = judge_bounds(result, [target.model_copy(update={"at_most": 9.0})]).results
+    (reached,) = judge_bounds(result, [bound.model_copy(update={"at_most": 9.0})]).results
     assert reached.tried == ""
     assert aims([reached])[0].nearest is reached
 
 
 def test_a_misspelt_reason_is_one_line(tmp_path):
-    path = tmp_path / "targets.yaml"
+    path = tmp_path / "bounds.yaml"
     path.write_text(
-        "version: 1\ntargets:\n  - text: t\n    kind: reaches\n    at_most: 1\n"
+        "version: 1\nbounds:\n  - text: t\n    kind: reaches\n    at_most: 1\n"
         "    tried: [{set: adult, text: x}]\n"
     )
-    with pytest.raises(ConfigError, match=r"targets.yaml:6:\d+: unknown key 'set'; .*'sets'"):
-        load_targets(path)
+    with pytest.raises(ConfigError, match=r"bounds.yaml:6:\d+: unknown key 'set'; .*'sets'"):
+        load_bounds(path)
 
 
 def test_where_no_program_reaches_the_accuracy_only_a_longer_limit_decides(monkeypatch):
     nobody = group("liblinear", [math.nan] * 20, solver="liblinear", state="max_steps", spent=3.0)
     result = swept([group("dcd", [1.0] * 20), nobody], monkeypatch)
-    target = Target(text="t", kind="faster", over="liblinear", by=2)
-    (reached,) = judge_bounds(result, [target]).results
+    bound = StatedBound(text="t", kind="faster", over="liblinear", by=2)
+    (reached,) = judge_bounds(result, [bound]).results
     assert (reached.verdict, reached.high) == ("holds", math.inf)
-    (more,) = judge_bounds(result, [target.model_copy(update={"by": 4.0})]).results
+    (more,) = judge_bounds(result, [bound.model_copy(update={"by": 4.0})]).results
     assert (more.verdict, more.part.more) == ("open", None)
     assert more.takes == (
         "It would take runs of about 4 seconds, which end earlier by their limit of epochs."
     )
     nobody.runs["state"], nobody.runs["limit_seconds"] = "time_limit", 3.0
-    (more,) = judge_bounds(result, [target.model_copy(update={"by": 4.0})]).results
+    (more,) = judge_bounds(result, [bound.model_copy(update={"by": 4.0})]).results
     assert more.takes == "It would take a limit of about 4 seconds."
 
 
@@ -626,7 +632,7 @@ def test_a_peer_is_ahead_though_it_did_not_finish_one_repeat(monkeypatch):
         group("liblinear", [1.0] * 19 + [math.nan], solver="liblinear", spent=5.0),
     ]
     result = swept(rows_of, monkeypatch)
-    (one,) = judge_bounds(result, [Target(text="t", kind="faster", by=1)]).results
+    (one,) = judge_bounds(result, [StatedBound(text="t", kind="faster", by=1)]).results
     assert (one.verdict, one.takes) == ("does not hold", "")
     assert one.measured <= one.high < 1.0
     (one,) = versus.comparisons(result)
@@ -643,7 +649,7 @@ def test_time_spent_without_the_accuracy_does_not_show_that_a_ratio_is_small(mos
 
 
 def test_no_limit_is_named_that_a_repeat_had_without_the_accuracy(monkeypatch):
-    target = Target(text="t", kind="faster", over="liblinear", by=4)
+    bound = StatedBound(text="t", kind="faster", over="liblinear", by=4)
     for longest, takes in (
         (5.0, "More repeats are unlikely to decide it: the estimate lies too close to what is "
               "claimed."),
@@ -653,7 +659,7 @@ def test_no_limit_is_named_that_a_repeat_had_without_the_accuracy(monkeypatch):
         nobody = group("liblinear", [math.nan] * 21, solver="liblinear", state="time_limit",
                        spent=spent)  # fmt: skip
         result = swept([group("dcd", [1.0] * 21), nobody], monkeypatch)
-        (one,) = judge_bounds(result, [target]).results
+        (one,) = judge_bounds(result, [bound]).results
         assert (one.verdict, one.takes) == ("open", takes)
 
 
@@ -683,8 +689,8 @@ def test_where_nobody_reaches_the_accuracy_nothing_is_measured(monkeypatch):
         group(label, [math.nan] * 20, solver=label, state="max_steps")
         for label in ("dcd", "liblinear")
     ]
-    target = Target(text="t", kind="faster", over="liblinear", by=2)
-    (one,) = judge_bounds(swept(rows_of, monkeypatch), [target]).results
+    bound = StatedBound(text="t", kind="faster", over="liblinear", by=2)
+    (one,) = judge_bounds(swept(rows_of, monkeypatch), [bound]).results
     assert (one.verdict, one.note) == ("not testable", "nobody reached the accuracy")
 
 
@@ -706,8 +712,8 @@ def test_open_bounds_ask_for_repeats_of_the_cells_that_they_compare(monkeypatch)
         group("linear-svc", [6.0, 6.0, 6.0], solver="linear-svc"),
         group("sgd-s", [6.0, 6.0, 6.0], solver="sgd-s"),
     ]
-    target = Target(text="Faster", kind="faster", over=["liblinear", "linear-svc"], by=2)
-    results = judge_bounds(swept(rows_of, monkeypatch), [target]).results
+    bound = StatedBound(text="Faster", kind="faster", over=["liblinear", "linear-svc"], by=2)
+    results = judge_bounds(swept(rows_of, monkeypatch), [bound]).results
     (doubt,) = doubts_of(results)
     assert doubt.sweep == 1
     assert doubt.cells == tuple(
@@ -721,17 +727,17 @@ def test_repeats_that_cannot_decide_a_bound_are_not_asked_for(monkeypatch):
     never = group("liblinear", [math.nan] * 3, solver="liblinear", state="time_limit", spent=3.0)
     result = swept([group("dcd", [1.0] * 3), never], monkeypatch)
     (doubt,) = doubts_of(
-        judge_bounds(result, [Target(text="t", kind="faster", over="liblinear", by=4)]).results
+        judge_bounds(result, [StatedBound(text="t", kind="faster", over="liblinear", by=4)]).results
     )
     assert doubt.more is None
 
 
 def test_open_bounds_beside_the_sweeps_ask_for_repeats_of_their_measurement():
-    target = Target(text="t", kind="reaches", part="epochs", solver="dcd", at_most=0.8)
-    results = judge_bounds(found(epochs()), [target]).results
+    bound = StatedBound(text="t", kind="reaches", part="epochs", solver="dcd", at_most=0.8)
+    results = judge_bounds(found(epochs()), [bound]).results
     assert doubts_of(results) == []
     assert doubts.repeats_of_tasks(PLAN, results) == {"epochs-adult": results[0].part.more}
-    decided = judge_bounds(found(epochs(20)), [target]).results
+    decided = judge_bounds(found(epochs(20)), [bound]).results
     assert doubts.repeats_of_tasks(PLAN, decided) == {}
 
 
@@ -739,14 +745,14 @@ def test_a_ratio_with_a_wide_interval_asks_for_repeats_though_it_is_decided(monk
     rng = np.random.default_rng(1)
     ours, theirs = np.exp(0.7 * rng.standard_normal((2, 14)))
     rows_of = [group("dcd", ours), group("liblinear", 1000 * theirs, solver="liblinear")]
-    target = Target(text="t", kind="faster", over="liblinear", by=2)
-    results = judge_bounds(swept(rows_of, monkeypatch), [target]).results
+    bound = StatedBound(text="t", kind="faster", over="liblinear", by=2)
+    results = judge_bounds(swept(rows_of, monkeypatch), [bound]).results
     assert results[0].verdict == "holds"
     assert results[0].high > doubts.WIDEST * results[0].low
     (doubt,) = doubts_of(results)
     assert doubt.more > 0
     narrow = [group("dcd", [1.0] * 14), group("liblinear", [1000.0] * 14, solver="liblinear")]
-    assert doubts_of(judge_bounds(swept(narrow, monkeypatch), [target]).results) == []
+    assert doubts_of(judge_bounds(swept(narrow, monkeypatch), [bound]).results) == []
 
 
 @pytest.mark.parametrize(
@@ -779,14 +785,14 @@ def test_a_ratio_without_an_upper_bound_does_not_ask_for_a_narrow_interval(monke
     assert list(doubts.of_quoted(PLAN, compared, ALONE)) == []
 
 
-def test_the_targets_that_come_with_svmbench_are_read():
-    known = load_targets()
-    assert {(target.kind, target.part) for target in known} == {
+def test_the_bounds_that_come_with_svmbench_are_read():
+    known = load_bounds()
+    assert {(bound.kind, bound.part) for bound in known} == {
         ("faster", "oracle"), ("faster", "epochs"), ("faster", "reading"), ("faster", "text"),
         ("reaches", "epochs"), ("reaches", "growth"), ("alike", "growth"),
     }  # fmt: skip
-    assert [target.over for target in known if target.everywhere] == [()]
-    assert all(target.aim.startswith(("≥", "≤", "within")) for target in known)
+    assert [bound.over for bound in known if bound.everywhere] == [()]
+    assert all(bound.aim.startswith(("≥", "≤", "within")) for bound in known)
 
 
 # ---------------------------------------------------------------- what jobs are made of
@@ -832,8 +838,8 @@ MEASURES_LITTLE = Profile.model_validate(
     ],
 )  # fmt: skip
 def test_a_bound_belongs_to_a_profile_where_the_profile_measures_it(bound, sets):
-    kept = measured_by(MEASURES_LITTLE, [Target.model_validate({"text": "t"} | bound)])
-    assert [target.sets for target in kept] == ([] if sets is None else [sets])
+    kept = measured_by(MEASURES_LITTLE, [StatedBound.model_validate({"text": "t"} | bound)])
+    assert [bound.sets for bound in kept] == ([] if sets is None else [sets])
 
 
 class Tricky(Dcd):
@@ -1045,7 +1051,7 @@ def test_an_interval_as_wide_as_numbers_are_asks_for_repeats():
 @pytest.mark.parametrize("bound", [0.0, 1e101, math.inf, math.nan])
 def test_a_bound_is_a_factor_that_can_be_multiplied(bound):
     with pytest.raises(ValueError, match="Input should be"):
-        Target(text="t", kind="reaches", at_most=bound)
+        StatedBound(text="t", kind="reaches", at_most=bound)
 
 
 def test_further_repeats_of_a_task_are_added_to_those_that_are_there(tmp_path, monkeypatch):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from svmbench.bench.bounds import JudgedBounds
 from svmbench.bench.found import Found
+from svmbench.bench.stated_bounds import LIBLINEAR
 from svmbench.bench.tables.bounds import bounds_table
 from svmbench.bench.tables.fastest import fastest_table
 from svmbench.bench.tables.machine import (
@@ -17,7 +18,6 @@ from svmbench.bench.tables.machine import (
 )
 from svmbench.bench.tables.ratios import ablation_table, ahead_table, ratios_table
 from svmbench.bench.tables.speed import seconds_table, self_stopped_table, virtual_best_table
-from svmbench.bench.targets import LIBLINEAR
 from svmbench.report.overall import Share
 from svmbench.report.table import Table
 

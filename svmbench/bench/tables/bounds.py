@@ -6,22 +6,22 @@ import math
 from collections.abc import Sequence
 
 from svmbench.bench.bounds import BoundResult
+from svmbench.bench.stated_bounds import StatedBound
 from svmbench.bench.tables.columns import TableColumn, TablePart, TableSpec
-from svmbench.bench.targets import Target
 from svmbench.report.numbers import format_value
 from svmbench.report.table import Table
 
 
-def aimed_text(target: Target) -> str:
+def aimed_text(bound: StatedBound) -> str:
     """A bound with its unit."""
-    return f"{target.aim}{target.unit}"
+    return f"{bound.aim}{bound.unit}"
 
 
 def measured_text(one: BoundResult) -> str:
     """What was measured with its unit, its interval and by how much it misses the bound."""
     if not one.measured > 0:
         return one.note or one.verdict
-    text = f"{_measured(one)}{one.target.unit}"
+    text = f"{_measured(one)}{one.bound.unit}"
     said = [" ".join(filter(None, [text, _interval(one).replace("–", "")]))]
     if one.missed:
         said.append(f"{_missed_by(one)}{', open' if one.verdict == 'open' else ''}")
@@ -58,12 +58,12 @@ _BOUNDS: TableSpec[BoundResult] = TableSpec(
     "bounds",
     "What is aimed at, and what was found",
     (
-        TableColumn("bound", "bound", lambda one: one.target.text),
-        TableColumn("kind", "", lambda one: one.target.kind),
-        TableColumn("part", "", lambda one: one.target.part),
+        TableColumn("bound", "bound", lambda one: one.bound.text),
+        TableColumn("kind", "", lambda one: one.bound.kind),
+        TableColumn("part", "", lambda one: one.bound.part),
         TableColumn("where", "where", lambda one: one.place, lambda place: place or "–"),
-        TableColumn("", "aimed at", lambda one: aimed_text(one.target)),
-        TableColumn("aimed_at", "", lambda one: one.target.aim),
+        TableColumn("", "aimed at", lambda one: aimed_text(one.bound)),
+        TableColumn("aimed_at", "", lambda one: one.bound.aim),
         TableColumn("", "measured", _measured),
         TableColumn("measured", "", lambda one: one.measured),
         TableColumn("", "interval", _interval),
@@ -94,7 +94,7 @@ _BOUNDS: TableSpec[BoundResult] = TableSpec(
 def bounds_table(results: Sequence[BoundResult]) -> Table:
     """Every bound at every place; those on data kept out of tuning are separate."""
     titles = {False: "Bounds", True: "Bounds on data kept out of tuning"}
-    listed = [one for one in results if not (one.target.everywhere and one.verdict == "holds")]
+    listed = [one for one in results if not (one.bound.everywhere and one.verdict == "holds")]
     return _BOUNDS.table(
         TablePart(title, "", [one for one in listed if one.held_out == apart])
         for apart, title in titles.items()

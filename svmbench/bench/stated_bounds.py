@@ -1,4 +1,4 @@
-"""The bounds to reach, from configs/bench/targets.yaml."""
+"""The bounds of the benchmark, as configs/bench/bounds.yaml states them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from svmbench.records.spelling import short
 LIBLINEAR = ("liblinear", "linear-svc")
 
 
-#: A bound whose product with a time is a number.
-Bound = Annotated[PositiveReal, Field(le=1e100)]
+#: A factor whose product with a time is a number.
+Factor = Annotated[PositiveReal, Field(le=1e100)]
 
 
 class Tried(Strict):
@@ -37,11 +37,11 @@ def _as_tried(value: object) -> object:
     return [{"text": value}] if isinstance(value, str) else value
 
 
-#: The bound that a target of each kind has.
-_BOUNDS = {"faster": "by", "reaches": "at_most", "alike": "within"}
+#: The key with the number that a bound of each kind has.
+_NUMBERS = {"faster": "by", "reaches": "at_most", "alike": "within"}
 
 
-class Target(Strict):
+class StatedBound(Strict):
     """One bound: a claim of the kind of that name, wherever the benchmark measures it."""
 
     text: Text
@@ -61,14 +61,14 @@ class Target(Strict):
     sets: Names = ()
     lambdas: LambdaValues | None = Field(default=None, alias="lambda")
     accuracy: Accuracy | None = None
-    by: Bound | None = None
-    at_most: Bound | None = None
+    by: Factor | None = None
+    at_most: Factor | None = None
     within: Annotated[float, Field(gt=1.0, le=1e100)] | None = None
     tried: Annotated[tuple[Tried, ...], BeforeValidator(_as_tried)] = ()
 
     @model_validator(mode="after")
-    def _one_bound(self) -> Target:
-        for kind, key in _BOUNDS.items():
+    def _one_bound(self) -> StatedBound:
+        for kind, key in _NUMBERS.items():
             if (getattr(self, key) is not None) != (kind == self.kind):
                 verb, remedy = ("needs", "add") if kind == self.kind else ("has no", "drop")
                 refuse(f"a bound of kind {self.kind} {verb} {key!r}; {remedy} it", key)
@@ -100,7 +100,7 @@ class Target(Strict):
     def aim(self) -> str:
         """The bound in words."""
         words = {"faster": "≥", "reaches": "≤", "alike": "within"}[self.kind]
-        return f"{words} {short(getattr(self, _BOUNDS[self.kind]))}"
+        return f"{words} {short(getattr(self, _NUMBERS[self.kind]))}"
 
     def covers(self, label: str, lam: float = math.nan, accuracy: float | None = None) -> bool:
         """Whether it is about a set, and a λ and an accuracy if it names some."""
@@ -116,14 +116,14 @@ def is_one_of(lam: float, lambdas: LambdaValues | None) -> bool:
     return lambdas is None or any(math.isclose(lam, one) for one in lambdas)
 
 
-class Targets(Strict):
+class StatedBounds(Strict):
     """All bounds."""
 
     version: Literal[1]
-    targets: tuple[Target, ...]
+    bounds: tuple[StatedBound, ...]
 
 
-def load_targets(path: Path | None = None) -> list[Target]:
+def load_bounds(path: Path | None = None) -> list[StatedBound]:
     """The bounds of a file; those that come with svmbench unless given.
 
     Raises
@@ -131,37 +131,37 @@ def load_targets(path: Path | None = None) -> list[Target]:
     ConfigError
         ``path:line:column: what; what to do``.
     """
-    path = path or bundled("configs") / "bench" / "targets.yaml"
-    return list(read_model(path, Targets).targets)
+    path = path or bundled("configs") / "bench" / "bounds.yaml"
+    return list(read_model(path, StatedBounds).bounds)
 
 
-def measured_by(profile: Profile, targets: Sequence[Target]) -> list[Target]:
+def measured_by(profile: Profile, bounds: Sequence[StatedBound]) -> list[StatedBound]:
     """The bounds that a profile measures, each without the sets on which it does not.
 
     Parameters
     ----------
     profile : Profile
-    targets : sequence of Target
+    bounds : sequence of StatedBound
     """
     found = []
-    for target in targets:
-        where = _places(profile, target)
-        sets = tuple(label for label in target.sets if label in where)
-        if sets or (where and not target.sets):
-            found.append(target.model_copy(update={"sets": sets}))
+    for bound in bounds:
+        where = _places(profile, bound)
+        sets = tuple(label for label in bound.sets if label in where)
+        if sets or (where and not bound.sets):
+            found.append(bound.model_copy(update={"sets": sets}))
     return found
 
 
-def _places(profile: Profile, target: Target) -> set[str]:
+def _places(profile: Profile, bound: StatedBound) -> set[str]:
     """Labels of the sets, or names of the rows, on which a profile measures a bound."""
-    if target.part == "oracle":
-        sweeps = [part for part in profile.sweeps.values() if _poses(part, target)]
+    if bound.part == "oracle":
+        sweeps = [part for part in profile.sweeps.values() if _poses(part, bound)]
         return {each.label for part in sweeps for each in profile.chosen(part.sets)}
-    if target.part == "growth":
+    if bound.part == "growth":
         return {rows.name for rows in profile.growth.rows} if profile.growth else set()
-    if not _has(_compared(profile, target.part), target.over):
+    if not _has(_compared(profile, bound.part), bound.over):
         return set()
-    if target.part == "epochs" and profile.epochs is not None:
+    if bound.part == "epochs" and profile.epochs is not None:
         return {each.label for each in profile.chosen(profile.epochs.sets)}
     return {each.label for each in profile.sets if each.text}
 
@@ -177,13 +177,13 @@ def _compared(profile: Profile, part: str) -> list[str]:
     return []
 
 
-def _poses(part: SweepPart, target: Target) -> bool:
+def _poses(part: SweepPart, bound: StatedBound) -> bool:
     """Whether a sweep has a bound's programs, and a λ and an accuracy of those it names."""
     return (
         part.kind == "oracle"
-        and _has(_names(part.solvers), target.over)
-        and any(is_one_of(lam, target.lambdas) for lam in part.lambdas)
-        and (target.accuracy is None or is_one_of(target.accuracy, part.accuracy))
+        and _has(_names(part.solvers), bound.over)
+        and any(is_one_of(lam, bound.lambdas) for lam in part.lambdas)
+        and (bound.accuracy is None or is_one_of(bound.accuracy, part.accuracy))
     )
 
 
