@@ -22,7 +22,7 @@ LIBLINEAR = ("liblinear", "linear-svc")
 
 
 #: A factor whose product with a time is a number.
-Factor = Annotated[PositiveReal, Field(le=1e100)]
+BoundFactor = Annotated[PositiveReal, Field(le=1e100)]
 
 
 class Tried(Strict):
@@ -61,8 +61,8 @@ class StatedBound(Strict):
     sets: Names = ()
     lambdas: LambdaValues | None = Field(default=None, alias="lambda")
     accuracy: Accuracy | None = None
-    by: Factor | None = None
-    at_most: Factor | None = None
+    by: BoundFactor | None = None
+    at_most: BoundFactor | None = None
     within: Annotated[float, Field(gt=1.0, le=1e100)] | None = None
     tried: Annotated[tuple[Tried, ...], BeforeValidator(_as_tried)] = ()
 
