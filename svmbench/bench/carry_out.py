@@ -1,7 +1,7 @@
 """Carries out a benchmark's plan within its budget.
 
-The measurements outside the sweeps come first, and none of them is started once nearly half of
-the budget has passed; those with open bounds then get further repeats, up to a seventh of it.
+The measurements outside the sweeps come first, and none of them is started once 45 % of the budget
+has passed; those with open bounds then get further repeats, until 15 % of it has passed.
 `svmbench.harness.series` makes the sweeps in the remaining time, in the profile's order, except for
 a share that is kept for writing. If it leaves time over, open bounds outside the sweeps get it. A
 later call makes what is missing.
