@@ -203,7 +203,7 @@ def _bytes(value: float) -> str:
 @click.option(
     "--shards",
     type=options.WholeRange(1, 1024),
-    help="Parts of the rows.  [default: one for each node, at most 1024]",
+    help="Number of shards of the rows.  [default: one for each node, at most 1024]",
 )
 @click.option(
     "--time-limit",
