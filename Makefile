@@ -70,7 +70,7 @@ smoke: $(VENV)/.installed ## Run a method of each kind on the tiny sets, in abou
 	$(SVMBENCH) run configs/smoke.yaml
 
 test: $(DEVELOPING) ## Run the tests
-	$(BIN)/python -m pytest --numprocesses auto
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 lint: $(DEVELOPING) ## Check style, types, the direction of imports and prose
 	$(BIN)/ruff check .
@@ -85,7 +85,7 @@ sanitize: $(DEVELOPING) ## Hostile input and the reader's tests under the compil
 
 coverage: $(DEVELOPING) ## Run the tests and hold the lines and branches they reach against a floor
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest --numprocesses auto $(TESTS)
+	$(BIN)/coverage run -m pytest --numprocesses auto --dist worksteal $(TESTS)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 

@@ -161,6 +161,7 @@ def occupied(cluster, monkeypatch):
     while_waiting(lambda: len(known(cluster)) == 1)
     monkeypatch.setattr(dask_node, "ANSWER", 3.0)
     monkeypatch.setattr(dask_node, "BUSY", 0.3)
+    monkeypatch.setattr(dask_node, "COURTESY", 0.5)
     with cluster.open() as place, Client(scheduler_file=cluster.address) as other:
 
         def occupy(seconds):
@@ -200,7 +201,7 @@ def test_an_occupied_node_is_not_waited_for_when_the_time_is_up(occupied, tmp_pa
     place, occupy = occupied
     occupy(300.0)
     begun = time.monotonic()
-    options = Options(place=place, deadline=begun + 60.0, end=begun + 4.0)
+    options = Options(place=place, deadline=begun + 60.0, end=begun + 1.0)
     assert run_sweep(sweep(), tmp_path, options=options).made == 0
     assert time.monotonic() - begun < 60.0
 
