@@ -21,7 +21,7 @@ from svmbench.data.derived import with_constant
 from svmbench.kernels.objective import balance
 from svmbench.problem import Problem
 from svmbench.solvers.champion.auto import Auto, AutoParameters
-from svmbench.solvers.champion.choice import FACTORISATIONS, NEWTON_PASSES, newton_passes
+from svmbench.solvers.cholesky import factor_cost
 from svmbench.solvers.dual.bias import best_bias
 from svmbench.solvers.pairs import PrimalAndDual, WorkCount
 from svmbench.solvers.second_order.normal_equations import MOST_FEATURES
@@ -156,8 +156,7 @@ def _step_work(problem: Problem) -> float:
     """Work of a step besides that on entries of rows: with a free bias, all are Newton steps."""
     if problem.bias == "none":
         return 0.0
-    rows = problem.data.rows
-    return (newton_passes(rows) - NEWTON_PASSES) / FACTORISATIONS * problem.data.nnz
+    return factor_cost(problem.data.n_features)
 
 
 def _first_value(problem: Problem, tolerance: float) -> float:

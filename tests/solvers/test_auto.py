@@ -237,7 +237,7 @@ def test_a_dual_that_rose_since_all_rows_were_seen_is_no_reason_to_stop(rows, to
 def test_newton_steps_end_where_rounding_rules(name, method, small):
     problem = PROBLEMS[name]
     run = started(problem, 7, method=method)
-    for _ in range(600):
+    for _ in range(2000):
         assert not run.exhausted
         run.advance(1)
         if run.exhausted:
@@ -419,10 +419,10 @@ def test_the_penalty_at_the_handover_belongs_to_the_weights_that_newton_steps_be
 
     original = Auto._newton
     monkeypatch.setattr(Auto, "_newton", newton)
+    monkeypatch.setattr(Auto, "_falls_behind", lambda run, dual: dual.expected_gap <= 5e-4)
     scaled = 0
     for seed in range(6):
         run = started(problem, seed, method="dual-newton", tolerance=ACCURACY)
-        run._cheap, run._choice = True, run._choice._replace(budget=math.inf)
         while isinstance(run._phase, dual_phase.DualPhase):
             scale, phase = run._phase._scale, run._phase
             run.advance(1)

@@ -1,6 +1,7 @@
 """How auto chooses: by expected costs, by a trial on a few rows, and by the work spent so far."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -38,21 +39,56 @@ def small(monkeypatch):
 
 
 def passes_of_dual_descent(problem):
-    phase = DualPhase(problem.data.rows, problem.lam, Generator(3), 1, True, GAP)
+    parts = {"early": True, "greedy": True}
+    phase = DualPhase(problem.data.rows, problem.lam, Generator(3), 1, True, GAP, **parts)
     while phase.gap == math.inf:
         phase.iterate()
     return phase.passes
 
 
-def test_costs_are_counted_in_passes():
-    rows = made(m=400, d=6).data.rows
-    one = factor_cost(6) / (2400 + choice.CALL_COST)
-    assert choice.factorisation_passes(rows) == pytest.approx(one)
-    cost = choice.NEWTON_PASSES + choice.FACTORISATIONS * one
-    outer = 0.5 * choice.OUTER_PRODUCTS * 6
-    assert choice.newton_passes(rows) == pytest.approx(cost + outer * choice.DENSE_OUTER_COST)
-    sparse = dataset(np.ones((400, 6)), np.ones(400), "uint16+float32").rows
-    assert choice.newton_passes(sparse) == pytest.approx(cost + outer * choice.SPARSE_OUTER_COST)
+def costs_of(problem, samples=()):
+    rows = problem.data.rows
+    return choice.Costs(rows, rows.m, list(samples))
+
+
+def test_a_pass_costs_its_calls_its_visits_and_its_entries():
+    costs = costs_of(made(m=400, d=6))
+    one = choice.PASS_COST + 400 * choice.VISIT_COST + 2400 * choice.TOUCH_COST
+    assert costs.descent(1, 400, 2400) == pytest.approx(one)
+    # Passes over a tenth of the rows tell what passes over all would have cost.
+    tenth = choice.Costs(made(m=40, d=6).data.rows, 400, [])
+    assert tenth.descent(1, 40, 240) == pytest.approx(one)
+
+
+def test_a_newton_step_costs_a_factor_and_a_visit_of_each_row():
+    for storage, outer in (
+        ("dense float64", choice.DENSE_OUTER_COST),
+        ("uint16+float32", choice.SPARSE_OUTER_COST),
+    ):
+        rows = dataset(np.ones((400, 6)), np.ones(400), storage).rows
+        costs = choice.Costs(rows, 400, [])
+        step = choice.STEP_COST + factor_cost(6) + 400 * choice.ROW_COST
+        step += 2400 * choice.TOUCH_COST
+        products = choice.OUTER_PRODUCTS * 400 * outer * 6**2 / 2.0
+        assert costs.newton(1e-4) == pytest.approx(costs.steps(400, 1e-4) * step + products)
+
+
+def test_more_steps_are_expected_of_many_features_and_of_a_small_dual():
+    costs = costs_of(made(m=400, d=6))
+    assert costs.steps(10**9, 1.0) == choice.LEAST_STEPS
+    assert costs.steps(12, 1.0) > choice.LEAST_STEPS
+    assert costs.steps(12, 0.0) > costs.steps(12, 1e-3) > costs.steps(12, 1.0)
+
+
+def test_samples_pay_where_they_cost_less_than_they_save():
+    m, rows = 40_000, made().data.rows
+    alone = choice.Costs(rows, m, []).newton(1.0)
+    for sizes, pay in (([400], True), ([400, 30_000], False)):
+        costs = choice.Costs(rows, m, sizes)
+        on_samples = sum(choice.Costs(rows, size, []).newton(1.0) for size in sizes)
+        assert (on_samples < choice.SAVED * alone) == pay == costs.samples_pay(1.0)
+        expected = min(alone, on_samples + (1.0 - choice.SAVED) * alone)
+        assert costs.newton(1.0) == pytest.approx(expected)
 
 
 def test_dual_descent_alone_where_features_are_many(monkeypatch):
@@ -60,63 +96,50 @@ def test_dual_descent_alone_where_features_are_many(monkeypatch):
     assert choose(made()).method != "dual"
     monkeypatch.setattr(choice, "MOST_FEATURES", 5)
     chosen = choose(made())
-    assert (chosen.method, chosen.budget) == ("dual", math.inf)
-    assert chosen.reason == "6 features are more than 5"
+    assert chosen == ("dual", "6 features are more than 5")
 
 
 def test_dual_descent_where_no_row_has_an_entry():
     empty = Problem(dataset(np.zeros((4, 3)), [1, -1, 1, 1]), 1.0)
-    assert choose(empty) == ("dual", math.inf, math.inf, "no row has an entry")
+    assert choose(empty) == ("dual", "no row has an entry")
 
 
-def test_without_samples_descent_comes_first_and_takes_a_quarter_of_the_cost():
+def test_without_samples_descent_comes_first_and_is_left_once_it_stalls():
     problem, counters = made(), Counters()
     chosen = choose(problem, counters=counters)
     assert chosen.method == "dual-newton"
-    assert chosen.budget == pytest.approx(choice.newton_passes(problem.data.rows) / 4.0)
     assert counters.presentations == 0
     run = Auto(AutoParameters(tolerance=1e-12))
-    run.start(Problem(problem.data, 2.0**-20), 1)
-    for _ in range(100):
-        run.advance(1)
-        if "Newton steps since" in run.remark:
-            break
-    passes = float(run.remark.split("pass ")[1])
-    assert chosen.budget - 1.0 <= passes <= chosen.budget + 3.0
+    run.start(made(m=20_000, lam=2.0**-20), 1)
+    run.advance(choice.FIRST_PASSES)
+    assert "Newton steps since" not in run.remark
+    run.advance(1)
+    assert "Newton steps since" in run.remark
 
 
 def test_descent_follows_a_trial_that_ends_early(small):
     problem, counters = made(lam=1.0), Counters()
     chosen = choose(problem, counters=counters)
     assert chosen.method == "dual-newton"
-    taken = float(chosen.reason.rsplit(" ", 1)[1])
-    most = max(choice.newton_passes(problem.data.rows) / 4.0, taken + 0.5)
-    assert taken - 0.5 <= chosen.budget <= most
+    assert re.fullmatch(r"descent on \d+ rows took \d+ passes", chosen.reason)
     assert counters.nonzeros > 0
-    assert choose(problem, sampling=False).budget < math.inf
+    assert choose(problem, sampling=False).reason == "Newton steps may follow"
 
 
-def test_newton_steps_follow_a_trial_that_takes_too_many_passes(small):
-    problem, counters = made(lam=2.0**-20), Counters()
+def test_newton_steps_follow_a_trial_that_falls_behind(monkeypatch):
+    problem, counters = made(m=20_000, lam=2.0**-20), Counters()
+    monkeypatch.setattr(choice, "sample_sizes", lambda m, d: [400])
     assert choose(problem, counters=counters).method == "newton"
-    cost = choice.newton_passes(problem.data.rows)
-    # A survey and two passes of inner products and updates may come on top.
-    assert counters.nonzeros <= (cost + 5.0) * problem.data.nnz
+    # It ends at once: three passes, with visits of some rows again.
+    assert counters.nonzeros <= 2 * 2 * choice.FIRST_PASSES * problem.data.nnz
 
 
-def test_samples_are_left_out_where_factorisations_are_dear(small, monkeypatch):
-    problem = made(lam=2.0**-20)
-    dear = (
-        choice.NEWTON_PASSES
-        / choice.FACTORISATIONS
-        / choice.factorisation_passes(problem.data.rows)
-    )
-    monkeypatch.setattr(choice, "factor_cost", lambda d: 1.01 * dear * factor_cost(d))
+def test_samples_are_left_out_where_they_cost_more_than_they_save(monkeypatch):
+    problem = made(m=20_000, lam=2.0**-20)
+    monkeypatch.setattr(choice, "sample_sizes", lambda m, d: [15_000])
     chosen = choose(problem)
     assert chosen.method == "dual-newton"
-    assert chosen.budget == pytest.approx(choice.newton_passes(problem.data.rows) / 4.0)
-    monkeypatch.setattr(choice, "factor_cost", lambda d: 0.99 * dear * factor_cost(d))
-    assert choose(problem).method == "newton"
+    assert chosen.reason.endswith("samples would cost too much")
 
 
 def test_what_is_wanted_is_taken_without_a_trial(small):
@@ -128,20 +151,22 @@ def test_what_is_wanted_is_taken_without_a_trial(small):
 
 
 @pytest.mark.parametrize(("lam", "noise"), [(1e-3, 0.3), (1e-4, 0.0), (1e-4, 0.3), (1e-4, 3.0)])
-def test_the_trial_takes_about_as_many_passes_as_all_rows(lam, noise):
+def test_the_trial_takes_about_as_many_passes_as_all_rows(lam, noise, monkeypatch):
+    monkeypatch.setattr(choice.Costs, "falls_behind", lambda *_: False)
     problem = made(m=30_000, d=5, lam=lam, noise=noise)
     rows, counters = problem.data.rows, Counters()
-    trial = choice.tried(rows, lam, Generator(2), GAP, 1e9, counters)
+    trial = choice.tried(rows, lam, Generator(2), GAP, counters)
     assert 1700 <= trial.rows <= 2000
     whole = passes_of_dual_descent(problem)
     assert whole / 3.0 <= trial.passes <= 3.0 * whole
     assert counters.nonzeros <= 1.01 * trial.passes * trial.rows * 5
 
 
-def test_a_trial_that_takes_too_long_ends():
+def test_a_trial_that_falls_behind_ends():
     problem = made(m=30_000, d=5, lam=1e-7)
-    trial = choice.tried(problem.data.rows, 1e-7, Generator(2), GAP, 5.0, Counters())
-    assert trial.passes == math.inf
+    trial = choice.tried(problem.data.rows, 1e-7, Generator(2), GAP, Counters())
+    assert trial.behind
+    assert trial.passes <= 4 * choice.FIRST_PASSES
 
 
 def test_auto_accelerates_by_itself_and_needs_less_work():
@@ -167,54 +192,76 @@ def test_auto_accelerates_by_itself_and_needs_less_work():
     assert work[0] < 0.8 * work[1]
 
 
-def test_descent_ends_what_it_has_begun_where_newton_steps_would_cost_more():
-    work = {}
-    problem = made(m=3000, d=120, lam=1.0)
-    for tolerance in (1e-3, 1e-6):
-        run = Auto(AutoParameters(tolerance=tolerance))
-        run.halts = True
-        run.start(problem, 1)
-        run.advance(500)
-        assert run.stopped
-        assert "Newton steps since" not in run.remark
-        work[tolerance] = run.counters.nonzeros / problem.data.nnz
-    left = choice.newton_passes(problem.data.rows)  # of a fall from 1e-3 to 1e-6
-    assert work[1e-6] - work[1e-3] <= choice.FIRST_SHARE * left + 3.0
-
-
 class Expecting:
-    """A dual phase that has made so many passes, with what it expects."""
+    """A dual phase that has made ten passes, with what it expects."""
 
-    def __init__(self, passes, gap, passes_a_tenth):
-        self.passes, self.expected_gap, self.each = passes, gap, passes_a_tenth
+    passes = 10.0
+
+    def __init__(self, gap, passes_a_tenth, bound=0.5):
+        self.expected_gap, self.each, self._bound = gap, passes_a_tenth, bound
 
     def expected_passes(self, wanted):
-        return self.each * math.log10(self.expected_gap / wanted)
+        return self.each and self.each * math.log10(self.expected_gap / wanted)
+
+    def bound(self):
+        return self._bound
 
 
-@pytest.mark.parametrize("tolerance", [1e-3, 1e-6])
-def test_newton_steps_begin_once_descent_is_expected_to_cost_a_quarter_of_them(tolerance):
-    run = Auto(AutoParameters(method="dual-newton", tolerance=tolerance))
-    run.start(made(), 1)
-    budget = run._choice.budget
-    quarter = run._choice.newton * choice.FIRST_SHARE / 3.0  # for a tenth of the gap
-    # Not before the budget is spent, unless the gap is small.
-    assert not run._falls_behind(Expecting(0.99 * budget, 2e-3, 1e9))
-    assert not run._falls_behind(Expecting(0.5 * budget, 0.51e-3, 1e9))
-    if tolerance < 1e-3:
-        assert run._falls_behind(Expecting(0.5 * budget, 0.49e-3, 1.01 * quarter))
-        assert not run._falls_behind(Expecting(0.5 * budget, 0.49e-3, 0.99 * quarter))
-    # Where a survey may certify the tolerance, nothing changes before it.
-    assert not run._falls_behind(Expecting(0.5 * budget, 0.49 * tolerance, 1e9))
-    run._stopped = True
-    for gap in (0.49 * tolerance, 1e-7):
-        assert run._falls_behind(Expecting(0.5 * budget, gap, 1.01 * quarter))
-        assert not run._falls_behind(Expecting(0.5 * budget, gap, 0.99 * quarter))
-    # Afterwards it goes on where little remains, but never beyond twice the budget.
-    run._stopped = False
-    for gap in (0.5, 1e-2, 1.1e-3):
-        assert run._falls_behind(Expecting(1.01 * budget, gap, 1.01 * quarter))
-        assert not run._falls_behind(Expecting(1.99 * budget, gap, 0.99 * quarter))
-        assert run._falls_behind(Expecting(2.01 * budget, gap, 0.0))
-    run._stopped = True
-    assert not run._falls_behind(Expecting(budget, 0.0, 1.0))  # all active rows are at rest
+@pytest.mark.parametrize(("gap", "wanted"), [(0.5, 5e-4), (1e-2, 5e-4), (1e-3, 1e-7)])
+def test_descent_falls_behind_once_it_needs_more_than_half_of_what_newton_steps_cost(gap, wanted):
+    costs = costs_of(made())
+    tenths = math.log10(gap / wanted)
+    newton = costs.newton(0.5) * (choice.BEGINNING + (1.0 - choice.BEGINNING) * tenths / 3.0)
+    a_pass = 1000.0
+    equal = newton / choice.SLOWING / a_pass / tenths
+    assert costs.falls_behind(Expecting(gap, 1.01 * equal), 10.0 * a_pass, wanted)
+    assert not costs.falls_behind(Expecting(gap, 0.99 * equal), 10.0 * a_pass, wanted)
+    # Dearer passes, or a smaller D, change the balance.
+    assert costs.falls_behind(Expecting(gap, 0.99 * equal), 11.0 * a_pass, wanted)
+    assert not costs.falls_behind(Expecting(gap, 1.01 * equal, 0.01), 10.0 * a_pass, wanted)
+
+
+def test_a_gap_beyond_that_of_zero_counts_as_one():
+    costs = costs_of(made())
+    newton = costs.newton(0.5)
+    for gap in (1.0, 1e3, 1e6):
+        each = newton / choice.SLOWING / 1000.0 / math.log10(gap / GAP)
+        assert costs.falls_behind(Expecting(gap, 1.01 * each), 10_000.0, GAP)
+        assert not costs.falls_behind(Expecting(gap, 0.99 * each), 10_000.0, GAP)
+
+
+def test_descent_that_is_there_falls_behind_only_once_it_has_cost_as_much_as_newton_steps():
+    costs = costs_of(made())
+    whole = costs.newton(0.5) * (choice.BEGINNING + (1.0 - choice.BEGINNING) * 4.0 / 3.0)
+    for gap in (1e-4, 0.0, 0.5):
+        assert not costs.falls_behind(Expecting(gap, 0.0), 0.99 * whole, 1e-4)
+        assert costs.falls_behind(Expecting(gap, 0.0), 1.01 * whole, 1e-4)
+    assert not costs.falls_behind(Expecting(0.0, 1.0), whole, 0.0)  # all active rows are at rest
+
+
+def test_what_descent_has_cost_leaves_out_the_trial(monkeypatch):
+    """The trial's work is in the counters of the run, but not in what its passes have cost."""
+    seen = []
+    monkeypatch.setattr(
+        choice.Costs, "falls_behind", lambda self, dual, spent, wanted: seen.append(spent)
+    )
+    spent = {}
+    for wanted in ("choose", "dual-newton"):
+        monkeypatch.setattr(
+            choice, "sample_sizes", lambda m, d, yes=wanted == "choose": [40] if yes else []
+        )
+        run = Auto(AutoParameters(method=wanted, tolerance=1e-9))
+        run.start(made(m=4000, d=6, lam=0.1), 1)
+        seen.clear()
+        run.advance(choice.FIRST_PASSES + 1)
+        spent[wanted] = seen[-1]
+    assert spent["choose"] == pytest.approx(spent["dual-newton"], rel=0.3)
+
+
+def test_steps_on_free_rows_are_possible_where_a_newton_step_costs_more_than_the_first_passes():
+    for m, dear in ((200, True), (20_000, False)):
+        problem = made(m=m, d=120)
+        assert costs_of(problem).dear == dear
+        run = Auto(AutoParameters(method="dual-newton"))
+        run.start(problem, 1)
+        assert (run._phase._subspace is not None) == dear

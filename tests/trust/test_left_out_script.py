@@ -41,8 +41,8 @@ def pretended(left_out, monkeypatch):
 
 def test_constants_are_changed_for_a_run_only(left_out):
     before = [constant.present for constant in left_out.CONSTANTS]
-    with left_out.with_values({"FIRST_SHARE": 7.0}):
-        assert left_out.choice.FIRST_SHARE == 7.0
+    with left_out.with_values({"SLOWING": 7.0}):
+        assert left_out.choice.SLOWING == 7.0
         changed = [constant.present for constant in left_out.CONSTANTS]
         assert sum(a != b for a, b in zip(before, changed, strict=True)) == 1
     assert [constant.present for constant in left_out.CONSTANTS] == before
@@ -70,6 +70,6 @@ def test_it_prints_both_tables(tmp_path):
     if "left out" in done.stdout:
         pytest.skip(done.stdout)
     assert table.read_text() in done.stdout
-    assert "| `FIRST_SHARE` = 0.25 | 0.125: " in done.stdout
+    assert "| `SLOWING` = 2 | 1: " in done.stdout
     # No other set has a say, so nothing is changed.
     assert "| heart_scale | as they are | 0.0001: 1.00 |" in done.stdout

@@ -13,7 +13,7 @@ from svmbench.kernels.descent import Descent
 from svmbench.kernels.rng import Generator
 from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.base import Parameters, Solver, parameter
-from svmbench.solvers.champion.choice import FIRST_SHARE, NEWTON_GAP, Method, chosen
+from svmbench.solvers.champion.choice import FIRST_PASSES, NEWTON_GAP, Costs, Method, chosen
 from svmbench.solvers.champion.dual_phase import DualPhase
 from svmbench.solvers.champion.interior_phase import InteriorPhase
 from svmbench.solvers.champion.newton_phase import AT_ZERO, NewtonPhase
@@ -22,9 +22,6 @@ from svmbench.solvers.champion.threaded_multipliers import threads_for
 from svmbench.solvers.cholesky import load
 from svmbench.solvers.distributed.sharded_problem import in_threads
 from svmbench.solvers.second_order.normal_equations import MOST_FEATURES
-
-#: Relative gap below which Newton steps may replace dual descent, however few passes it has had.
-HANDOVER_GAP = 1e-3
 
 #: Penalty at the handover, times the relative gap: at the optimum for sigma the gap is about this
 #: value over sigma.
@@ -125,11 +122,10 @@ class Auto(Solver):
     colour = "#D00000"
     schema = AutoParameters
     mathematics = """
-    choice   dual descent if d > 5000; Newton steps if dual descent, tried on a few rows at
-             the same λm, takes more passes than they are expected to cost; dual descent
-             otherwise, and Newton steps from its α at a gap of 1e-3, or when it has taken
-             a quarter of their cost, or the passes of the trial, unless it seems to need
-             less than a quarter of their cost still
+    choice   dual descent if d > 5000; otherwise dual descent until Newton steps from its α
+             are expected to cost less than twice what its last passes suggest it needs
+             still. With many rows, this is first tried on a few at the same λm; if dual
+             descent falls behind there, Newton steps on samples come at once
     newton   w minimises λ/2 ‖w‖² + 1/m Σ ψ(sᵢ), -ψ' = αᵢ = clip(cᵢ + σ(1 - sᵢ), 0, 1), by
                  (λI + σ/m Σ_J xᵢ xᵢᵀ) dw = 1/m Σ αᵢ yᵢ xᵢ - λw,   J = {i: 0 < αᵢ < 1}
              and an exact line search; then c ← α and σ grows. Samples of the rows come
@@ -192,8 +188,9 @@ class Auto(Solver):
         self._problem, self._rng = problem, Generator(seed)
         self._sums = in_threads(problem, threads_for(problem.data.nnz, self.threads))
         parameters, rows = self.parameters, problem.data.rows
-        gap = max(parameters.tolerance, HANDOVER_GAP)
+        gap = max(parameters.tolerance, NEWTON_GAP)
         looking = Counters()
+        costs = self._costs = Costs(rows, rows.m, [])
         self._choice = chosen(
             rows,
             problem.lam,
@@ -215,8 +212,8 @@ class Auto(Solver):
                 parameters.shrinking,
                 parameters.tolerance,
                 acceleration=parameters.acceleration,
-                # Where Newton steps on the features follow, those on free rows would be in vain.
-                subspace=parameters.subspace and self._choice.method == "dual",
+                # Where Newton steps on the features follow soon, those on free rows are in vain.
+                subspace=parameters.subspace and (self._choice.method == "dual" or costs.dear),
                 scaling=parameters.scaling,
                 early=parameters.early_shrinking,
                 greedy=parameters.greedy,
@@ -227,7 +224,7 @@ class Auto(Solver):
         self.counters.updates += looking.updates
         self.counters.nonzeros += looking.nonzeros
         self._stopped, self._enough, self._passes = False, parameters.tolerance, 0.0
-        self._seen = ""
+        self._seen, self._done, self._looked = "", 0, looking
 
     def advance(self, steps: int) -> None:
         """Take ``steps`` Newton steps or passes over the active rows."""
@@ -235,6 +232,7 @@ class Auto(Solver):
             if self._choice.method == "dual-newton" and isinstance(self._phase, DualPhase):
                 self._hand_over(self._phase)
             self._phase.iterate()
+            self._done += 1
             denied = self._enough < DENIED * self.parameters.tolerance
             if isinstance(self._phase, NewtonPhase) and (self._phase.exhausted or denied):
                 self._fall_back(self._phase)
@@ -269,25 +267,17 @@ class Auto(Solver):
             self._phase.sharpen()
 
     def _falls_behind(self, dual: DualPhase) -> bool:
-        """Whether Newton steps are expected to close the rest of the gap with less work.
-
-        Their gap falls by a factor of ten each time the penalty triples, whatever its size, so that
-        each factor of ten costs the same.
-        """
+        """Whether Newton steps are expected to close the rest of the gap at less cost."""
+        if self._done < FIRST_PASSES:
+            return False
         # A survey follows where half of the tolerance is expected.
-        gap, wanted = dual.expected_gap, 0.5 * self.parameters.tolerance
-        over = dual.passes - self._choice.budget
-        if over <= 0.0 and gap > 0.5 * HANDOVER_GAP:
-            return False
-        # The price of a wrong expectation stays bounded.
-        if over > self._choice.budget:
-            return True
+        wanted = 0.5 * self.parameters.tolerance
         if self._stopped:
-            wanted = min(wanted, 0.1 * gap)
-        if gap <= wanted:
-            return False
-        newton = self._choice.newton * math.log(gap / wanted) / math.log(1.0 / NEWTON_GAP)
-        return dual.expected_passes(wanted) > FIRST_SHARE * newton
+            wanted = min(wanted, 0.1 * dual.expected_gap)
+        visits = dual.counters.presentations - self._looked.presentations
+        entries = dual.counters.nonzeros - self._looked.nonzeros
+        spent = self._costs.descent(self._done, visits, entries)
+        return self._costs.falls_behind(dual, spent, wanted)
 
     def _hand_over(self, dual: DualPhase) -> None:
         """Switch to Newton steps once these are expected to cost less than further passes."""

@@ -1,6 +1,7 @@
-"""What auto expects dual descent and Newton steps to cost, counted in passes of dual descent.
+"""What auto expects dual descent and Newton steps to cost still, and the choice that follows.
 
-Work, not time, is compared, so that a seed gives the same run on every machine.
+Costs are counts of work, weighted by what each took on one machine: a seed gives the same run on
+every machine.
 """
 
 from __future__ import annotations
@@ -20,69 +21,162 @@ from svmbench.solvers.champion.newton_phase import sample_sizes
 from svmbench.solvers.cholesky import factor_cost
 from svmbench.solvers.second_order.normal_equations import MOST_FEATURES
 
-#: Newton steps to this gap cost about this many passes over the rows, this many factorisations, and
-#: the outer products of this share of the rows with themselves.
-NEWTON_PASSES, FACTORISATIONS, OUTER_PRODUCTS = 15.0, 40.0, 0.5
+#: What a pass of dual descent costs, in ns: its calls, per row visited, and per entry touched.
+PASS_COST, VISIT_COST, TOUCH_COST = 12_000.0, 14.0, 0.45
+
+#: What a Newton step costs besides its factor and as much per entry: its calls, and per row.
+STEP_COST, ROW_COST = 40_000.0, 25.0
+
+#: A multiply-add of the outer product of a sparse row, which is scattered, and of a dense one; and
+#: the share of the rows whose outer products Newton steps add.
+SPARSE_OUTER_COST, DENSE_OUTER_COST, OUTER_PRODUCTS = 1.0, 0.2, 0.7
+
+#: Newton steps to this gap are about the first times the d/m to the power of the second, over D to
+#: the power of the third: a plane nearly separates rows with many features or a small D.
+STEPS, STEPS_BY_SHAPE, STEPS_BY_DUAL = 32.0, 0.3, 0.1
 NEWTON_GAP = 1e-3
 
-#: A multiply-add relative to the time per nonzero of a pass: of the outer product of a sparse row,
-#: which is scattered, and of a dense one.
-SPARSE_OUTER_COST, DENSE_OUTER_COST = 0.8, 0.16
+#: Fewest Newton steps to this gap: two for each of the penalties that lead there.
+LEAST_STEPS = 8.0
 
-#: What a pass costs besides its entries, in entries: its calls take 10 us.
-CALL_COST = 10_000.0
+#: Share of these steps that is needed however small the gap is at which they begin.
+BEGINNING = 0.5
+
+#: Share of the cost of steps on all rows that steps on samples before them save.
+SAVED = 0.5
+
+#: Passes still cost so many times as much as those so far suggest: they gain less and less.
+SLOWING = 2.0
+
+#: Passes before dual descent is first compared with Newton steps. These begin with four simpler
+#: ones, so that what is spent until then is not lost.
+FIRST_PASSES = 3
 
 #: Fewest and most rows on which dual descent is tried, and their share of all rows between these.
 TRIAL_ROWS, TRIAL_SHARE = (2000, 4000), 1.0 / 16.0
 
-#: Share of the cost of Newton steps that dual descent may cost before them.
-FIRST_SHARE = 0.25
+#: Least D, and least relative gap, that count.
+SMALLEST_DUAL, ROUNDING = 1e-12, 1e-15
 
 Method = Literal["newton", "dual", "dual-newton"]
 
 
 class Choice(NamedTuple):
-    """A method and the reason; for dual descent before Newton steps, what both may cost.
-
-    Parameters
-    ----------
-    method : {'newton', 'dual', 'dual-newton'}
-    budget : float
-        Passes of dual descent before it is first compared with Newton steps.
-    newton : float
-        Passes that Newton steps are expected to cost from a gap of 1 to 1e-3.
-    reason : str
-    """
+    """A method and the reason."""
 
     method: Method
-    budget: float
-    newton: float
     reason: str
 
 
+class Costs:
+    """What Newton steps are expected to cost, and what passes of dual descent have cost.
+
+    Parameters
+    ----------
+    rows : CompactRows
+        The rows, or some that are like them.
+    m : int
+        Number of rows.
+    samples : list of int
+        Sizes of the samples on which Newton steps may begin.
+    """
+
+    def __init__(self, rows: CompactRows, m: int, samples: list[int]) -> None:
+        self._m, self._samples = m, samples
+        self._d: int = rows.d
+        self._share: float = m / max(1, rows.m)
+        self._length: float = rows.nnz / max(1, rows.m)
+        each = DENSE_OUTER_COST if rows.indptr is None else SPARSE_OUTER_COST
+        self._outer = OUTER_PRODUCTS * each * 0.5 * self._length**2
+
+    def descent(self, passes: int, visits: float, entries: float) -> float:
+        """Cost of passes that visited so many of the given rows, if all rows had been there."""
+        rows = VISIT_COST * visits + TOUCH_COST * entries
+        return PASS_COST * passes + self._share * rows
+
+    @property
+    def dear(self) -> bool:
+        """Whether a single Newton step costs more than the first passes, so that it is far off."""
+        passes = FIRST_PASSES * self._m * (VISIT_COST + TOUCH_COST * self._length)
+        return factor_cost(self._d) > passes
+
+    def steps(self, m: int, bound: float) -> float:
+        """Newton steps that m rows need to `NEWTON_GAP`, where D is ``bound``."""
+        shape = (self._d / m) ** STEPS_BY_SHAPE
+        steps = STEPS * shape * max(bound, SMALLEST_DUAL) ** -STEPS_BY_DUAL
+        return float(max(steps, LEAST_STEPS))
+
+    def newton(self, bound: float) -> float:
+        """Expected cost of Newton steps to `NEWTON_GAP`, where D is ``bound``."""
+        whole = self._newton_on(self._m, bound)
+        return min(whole, self._sampled(whole, bound)) if self._samples else whole
+
+    def samples_pay(self, bound: float) -> bool:
+        """Whether Newton steps that begin on samples are expected to cost less."""
+        whole = self._newton_on(self._m, bound)
+        return self._sampled(whole, bound) < whole
+
+    def _newton_on(self, m: int, bound: float) -> float:
+        rows = m * (ROW_COST + TOUCH_COST * self._length)
+        each: float = STEP_COST + factor_cost(self._d) + rows
+        cost: float = self.steps(m, bound) * each + m * self._outer
+        return cost
+
+    def _sampled(self, whole: float, bound: float) -> float:
+        first: float = sum(self._newton_on(size, bound) for size in self._samples)
+        return first + (1.0 - SAVED) * whole
+
+    def falls_behind(self, dual: DualPhase, spent: float, wanted: float) -> bool:
+        """Whether Newton steps are expected to close the rest of the gap at less cost.
+
+        Their gap falls by a factor of ten each time the penalty triples, whatever its size, so that
+        each factor of ten costs the same.
+
+        Parameters
+        ----------
+        dual : DualPhase
+        spent : float
+            What it has cost.
+        wanted : float
+            Relative gap.
+        """
+        gap, newton = dual.expected_gap, self.newton(dual.bound())
+        # The price of a wrong expectation stays bounded.
+        if spent > newton * _share(1.0, wanted):
+            return True
+        if gap <= wanted:
+            return False
+        still = dual.expected_passes(wanted) * spent / dual.passes
+        return SLOWING * still > newton * _share(min(gap, 1.0), wanted)
+
+
+def _share(gap: float, wanted: float) -> float:
+    """Newton steps between these gaps, as a share of those from a gap of 1 to `NEWTON_GAP`."""
+    fall = math.log(gap / max(wanted, ROUNDING)) / math.log(1.0 / NEWTON_GAP)
+    return BEGINNING + (1.0 - BEGINNING) * fall
+
+
 class Trial(NamedTuple):
-    """Passes in which dual descent reached its gap on some rows; inf if it took too many."""
+    """What dual descent did on some rows.
+
+    Parameters
+    ----------
+    rows : int
+    passes : float
+        Passes until it reached its gap or fell behind.
+    behind : bool
+        Whether Newton steps were expected to cost less.
+    samples_pay : bool
+        Whether these are then to begin on samples.
+    """
 
     rows: int
     passes: float
+    behind: bool
+    samples_pay: bool
 
 
-def factorisation_passes(rows: CompactRows) -> float:
-    """Cost of a factorisation, in passes over the rows."""
-    passes: float = factor_cost(rows.d) / (rows.nnz + CALL_COST)
-    return passes
-
-
-def newton_passes(rows: CompactRows) -> float:
-    """Expected cost of Newton steps to a gap of 1e-3, in passes of dual descent."""
-    each = DENSE_OUTER_COST if rows.indptr is None else SPARSE_OUTER_COST
-    outer: float = OUTER_PRODUCTS * each * 0.5 * rows.nnz / rows.m
-    return NEWTON_PASSES + FACTORISATIONS * factorisation_passes(rows) + outer
-
-
-def tried(
-    rows: CompactRows, lam: float, rng: Generator, gap: float, most: float, counters: Counters
-) -> Trial:
+def tried(rows: CompactRows, lam: float, rng: Generator, gap: float, counters: Counters) -> Trial:
     """Dual descent on a few rows, with the lambda for which it needs as many passes as on all.
 
     Its number of passes depends on ||x_i||^2/(lambda m), so lambda times the number of rows is
@@ -95,8 +189,6 @@ def tried(
     rng : Generator
     gap : float
         Relative gap to reach.
-    most : float
-        Passes after which the trial ends.
     counters : Counters
         The work is added to these.
     """
@@ -104,15 +196,22 @@ def tried(
     drawn = np.empty(min(wanted, rows.m), dtype=np.int32)
     draw_rows(rng, drawn, rows.m)
     part = take_rows(rows, np.unique(drawn))
-    # N rests on plain passes, and on few rows acceleration takes longer than the passes themselves.
-    plain = {"acceleration": False, "subspace": False, "scaling": False}
-    phase = DualPhase(part, lam * rows.m / part.m, rng, 1, True, gap, **plain)
-    while phase.gap == math.inf and phase.passes <= most:
+    costs = Costs(part, rows.m, sample_sizes(rows.m, rows.d))
+    # On few rows acceleration takes longer than the passes themselves.
+    parts = {"acceleration": False, "subspace": False, "scaling": False}
+    parts |= {"early": True, "greedy": True}
+    phase = DualPhase(part, lam * rows.m / part.m, rng, 1, True, gap, **parts)
+    work, passes, behind = phase.counters, 0, False
+    while phase.gap == math.inf and not behind:
         phase.iterate()
-    counters.presentations += phase.counters.presentations
-    counters.updates += phase.counters.updates
-    counters.nonzeros += phase.counters.nonzeros
-    return Trial(part.m, phase.passes if phase.gap < math.inf else math.inf)
+        passes += 1
+        if passes >= FIRST_PASSES and phase.gap == math.inf:
+            spent = costs.descent(passes, work.presentations, work.nonzeros)
+            behind = costs.falls_behind(phase, spent, 0.5 * gap)
+    counters.presentations += work.presentations
+    counters.updates += work.updates
+    counters.nonzeros += work.nonzeros
+    return Trial(part.m, phase.passes, behind, costs.samples_pay(phase.bound()))
 
 
 def chosen(
@@ -141,25 +240,18 @@ def chosen(
         The work of the trial is added to these.
     """
     if not rows.nnz:
-        return Choice("dual", math.inf, math.inf, "no row has an entry")
-    newton = newton_passes(rows)
-    first = FIRST_SHARE * newton
+        return Choice("dual", "no row has an entry")
     if wanted != "choose":
-        return Choice(wanted, first, newton, "as configured")
+        return Choice(wanted, "as configured")
     if rows.d > MOST_FEATURES:
-        reason = f"{rows.d} features are more than {MOST_FEATURES}"
-        return Choice("dual", math.inf, newton, reason)
-    facts = f"Newton steps are expected to cost {newton:.0f} passes"
+        return Choice("dual", f"{rows.d} features are more than {MOST_FEATURES}")
     if not (sampling and sample_sizes(rows.m, rows.d)):
-        facts += f", and may follow after {first:.0f} of descent"
-        return Choice("dual-newton", first, newton, facts)
-    trial = tried(rows, lam, rng, gap, newton, counters)
-    if trial.passes > newton:
-        facts += f"; descent on {trial.rows} rows took more"
-        # A sample saves passes over all rows, but costs as many factorisations again.
-        if FACTORISATIONS * factorisation_passes(rows) > NEWTON_PASSES:
-            return Choice("dual-newton", first, newton, f"{facts}, and samples would cost too much")
-        return Choice("newton", 0.0, newton, facts)
-    budget = max(first, trial.passes)
-    facts += f"; descent on {trial.rows} rows took {trial.passes:.0f}"
-    return Choice("dual-newton", budget, newton, facts)
+        return Choice("dual-newton", "Newton steps may follow")
+    trial = tried(rows, lam, rng, gap, counters)
+    facts = f"descent on {trial.rows} rows"
+    if not trial.behind:
+        return Choice("dual-newton", f"{facts} took {trial.passes:.0f} passes")
+    facts += f" fell behind Newton steps in {trial.passes:.0f} passes"
+    if not trial.samples_pay:
+        return Choice("dual-newton", f"{facts}, and samples would cost too much")
+    return Choice("newton", facts)

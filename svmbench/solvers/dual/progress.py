@@ -15,7 +15,7 @@ class PastGaps:
 
     def __init__(self) -> None:
         self._work: list[float] = [0.0]
-        self._gap: list[float] = [1.0]
+        self._gap: list[float] = [math.inf]
 
     def add(self, work: float, gap: float) -> None:
         """Note the relative gap after passes that touched so many entries in all."""
@@ -24,7 +24,7 @@ class PastGaps:
 
     @property
     def gap(self) -> float:
-        """The least relative gap so far; 1 at the start."""
+        """The least relative gap so far; inf at the start."""
         return self._gap[-1]
 
     def remaining(self, wanted: float) -> float:
@@ -38,11 +38,13 @@ class PastGaps:
         Returns
         -------
         float
-            0 where it is as small; inf where it has not fallen.
+            0 where it is as small; inf where it has not fallen, or after a single pass.
         """
         gap, work = self._gap[-1], self._work[-1]
         if gap <= wanted:
             return 0.0
-        then = max(0, min(bisect_left(self._work, 0.5 * work), len(self._work) - 2))
+        if len(self._gap) < 3 or gap == math.inf:
+            return math.inf
+        then = max(1, min(bisect_left(self._work, 0.5 * work), len(self._work) - 2))
         fall, spent = math.log(self._gap[then] / gap), work - self._work[then]
         return spent * math.log(gap / wanted) / fall if fall > 0.0 else math.inf
