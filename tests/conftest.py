@@ -25,11 +25,10 @@ pytest_plugins = ["results_folders", "browser"]
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers():
-    """Half as many again as there are processors: many tests wait for processes and limits."""
+    """Two more than there are processors: many tests wait for processes and limits."""
     if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
         return None  # xdist takes the user's own number
-    processors = os.cpu_count() or 1
-    return processors + (processors + 1) // 2
+    return (os.cpu_count() or 1) + 2
 
 
 @pytest.fixture(scope="session")
