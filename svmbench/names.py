@@ -1,4 +1,4 @@
-"""Names of losses, biases and constraints; without NumPy, which no ``--help`` should load."""
+"""What a ``--help`` states of problems, without NumPy, which no ``--help`` should load."""
 
 from __future__ import annotations
 
@@ -12,3 +12,6 @@ CONSTRAINTS = ("none", "l1")
 #: LIBLINEAR's -B has it. free: not regularised, as in the textbooks.
 TRAINED_LOSSES = ("hinge", "squared-hinge", "logistic")
 TRAINED_BIASES = ("none", "regularised", "free")
+
+#: Most shards of a problem.
+MOST_SHARDS = 1024

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from svmbench.cli import options, training_text
+from svmbench.names import MOST_SHARDS
 from svmbench.records.spelling import short
 
 if TYPE_CHECKING:
@@ -202,8 +203,8 @@ def _bytes(value: float) -> str:
 )
 @click.option(
     "--shards",
-    type=options.WholeRange(1, 1024),
-    help="Number of shards of the rows.  [default: one for each node, at most 1024]",
+    type=options.WholeRange(1, MOST_SHARDS),
+    help=f"Number of shards of the rows.  [default: one for each node, at most {MOST_SHARDS}]",
 )
 @click.option(
     "--time-limit",
@@ -273,7 +274,6 @@ def _train(
 ) -> int:
     """Train in the process that has the rows, and write the model."""
     from svmbench.durable import require_replaceable, require_writable
-    from svmbench.solvers.distributed.sharded_solver import MOST_SHARDS
     from svmbench.train.effort import Effort
     from svmbench.train.examples import read_examples
     from svmbench.train.files import certificate, certificate_path, save

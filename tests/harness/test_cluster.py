@@ -14,7 +14,14 @@ from contextlib import ExitStack
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from small_cluster import ANOTHER_MACHINE, known, started, two_nodes, while_waiting
+from small_cluster import (
+    ANOTHER_MACHINE,
+    LONGEST_SILENCE,
+    known,
+    started,
+    two_nodes,
+    while_waiting,
+)
 from small_sweep import ONE_RUN, linux, runs_csv, sweep
 
 from svmbench.cli import main
@@ -197,7 +204,7 @@ def test_a_question_that_gets_no_answer_is_not_held_against_a_node(monkeypatch):
 
 
 def test_an_occupied_node_is_not_waited_for_when_the_time_is_up(occupied, tmp_path, monkeypatch):
-    monkeypatch.setattr(dask_node, "SILENCE", 3.0)
+    monkeypatch.setattr(dask_node, "SILENCE", LONGEST_SILENCE)
     place, occupy = occupied
     occupy(300.0)
     begun = time.monotonic()
@@ -242,7 +249,7 @@ def test_the_block_of_a_killed_node_goes_to_the_other(mortal, tmp_path):
 
 
 def test_a_silent_node_is_lost_until_it_answers_again(mortal, tmp_path, monkeypatch):
-    monkeypatch.setattr(dask_node, "SILENCE", 2.0)
+    monkeypatch.setattr(dask_node, "SILENCE", LONGEST_SILENCE)
 
     class Freezing(Reporter):
         said = ()
@@ -263,7 +270,7 @@ def test_a_silent_node_is_lost_until_it_answers_again(mortal, tmp_path, monkeypa
         with ExitStack() as stack:
             outcome = run_sweep(asked, tmp_path / "one", reporter, Options(place=place))
             assert place.nodes == {"b"}
-        assert reporter.said == ("frozen", "node a: no sign of life for 2 s")
+        assert reporter.said == ("frozen", f"node a: no sign of life for {LONGEST_SILENCE:g} s")
         assert outcome.left == 0
         assert len(results(tmp_path / "one")) == 8
         assert all(len(names) == 1 for names in nodes_of(tmp_path / "one"))
@@ -482,7 +489,7 @@ def test_a_node_is_idle_soon_after_the_planner_has_ended(how, cluster, tmp_path)
         run.send_signal(how)
     run.communicate()
     assert run.returncode == (130 if how == signal.SIGINT else -signal.SIGKILL)
-    while_waiting(lambda: not any(parts()), 3.0)
+    while_waiting(lambda: not any(parts()), 2.0)
     assert not list((tmp_path / "out" / "runs").iterdir())
 
 

@@ -18,6 +18,7 @@ from click.testing import CliRunner
 from problems import PROBLEMS
 from svmbench.cli import main
 from svmbench.errors import ConfigError
+from svmbench.solvers.distributed import mpi
 from svmbench.solvers.distributed.cocoa import Cocoa
 from svmbench.solvers.distributed.executor import ShardError
 from svmbench.solvers.distributed.mpi import ranks
@@ -28,6 +29,17 @@ import sys
 from svmbench.__main__ import main
 main("svmbench")
 """
+
+#: The second process takes itself for one of another build.
+ANOTHER_BUILD = (
+    """
+from mpi4py import MPI
+import svmbench.solvers.base as b
+if MPI.COMM_WORLD.Get_rank() == 1:
+    b.LIBRARIES = ("numpy",)
+"""
+    + JOB
+)
 
 
 class Comm:
@@ -100,7 +112,7 @@ class Narrow(Comm):
 
     def recv(self, source):
         value = super().recv(source)
-        if isinstance(value, list):
+        if isinstance(value, list) and value != [mpi.build]:
             raise MemoryError("no room")
         return value
 
@@ -114,6 +126,35 @@ def test_rows_that_a_process_has_no_room_for_are_said():
         pytest.raises(ShardError, match=r"^process 1: MemoryError: no room"),
     ):
         on_ranks([dict])
+    other.join(60.0)
+    assert not other.is_alive()
+
+
+def test_a_process_of_another_build_is_refused(monkeypatch):
+    lines = [[queue.Queue() for _ in range(3)] for _ in range(3)]
+    others = [threading.Thread(target=be, args=(Comm(rank, lines),)) for rank in (1, 2)]
+
+    def faked():
+        return "another" if threading.current_thread() is others[1] else "ours"
+
+    monkeypatch.setattr(mpi, "build", faked)
+    for each in others:
+        each.start()
+    with pytest.raises(ConfigError, match=r"one's build .*[(]process 2[)]$"), ranks(Comm(0, lines)):
+        pytest.fail("it was admitted")
+    for each in others:
+        each.join(60.0)
+        assert not each.is_alive()
+
+
+def test_a_process_that_cannot_say_its_build_is_refused(monkeypatch):
+    monkeypatch.setattr(mpi, "build", partial(divmod, 1, 0))
+    lines = [[queue.Queue() for _ in range(2)] for _ in range(2)]
+    other = threading.Thread(target=be, args=(Comm(1, lines),))
+    other.start()
+    said = r"one's build .*[(]process 1: ZeroDivisionError"
+    with pytest.raises(ConfigError, match=said), ranks(Comm(0, lines)):
+        pytest.fail("it was admitted")
     other.join(60.0)
     assert not other.is_alive()
 
@@ -187,3 +228,14 @@ def test_the_command_trains_as_without_mpi(real, tmp_path):
     fits = [json.loads(Path(f"{path}.json").read_text())["fits"][0] for path in models]
     assert fits[0]["P"] == pytest.approx(fits[1]["P"], rel=1e-6)
     assert fits[0]["relative_gap"] <= 1e-6
+
+
+def test_the_command_refuses_a_process_of_another_build(real, tmp_path):
+    rows = tmp_path / "rows.libsvm"
+    rows.write_text("1 1:1\n-1 1:2\n")
+    done = mpiexec("-c", ANOTHER_BUILD, "cluster", "train", str(rows), "--mpi")
+    assert done.returncode == 2
+    said = [line for line in done.stderr.splitlines() if "build of svmbench" in line]
+    assert len(said) == 1
+    assert said[0].endswith("(process 1)")
+    assert not (tmp_path / "rows.libsvm.model").exists()

@@ -8,19 +8,15 @@ has died or cannot be reached.
 from __future__ import annotations
 
 import hashlib
-import importlib
 import os
-import pkgutil
 import secrets
 import shutil
-import sys
 import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import wraps
-from importlib.metadata import version
 from pathlib import Path
 from time import monotonic
 from typing import Any, ParamSpec, TypeVar
@@ -28,8 +24,6 @@ from typing import Any, ParamSpec, TypeVar
 import dask.config
 from distributed import get_worker
 
-import svmbench
-from svmbench import kernels
 from svmbench.data.cache import content_hash
 from svmbench.data.load import load
 from svmbench.data.moved import Piece, admit, receive
@@ -42,7 +36,7 @@ from svmbench.harness.processes import Worker
 from svmbench.harness.supervise import carry_out
 from svmbench.harness.system import PROC, read
 from svmbench.harness.weights import SUFFIX
-from svmbench.solvers.base import LIBRARIES
+from svmbench.installed import build
 from svmbench.solvers.registry import add_file
 
 #: Tells this process from one that is started at the same address later.
@@ -140,20 +134,6 @@ def remove_settings_of_dask() -> None:
         if os.environ.get(name) == str(value):
             del os.environ[name]
     os.environ.pop("DASK_INTERNAL_INHERIT_CONFIG", None)
-
-
-def build() -> str:
-    """Hash of all that is installed and could change a run: sources, kernels, libraries."""
-    digest = hashlib.sha256(sys.version.encode())
-    for name in LIBRARIES:
-        digest.update(f"{name} {version(name)}".encode())
-    package = Path(svmbench.__file__).parent
-    for path in sorted(package.rglob("*.py")):
-        digest.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes())
-    for module in sorted(each.name for each in pkgutil.iter_modules(kernels.__path__)):
-        record = getattr(importlib.import_module(f"svmbench.kernels.{module}"), "__build__", None)
-        digest.update(f"{module} {record}".encode())
-    return digest.hexdigest()
 
 
 def is_waiting(key: str, dask_worker: Any) -> bool:

@@ -32,6 +32,7 @@ from svmbench.harness.cluster.dask_node import (
     workers_of,
 )
 from svmbench.harness.place import NodeLostError, Seat
+from svmbench.installed import build
 
 _log = logging.getLogger(__name__)
 
@@ -166,7 +167,7 @@ class DaskPlace:
             new = sorted(set(there).difference(self._nodes), key=lambda at: str(there[at]["name"]))
             said = self._client.sync(_greetings, self._client, new) if new else {}
             require_scheduler(self._client)  # else its end is what they all say
-        ours = node.build() if new else ""
+        ours = build() if new else ""
         able = {at: self._greeting(str(there[at]["name"]), said.get(at), ours) for at in new}
         greetings = {at: greeting for at, greeting in able.items() if greeting is not None}
         self._require_one_machine({str(there[at]["name"]): g for at, g in greetings.items()})

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from svmbench.errors import ConfigError
+from svmbench.installed import build
 from svmbench.solvers.distributed.executor import Executor, PartMaker, ShardError
 
 
@@ -81,6 +82,11 @@ def serve(comm: Any) -> None:
         comm.send(answer, dest=0)
 
 
+_ANOTHER_BUILD = (
+    "not all processes of the MPI job have the first one's build of svmbench, Python and libraries"
+)
+
+
 class Ranks:
     """Makes executors on the other processes of a job.
 
@@ -101,6 +107,23 @@ class Ranks:
         """An executor; the parts of the last one are forgotten."""
         return OnRanks(makers, self._comm)
 
+    def require_build(self) -> None:
+        """Refuse processes that have another build than this one.
+
+        Raises
+        ------
+        ConfigError
+        """
+        try:
+            found = self([build] * self.nodes).call("__str__")
+        except ShardError as error:  # an older one cannot say what it is
+            raise ConfigError(f"{_ANOTHER_BUILD} ({error})") from None
+        ours = build()
+        others = [rank for rank, theirs in enumerate(found, start=1) if theirs != ours]
+        if others:
+            numbers = ", ".join(map(str, others))
+            raise ConfigError(f"{_ANOTHER_BUILD} (process {numbers})")
+
 
 @contextmanager
 def ranks(comm: Any = None) -> Iterator[Ranks | None]:
@@ -114,7 +137,7 @@ def ranks(comm: Any = None) -> Iterator[Ranks | None]:
     Raises
     ------
     ConfigError
-        If mpi4py is not installed, or there is no other process.
+        If mpi4py is not installed, there is no other process, or one has another build.
     """
     if comm is None:
         try:
@@ -132,7 +155,9 @@ def ranks(comm: Any = None) -> Iterator[Ranks | None]:
         yield None
         return
     try:
-        yield Ranks(comm)
+        on_ranks = Ranks(comm)
+        on_ranks.require_build()
+        yield on_ranks
     finally:
         for rank in range(1, comm.Get_size()):
             comm.send(None, dest=rank)

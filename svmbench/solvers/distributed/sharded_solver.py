@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from svmbench.data.dataset import FloatArray
+from svmbench.names import MOST_SHARDS
 from svmbench.problem import Problem
 from svmbench.solvers.base import Parameters, Solver, parameter
 from svmbench.solvers.distributed.executor import Executor, InProcess, PartMaker
@@ -17,10 +18,6 @@ from svmbench.solvers.distributed.shards import Shard
 
 #: Makes an executor from the makers of the parts.
 MakeExecutor = Callable[[Sequence[PartMaker]], Executor]
-
-
-#: Most shards of a problem.
-MOST_SHARDS = 1024
 
 
 class ShardedParameters(Parameters):
