@@ -36,7 +36,7 @@ from svmbench.harness.processes import Worker
 from svmbench.harness.supervise import carry_out
 from svmbench.harness.system import PROC, read
 from svmbench.harness.weights import SUFFIX
-from svmbench.installed import build
+from svmbench.solvers.installed import build
 from svmbench.solvers.registry import add_file
 
 #: Tells this process from one that is started at the same address later.

@@ -32,7 +32,7 @@ from svmbench.harness.cluster.dask_node import (
     workers_of,
 )
 from svmbench.harness.place import NodeLostError, Seat
-from svmbench.installed import build
+from svmbench.solvers.installed import build
 
 _log = logging.getLogger(__name__)
 

@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from svmbench.errors import ConfigError
-from svmbench.installed import build
 from svmbench.solvers.distributed.executor import Executor, PartMaker, ShardError
+from svmbench.solvers.installed import build
 
 
 class OnRanks(Executor):
