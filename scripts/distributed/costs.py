@@ -75,7 +75,11 @@ def cluster(folder: Path, nodes: int) -> Iterator[str]:
             for child in reversed(children):
                 child.terminate()
             for child in children:
-                child.wait()
+                try:
+                    child.wait(10.0)
+                except subprocess.TimeoutExpired:  # a worker seeks the scheduler that has gone
+                    child.kill()
+                    child.wait()
 
 
 def timed(action: Callable[[], object], repeats: int, clock: Callable[[], float]) -> str:
