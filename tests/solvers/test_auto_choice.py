@@ -48,7 +48,7 @@ def passes_of_dual_descent(problem):
 
 def costs_of(problem, samples=()):
     rows = problem.data.rows
-    return choice.Costs(rows, rows.m, list(samples))
+    return choice.ExpectedCosts(rows, rows.m, list(samples))
 
 
 def test_a_pass_costs_its_calls_its_visits_and_its_entries():
@@ -56,7 +56,7 @@ def test_a_pass_costs_its_calls_its_visits_and_its_entries():
     one = choice.PASS_COST + 400 * choice.VISIT_COST + 2400 * choice.TOUCH_COST
     assert costs.descent(1, 400, 2400) == pytest.approx(one)
     # Passes over a tenth of the rows tell what passes over all would have cost.
-    tenth = choice.Costs(made(m=40, d=6).data.rows, 400, [])
+    tenth = choice.ExpectedCosts(made(m=40, d=6).data.rows, 400, [])
     assert tenth.descent(1, 40, 240) == pytest.approx(one)
 
 
@@ -66,7 +66,7 @@ def test_a_newton_step_costs_a_factor_and_a_visit_of_each_row():
         ("uint16+float32", choice.SPARSE_OUTER_COST),
     ):
         rows = dataset(np.ones((400, 6)), np.ones(400), storage).rows
-        costs = choice.Costs(rows, 400, [])
+        costs = choice.ExpectedCosts(rows, 400, [])
         step = choice.STEP_COST + factor_cost(6) + 400 * choice.ROW_COST
         step += 2400 * choice.TOUCH_COST
         products = choice.OUTER_PRODUCTS * 400 * outer * 6**2 / 2.0
@@ -82,10 +82,10 @@ def test_more_steps_are_expected_of_many_features_and_of_a_small_dual():
 
 def test_samples_pay_where_they_cost_less_than_they_save():
     m, rows = 40_000, made().data.rows
-    alone = choice.Costs(rows, m, []).newton(1.0)
+    alone = choice.ExpectedCosts(rows, m, []).newton(1.0)
     for sizes, pay in (([400], True), ([400, 30_000], False)):
-        costs = choice.Costs(rows, m, sizes)
-        on_samples = sum(choice.Costs(rows, size, []).newton(1.0) for size in sizes)
+        costs = choice.ExpectedCosts(rows, m, sizes)
+        on_samples = sum(choice.ExpectedCosts(rows, size, []).newton(1.0) for size in sizes)
         assert (on_samples < choice.SAVED * alone) == pay == costs.samples_pay(1.0)
         expected = min(alone, on_samples + (1.0 - choice.SAVED) * alone)
         assert costs.newton(1.0) == pytest.approx(expected)
@@ -152,7 +152,7 @@ def test_what_is_wanted_is_taken_without_a_trial(small):
 
 @pytest.mark.parametrize(("lam", "noise"), [(1e-3, 0.3), (1e-4, 0.0), (1e-4, 0.3), (1e-4, 3.0)])
 def test_the_trial_takes_about_as_many_passes_as_all_rows(lam, noise, monkeypatch):
-    monkeypatch.setattr(choice.Costs, "falls_behind", lambda *_: False)
+    monkeypatch.setattr(choice.ExpectedCosts, "falls_behind", lambda *_: False)
     problem = made(m=30_000, d=5, lam=lam, noise=noise)
     rows, counters = problem.data.rows, Counters()
     trial = choice.tried(rows, lam, Generator(2), GAP, counters)
@@ -243,7 +243,7 @@ def test_what_descent_has_cost_leaves_out_the_trial(monkeypatch):
     """The trial's work is in the counters of the run, but not in what its passes have cost."""
     seen = []
     monkeypatch.setattr(
-        choice.Costs, "falls_behind", lambda self, dual, spent, wanted: seen.append(spent)
+        choice.ExpectedCosts, "falls_behind", lambda self, dual, spent, wanted: seen.append(spent)
     )
     spent = {}
     for wanted in ("choose", "dual-newton"):

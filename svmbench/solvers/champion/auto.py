@@ -13,7 +13,7 @@ from svmbench.kernels.descent import Descent
 from svmbench.kernels.rng import Generator
 from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.base import Parameters, Solver, parameter
-from svmbench.solvers.champion.choice import FIRST_PASSES, NEWTON_GAP, Costs, Method, chosen
+from svmbench.solvers.champion.choice import FIRST_PASSES, NEWTON_GAP, ExpectedCosts, Method, chosen
 from svmbench.solvers.champion.dual_phase import DualPhase
 from svmbench.solvers.champion.interior_phase import InteriorPhase
 from svmbench.solvers.champion.newton_phase import AT_ZERO, NewtonPhase
@@ -190,7 +190,7 @@ class Auto(Solver):
         parameters, rows = self.parameters, problem.data.rows
         gap = max(parameters.tolerance, NEWTON_GAP)
         looking = Counters()
-        costs = self._costs = Costs(rows, rows.m, [])
+        costs = self._costs = ExpectedCosts(rows, rows.m, [])
         self._choice = chosen(
             rows,
             problem.lam,

@@ -1,6 +1,6 @@
 """What auto expects dual descent and Newton steps to cost still, and the choice that follows.
 
-Costs are counts of work, weighted by what each took on one machine: a seed gives the same run on
+ExpectedCosts are counts of work, weighted by what each took on one machine: a seed gives the same run on
 every machine.
 """
 
@@ -68,7 +68,7 @@ class Choice(NamedTuple):
     reason: str
 
 
-class Costs:
+class ExpectedCosts:
     """What Newton steps are expected to cost, and what passes of dual descent have cost.
 
     Parameters
@@ -196,7 +196,7 @@ def tried(rows: CompactRows, lam: float, rng: Generator, gap: float, counters: C
     drawn = np.empty(min(wanted, rows.m), dtype=np.int32)
     draw_rows(rng, drawn, rows.m)
     part = take_rows(rows, np.unique(drawn))
-    costs = Costs(part, rows.m, sample_sizes(rows.m, rows.d))
+    costs = ExpectedCosts(part, rows.m, sample_sizes(rows.m, rows.d))
     # On few rows acceleration takes longer than the passes themselves.
     parts = {"acceleration": False, "subspace": False, "scaling": False}
     parts |= {"early": True, "greedy": True}
