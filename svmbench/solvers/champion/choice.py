@@ -1,6 +1,6 @@
 """What auto expects dual descent and Newton steps to cost still, and the choice that follows.
 
-ExpectedCosts are counts of work, weighted by what each took on one machine: a seed gives the same run on
+Costs are counts of work, weighted by what each took on one machine: a seed gives the same run on
 every machine.
 """
 
