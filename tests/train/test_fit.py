@@ -319,8 +319,8 @@ def test_the_tolerance_must_be_positive_and_finite(tolerance):
         fit(Problem(dataset([[1.0], [2.0]], [1, -1]), 1.0), tolerance)
 
 
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("scale", [1e6, 1e7])
+@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("scale", [1e-10, 1e6, 1e7, 1e8, 1e9, 1e10])
 def test_logistic_regression_does_not_need_scaled_columns(scale, seed):
     data = scaled(300, scale, seed, d=6)
     assert fit(Problem(data, 1.0 / 30000.0, Loss("logistic")), 1e-4).gap <= 1e-4

@@ -71,8 +71,9 @@ def newton(
     solves the step, which costs at most twice as much as the cheaper of both. It preconditions the
     conjugate gradients of later steps, whose systems differ little from its own; there is another
     factor where those of one step have done as much work as it takes. A step is halved until P
-    falls. Once rounding hides whether it falls, full steps go on as long as each halves the
-    gradient's product with the step.
+    falls, which the slope of P at its end shows where rounding hides the fall. From then on a
+    factor solves all steps, and they go on as long as each halves the gradient's product with the
+    step.
 
     Without a start, the steps begin at the w and b of a sample of the rows, if there are so many
     that a sample comes close to the optimum: this saves most of the steps on all rows.
@@ -109,7 +110,7 @@ def newton(
     surface = Surface(problem, done)
     point = surface.first(start or _from_sample(problem, due, done))
     factored = Factored.of(problem)
-    decrement = math.inf
+    decrement, exact = math.inf, False
     while True:
         slopes, bends = _derivatives(problem, surface.labels * point.scores)
         counted, bends = problem.counted(slopes), problem.counted(bends)
@@ -129,7 +130,9 @@ def newton(
             np.count_nonzero(bends) / surface.m, done, due, point.blind,
             _enough(problem, downhill, counted, wanted, point.primal),
         )  # fmt: skip
-        last, decrement = decrement, inner(downhill, step)
+        # Conjugate gradients may have left most of the product out: it is for factors to compare.
+        last, decrement = decrement if exact else math.inf, inner(downhill, step)
+        exact = point.blind
         ahead = _advanced(surface, point, step, decrement, last)
         if ahead is None:
             if not shown:
@@ -202,6 +205,17 @@ class Surface:
         each = _losses(self._problem, self.labels * scores)
         return 0.5 * self._lam * inner(at[:-1], at[:-1]) + inner(self._counts, each) / self.m
 
+    def slope(
+        self, at: FloatArray, scores: FloatArray, step: FloatArray, moved: FloatArray
+    ) -> float:
+        """Slope of P along a step, from w, b and the scores at its end.
+
+        ``moved`` is the change of the scores along the whole step.
+        """
+        slopes = _derivatives(self._problem, self.labels * scores)[0]
+        slopes *= self._counts * self.labels
+        return self._lam * inner(at[:-1], step[:-1]) - inner(slopes, moved) / self.m
+
     def pair(self, point: _Iterate, slopes: FloatArray) -> PrimalAndDual:
         """What `newton` yields, from minus the slopes of the losses."""
         return point.at[:-1].copy(), float(point.at[-1]), self._problem.repaired(slopes)
@@ -247,6 +261,8 @@ def _advanced(
 ) -> _Iterate | None:
     """The point after a step, halved until P falls; None where the steps are at their end.
 
+    Where rounding hides whether P falls, the slope of P at the end of the step decides.
+
     Parameters
     ----------
     surface : Surface
@@ -256,23 +272,27 @@ def _advanced(
         The gradient's product with this step and with the one before.
     """
     moved = surface.scores(step)
+    hidden = _ROUNDING * (1.0 + point.primal)
     # The step before may have moved w only, which a tiny C keeps near 0: then b may follow.
     stuck = point.blind and not 0.0 < decrement <= 0.5 * last
-    hidden = _ROUNDING * (1.0 + point.primal)
-    below = point.primal - (hidden if stuck else 0.0)
-
-    def ahead(length: float) -> _Iterate:
+    for halvings in range(1 if stuck else _HALVINGS):
+        length = 0.5**halvings
         at, scores = point.at + length * step, point.scores + length * moved
-        return _Iterate(at, scores, surface.primal(at, scores), point.blind)
-
-    lengths = (0.5**k for k in range(1 if stuck else _HALVINGS))
-    found = next((each for each in map(ahead, lengths) if each.primal < below), None)
-    if found is None:
-        # Rounding hides what is left to gain in P, but the gradient may still become smaller.
-        found = ahead(1.0)._replace(blind=True)
-        if stuck or not (decrement > 0.0 and found.primal <= point.primal + hidden):
-            return None
-    return found._replace(scores=surface.scores(found.at)) if found.blind else found
+        primal = surface.primal(at, scores)
+        falls = primal < point.primal - hidden
+        if not falls:
+            if stuck or not decrement > 0.0:
+                continue
+            # Of the differences of P, the length would be chosen by chance. The slope tells more:
+            # where it is not positive at the end, P has fallen along the whole step, being convex.
+            slope = surface.slope(at, scores, step, moved)
+            even = primal <= point.primal + hidden and slope <= 0.5 * decrement
+            if not (even or slope <= 0.0):
+                continue
+        if point.blind or not falls:
+            return _Iterate(at, surface.scores(at), primal, blind=True)
+        return _Iterate(at, scores, primal)
+    return None
 
 
 def _from_sample(
