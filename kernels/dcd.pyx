@@ -10,14 +10,18 @@
 #             zero rows take no part: their alpha_i is argmax q from the start
 #   shrinking G = s_i - 1 + nu alpha_i; a row leaves the pass when alpha_i sits on a bound
 #             and G points outwards by more than any projected gradient of the last pass
+#   gain      of a step: c_i |change| |G| / 2, at most m times the rise of D. On request, `revisit`
+#             visits rows again whose steps gained much per entry
 #   cost      n_i for the inner product, n_i more where alpha_i moves
 #   source    Hsieh, Chang, Lin, Keerthi and Sundararajan, ICML 2008, algorithms 1-3
 
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t, int64_t
 
+import numpy as np
+
 from .loss cimport (
-    Loss, best_alpha, best_coordinate, loss_of, projected_gradient,
+    Loss, best_alpha, best_coordinate, gap_term, loss_of, projected_gradient,
 )
 from .provenance cimport build_record
 from .rows cimport CompactRows, Rows, row_axpy, row_dot, row_nonzeros, weight_t
@@ -52,14 +56,25 @@ cdef class Dcd(DualWise):
         Shrinking thresholds: the extremes of the projected gradient in the previous pass.
     largest, smallest : float
         Extremes of the projected gradient in this pass so far.
+    high_gain : float
+        Rows whose step gained more per entry than so many times what the last pass gained are
+        visited again. inf at first; nothing of what follows is then found.
+    slack_sum : float
+        Sum of the rows' shares of m (P - D) in this pass so far, each as it was met.
     """
 
     cdef readonly object w
-    cdef readonly double lam, upper, lower, largest, smallest
+    cdef readonly double lam, upper, lower, largest, smallest, slack_sum
+    cdef public double high_gain
     cdef readonly bint shrinking
     cdef Loss loss
     cdef Weights _w
     cdef const double[::1] _row_weights
+    # Of this pass so far; what the last one gained per entry; and its rows to visit again.
+    cdef double gains, total, gain
+    cdef int64_t entries, met
+    cdef int32_t[::1] _again, _round
+    cdef Py_ssize_t again
 
     def __init__(self, CompactRows rows, double lam, loss, bint shrinking=True,
                  precision="float64", row_weights=None):
@@ -70,6 +85,8 @@ cdef class Dcd(DualWise):
             self.norms2 *= row_weights
         self._w = Weights(rows.c.d, precision)
         self.w = self._w.array
+        self.high_gain = INFINITY
+        self._again, self._round = np.empty((2, self._order.shape[0]), dtype=np.int32)
         self.restore()
         self.begin_pass()
 
@@ -83,15 +100,46 @@ cdef class Dcd(DualWise):
         self.end = self._order.shape[0]
         self.upper, self.lower = INFINITY, -INFINITY
 
-    def tighten(self):
-        """Shrink, in the next pass, by the extremes of this one."""
-        self.upper = self.largest if self.largest > 0.0 else INFINITY
-        self.lower = self.smallest if self.smallest < 0.0 else -INFINITY
+    def tighten(self, double multiple=INFINITY):
+        """Shrink, in the next pass, by the extremes of this one.
+
+        Parameters
+        ----------
+        multiple : float
+            Shrink also by so many times the mean absolute projected gradient of this pass.
+        """
+        cdef double typical = multiple * self.total / self.position if self.position else INFINITY
+        self.upper = min(self.largest, typical) if self.largest > 0.0 else INFINITY
+        self.lower = max(self.smallest, -typical) if self.smallest < 0.0 else -INFINITY
 
     def begin_pass(self):
         """Return to the first active row with fresh extremes."""
-        self.position = 0
+        self.met = self.entries
+        self.gain = self.gains / self.met if self.met else INFINITY
+        self._restart()
+
+    cdef void _restart(self) noexcept nogil:
+        self.position = self.entries = 0
         self.largest, self.smallest = -INFINITY, INFINITY
+        self.gains = self.total = self.slack_sum = 0.0
+
+    def revisit(self):
+        """Visit the rows again whose steps gained much in the last pass, as long as each does.
+
+        To be called before the next pass begins. No round of visits begins once all rounds have
+        met as many entries as that pass.
+        """
+        cdef Py_ssize_t end = self.end
+        cdef double upper = self.upper, lower = self.lower
+        self.upper, self.lower = INFINITY, -INFINITY
+        while self.again and self.entries < self.met:
+            self._round, self._again = self._again, self._round
+            self.row_at, self.position = &self._round[0], 0
+            self.end, self.again = self.again, 0
+            self.advance(self.presentations + self.end)
+        self.again, self.end, self.row_at = 0, end, &self._order[0]
+        self.upper, self.lower = upper, lower
+        self._restart()
 
     def advance(self, int64_t target):
         """Visit active rows until the pass ends or the presentations reach ``target``."""
@@ -118,11 +166,11 @@ cdef void take_steps(Dcd self, weight_t *w, int64_t target) noexcept nogil:
     cdef double *alpha = &self._alpha[0]
     cdef double lam_m = self.lam * rows.m
     cdef Loss loss = self.loss
-    cdef bint shrinking = self.shrinking
+    cdef bint shrinking = self.shrinking, greedy = self.high_gain < INFINITY
     # As members they would be read again after every store to alpha and w.
     cdef double upper = self.upper, lower = self.lower
     cdef double largest = self.largest, smallest = self.smallest
-    cdef double y, old, new, gradient, projected, step
+    cdef double y, old, new, margin, gradient, projected, step
     cdef Py_ssize_t i
     while more_rows(self, target):
         i = next_row(self)
@@ -131,7 +179,8 @@ cdef void take_steps(Dcd self, weight_t *w, int64_t target) noexcept nogil:
         self.presentations += 1
         old = alpha[i]
         y = rows.labels[i]
-        gradient = y * row_dot(rows, i, w) - 1.0 + loss.nu * old
+        margin = y * row_dot(rows, i, w)
+        gradient = margin - 1.0 + loss.nu * old
         self.nonzeros += row_nonzeros(rows, i)
         if shrinking and ((old <= 0.0 and gradient > upper)
                           or (old >= loss.upper and gradient < lower)):
@@ -140,6 +189,7 @@ cdef void take_steps(Dcd self, weight_t *w, int64_t target) noexcept nogil:
         projected = projected_gradient(loss, old, gradient)
         largest = max(largest, projected)
         smallest = min(smallest, projected)
+        new = old
         if fabs(projected) > 1e-12:
             new = best_coordinate(loss, old, gradient, norms2[i], lam_m)
             alpha[i] = new
@@ -150,4 +200,20 @@ cdef void take_steps(Dcd self, weight_t *w, int64_t target) noexcept nogil:
                 row_axpy(rows, i, <weight_t> step, w)
                 self.nonzeros += row_nonzeros(rows, i)
                 self.updates += 1
+        if greedy:
+            note(self, i, margin, projected, old, (old - new) * gradient)
     self.largest, self.smallest = largest, smallest
+
+
+cdef void note(Dcd self, Py_ssize_t i, double margin, double projected, double old,
+               double twice) noexcept nogil:
+    """Take a visit into account, and have it repeated if it gained much: half of ``twice``."""
+    cdef double count = self._row_weights[i] if self._row_weights is not None else 1.0
+    cdef double gain = 0.5 * count * twice
+    self.entries += row_nonzeros(&self.rows.c, i)
+    self.slack_sum += count * gap_term(self.loss, margin, old)
+    self.total += fabs(projected)
+    self.gains += gain
+    if gain > self.high_gain * self.gain * row_nonzeros(&self.rows.c, i):
+        self._again[self.again] = <int32_t> i
+        self.again += 1

@@ -102,11 +102,38 @@ def follow_options(name, loss, seed, **options):
         tie = min(np.min(np.abs(extremes)), plain.closest) < 1e-13
         if tie or problem.gap(plain.w, plain.alpha) < 1e-13 or plain.plane.closest < 1e-10:
             break
-        assert progress(run) == (plain.presentations, plain.updates, plain.active, plain.stopped)
+        seen = run.counters.presentations, run.counters.active, run.stopped
+        assert seen == (plain.presentations, plain.active, plain.stopped)
+        assert abs(run.counters.updates - plain.updates) <= plain.negligible
         assert_close(run.alpha, plain.alpha, rtol=0.0, atol=1e-9)
         atol = 1e-9 * scale
         assert_close(run.w, plain.scale * plain.w, rtol=0.0, atol=atol)
     return plain
+
+
+@pytest.mark.parametrize("acceleration", [False, True])
+@every_loss
+@every_problem
+def test_greedy_it_equals_its_twin(name, loss, acceleration):
+    follow_options(name, loss, 31, greedy=True, acceleration=acceleration)
+
+
+def test_the_greedy_twins_repeat_steps():
+    names = ordinary_problems()
+    repeated = [follow_options(name, "hinge", 31, greedy=True).repeated for name in names]
+    assert all(repeated)
+
+
+@every_loss
+def test_rows_as_they_are_met_tell_the_gap_after_a_pass(loss):
+    problem = with_loss(PROBLEMS["sparse"], loss)
+    for seed in range(3):
+        run = started(problem, seed, shrinking=False, greedy=True)
+        assert run.expected_gap == np.inf
+        for k in range(12):
+            run.advance(len(run._order))
+            gap = problem.primal(run.w) - run.dual()
+            assert k < 2 or gap / 5.0 < run.expected_gap < 5.0 * gap
 
 
 @pytest.fixture

@@ -15,6 +15,8 @@ LINGERING = 0.3  # share of the last rise of D beyond which passes linger
 COSTS = (4, 10)  # entries that a step of the acceleration is worth, per feature and active row
 INTERVAL = 3  # cost of passes over that of the step that follows them
 SMALLEST_RISE = 1e-13  # share of D that is rounding
+HIGH_GAIN = 3  # a step that gains more per entry, in units of the last pass's mean, is repeated
+TYPICAL = 2  # mean projected gradients that shrink a greedy descent's rows
 
 
 class Dcd:
@@ -30,7 +32,7 @@ class Dcd:
 
     def __init__(
         self, X, y, lam, loss, seed, tolerance=0.1, shrinking=True, restore_after=20.0,
-        row_weights=None, acceleration=False, scaling=False, dense=False,
+        row_weights=None, acceleration=False, scaling=False, dense=False, greedy=False,
     ):  # fmt: skip
         self.X, self.y, self.loss = X, y, loss
         self.m = len(y)
@@ -59,6 +61,10 @@ class Dcd:
         self.last_rise, self.touched, self.scaling, self.scale = np.inf, 0, scaling, 1.0
         self.stepped = None  # rise of D and cost of the step before the last pass
         self.failures = self.paid = 0  # steps in turn that did not pay, and steps that did
+        self.greedy, self.again, self.repeated = greedy, [], 0
+        self.gain, self.met = np.inf, 0  # of the last pass, per entry, and its entries
+        self.gains = self.slack = 0.0
+        self.entries_met = self.negligible = 0
         self.closest = np.inf  # of the decisions of the options, that which least would have turned
         self.begin_pass()
 
@@ -67,7 +73,8 @@ class Dcd:
         if not self.order:
             self.presentations, self.stopped = self.presentations + steps, True
             return
-        for _ in range(steps):
+        target = self.presentations + steps
+        while self.presentations < target:
             self.visit(self.order[self.position])
             if self.position == self.active:
                 self.end_pass()
@@ -77,8 +84,8 @@ class Dcd:
         self.presentations += 1
         self.pass_touched += self.entries[i]
         x, y, old = self.X[i], self.y[i], self.alpha[i]
-        n = self.c[i] * np.sum(x**2)
-        gradient = y * (x @ self.w) - 1.0 + self.nu * old
+        margin = y * (x @ self.w)
+        gradient = margin - 1.0 + self.nu * old
         at_bottom, at_top = old == 0.0, old == self.u
         outwards = (at_bottom and gradient > self.above) or (at_top and gradient < self.below)
         if self.shrinking and outwards:
@@ -93,13 +100,45 @@ class Dcd:
         elif at_top:
             projected = max(gradient, 0.0)
         self.seen.append(projected)
-        if abs(projected) <= NEGLIGIBLE:
-            return
+        self.entries_met += self.entries[i]
+        self.slack += self.c[i] * float(
+            objective.gap_terms(self.loss, np.array([margin]), np.array([old]))[0]
+        )
+        if abs(projected) > NEGLIGIBLE:
+            self.gains += self.move(i, gradient)
+
+    def move(self, i, gradient):
+        """The best step of a row; its gain. It is noted where it gained much."""
+        x, y, old, n = self.X[i], self.y[i], self.alpha[i], self.c[i] * np.sum(self.X[i] ** 2)
         new = min(max(old - self.lam_m * gradient / (n + self.nu * self.lam_m), 0.0), self.u)
         self.alpha[i] = new
         self.w = self.w + self.c[i] * (new - old) * y * x / self.lam_m
         self.updates += bool(new != old)
+        self.negligible += bool(abs(new - old) < 1e-12)  # none at all, to other rounding
         self.pass_touched += self.entries[i] * bool(new != old)
+        gain = 0.5 * self.c[i] * (old - new) * gradient
+        if self.greedy and self.gain < np.inf and new != old:
+            much = HIGH_GAIN * self.gain * self.entries[i]
+            self.closest = min(
+                self.closest, abs(1.0 - much / gain) * min(abs(new - old), abs(gradient))
+            )
+            if gain > much:
+                self.again.append(i)
+        return gain
+
+    def revisit(self):
+        """Visit the noted rows again, as long as their steps gain much."""
+        met = 0
+        while self.again and met < self.met:
+            rows, self.again = self.again, []
+            for i in rows:
+                gradient = self.y[i] * (self.X[i] @ self.w) - 1.0 + self.nu * self.alpha[i]
+                self.move(i, gradient)
+                met += self.entries[i]
+                self.pass_touched += self.entries[i]
+            self.presentations += len(rows)
+            self.repeated += len(rows)
+        self.again = []
 
     def end_pass(self):
         """Judge the pass, choose the rows of the next one, shuffle them."""
@@ -121,13 +160,21 @@ class Dcd:
         if restore:
             self.active = self.rows
             self.open = False
+        if self.greedy:
+            typical = TYPICAL * np.sum(np.abs(self.seen)) / max(1, len(self.seen))
+            high, low = min(high, typical), max(low, -typical)
         self.above = high if high > 0.0 and not restore else np.inf
         self.below = low if low < 0.0 and not restore else -np.inf
         self.seen, self.position = [], 0
+        self.met = self.entries_met
+        self.gain = self.gains / self.met if self.met else np.inf
+        self.gains, self.entries_met = 0.0, 0
+        self.expected, self.slack = self.slack / self.m, 0.0
         head = self.order[: self.active]
         self.rng.shuffle(head)
         self.order[: self.active] = head
         self.begin_pass()
+        self.revisit()
 
     def begin_pass(self):
         """Remember where the pass begins."""

@@ -13,6 +13,7 @@ from svmbench.kernels.rows import CompactRows
 from svmbench.problem import relative_gap
 from svmbench.solvers.champion.sharing import Sharing
 from svmbench.solvers.dual.accelerator import Accelerator
+from svmbench.solvers.dual.greedy import HIGH_GAIN, TYPICAL
 from svmbench.solvers.dual.progress import PastGaps
 from svmbench.solvers.dual.scale import best_scale, share_saved, stride_of
 from svmbench.solvers.dual.subspace import Subspace
@@ -27,13 +28,8 @@ RESTORE_SHARE, RESTORE_PASSES = 0.03, 8.0
 #: Factor of the last pass's shrinking thresholds, beyond which rows are then shrunk again.
 THRESHOLD_MARGIN = 2.0
 
-#: Rows at a bound are also shrunk where their gradient points outwards by more than so many times
-#: the mean projected gradient of the last pass, which is far less than its extremes.
-TYPICAL = 2.0
-
-#: Steps are left out if they gain less per entry than the first times what the last pass gained,
-#: and repeated as long as they gain more than the second times it.
-LEAST_GAIN, HIGH_GAIN = 0.1, 3.0
+#: Steps are left out if they gain less per entry than so many times what the last pass gained.
+LEAST_GAIN = 0.1
 
 #: Mean entries of a row from which steps are left out. A step of a shorter row costs little beside
 #: its visit.

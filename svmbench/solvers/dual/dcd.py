@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import numpy as np
@@ -15,6 +16,7 @@ from svmbench.names import HINGES
 from svmbench.problem import Problem
 from svmbench.solvers.base import Solver, parameter
 from svmbench.solvers.dual.accelerator import Accelerator
+from svmbench.solvers.dual.greedy import HIGH_GAIN, TYPICAL
 from svmbench.solvers.dual.scale import best_scale, stride_of
 from svmbench.solvers.row_order import BLOCKS, BlockParameters, RowOrder
 
@@ -62,6 +64,12 @@ class DcdParameters(BlockParameters):
         "they moved and of the step before. Only in double precision, without weights of rows.",
         source="ours",
     )
+    greedy: bool = parameter(
+        False,
+        "Whether steps that raised D much are repeated before the next pass, and rows are shrunk "
+        "also by the mean projected gradient. Of use where rows are long, as those of text.",
+        source="ours",
+    )
     scaling: bool = parameter(
         False,
         "Whether w is shown at the scale that minimises P, as estimated after each pass from every "
@@ -90,7 +98,8 @@ class Dcd(Solver):
              if only the active rows satisfy this, all rows return first
     output   w, certified by D(α) ≤ P*; on request scaled so that P is least on a few rows
     faster   on request, the best step in the plane of what passes moved and of the step
-             before follows passes that gain little
+             before follows passes that gain little; and steps that raised D much are
+             repeated
 """
     )
     reconstructed = (
@@ -115,9 +124,12 @@ class Dcd(Solver):
         self._order = self._kernel.order
         blocks = given.order == "blocks"
         self._orders = RowOrder(self._rng, data, self._order, given, blocks)
+        if given.greedy:
+            self._kernel.high_gain = HIGH_GAIN
         self._tolerance = given.tolerance
         self._restored_at = 0
-        self._stopped = False
+        self._stopped, self._expected = False, math.inf
+        self._slack = math.inf
         self._accelerator: Accelerator | None = None
         if given.acceleration:
             loss = problem.loss
@@ -169,10 +181,26 @@ class Dcd(Solver):
         """Whether a pass over all rows stayed within the tolerance."""
         return self._stopped
 
+    @property
+    def expected_gap(self) -> float:
+        """P - D after the last pass, if it was greedy, as its rows suggest; inf if not known.
+
+        The rows were met while w still changed. Their share of P - D is taken to fall in one more
+        pass as it fell in the last one, and rows that shrinking left out to add nothing.
+        """
+        return self._expected
+
+    def _expect(self, slack: float) -> None:
+        before = self._slack
+        fallen = slack / before if 0.0 < before < math.inf else 1.0
+        self._slack, self._expected = slack, slack * min(1.0, fallen)
+
     def _end_pass(self) -> None:
         kernel = self._kernel
         rows, m = len(self._order), self._problem.data.n_samples
         largest, smallest = kernel.largest, kernel.smallest
+        if self.parameters.greedy:
+            self._expect(kernel.slack_sum / m)
         within = max(largest - smallest, abs(largest), abs(smallest)) <= self._tolerance
         if kernel.active == 0:
             within = True  # all rows are shrunk: none can violate
@@ -192,10 +220,11 @@ class Dcd(Solver):
             if self._accelerator is not None:
                 self._accelerator.interrupt()
         else:
-            kernel.tighten()
+            kernel.tighten(TYPICAL if self.parameters.greedy else math.inf)
         self._orders.draw(self._order[: kernel.active])
         kernel.begin_pass()
         self._begin_pass()
+        kernel.revisit()
 
     def _begin_pass(self) -> None:
         """Remember where a pass begins, for the acceleration."""
