@@ -326,6 +326,17 @@ def test_logistic_regression_does_not_need_scaled_columns(scale, seed):
     assert fit(Problem(data, 1.0 / 30000.0, Loss("logistic")), 1e-4).gap <= 1e-4
 
 
+@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("bias", ["none", "free"])
+def test_logistic_regression_on_a_few_rows_does_not_need_scaled_columns(bias, seed):
+    # A plane separates the rows, so that P is far below 1, and with it the rounding of P.
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(20, 25)) * 10.0 ** rng.uniform(-10.0, 10.0, size=25)
+    data = dataset(X, rng.permutation([-1, 1] * 10), "dense float64")
+    lam = 10.0 ** rng.uniform(-6.0, -1.0)
+    assert fit(Problem(data, lam, Loss("logistic"), bias), 1e-4).gap <= 1e-4
+
+
 def test_conjugate_gradients_of_values_that_underflow_end():
     rng = np.random.default_rng(0)
     data = dataset(rng.normal(size=(10, 1200)) * 1e-150, rng.choice([-1, 1], size=10))

@@ -71,9 +71,9 @@ def newton(
     solves the step, which costs at most twice as much as the cheaper of both. It preconditions the
     conjugate gradients of later steps, whose systems differ little from its own; there is another
     factor where those of one step have done as much work as it takes. A step is halved until P
-    falls, which the slope of P at its end shows where rounding hides the fall. From then on a
-    factor solves all steps, and they go on as long as each halves the gradient's product with the
-    step.
+    falls, which the slope of P at its end shows where rounding may hide the fall. Once P no longer
+    becomes smaller, a factor solves all steps, and they go on as long as each halves the gradient's
+    product with the step.
 
     Without a start, the steps begin at the w and b of a sample of the rows, if there are so many
     that a sample comes close to the optimum: this saves most of the steps on all rows.
@@ -279,8 +279,7 @@ def _advanced(
         length = 0.5**halvings
         at, scores = point.at + length * step, point.scores + length * moved
         primal = surface.primal(at, scores)
-        falls = primal < point.primal - hidden
-        if not falls:
+        if not primal < point.primal - hidden:
             if stuck or not decrement > 0.0:
                 continue
             # Of the differences of P, the length would be chosen by chance. The slope tells more:
@@ -289,7 +288,7 @@ def _advanced(
             even = primal <= point.primal + hidden and slope <= 0.5 * decrement
             if not (even or slope <= 0.0):
                 continue
-        if point.blind or not falls:
+        if point.blind or not primal < point.primal:
             return _Iterate(at, surface.scores(at), primal, blind=True)
         return _Iterate(at, scores, primal)
     return None
