@@ -110,6 +110,9 @@ class ScaledInterior:
         half, one = np.full(m, 0.5), np.ones(m)
         self._point = Iterate(np.zeros(d), Complements(half, half, one, 2.0 * one))
         self._least, self._waited = math.inf, 0
+        # The share of the first point's violations of the constraints that steps have left. What
+        # the best point so far lacks, the products included: rounding may lead away from it.
+        self._violated, self._lacking, self._best = 1.0, math.inf, self._point
         self.exhausted = False
         self.counters = Counters()
 
@@ -140,6 +143,8 @@ class ScaledInterior:
         product = self._mean(point.pairs)
         self._waited = 0 if product < self._least else self._waited + 1
         self._least = min(self._least, product)
+        if product + self._violated < self._lacking:
+            self._lacking, self._best = product + self._violated, point
         system = self._system()
         zero = np.zeros(len(self._rows))
         ahead = self._step(system, zero, zero)
@@ -157,8 +162,9 @@ class ScaledInterior:
             np.isfinite(x).all() for x in (step.w, *step.pairs)
         )
         if not usable or product < NEGLIGIBLE or self._waited >= PATIENCE:
-            self.exhausted = True
+            self.exhausted, self._point = True, self._best
             return
+        self._violated *= 1.0 - length
         pairs = _moved(point.pairs, step.pairs, length)
         self._point = Iterate(point.w + length * step.w, pairs)
 
