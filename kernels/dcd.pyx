@@ -108,7 +108,9 @@ cdef class Dcd(DualWise):
         multiple : float
             Shrink also by so many times the mean absolute projected gradient of this pass.
         """
-        cdef double typical = multiple * self.total / self.position if self.position else INFINITY
+        cdef double typical = INFINITY
+        if multiple < INFINITY and self.position:
+            typical = multiple * self.total / self.position
         self.upper = min(self.largest, typical) if self.largest > 0.0 else INFINITY
         self.lower = max(self.smallest, -typical) if self.smallest < 0.0 else -INFINITY
 
