@@ -259,6 +259,28 @@ def test_links_lead_somewhere():
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+def anchors(page):
+    """What links to the headings of a page end with: lower case, no punctuation, hyphens."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", each).lower().replace(" ", "-") for each in headings}
+
+
+def test_links_into_pages_lead_to_headings():
+    pages = [*PAGES, ROOT / "CHANGELOG.md", *ROOT.glob("results/snapshots/*/README.md")]
+    links = [
+        (page, page.parent / target if target else page, anchor)
+        for page in pages
+        for target, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", page.read_text())
+    ]
+    assert len(links) > 100
+    lost = [
+        f"{page.name}: {target.name}#{anchor}"
+        for page, target, anchor in links
+        if anchor not in anchors(target)
+    ]
+    assert lost == []
+
+
 def test_the_picture_of_the_readme_can_be_read_at_the_width_of_a_page():
     (picture,) = re.findall(r"!\[[^]]*\]\((\S+\.png)\)", (ROOT / "README.md").read_text())
     # Bytes 16 to 20 of a PNG are its width; a page shows about 800 pixels.

@@ -1,6 +1,6 @@
 """What passes of dual coordinate descent do beyond visiting each row once.
 
-`docs/champion.md` tells what each saves.
+`docs/champion-evidence.md` tells what each saves.
 """
 
 #: Rows are visited again whose step gained more per entry than so many times what the last pass
