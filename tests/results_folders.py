@@ -111,16 +111,16 @@ def _run(identity: dict, number: int, label: str, lam: float) -> tuple[dict, lis
         "test_error": 0.16 + 0.001 * number,
     }
     row |= end if made else dict.fromkeys(end)
-    for threshold in THRESHOLDS:
-        within = accuracy[: last + 1] <= threshold
+    for accuracy in THRESHOLDS:
+        within = accuracy[: last + 1] <= accuracy
         first = int(within.argmax()) if within.any() else None
         above = np.flatnonzero(~within)
         row |= {
-            f"seconds_to_{threshold!r}": None if first is None else seconds[first],
-            f"cpu_seconds_to_{threshold!r}": None if first is None else seconds[first],
-            f"epochs_to_{threshold!r}": None if first is None else epochs[first],
-            f"primal_at_{threshold!r}": None if first is None else primal[first],
-            f"last_above_seconds_{threshold!r}": seconds[above[-1]] if above.size else None,
+            f"seconds_to_{accuracy!r}": None if first is None else seconds[first],
+            f"cpu_seconds_to_{accuracy!r}": None if first is None else seconds[first],
+            f"epochs_to_{accuracy!r}": None if first is None else epochs[first],
+            f"primal_at_{accuracy!r}": None if first is None else primal[first],
+            f"last_above_seconds_{accuracy!r}": seconds[above[-1]] if above.size else None,
         }
     points = [
         {

@@ -38,7 +38,7 @@ NUMBERS = (1, 1_000, 10_000, 100_000, 1_000_000)
 
 
 class Echo:
-    """A part that returns what it is given."""
+    """A shard that returns what it is given."""
 
     def back(self, array: FloatArray) -> FloatArray:
         """The array."""
@@ -59,7 +59,7 @@ def cluster(folder: Path, nodes: int) -> Iterator[str]:
     environment = os.environ | {
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
-        # This module is where the workers find the class of their parts.
+        # This module is where the workers find the class of their shards.
         "PYTHONPATH": str(Path(__file__).parent),
     }
     with (folder / "log").open("w") as log:
@@ -92,11 +92,11 @@ def timed(action: Callable[[], object], repeats: int, clock: Callable[[], float]
     return f"{1e3 * min(taken):.3g} ({1e3 * median(taken):.3g})"
 
 
-def rounds(kind: Callable[[list[Any]], Executor], parts: int, repeats: int) -> list[str]:
-    """Milliseconds of a round by the numbers that each part gets and returns."""
+def rounds(kind: Callable[[list[Any]], Executor], shards: int, repeats: int) -> list[str]:
+    """Milliseconds of a round by the numbers that each shard gets and returns."""
     from costs import Echo as Imported  # by the name that the workers know
 
-    executor = kind([Imported] * parts)
+    executor = kind([Imported] * shards)
     found = []
     for size in NUMBERS:
         array = np.random.default_rng(0).random(size)
@@ -174,7 +174,7 @@ def main(
 def measure_rounds(most: int, repeats: int, mpi: str | None) -> None:
     """Print a table of the milliseconds of a round."""
     click.echo(f"load {os.getloadavg()[0]:.2f}; least (median) ms of a round, {repeats} repeats\n")
-    click.echo("| executor | parts | " + " | ".join(f"{8 * n:,} B" for n in NUMBERS) + " |")
+    click.echo("| executor | shards | " + " | ".join(f"{8 * n:,} B" for n in NUMBERS) + " |")
     click.echo("|---" * (len(NUMBERS) + 2) + "|")
     kinds: list[tuple[str, Callable[[list[Any]], Executor]]] = [
         ("in process", InProcess), ("threads", Threads),

@@ -124,7 +124,7 @@ class _Beside:
             }
             cheapest = sorted(
                 (task for task, more in lacking.items() if more > 0),
-                key=lambda task: lacking[task] * task.bound / task.repeats,
+                key=lambda task: lacking[task] * task.longest / task.repeats,
             )
             if not cheapest:
                 return

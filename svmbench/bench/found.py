@@ -80,7 +80,7 @@ class Measured:
         All rows of its tables.
     held_out : bool
         Whether the set was kept out of tuning.
-    thresholds : tuple of float
+    accuracies : tuple of float
         Accuracies of the objective; none if something else was measured.
     gaps : tuple of float
         Gaps of the solver's own.
@@ -97,7 +97,7 @@ class Measured:
     set: str
     groups: list[Group]
     held_out: bool = False
-    thresholds: tuple[float, ...] = ()
+    accuracies: tuple[float, ...] = ()
     gaps: tuple[float, ...] = ()
     results: Results | None = None
     cut_short: int = 0
@@ -111,9 +111,9 @@ class Measured:
         traces = pd.DataFrame() if self.results is None else self.results.traces
         return [MeasuredRow(self.part, group, traces) for group in self.groups]
 
-    def asked(self, threshold: float | None = None) -> Asked:
+    def asked(self, accuracy: float | None = None) -> Asked:
         """What is compared of the rows: seconds to an accuracy if one is given."""
-        return MEASURES[self.kind] if threshold is None else Asked("seconds", threshold)
+        return MEASURES[self.kind] if accuracy is None else Asked("seconds", accuracy)
 
 
 def numbers(group: Group, name: str) -> dict[int, float]:
@@ -211,10 +211,10 @@ def _of_task(
     done = [record for record in records if not record["reason"]]
     for kind, of_kind in grouped(done, lambda record: str(record["kind"])).items():
         name = str(of_kind[0]["set"])
-        accuracies = {record["accuracy"] for record in of_kind if "accuracy" in record}
+        asked = {record["accuracy"] for record in of_kind if "accuracy" in record}
         groups = [row(members) for members in grouped(of_kind, lambda r: str(r["label"])).values()]
-        thresholds = tuple(sorted(map(float, accuracies)))  # type: ignore[arg-type]
-        parts.append(Measured(task.name, kind, name, groups, held_out.get(name, False), thresholds))
+        accuracies = tuple(sorted(map(float, asked)))  # type: ignore[arg-type]
+        parts.append(Measured(task.name, kind, name, groups, held_out.get(name, False), accuracies))
     return parts
 
 
@@ -255,7 +255,7 @@ def _of_sweep(planned: PlannedSweep, part: SweepPart, held_out: bool) -> Measure
             planned.item,
             [group for groups in results.groups.values() for group in groups],
             held_out,
-            results.thresholds,
+            results.accuracies,
             part.accuracy if part.kind == "certificate" else (),
             results,
             cut_short,
@@ -292,8 +292,8 @@ def without_unfinished(results: Results, sweep: Sweep) -> tuple[Results, int]:
 
 def _at_its_end(results: Results, runs: pd.DataFrame) -> bool:
     over = (runs["state"] != "converged") | (runs["train_seconds"] > runs["limit_seconds"])
-    if results.thresholds:
-        over |= runs[f"seconds_to_{results.thresholds[-1]!r}"].notna()
+    if results.accuracies:
+        over |= runs[f"seconds_to_{results.accuracies[-1]!r}"].notna()
     return bool(over.any())
 
 

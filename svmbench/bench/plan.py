@@ -68,10 +68,10 @@ class Plan:
         return self.root / "parts"
 
     @property
-    def bound(self) -> float:
+    def longest(self) -> float:
         """Seconds that everything takes if every limit is reached."""
-        tasks = sum(task.bound for task in self.tasks)
-        return tasks + sum(each.bound for each in self.sweeps)
+        tasks = sum(task.longest for task in self.tasks)
+        return tasks + sum(each.longest for each in self.sweeps)
 
 
 def plan(
@@ -236,9 +236,9 @@ def _reading(profile: Profile, data: _Data) -> Iterator[Task]:
         common = data.text(spec) | {"limit": part.limit}
         return [common | job for job in (opening, *_shuffled(readings, first, count))]
 
-    bound = part.limit * part.repeats * len(readers)
+    longest = part.limit * part.repeats * len(readers)
     for each in data.texts():
-        yield Task(f"reading-{_file(each)}", bound, part.repeats, partial(jobs, each))
+        yield Task(f"reading-{_file(each)}", longest, part.repeats, partial(jobs, each))
 
 
 def _growth(profile: Profile) -> Iterator[Task]:
@@ -319,9 +319,9 @@ def _texts(profile: Profile, data: _Data) -> Iterator[Task]:
     def jobs(spec: SetSpec, first: int, count: int) -> list[dict[str, Any]]:
         return [common(spec) | job for job in _shuffled(programs, first, count)]
 
-    bound = part.limit * part.repeats * len(part.programs)
+    longest = part.limit * part.repeats * len(part.programs)
     for each in data.texts():
-        yield Task(f"text-{_file(each)}", bound, part.repeats, partial(jobs, each))
+        yield Task(f"text-{_file(each)}", longest, part.repeats, partial(jobs, each))
 
 
 def _shuffled(jobs: Sequence[dict[str, Any]], first: int, count: int) -> Iterator[dict[str, Any]]:

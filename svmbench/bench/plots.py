@@ -135,7 +135,7 @@ def _peers(raced: Sequence[FastestEntry], looks: Mapping[str, Look]) -> Figure:
 def _ratios(compared: Sequence[Versus], threshold: float) -> Figure:
     """A line for each set and λ, a mark for each accuracy."""
     problems = list(dict.fromkeys(map(_problem, compared)))
-    accuracies = sorted({one.threshold for one in compared if one.threshold}, reverse=True)
+    accuracies = sorted({one.accuracy for one in compared if one.accuracy}, reverse=True)
     notes = {
         "* kept out of tuning": any(one.held_out for one in compared),
         "open mark: a lower bound; LIBLINEAR did not reach the accuracy in every repeat": any(
@@ -163,7 +163,7 @@ def _ratios(compared: Sequence[Versus], threshold: float) -> Figure:
                 one.censored,
             )
             for one in compared
-            if one.threshold == accuracy
+            if one.accuracy == accuracy
         ]
         colour = str(0.75 - 0.75 * number / max(1, len(accuracies) - 1))
         _draw(axes, dots, f"ε = {short(accuracy)}", number, {"color": colour})

@@ -72,7 +72,7 @@ class Task:
     ----------
     name : str
         Name of its file.
-    bound : float
+    longest : float
         Seconds its repeats take at most, once its data are there.
     repeats : int
         Repeats that it has at least.
@@ -86,7 +86,7 @@ class Task:
     """
 
     name: str
-    bound: float
+    longest: float
     repeats: int
     jobs: Callable[[int, int], list[dict[str, Any]]]
     prepare: Callable[[], None] = lambda: None

@@ -76,7 +76,7 @@ class Versus:
         return self.row.group.lam
 
     @property
-    def threshold(self) -> float | None:
+    def accuracy(self) -> float | None:
         """The accuracy; None if something else than the time to one is compared."""
         return self.asked.at
 
@@ -84,8 +84,8 @@ class Versus:
     def place(self) -> str:
         """The problem in words."""
         words = [heading(self.set, self.stand_in)]
-        if self.threshold is not None:
-            words += [f"λ = {short(self.lam)}", f"ε = {short(self.threshold)}"]
+        if self.accuracy is not None:
+            words += [f"λ = {short(self.lam)}", f"ε = {short(self.accuracy)}"]
         return ", ".join(words)
 
     @property
@@ -212,9 +212,9 @@ def comparisons(
                 for row in part.rows
                 if _same(row.group.lam, lam) and _is_rival(row, rivals) and row is not ours
             )
-            for threshold in part.thresholds or (None,):
-                if wanted(part.set, lam, threshold):
-                    compared += side_by_side(part, ours, theirs, part.asked(threshold))
+            for accuracy in part.accuracies or (None,):
+                if wanted(part.set, lam, accuracy):
+                    compared += side_by_side(part, ours, theirs, part.asked(accuracy))
     return compared
 
 
@@ -246,7 +246,7 @@ def by_problem(compared: Sequence[Versus]) -> list[list[Versus]]:
     """Comparisons of one row on one problem together: several sweeps may pose it."""
 
     def key(one: Versus) -> tuple[str, str, float, float | None]:
-        return one.row.group.label, one.set, one.lam, one.threshold
+        return one.row.group.label, one.set, one.lam, one.accuracy
 
     return list(grouped(compared, key).values())
 

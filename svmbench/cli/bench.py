@@ -164,12 +164,12 @@ def describe(planned: Plan) -> str:
         of_part = [each for each in planned.sweeps if each.name == name]
         runs, found = sum(each.runs for each in of_part), sum(each.found for each in of_part)
         missing = sum(each.missing(each.sweep.at_least) for each in of_part)
-        bound = sum(each.bound for each in of_part)
+        longest = sum(each.longest for each in of_part)
         cells = counted(sum(each.cells for each in of_part), "cell")
         lines.append(
             f"  sweep {name} ({part.kind}): {cells}, {counted(runs, 'run')} at most: "
             f"{missing} missing, {found} reused; "
-            f"at most {duration(bound)} (every limit hit)"
+            f"at most {duration(longest)} (every limit hit)"
         )
         most = sum(each.most_runs for each in of_part)
         if most > runs:
@@ -178,11 +178,11 @@ def describe(planned: Plan) -> str:
     tasks = planned.tasks
     for kind in dict.fromkeys(task.name.partition("-")[0] for task in tasks):
         members = [task for task in tasks if task.name.partition("-")[0] == kind]
-        bound = sum(task.bound for task in members)
-        lines.append(f"  {kind}: {len(members)}, at most {duration(bound)} (every limit hit)")
+        longest = sum(task.longest for task in members)
+        lines.append(f"  {kind}: {len(members)}, at most {duration(longest)} (every limit hit)")
     if planned.elsewhere:
         lines.append(f"  {LEFT_OUT}")
-    lines.append(f"in all at most {duration(planned.bound)} if every limit is hit")
+    lines.append(f"in all at most {duration(planned.longest)} if every limit is hit")
     lines.append(budget_line(planned.budget))
     return "\n".join(lines)
 

@@ -246,7 +246,7 @@ def plan(
 
 def _amount(planned: Sequence[PlannedSweep], expected: Forecast | None = None) -> str:
     cells, runs = sum(each.cells for each in planned), sum(each.runs for each in planned)
-    found, bound = sum(each.found for each in planned), sum(each.bound for each in planned)
+    found, longest = sum(each.found for each in planned), sum(each.longest for each in planned)
     if not runs:
         return "no runs"
     missing = sum(each.missing(each.sweep.at_least) for each in planned)
@@ -257,7 +257,7 @@ def _amount(planned: Sequence[PlannedSweep], expected: Forecast | None = None) -
             f"{text}about {duration(expected.first)} for first repeats, "
             f"{duration(expected.total)} with all that claims take"
         )
-    text += f"at most {bound / 60:.1f} min (every limit hit)"
+    text += f"at most {longest / 60:.1f} min (every limit hit)"
     most = sum(each.most_runs for each in planned)
     return f"{text}; up to {most} runs if questions stay open" if most > runs else text
 

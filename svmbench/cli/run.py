@@ -48,7 +48,7 @@ _WORDS = {"spared": "not needed after a cheaper setting", "not_installed": "not 
 )
 @click.argument("config", type=click.Path(path_type=Path))
 @options.out_folder("results/NAME")
-@click.option("--dry-run", is_flag=True, help="List the cells and an upper bound on the time.")
+@click.option("--dry-run", is_flag=True, help="List the cells, and the time they take at most.")
 @click.option(
     "--only",
     multiple=True,
@@ -184,7 +184,7 @@ def _told(planned: PlannedSweep, result: Result, seconds: float) -> str:
 
 
 def describe(sweep: Sweep, only: tuple[str, ...] = ()) -> str:
-    """The cells of a sweep, one line each, and an upper bound on the time they take.
+    """The cells of a sweep, one line each, and the longest time they take.
 
     With C, all cells are listed: patterns may be of λ, which is known only once the rows are.
     """
@@ -206,7 +206,7 @@ def describe(sweep: Sweep, only: tuple[str, ...] = ()) -> str:
     runs_a_repeat = sum(len(for_each_horizon(solver, sweep.stop)) for _, _, solver in cells)
     references = len(problems) * sweep.reference.time_limit
 
-    def bound(repeats: int) -> str:
+    def longest(repeats: int) -> str:
         return duration(runs_a_repeat * repeats * sweep.stop.time_limit + references)
 
     least, most = sweep.at_least, sweep.at_most
@@ -215,11 +215,11 @@ def describe(sweep: Sweep, only: tuple[str, ...] = ()) -> str:
         f"{counted(runs_a_repeat * least, 'run')}, "
         f"and {optima(len(problems))}"
     )
-    lines.append(f"training takes at most {bound(least)} (every limit hit; usually far less)")
+    lines.append(f"training takes at most {longest(least)} (every limit hit; usually far less)")
     if sweep.until_decided:
         lines.append(
             f"cells with an open question have up to {most} repeats: "
-            f"{runs_a_repeat * most} runs and {bound(most)} at most"
+            f"{runs_a_repeat * most} runs and {longest(most)} at most"
         )
     return "\n".join(lines)
 

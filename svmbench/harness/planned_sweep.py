@@ -190,7 +190,7 @@ class PlannedSweep:
         return table[~table["state"].isin(RERUN)] if same else None
 
     @property
-    def bound(self) -> float:
+    def longest(self) -> float:
         """Seconds its missing runs and references take if every limit is hit."""
         missing = self.missing(self.sweep.at_least)
         references = self.problems * self.sweep.reference.time_limit if missing else 0.0

@@ -40,8 +40,8 @@ def run_row(run: Run, trace: Trace) -> dict[str, Any]:
     known = {name: math.nan if value is None else value for name, value in row.items()}
     row["disturbed"] = "; ".join(disturbances(known)) or None
     row["off_clock"] = "; ".join(off_clock(known)) or None
-    for threshold in run.stop.accuracy:
-        row |= _hit(trace.reached, threshold, m)
+    for accuracy in run.stop.accuracy:
+        row |= _hit(trace.reached, accuracy, m)
     return row
 
 
@@ -137,16 +137,16 @@ def _data_passes(point: dict[str, Any] | None, m: int) -> float | None:
     return None if visits is None else visits / m
 
 
-def _hit(points: list[dict[str, Any]], threshold: float, m: int) -> dict[str, Any]:
+def _hit(points: list[dict[str, Any]], accuracy: float, m: int) -> dict[str, Any]:
     """First checkpoint that reached the accuracy, and the last that did not."""
-    within = [p["accuracy"] is not None and p["accuracy"] <= threshold for p in points]
+    within = [p["accuracy"] is not None and p["accuracy"] <= accuracy for p in points]
     first = points[within.index(True)] if True in within else None
     above = [p["wall"] for p, reached in zip(points, within, strict=True) if not reached]
     return {
-        f"seconds_to_{threshold!r}": first and first["wall"],
-        f"cpu_seconds_to_{threshold!r}": first and first["cpu"],
-        f"epochs_to_{threshold!r}": first and first["presentations"] / m,
-        f"data_passes_to_{threshold!r}": _data_passes(first, m),
-        f"primal_at_{threshold!r}": first and first["primal"],
-        f"last_above_seconds_{threshold!r}": above[-1] if above else None,
+        f"seconds_to_{accuracy!r}": first and first["wall"],
+        f"cpu_seconds_to_{accuracy!r}": first and first["cpu"],
+        f"epochs_to_{accuracy!r}": first and first["presentations"] / m,
+        f"data_passes_to_{accuracy!r}": _data_passes(first, m),
+        f"primal_at_{accuracy!r}": first and first["primal"],
+        f"last_above_seconds_{accuracy!r}": above[-1] if above else None,
     }

@@ -53,7 +53,7 @@ class Results:
     traces : DataFrame
         traces.csv: one row per checkpoint. ``seconds_after_setup`` is the training time less that
         of the run's set-up.
-    thresholds : tuple of float
+    accuracies : tuple of float
         The sweep's accuracies, the loosest first; may be empty.
     tables, plots : tuple of str
         The kinds that the sweep asks for.
@@ -73,7 +73,7 @@ class Results:
     name: str
     runs: pd.DataFrame
     traces: pd.DataFrame
-    thresholds: tuple[float, ...]
+    accuracies: tuple[float, ...]
     tables: tuple[str, ...]
     plots: tuple[str, ...]
     datasets: tuple[str, ...]
@@ -131,13 +131,13 @@ def read_results(folder: Path) -> Results:
     _refuse_other_repeats(traces, traces["id"].map(of_run["repeat"]), folder / "traces.csv")
     setup = traces["id"].map(of_run["setup_seconds"])
     traces["seconds_after_setup"] = traces["wall_seconds"] - setup
-    thresholds = _thresholds(runs)
+    accuracies = _accuracies(runs)
     return Results(
         folder=folder,
         name=str(config.get("name") or folder.resolve().name),
         runs=runs,
         traces=traces,
-        thresholds=thresholds,
+        accuracies=accuracies,
         tables=_asked_for(config, "tables", TABLES, USUAL_TABLES, folder / "config.yaml"),
         plots=_asked_for(config, "plots", PLOTS, PLOTS, folder / "config.yaml"),
         datasets=_in_order(config.get("datasets"), runs["dataset"]),
@@ -246,7 +246,7 @@ def _read_runs(path: Path, distance: str) -> pd.DataFrame:
     _check_accuracies(runs, path)
     of_accuracy = [
         replace(column, name=f"{column.name}_{text}")
-        for text in _threshold_texts(runs)
+        for text in _accuracy_texts(runs)
         for column in OF_ACCURACY
         if column.presence != "optional" or f"{column.name}_{text}" in runs
     ]
@@ -267,7 +267,7 @@ def _read_runs(path: Path, distance: str) -> pd.DataFrame:
     _refuse_below(runs, runs["reference_dual"], distance, path)
     runs["disturbed"] = ["; ".join(disturbances(run)) for run in runs.to_dict("records")]
     runs["off_clock"] = ["; ".join(off_clock(run)) for run in runs.to_dict("records")]
-    return in_passes(runs, _threshold_texts(runs))
+    return in_passes(runs, _accuracy_texts(runs))
 
 
 def _refuse_below(table: pd.DataFrame, bounds: pd.Series, distance: str, path: Path) -> None:
@@ -294,7 +294,7 @@ def _refuse_other_repeats(traces: pd.DataFrame, repeats: pd.Series, path: Path) 
     _refuse(traces, "repeat", other, path, "is not the repeat of its run")
 
 
-def in_passes(runs: pd.DataFrame, thresholds: Sequence[str]) -> pd.DataFrame:
+def in_passes(runs: pd.DataFrame, accuracies: Sequence[str]) -> pd.DataFrame:
     """The runs with their seconds also in streaming passes over their data on their machine.
 
     The unit, ``pass_unit``, is the median over all runs on a data set of the seconds that one
@@ -303,7 +303,7 @@ def in_passes(runs: pd.DataFrame, thresholds: Sequence[str]) -> pd.DataFrame:
     """
     unit = runs.groupby(["dataset", "stand_in"])["pass_seconds"].transform("median")
     unit = unit.where(unit > 0.0)
-    passes = {f"passes_to_{text}": runs[f"seconds_to_{text}"] / unit for text in thresholds}
+    passes = {f"passes_to_{text}": runs[f"seconds_to_{text}"] / unit for text in accuracies}
     passes |= {f"{what}_passes": runs[f"{what}_seconds"] / unit for what in ("train", "limit")}
     return pd.concat([runs, pd.DataFrame({"pass_unit": unit, **passes})], axis=1)
 
@@ -372,7 +372,7 @@ def _number(text: str) -> float:
 
 def _check_accuracies(runs: pd.DataFrame, path: Path) -> None:
     """Refuse seconds to what is no accuracy, or not written as such: others look for its number."""
-    for text in _threshold_texts(runs):
+    for text in _accuracy_texts(runs):
         value = float(text) if _DECIMAL.fullmatch(text) else math.nan
         if not (0.0 < value < math.inf and repr(value) == text):
             name = f"{_SECONDS_TO}{text}"
@@ -381,14 +381,14 @@ def _check_accuracies(runs: pd.DataFrame, path: Path) -> None:
             )
 
 
-def _threshold_texts(runs: pd.DataFrame) -> list[str]:
+def _accuracy_texts(runs: pd.DataFrame) -> list[str]:
     """The suffixes of ``seconds_to_`` in the columns: numbers as ``repr`` writes them."""
     named = (name for name in runs.columns if name.startswith(_SECONDS_TO))
     return [name.removeprefix(_SECONDS_TO) for name in named]
 
 
-def _thresholds(runs: pd.DataFrame) -> tuple[float, ...]:
-    return tuple(sorted((float(text) for text in _threshold_texts(runs)), reverse=True))
+def _accuracies(runs: pd.DataFrame) -> tuple[float, ...]:
+    return tuple(sorted((float(text) for text in _accuracy_texts(runs)), reverse=True))
 
 
 def _asked_for(

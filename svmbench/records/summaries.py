@@ -21,7 +21,7 @@ class Summary:
 
     Parameters
     ----------
-    threshold : float
+    accuracy : float
         The accuracy.
     samples : tuple of float
         +inf if the accuracy was not reached; may be empty.
@@ -36,14 +36,14 @@ class Summary:
     limit : str
         How most of the repeats that did not reach it ended; without samples, most repeats.
     relapses : int
-        Runs that were above the threshold again after they had first reached it.
+        Runs that were above the accuracy again after they had first reached it.
     last_above_seconds : float
         Median over those runs of the time they were last above; nan if there are none.
     best : bool
         Whether no other row of the table is faster beyond doubt.
     """
 
-    threshold: float
+    accuracy: float
     samples: tuple[float, ...]
     median: float
     low: float
@@ -83,7 +83,7 @@ def _summary(group: Group, asked: Asked) -> Summary:
     relapses = _relapses(group, asked.at)
     unreached = [repeat for repeat, value in found.items() if math.isinf(value)]
     return Summary(
-        threshold=asked.at,
+        accuracy=asked.at,
         samples=values,
         median=median(values) if values else math.nan,
         low=low,
@@ -98,9 +98,9 @@ def _summary(group: Group, asked: Asked) -> Summary:
     )
 
 
-def _relapses(group: Group, threshold: float) -> list[float]:
+def _relapses(group: Group, accuracy: float) -> list[float]:
     """When the runs that lost the accuracy again were last above it."""
-    columns = (f"seconds_to_{threshold!r}", f"last_above_seconds_{threshold!r}")
+    columns = (f"seconds_to_{accuracy!r}", f"last_above_seconds_{accuracy!r}")
     if not set(columns) <= set(group.repeats):
         return []
     first, last = (group.column(name) for name in columns)

@@ -215,12 +215,12 @@ def _fate(trajectories: Sequence[Trajectory]) -> Fate:
     return "diverged" if 2 * states.count("diverged") >= len(states) else "limit"
 
 
-def cut_floor(floor: float, thresholds: Sequence[float]) -> float:
+def cut_floor(floor: float, accuracies: Sequence[float]) -> float:
     """A panel's lowest accuracy, raised if it is far below all that were asked for.
 
     Where P is next to its optimum, only rounding decides how far a curve falls.
     """
-    asked = [level for level in thresholds if level > 0.0]
+    asked = [level for level in accuracies if level > 0.0]
     return max(floor, _BELOW * min(asked)) if asked else floor
 
 

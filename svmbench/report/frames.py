@@ -93,11 +93,11 @@ class LoadedResults:
             for group in groups:
                 C = float(group.runs["C"].iloc[0])
                 head = (group.dataset, group.stand_in, group.lam, C, group.solver, group.label)
-                for threshold in self._results.thresholds:
-                    found = summary(group, Asked("seconds", threshold))
+                for accuracy in self._results.accuracies:
+                    found = summary(group, Asked("seconds", accuracy))
                     reached = sum(map(math.isfinite, found.samples))
                     times = (found.median, found.low, found.high, reached, len(found.samples))
-                    rows.append((*head, threshold, *times))
+                    rows.append((*head, accuracy, *times))
         return pd.DataFrame(rows, columns=list(_SUMMARY))
 
     def plot(
@@ -157,11 +157,11 @@ class LoadedResults:
             (heading(dataset, stand_in), written[lam], label)
             for dataset, stand_in, lam, _, label in texts
         ]
-        accuracies = written_apart(self._results.thresholds)
+        accuracies = written_apart(self._results.accuracies)
         table = pd.DataFrame(
             list(texts.values()),
             index=pd.MultiIndex.from_tuples(places, names=["dataset", "lambda", "label"]),
-            columns=[f"seconds to ε = {accuracies[each]}" for each in self._results.thresholds],
+            columns=[f"seconds to ε = {accuracies[each]}" for each in self._results.accuracies],
         )
         return table.to_html(escape=True)
 

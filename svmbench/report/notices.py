@@ -53,7 +53,7 @@ def notices(
     ----------
     results : Results
     samples : iterable of sequence of float
-        The times to each threshold by repeat, +inf if it was not reached.
+        The times to each accuracy by repeat, +inf if it was not reached.
     of_stand_ins : bool
         Whether to say which data sets are stand-ins.
     """
@@ -222,7 +222,7 @@ def reference_gap_asked(results: Results) -> float | None:
     gap = reference.get("gap") if isinstance(reference, dict) else None
     if isinstance(gap, int | float) and 0 < gap <= sys.float_info.max:
         return float(gap)
-    return min(results.thresholds) / 100 if results.thresholds else None
+    return min(results.accuracies) / 100 if results.accuracies else None
 
 
 def _noise(samples: Iterable[Sequence[float]]) -> Iterator[Notice]:

@@ -85,9 +85,9 @@ def _problems(results: Results) -> Iterator[ProblemCosts]:
     for (_, stand_in), groups in results.groups.items():
         for lam in dict.fromkeys(group.lam for group in groups):
             members = [group for group in groups if group.lam == lam]
-            for threshold in results.thresholds:
+            for accuracy in results.accuracies:
                 seconds, epochs = (
-                    _costs(members, Asked(unit, threshold)) for unit in ("seconds", "epochs")
+                    _costs(members, Asked(unit, accuracy)) for unit in ("seconds", "epochs")
                 )
                 if len(seconds) >= 2:
                     yield ProblemCosts(stand_in, seconds, epochs)

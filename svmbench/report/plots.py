@@ -145,7 +145,7 @@ def draw(
     lambdas = list(dict.fromkeys(group.lam for group in groups))
     look = style.looks(results)
     blocks = [_of_lambda(results, [g for g in groups if g.lam == lam], kind) for lam in lambdas]
-    common = _limits(blocks, results.thresholds, kind)
+    common = _limits(blocks, results.accuracies, kind)
     across = min(len(lambdas), PANELS_ACROSS)
     words = PLOT_KINDS[kind]
     sheet = Sheet(
@@ -165,7 +165,7 @@ def draw(
             axes.set_ylabel(words.measure.words if column == 0 else "")
             axes.set_title(block.title if part == 0 else "", loc="left", parse_math=False)
             panel = _panel(number, part)
-            names = _fill(axes, block, part, look, limits, results.thresholds, kind, panel)
+            names = _fill(axes, block, part, look, limits, results.accuracies, kind, panel)
             sheet.name_curves(axes, names)
     for axes in sheet.axes:
         if not axes.get_xlabel():  # a place in the last row that no λ uses
@@ -234,23 +234,23 @@ def hover_titles(results: Results, groups: Sequence[Group], kind: str) -> dict[s
         for part, abscissa in enumerate(_ABSCISSAE):
             curves = _curves(results, list(members.values()), abscissa, kind)
             for at, (label, curve) in enumerate(curves.items()):
-                title = _title(members[label], curve, abscissa, kind, results.thresholds)
+                title = _title(members[label], curve, abscissa, kind, results.accuracies)
                 titles |= {f"{_panel(number, part)}-{at}-{name}": title for name in _PARTS}
     return titles
 
 
 def _title(
-    group: Group, curve: Curve, abscissa: str, kind: str, thresholds: Sequence[float]
+    group: Group, curve: Curve, abscissa: str, kind: str, accuracies: Sequence[float]
 ) -> str:
     lines = [
         f"{group.label}, {place_words(group.written_lambda)}",
         f"{PLOT_KINDS[kind].height} {number_text(curve.middle[-1])} after "
         f"{number_text(curve.x[-1])} {abscissa}: {_FATES[curve.fate]}",
     ]
-    for threshold in thresholds:
-        middle = summary(group, Asked(abscissa, threshold)).median
+    for accuracy in accuracies:
+        middle = summary(group, Asked(abscissa, accuracy)).median
         said = f"{number_text(middle)} {abscissa}" if math.isfinite(middle) else "not reached"
-        lines.append(f"ε = {short(threshold)}: {said} (median)")
+        lines.append(f"ε = {short(accuracy)}: {said} (median)")
     return "\n".join(lines)
 
 
@@ -279,7 +279,7 @@ def _fill(
     part: int,
     look: dict[str, Look],
     limits: tuple[float, float],
-    thresholds: Sequence[float],
+    accuracies: Sequence[float],
     kind: str,
     panel: str,
 ) -> list[CurveName]:
@@ -293,7 +293,7 @@ def _fill(
     axes.set_ylim(*limits)
     limit_abscissa(axes, list(curves.values()))
     set_ticks(axes)
-    _rules(axes, block.optimum, thresholds, kind)
+    _rules(axes, block.optimum, accuracies, kind)
     if block.missing and part == 0:
         remark(axes, "no trace: " + ", ".join(block.missing))
     return [
@@ -303,7 +303,7 @@ def _fill(
 
 
 def _limits(
-    blocks: Sequence[LambdaPanels], thresholds: Sequence[float], kind: str
+    blocks: Sequence[LambdaPanels], accuracies: Sequence[float], kind: str
 ) -> tuple[float, float]:
     """Vertical limits: early overshoots leave at the top, labels get room at the bottom."""
     curves = [curve for block in blocks for part in block.curves for curve in part.values()]
@@ -316,7 +316,7 @@ def _limits(
         floor = min([least, *optima])
         ceiling = min(most, max(3.0, 10.0 * floor))
     else:
-        floor = cut_floor(min([least, *thresholds]), thresholds)
+        floor = cut_floor(min([least, *accuracies]), accuracies)
         # At w = 0 the objective is about 1, so that the accuracy is about 1/P*.
         ceiling = min(most, 10.0 * max([1.0, *(1.0 / optimum for optimum in optima)]))
     ceiling = lifted(ceiling, curves)
@@ -324,10 +324,10 @@ def _limits(
     return floor * math.exp(-0.25 * span), floor * math.exp(1.06 * span)
 
 
-def _rules(axes: Axes, optimum: float, thresholds: Sequence[float], kind: str) -> None:
+def _rules(axes: Axes, optimum: float, accuracies: Sequence[float], kind: str) -> None:
     """Draw the grey lines, and label that of the optimum."""
     of_objective = PLOT_KINDS[kind].measure.objective
-    for level in [optimum] if of_objective else thresholds:
+    for level in [optimum] if of_objective else accuracies:
         if level > 0:
             axes.axhline(level, color="#999999", linewidth=0.6, zorder=1)
     if of_objective and optimum > 0:

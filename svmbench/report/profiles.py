@@ -183,22 +183,22 @@ class _ProfileProblem:
     dataset: str
     stand_in: bool
     lam: float
-    threshold: float
+    accuracy: float
     groups: dict[str, Group]
 
     def samples(self, label: str, unit: str) -> list[float]:
         """One per repeat, +inf if it was not reached."""
-        return list(samples(self.groups[label], Asked(unit, self.threshold)).values())
+        return list(samples(self.groups[label], Asked(unit, self.accuracy)).values())
 
 
 def _problems(results: Results) -> list[_ProfileProblem]:
     found = []
     for (dataset, stand_in), groups in results.groups.items():
         for lam in dict.fromkeys(group.lam for group in groups):
-            for threshold in results.thresholds:
-                asked = Asked("seconds", threshold)
+            for accuracy in results.accuracies:
+                asked = Asked("seconds", accuracy)
                 members = {g.label: g for g in groups if g.lam == lam and samples(g, asked)}
-                found.append(_ProfileProblem(dataset, stand_in, lam, threshold, members))
+                found.append(_ProfileProblem(dataset, stand_in, lam, accuracy, members))
     # A label without a single run, such as a missing program, removes no problem.
     labels = {label for problem in found for label in problem.groups}
     if len(labels) < _LEAST_LABELS:
@@ -315,7 +315,7 @@ def draw(
 def _caption(results: Results, kind: str, problems: Sequence[_ProfileProblem]) -> str:
     datasets = list(dict.fromkeys((p.dataset, p.stand_in) for p in problems))
     stand_ins = [name for name, stand_in in datasets if stand_in]
-    accuracies = ", ".join(short(threshold) for threshold in results.thresholds)
+    accuracies = ", ".join(short(accuracy) for accuracy in results.accuracies)
     sets = counted(len(datasets), "data set")
     lines = [
         f"{len(problems)} problems: λ and ε ({accuracies}) of {sets}; targets not reached "

@@ -183,14 +183,14 @@ def _comparisons(
 
 
 def _main(results: Results) -> list[Asked]:
-    if not results.thresholds:
+    if not results.accuracies:
         return [Asked("accuracy")]
-    return [Asked("seconds", threshold) for threshold in results.thresholds]
+    return [Asked("seconds", accuracy) for accuracy in results.accuracies]
 
 
 def _epochs(results: Results) -> list[Asked]:
     there = "epochs" in results.tables
-    return [Asked("epochs", threshold) for threshold in results.thresholds if there]
+    return [Asked("epochs", accuracy) for accuracy in results.accuracies if there]
 
 
 def _places(results: Results) -> Iterator[list[Group]]:

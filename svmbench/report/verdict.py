@@ -30,12 +30,12 @@ _CLEAR = "shown to take less than every other"
 
 @dataclass(frozen=True)
 class Lead:
-    """Who is first at one threshold of one λ.
+    """Who is first at one accuracy of one λ.
 
     Parameters
     ----------
     place : str
-        The threshold.
+        The accuracy.
     leader : str
         Label with the least median; empty if no median is finite.
     value : str
@@ -115,7 +115,7 @@ class _Contender:
 def verdicts(results: Results) -> list[Standings]:
     """The standings of each data set: by time, or by the objective at the end of the runs."""
     shown = order(results)
-    if not results.thresholds:
+    if not results.accuracies:
         return [
             _standings(
                 heading(*key), [_at_the_stop(shown, members) for members in _by_lambda(groups)]
@@ -169,13 +169,13 @@ def _headline(problems: Sequence[Leads]) -> str:
 def _to_accuracies(shown: Order, members: Sequence[tuple[Group, Sequence[Summary]]]) -> Leads:
     leads = []
     for at, first in enumerate(members[0][1]):
-        asked = Asked("seconds", first.threshold)
+        asked = Asked("seconds", first.accuracy)
         contenders = [
             _Contender(group, row[at].median, row[at].low, row[at].high, len(row[at].samples))
             for group, row in members
             if set(group.runs["state"]) != {"not_installed"}
         ]
-        place = f"ε = {short(first.threshold)}"
+        place = f"ε = {short(first.accuracy)}"
         leads.append(_lead(shown, asked, place, contenders, " s", "takes {} as long"))
     groups = [group for group, _ in members]
     missing = tuple(_missing(members))
@@ -204,7 +204,7 @@ def _missing(members: Sequence[tuple[Group, Sequence[Summary]]]) -> Iterator[str
         count = sum(map(math.isfinite, first.samples))
         partly = f", {count} of {len(first.samples)}" if len(first.samples) > 1 else ""
         whole = len(unreached) == len(row)
-        where = "at none of the ε" if whole else f"not at ε ≤ {short(first.threshold)}"
+        where = "at none of the ε" if whole else f"not at ε ≤ {short(first.accuracy)}"
         reason = f"{first.limit}{partly}"
         together.setdefault((where, reason), []).append(group.label)
     for (where, reason), labels in together.items():

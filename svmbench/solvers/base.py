@@ -155,7 +155,7 @@ class Solver(ABC):
         once), or an iteration of one or more passes over the rows.
     horizon : {'none', 'steps', 'accuracy'}
         What a run must know before it starts: nothing, its final number of steps, or the
-        requested accuracy. With 'none', one trajectory serves every threshold. Otherwise the
+        requested accuracy. With 'none', one trajectory serves every accuracy. Otherwise the
         solver runs once per horizon, and each run is judged at its end, unless it is `anytime`.
     horizon_parameter : str
         Parameter that holds the horizon: epochs or an accuracy. The harness sets it where its
@@ -263,14 +263,14 @@ class Solver(ABC):
         Parameters
         ----------
         accuracy : tuple of float
-            The sweep's thresholds, descending.
+            The sweep's accuracies, descending.
         max_epochs : float or None
             The sweep's limit.
 
         Returns
         -------
         tuple of float
-            The thresholds where the horizon is an accuracy. Where it is a number of steps:
+            The accuracies where the horizon is an accuracy. Where it is a number of steps:
             epochs, doubling from one to the limit (1024 if there is none).
         """
         if self.horizon == "accuracy":

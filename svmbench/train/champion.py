@@ -26,9 +26,9 @@ from svmbench.solvers.dual.bias import best_bias
 from svmbench.solvers.pairs import PrimalAndDual, WorkCount
 from svmbench.solvers.second_order.normal_equations import MOST_FEATURES
 
-#: Passes, or work like theirs, until the first look at auto, and its growth from one look to the
-#: next: a look costs three passes.
-LOOK_PASSES, LOOK_GROWTH = 30.0, 1.25
+#: Passes, or work like theirs, until the first certificate of auto, and its growth from one to
+#: the next: a certificate costs three passes.
+CERTIFICATE_PASSES, CERTIFICATE_GROWTH = 30.0, 1.25
 
 #: Least value of the constant feature, in units of the rows' root mean square norm. On adult, w8a,
 #: mushrooms and covtype.20k, values from 3 to 1000 took the same time within a fifth.
@@ -110,7 +110,7 @@ class Champion:
         """A solver's pairs, until it has ended or only a larger constant feature helps."""
         problem, count = self._problem, self.count
         before, each = count.entries, _step_work(problem)
-        next_look, steps = before + LOOK_PASSES * problem.data.nnz, 0
+        next_certificate, steps = before + CERTIFICATE_PASSES * problem.data.nnz, 0
         while not solver.exhausted:
             solver.advance(1)
             steps += 1
@@ -120,9 +120,9 @@ class Champion:
                 return
             rounded = problem.bias == "free" and solver.rounded
             ended = solver.stopped or solver.exhausted or rounded
-            if ended or count.entries > next_look or self._due():
+            if ended or count.entries > next_certificate or self._due():
                 yield _pair(problem, solver)
-                next_look = LOOK_GROWTH * max(next_look, count.entries)
+                next_certificate = CERTIFICATE_GROWTH * max(next_certificate, count.entries)
                 if rounded:  # what knows the bias goes on from here at less cost
                     return
                 if solver.stopped:  # its own sums deceived it

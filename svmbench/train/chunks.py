@@ -39,7 +39,7 @@ ROW_BYTES = 104
 
 #: A certificate reads the rows three times. It is due when the estimated gap is within the
 #: tolerance, and at the latest when the passes since the last one have grown by this factor.
-LOOK_GROWTH = 2.0
+CERTIFICATE_GROWTH = 2.0
 
 
 def exceeds_memory(rows: Dataset, working: int) -> bool:
@@ -78,7 +78,7 @@ def descent_by_chunks(
     states = [Descent(each.data.rows, problem.lam * m / each.data.n_samples) for each in shards]
     rng, order = Generator(seed), np.arange(len(shards), dtype=np.int32)
     w = np.zeros(d)
-    passes, next_look = 0, 1.0
+    passes, next_certificate = 0, 1.0
     ended = False
     while not ended:
         rng.shuffle(order)
@@ -97,9 +97,9 @@ def descent_by_chunks(
         passes += 1
         dual = sum(state.alpha_sum for state in states) / m - 0.5 * problem.lam * float(w @ w)
         gap = sum(state.slack_sum for state in states) / m  # each row's share as it was met
-        if not (ended or passes >= next_look or relative_gap(dual + gap, dual) <= tolerance):
+        if not (ended or passes >= next_certificate or relative_gap(dual + gap, dual) <= tolerance):
             continue
-        next_look = max(next_look, LOOK_GROWTH * passes)
+        next_certificate = max(next_certificate, CERTIFICATE_GROWTH * passes)
         alpha = np.empty(m)  # the caller may keep the last one
         for shard, state in zip(shards, states, strict=True):
             alpha[shard.place] = state.alpha

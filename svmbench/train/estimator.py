@@ -71,14 +71,14 @@ class Learnt(NamedTuple):
     coef : ndarray of float64, shape (1, d) or (classes, d)
     intercept : ndarray of float64, shape (1,) or (classes,)
     certificate : OptimalityBound, or list of them for more than two classes
-    looks : int
+    n_certificates : int
         The most certificates computed for a class.
     """
 
     coef: FloatArray
     intercept: FloatArray
     certificate: OptimalityBound | list[OptimalityBound]
-    looks: int
+    n_certificates: int
 
     @classmethod
     def of(cls, trained: Trained) -> Learnt:
@@ -91,7 +91,7 @@ class Learnt(NamedTuple):
             model.weights,
             model.biases,
             certificates[0] if len(certificates) == 1 else certificates,
-            max(each.looks for each in fits),
+            max(each.certificates for each in fits),
         )
 
 
@@ -290,7 +290,7 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Set the attributes of a fit; warn where it fell short of ``tol``."""
         learnt = Learnt.of(trained)
         self.coef_, self.intercept_ = learnt.coef, learnt.intercept
-        self.certificate_, self.n_iter_ = learnt.certificate, learnt.looks
+        self.certificate_, self.n_iter_ = learnt.certificate, learnt.n_certificates
         tol = float(self.tol)  # fractions have no such form before Python 3.12
         if trained.gap > tol:
             if self.max_seconds is None:  # nothing else ends a fit

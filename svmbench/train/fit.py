@@ -47,9 +47,9 @@ NEWTON_LEAD, FEWEST_STEPS = 80.0, 4.0
 INTERIOR_WORK = 300.0
 
 #: A method has ended if its own gap, over a multiple of its work until then, has not fallen by this
-#: share. It must have had so many looks before, and so many since its gap fell; steps instead of
-#: looks where it counts its own.
-PROGRESS, FRUITLESS_WORK, FEWEST_LOOKS, FRUITLESS_LOOKS = 1e-3, 4.0, 20, 6
+#: share. It must have given so many pairs before, and so many since its gap fell; steps instead
+#: of pairs where it counts its own.
+PROGRESS, FRUITLESS_WORK, FEWEST_PAIRS, FRUITLESS_PAIRS = 1e-3, 4.0, 20, 6
 
 #: Once a method has ended, the others end too if the best gap has not fallen by `PROGRESS` over
 #: this multiple of the work of all of them until then. Dual descent alone may come nearer for ever,
@@ -86,8 +86,8 @@ class Fit:
         b; 0 if the problem has none.
     primal, dual : float
         P(w, b), and a lower bound on P* that allows for rounding.
-    looks : int
-        Number of certificates that were computed.
+    certificates : int
+        How many were computed.
     seconds : float
         Training time, certificates included.
     method : str
@@ -102,7 +102,7 @@ class Fit:
     bias: float
     primal: float
     dual: float
-    looks: int
+    certificates: int
     seconds: float
     method: str
     lam: float
@@ -173,7 +173,7 @@ def fit(
         raise AssertionError(f"P = {best.primal!r} is below the proven D = {best.proven()!r}")
     dual = min(best.proven(), best.primal)
     return Fit(
-        best.w, best.bias, best.primal, dual, best.looks, seconds, best.method, problem.lam,
+        best.w, best.bias, best.primal, dual, best.certificates, seconds, best.method, problem.lam,
         best.alpha,
     )  # fmt: skip
 
@@ -186,15 +186,15 @@ class _Best:
         self.w, self.bias = np.zeros(problem.data.n_features), 0.0
         self.alpha = np.zeros(problem.data.n_samples)
         self.primal, self.dual = problem.primal_at_zero(), 0.0
-        self.method, self.looks = AT_ZERO, 0
+        self.method, self.certificates = AT_ZERO, 0
         self._proven, self._checked = 0.0, True
         self._lost = 0.0  # of the best D, by the proof's allowance for rounding
 
-    def look(self, method: _Method, pair: PrimalAndDual) -> None:
+    def certify(self, method: _Method, pair: PrimalAndDual) -> None:
         """Compute P and D of a pair, and keep what is better."""
         w, bias, alpha = pair
         primal, dual = self.problem.primal(w, bias), self.problem.dual(alpha)
-        self.looks += 1
+        self.certificates += 1
         # Of equal P, w = 0 gives way: it predicts nothing.
         if primal < self.primal or (primal == self.primal and self.method == AT_ZERO):
             self.w, self.bias, self.primal, self.method = w, bias, primal, method.name
@@ -246,7 +246,7 @@ def _improve(
         start = _start_of(problem, before)
     stand = _Method(AT_START, iter(()))
     if start is not None and relative_gap(start.primal, start.dual) <= tolerance:
-        best.look(stand, start.pair)
+        best.certify(stand, start.pair)
         progress(relative_gap(best.primal, best.dual))
         if best.settled():
             return
@@ -254,14 +254,14 @@ def _improve(
     for method, pair in _all_pairs(problem, tolerance, effort, due, begin, chunks):
         if effort.given_up():
             break
-        best.look(method, pair)
+        best.certify(method, pair)
         progress(relative_gap(best.primal, best.dual))
         if due() or best.settled():
             break
     if effort.given_up():
         raise InterruptedError("the fit was given up")
     if start is not None and (start.primal < best.primal or start.dual > best.dual):
-        best.look(stand, start.pair)
+        best.certify(stand, start.pair)
 
 
 def _all_pairs(
@@ -285,7 +285,7 @@ def _all_pairs(
 class _Start(NamedTuple):
     """Where a fit begins, and P and D there as they follow from the fit before: no rows are read.
 
-    Only a look at the pair makes sure of them.
+    Only a certificate of the pair makes sure of them.
     """
 
     pair: PrimalAndDual
@@ -342,7 +342,7 @@ class _Method:
     name: str
     pairs: Iterator[PrimalAndDual]
     cost: Callable[[float], float] = lambda so_far: 1.0
-    least: int = FEWEST_LOOKS
+    least: int = FEWEST_PAIRS
     head_start: float = 0.0
     done: Callable[[], tuple[int, float]] | None = None
     work: float = field(default=0.0, init=False)
@@ -388,7 +388,7 @@ class _Method:
         fruitless = self._steps - self._steps_then
         return (
             self.begun
-            and fruitless >= FRUITLESS_LOOKS
+            and fruitless >= FRUITLESS_PAIRS
             and self.work > FRUITLESS_WORK * self._work_then
         )
 
@@ -527,14 +527,14 @@ class _Methods:
 
     def _auto(self) -> _Method:
         """auto, whose Newton steps may take many passes' time each."""
-        from svmbench.train.champion import LOOK_PASSES
+        from svmbench.train.champion import CERTIFICATE_PASSES
 
         champion, nnz = self._champion(), self._problem.data.nnz
         count = champion.count
         return _Method(
             "auto",
             champion.pairs(),
-            lambda so_far: max(LOOK_PASSES * nnz, so_far / 4.0),
+            lambda so_far: max(CERTIFICATE_PASSES * nnz, so_far / 4.0),
             MOST_ITERATIONS,
             done=lambda: (count.steps, count.entries),
         )

@@ -122,7 +122,7 @@ class LinearSVCPath(_OfManyCs):
         self.coefs_ = np.stack([each.coef for each in learnt])
         self.intercepts_ = np.stack([each.intercept for each in learnt])
         self.certificates_ = [each.certificate for each in learnt]
-        self._looks = [each.looks for each in learnt]
+        self._n_certificates = [each.n_certificates for each in learnt]
         return trained
 
     def model_at(self, C: float) -> LinearSVC:
@@ -156,7 +156,7 @@ class LinearSVCPath(_OfManyCs):
             if hasattr(self, name):
                 setattr(model, name, getattr(self, name))
         model.coef_, model.intercept_ = self.coefs_[k].copy(), self.intercepts_[k].copy()
-        model.certificate_, model.n_iter_ = self.certificates_[k], self._looks[k]
+        model.certificate_, model.n_iter_ = self.certificates_[k], self._n_certificates[k]
         return model
 
 

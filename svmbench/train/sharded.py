@@ -58,7 +58,7 @@ def train_on_shards(
     method : {'newton-shards', 'cocoa'}
     shards : int
     executor : callable
-        Makes the executor from the makers of the parts.
+        Makes the executor from the makers of the shards.
     progress : callable
         Called with the method's own gap after each iteration.
 
@@ -97,7 +97,7 @@ def _fit(
     run.executor, run.halts = executor, True
     run.load()
     run.start(problem, effort.seed)
-    looks = iterations = fell = 0
+    certificates = iterations = fell = 0
     least = math.inf
     while True:
         run.advance(1)
@@ -111,17 +111,17 @@ def _fit(
         over = in_vain or run.exhausted or time.monotonic() - begun > effort.time_limit
         if not (run.stopped or over):
             continue
-        looks += 1
-        found = _certified(problem, run, looks, time.monotonic() - begun)
+        certificates += 1
+        found = _certified(problem, run, certificates, time.monotonic() - begun)
         if over or found.gap <= tolerance:
             return found
         # Its own sums have rounding errors of their own, and deceived it.
         run.sharpen()
 
 
-def _certified(problem: Problem, run: ShardedSolver, looks: int, seconds: float) -> Fit:
+def _certified(problem: Problem, run: ShardedSolver, certificates: int, seconds: float) -> Fit:
     w, alpha = run.w, run.alpha
     primal = problem.primal(w)
     dual = min(max(0.0, proven_dual(problem, alpha)), primal)
     method = f"{run.name}, {run.remark}"
-    return Fit(w, 0.0, primal, dual, looks, seconds, method, problem.lam, alpha)
+    return Fit(w, 0.0, primal, dual, certificates, seconds, method, problem.lam, alpha)

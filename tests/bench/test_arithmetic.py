@@ -78,13 +78,13 @@ def epochs(times=1, **facts):
     return Measured("epochs-adult", "epochs", "adult", groups)
 
 
-def group(label, seconds, *, solver="dcd", threshold=0.01, state="converged", spent=1.0):
+def group(label, seconds, *, solver="dcd", accuracy=0.01, state="converged", spent=1.0):
     """A row of a sweep's tables: one run a repeat, nan where it did not arrive."""
     runs = pd.DataFrame(
         {
             "repeat": range(len(seconds)),
-            f"seconds_to_{threshold!r}": seconds,
-            f"last_above_seconds_{threshold!r}": math.nan,
+            f"seconds_to_{accuracy!r}": seconds,
+            f"last_above_seconds_{accuracy!r}": math.nan,
             "state": state,
             "horizon": math.nan,
             "train_seconds": spent,
@@ -97,7 +97,7 @@ def group(label, seconds, *, solver="dcd", threshold=0.01, state="converged", sp
     return Group("adult", False, 1e-5, solver, label, runs)
 
 
-SWEPT = Measured("core", "oracle", "adult", [], thresholds=(0.01,))
+SWEPT = Measured("core", "oracle", "adult", [], accuracies=(0.01,))
 
 
 def compared(ours, theirs):
@@ -211,7 +211,7 @@ def test_a_ladder_that_the_budget_has_cut_short_has_not_failed_to_arrive():
         ]
     )  # fmt: skip
     results = Results(
-        folder=Path(), name="x", runs=runs, traces=runs[:0], thresholds=(0.1, 0.01), tables=(),
+        folder=Path(), name="x", runs=runs, traces=runs[:0], accuracies=(0.1, 0.01), tables=(),
         plots=(), datasets=(), solvers=(), repeats=3, environment={}, config={}, config_text="",
     )  # fmt: skip
     kept, left = findings.without_unfinished(results, sweep)
@@ -412,7 +412,7 @@ def test_readers_and_texts_are_compared_repeat_by_repeat():
         ]
         for repeat in range(20)
     ]  # fmt: skip
-    text = rows("text", texts, thresholds=(1e-3,))
+    text = rows("text", texts, accuracies=(1e-3,))
     result = found(rows("reading", readings), text)
     faster = StatedBound(
         text="t", kind="faster", part="reading", solver="svmbench", over="scikit-learn", by=10

@@ -475,10 +475,10 @@ def test_progress_counts_no_run_of_a_sweep_that_cannot_be_opened(simulation, tmp
     assert (counted.total, counted.ended) == (0, 0)
 
 
-def test_the_plan_counts_what_is_asked_for_and_its_bound(simulation, tmp_path):
+def test_the_plan_counts_what_is_asked_for_and_the_longest_time(simulation, tmp_path):
     one = planned_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
     assert (one.runs, one.most_runs, one.missing(2), one.missing(12)) == (4, 24, 4, 24)
-    assert one.bound == 4 * 10.0 + one.sweep.reference.time_limit
+    assert one.longest == 4 * 10.0 + one.sweep.reference.time_limit
     run_series([one], Reporter(), doubts=Asked((0, one, ("dcd", "sgd-s"), 5)))
     one = planned_of(one.sweep, one.folder)
     assert (one.found, one.missing(2), one.missing(12), one.outdated) == (10, 0, 14, False)

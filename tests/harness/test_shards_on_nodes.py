@@ -73,10 +73,10 @@ def test_steps_are_those_of_one_process(two, method):
         assert run.remark == alone.remark
 
 
-def test_both_nodes_have_parts(two):
+def test_both_nodes_have_shards(two):
     with two.open() as place:
         executor = begun(Cocoa, place)._executor
-        assert sorted(len(executor._parts_of(host)) for host in executor._hosts) == [1, 2]
+        assert sorted(len(executor._shards_of(host)) for host in executor._hosts) == [1, 2]
 
 
 @every_method
@@ -160,8 +160,8 @@ class Mortal:
         return begun()
 
 
-def test_a_part_that_had_answered_before_its_node_was_lost_is_asked_again():
-    # a answers for its part, and is lost when it is to make that of b, which did not answer.
+def test_a_shard_that_had_answered_before_its_node_was_lost_is_asked_again():
+    # a answers for its shard, and is lost when it is to make that of b, which did not answer.
     a, b, c = Mortal("a", 2), Mortal("b", 1), Mortal("c", 100)
     place = SimpleNamespace(hosts=lambda: [each for each in (a, b) if each.answers >= 0] or [c])
     executor = OnNodes([count, count], place)

@@ -84,7 +84,7 @@ def test_the_full_size_is_another_plan(folder, tmp_path):
     assert (full.cells, full.runs, full.problems) == (2, 6, 1)
     assert full.sweep.stop.max_epochs == 300
     assert full.sweep.stop.time_limit == quick.sweep.stop.time_limit == 20.0
-    assert quick.bound == 4 * 20.0 + quick.sweep.reference.time_limit
+    assert quick.longest == 4 * 20.0 + quick.sweep.reference.time_limit
 
 
 # --- which data --------------------------------------------------------------------

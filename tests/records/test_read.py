@@ -33,7 +33,7 @@ def test_numbers_survive_to_the_last_bit(folder):
     for column in ("lambda", "seconds_to_0.001", "accuracy", "reference_dual"):
         ours = [None if math.isnan(value) else value for value in results.runs[column]]
         assert ours == [float(row[column]) if row[column] else None for row in raw]
-    assert results.thresholds == (0.1, 0.01, 0.001)
+    assert results.accuracies == (0.1, 0.01, 0.001)
     assert results.runs["stand_in"].dtype == bool
 
 

@@ -14,7 +14,7 @@ from svmbench.records.measures import MEASURES, Asked
 from svmbench.records.samples import measured, pairs, samples
 from svmbench.records.states import ENDS, FAULTS, RERUN, STATES
 from svmbench.records.summaries import summary
-from svmbench.report.tables.accuracy import threshold_cell
+from svmbench.report.tables.accuracy import accuracy_cell
 
 INF, NAN = math.inf, math.nan
 SECONDS = Asked("seconds", 0.01)
@@ -124,7 +124,7 @@ def test_a_number_that_good_runs_lack_is_lacking_and_not_infinite():
 def test_tables_and_claims_say_the_same_of_runs_that_were_not_made():
     missing = summary(group(["not_installed"] * 3), SECONDS)
     assert missing.samples == ()
-    assert threshold_cell(missing).text == "not installed"
+    assert accuracy_cell(missing).text == "not installed"
     some = summary(group(["converged", "interrupted", "failed"], [1.0, NAN, NAN]), SECONDS)
     assert some.samples == (1.0, INF)
 

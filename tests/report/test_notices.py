@@ -183,4 +183,4 @@ def test_a_load_that_is_no_number_says_nothing(calm, load):
 def test_a_gap_beyond_all_numbers_is_none(calm):
     (calm / "config.yaml").write_text(f"reference: {{gap: 1{'0' * 400}}}\n")
     results = read_results(calm)
-    assert reference_gap_asked(results) == min(results.thresholds) / 100
+    assert reference_gap_asked(results) == min(results.accuracies) / 100

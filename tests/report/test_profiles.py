@@ -35,9 +35,9 @@ def medians(folder, unit):
     runs = pd.read_csv(folder / "runs.csv")
     found = {}
     for (dataset, lam, label), rows in runs.groupby(["dataset", "lambda", "label"]):
-        for threshold in (0.1, 0.01, 0.001):
-            times = rows[f"{unit}_to_{threshold}"].fillna(math.inf)
-            found.setdefault((dataset, lam, threshold), {})[label] = sorted(times)[len(times) // 2]
+        for accuracy in (0.1, 0.01, 0.001):
+            times = rows[f"{unit}_to_{accuracy}"].fillna(math.inf)
+            found.setdefault((dataset, lam, accuracy), {})[label] = sorted(times)[len(times) // 2]
     return found
 
 

@@ -334,7 +334,7 @@ def test_lambdas_that_are_printed_alike_have_their_own_rows(make_results, tmp_pa
     runs = results.runs.assign(**{"lambda": results.runs["lambda"].mask(smaller, 1.00000000001e-4)})
     member = PublishedFolder(folder, replace(results, runs=runs.assign(C=0.5)), "m", 0, "a")
     (section,) = first([member]).sections
-    assert [row.cells[0].text for row in section.rows] == ["1e-4"] * 2 * len(results.thresholds)
+    assert [row.cells[0].text for row in section.rows] == ["1e-4"] * 2 * len(results.accuracies)
 
 
 def test_one_folder_or_the_same_runs_twice_are_no_comparison(published, tmp_path):

@@ -75,9 +75,9 @@ def test_one_record_a_cell(tables, results):
 def test_medians_and_counts_are_those_of_the_runs(folder, tables, kind, unit):
     raw = pd.read_csv(folder / "runs.csv")
     for (dataset, lam, label), runs in raw.groupby(["dataset", "lambda", "label"]):
-        for threshold in (0.1, 0.01, 0.001):
-            times = runs[f"{unit}_to_{threshold!r}"].fillna(math.inf).tolist()
-            row = record(tables[kind], label, lam, dataset, accuracy=threshold)
+        for accuracy in (0.1, 0.01, 0.001):
+            times = runs[f"{unit}_to_{accuracy!r}"].fillna(math.inf).tolist()
+            row = record(tables[kind], label, lam, dataset, accuracy=accuracy)
             middle = sorted(times)[3]  # of seven
             assert row[f"median_{unit}"] == middle or (
                 math.isinf(middle) and math.isnan(row[f"median_{unit}"])

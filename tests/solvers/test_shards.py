@@ -17,8 +17,8 @@ from svmbench.problem import Problem
 from svmbench.solvers.distributed import shards as shards_module
 from svmbench.solvers.distributed.executor import InProcess, Threads, size_of
 from svmbench.solvers.distributed.sharded_problem import (
-    PartOfShard,
     ShardedProblem,
+    ShardMaker,
     ShardSums,
     in_threads,
     problem_of,
@@ -167,7 +167,7 @@ def test_rows_are_dealt_out_where_a_part_is_made_and_travel_without_the_others(m
     monkeypatch.setattr(shards_module, "take_rows", counted)
     problem = Problem(dataset(*dyadic(5, 4000, 9)), 1e-2)
     whole = len(pickle.dumps(problem))
-    makers = [PartOfShard(ShardSums, problem, shard) for shard in dealt(problem.data, 4)]
+    makers = [ShardMaker(ShardSums, problem, shard) for shard in dealt(problem.data, 4)]
     assert copied == []
     there = [pickle.dumps(make) for make in makers]
     assert copied == [1000] * 4
@@ -178,7 +178,7 @@ def test_rows_are_dealt_out_where_a_part_is_made_and_travel_without_the_others(m
 
 
 class Echo:
-    """A part that returns what it is given, or fails."""
+    """A shard that returns what it is given, or fails."""
 
     def __init__(self, number):
         self.number = number
@@ -187,7 +187,7 @@ class Echo:
         return vector + number + self.number, self.number
 
     def fail(self):
-        raise RuntimeError(f"part {self.number} failed")
+        raise RuntimeError(f"shard {self.number} failed")
 
 
 @every_executor
@@ -201,7 +201,7 @@ def test_calls_reach_all_parts_in_order_and_are_counted(kind):
 
 
 @every_executor
-def test_reading_gives_each_part_arguments_of_its_own(kind):
+def test_reading_gives_each_shard_arguments_of_its_own(kind):
     executor = kind([partial(Echo, k) for k in range(3)])
     found = executor.read("add", [np.full(1, 10.0 * k) for k in range(3)], [1.0, 2.0, 3.0])
     assert [vector[0] for vector, _ in found] == [1.0, 13.0, 25.0]
@@ -210,8 +210,8 @@ def test_reading_gives_each_part_arguments_of_its_own(kind):
 
 
 @every_executor
-def test_the_failure_of_a_part_is_raised(kind):
-    with pytest.raises(RuntimeError, match="part 0 failed"):
+def test_the_failure_of_a_shard_is_raised(kind):
+    with pytest.raises(RuntimeError, match="shard 0 failed"):
         kind([partial(Echo, k) for k in range(3)]).call("fail")
 
 

@@ -27,8 +27,8 @@ def test_a_free_bias_is_certified_soon(C, positive, tolerance):
     problem = Problem(data, 1.0 / (C * data.n_samples), bias="free")
     found = fit.fit(problem, tolerance)
     assert found.gap <= tolerance
-    # Without auto they take up to 90 looks.
-    assert found.looks <= 30
+    # Without auto they take up to 90 certificates.
+    assert found.certificates <= 30
 
 
 def test_the_optimum_is_that_of_methods_that_know_a_bias(monkeypatch):

@@ -18,7 +18,7 @@ from svmbench.solvers.champion.auto import Auto
 from svmbench.train.effort import Effort
 from svmbench.train.fit import (
     AT_START,
-    FEWEST_LOOKS,
+    FEWEST_PAIRS,
     MOST_ITERATIONS,
     _Method,
     _Methods,
@@ -59,7 +59,11 @@ def test_the_same_seed_gives_the_same_weights(tiny, loss, bias):
     problem = Problem(tiny["tiny-sparse"], 1e-4, Loss(loss), bias)
     first, second = fit(problem, 1e-4, Effort(seed=3)), fit(problem, 1e-4, Effort(seed=3))
     assert np.array_equal(first.w, second.w)
-    assert (first.bias, first.dual, first.looks) == (second.bias, second.dual, second.looks)
+    assert (first.bias, first.dual, first.certificates) == (
+        second.bias,
+        second.dual,
+        second.certificates,
+    )
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared-hinge"])
@@ -97,7 +101,7 @@ def test_a_time_limit_returns_the_best_so_far():
     labels = np.where(rng.random(400) < 0.5, 1, -1)
     data = dataset(rng.normal(size=(400, 50)), labels)
     found = fit(Problem(data, 1e-9), 1e-12, NO_TIME)
-    assert found.looks == 1
+    assert found.certificates == 1
     assert found.gap > 1e-12
 
 
@@ -187,7 +191,7 @@ def test_a_start_that_meets_the_tolerance_is_the_fit(tiny):
     problem = Problem(tiny["tiny-sparse"], 1e-2)
     before = fit(problem, 1e-3)
     later = fit(replace(problem, lam=0.999e-2), 1e-2, start=before)
-    assert (later.method, later.looks) == (AT_START, 1)
+    assert (later.method, later.certificates) == (AT_START, 1)
     assert np.array_equal(later.w, before.w)
 
 
@@ -216,7 +220,7 @@ def test_a_fit_ends_where_rounding_rules(loss, bias):
     data = timestamps()
     found = fit(Problem(data, 1.0 / data.n_samples, Loss(loss), bias), 1e-4)
     assert found.gap > 1e-4
-    assert found.looks < 2000
+    assert found.certificates < 2000
 
 
 def test_dual_descent_alone_ends_where_rounding_rules(monkeypatch):
@@ -226,7 +230,7 @@ def test_dual_descent_alone_ends_where_rounding_rules(monkeypatch):
     data = dataset(X, rng.choice([-1, 1], size=20), "dense float64")
     found = fit(Problem(data, 1e-8), 1e-15)
     assert found.gap > 1e-15
-    assert found.looks < 1000
+    assert found.certificates < 1000
 
 
 @pytest.mark.parametrize("tolerance", [1e-14, 1e-18, 5e-324])
@@ -237,11 +241,11 @@ def test_a_tolerance_that_rounding_may_forbid_ends_soon(m, d, seed, C, tolerance
     X = rng.normal(size=(m, d))
     y = np.where(X[:, 0] + rng.normal(size=m) > 0.0, 1, -1)
     problem = Problem(dataset(X, y, "dense float64"), 1.0 / (C * m), bias="free")
-    looks = []
-    effort = Effort(given_up=lambda: len(looks) > 200)
-    found = fit(problem, tolerance, effort, progress=looks.append)
+    gaps = []
+    effort = Effort(given_up=lambda: len(gaps) > 200)
+    found = fit(problem, tolerance, effort, progress=gaps.append)
     assert 1e-18 < found.gap < 3e-14
-    assert found.looks < 100
+    assert found.certificates < 100
 
 
 def test_what_comes_nearer_for_ever_ends_once_another_method_has_ended():
@@ -258,7 +262,7 @@ def test_what_comes_nearer_for_ever_ends_once_another_method_has_ended():
         taken.append(method.name)
         if method is quick:
             method.note(1.0 + 1e-9, 1.0)
-    assert taken.count("quick") == FEWEST_LOOKS
+    assert taken.count("quick") == FEWEST_PAIRS
     assert 300 < taken.count("forever") < 2000
 
 
@@ -283,7 +287,7 @@ def test_the_interior_point_method_takes_part_where_newton_steps_end():
     assert names == {"newton", "dcd", "ipm"}
 
 
-def test_the_time_limit_is_kept_between_looks(monkeypatch):
+def test_the_time_limit_is_kept_between_certificates(monkeypatch):
     clock = iter(range(10**6))
     monkeypatch.setattr("svmbench.train.fit.time.monotonic", lambda: float(next(clock)))
     rng = np.random.default_rng(0)
@@ -293,7 +297,7 @@ def test_the_time_limit_is_kept_between_looks(monkeypatch):
     monkeypatch.setattr(
         Auto, "advance", lambda self, steps: passes.append(steps) or advance(self, steps)
     )
-    assert fit(Problem(data, 1e-7), 1e-12, Effort(time_limit=5.0)).looks == 1
+    assert fit(Problem(data, 1e-7), 1e-12, Effort(time_limit=5.0)).certificates == 1
     assert 1 <= len(passes) <= 6
 
 

@@ -88,7 +88,7 @@ def test_a_fit_that_starts_at_its_own_end_is_over_at_once(loss):
     problem = Problem(noisy().against_rest(1)[0], 0.01, Loss(loss))
     first = fit(problem, 1e-8)
     again = fit(problem, 1e-6, start=first)
-    assert (again.looks, again.method) == (1, "start")
+    assert (again.certificates, again.method) == (1, "start")
     assert np.array_equal(again.w, first.w)
 
 

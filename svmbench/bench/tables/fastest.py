@@ -97,7 +97,7 @@ def _measured(found: Found) -> Iterator[FastestEntry]:
         ours = {row.group.lam: row for row in part.rows if row.group.label == champion()}
         for row in part.rows:
             group = row.group
-            for accuracy in part.thresholds:
+            for accuracy in part.accuracies:
                 asked = Asked("seconds", accuracy)
                 seconds = summary(group, asked)
                 if not seconds.samples:
@@ -185,7 +185,7 @@ def fastest_table(found: Found, threshold: float) -> Table:
         for problem, those in grouped(everything, lambda one: one.problem).items()
     }
     compared = against_fastest(found)
-    ahead = {(v.set, v.lam, v.threshold): _AHEAD[v.standing(threshold)] for v in compared}
+    ahead = {(v.set, v.lam, v.accuracy): _AHEAD[v.standing(threshold)] for v in compared}
     # The champion's column is the first, those of the others follow by how often they are shown.
     counts = Counter(one.solver for one in everything)
     order = sorted(counts, key=lambda name: (name != champion(), -counts[name], name))

@@ -47,7 +47,7 @@ def _compared(threshold: float) -> tuple[TableColumn[Versus], ...]:
         TableColumn("stand_in", "", lambda one: one.stand_in),
         TableColumn("held_out", "", lambda one: one.held_out),
         TableColumn("lambda", "λ", lambda one: one.lam, short),
-        TableColumn("accuracy", "", lambda one: one.threshold),
+        TableColumn("accuracy", "", lambda one: one.accuracy),
         TableColumn("champion_seconds", "", lambda one: one.ours),
         TableColumn("program_seconds", "", lambda one: one.theirs),
         TableColumn("program", "", lambda one: one.program),
@@ -94,7 +94,7 @@ def _by_accuracy(
 ) -> KeyedColumns[Versus]:
     """A column for each accuracy, and a line for each set, λ and further keys."""
     return KeyedColumns(
-        lambda one: one.threshold,
+        lambda one: one.accuracy,
         lambda accuracy: f"ε = {short(accuracy)}",
         cell,
         lambda one: (one.set, one.lam, line(one)),
@@ -205,7 +205,7 @@ def ablation_table(found: Found) -> Table:
             TableColumn("set", "", lambda one: one.set),
             TableColumn("lambda", "λ", lambda one: one.lam, short),
             TableColumn("label", "solver", lambda one: one.among[0]),
-            TableColumn("accuracy", "", lambda one: one.threshold),
+            TableColumn("accuracy", "", lambda one: one.accuracy),
             TableColumn("median_seconds", "", lambda one: one.theirs),
             TableColumn("slower_by", "", lambda one: one.estimate),
             TableColumn("slower_by_low", "", lambda one: one.interval(_ALONE)[0]),
@@ -225,9 +225,9 @@ def _ablated(part: Measured) -> Iterator[Versus]:
     """Every row of the sweep against the whole champion."""
     whole = {row.group.lam: row for row in part.rows if row.group.label == champion()}
     for row in part.rows:
-        for threshold in part.thresholds:
+        for accuracy in part.accuracies:
             if row.group.lam in whole:
-                asked = part.asked(threshold)
+                asked = part.asked(accuracy)
                 yield from side_by_side(part, whole[row.group.lam], (row,), asked)
 
 

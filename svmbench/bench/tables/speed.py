@@ -54,7 +54,7 @@ def seconds_table(found: Found) -> Table:
                 facts="; ".join(
                     filter(None, [section.facts, source_text(found, part.set, part.groups[0])])
                 ),
-                rows=tuple(_with_best(section, len(part.thresholds))),
+                rows=tuple(_with_best(section, len(part.accuracies))),
             )
             for part, table in tables
             for section in table.sections

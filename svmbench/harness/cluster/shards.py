@@ -1,8 +1,8 @@
 """One problem over the nodes of a Dask cluster: an executor for the methods on shards.
 
-Each node keeps its parts in an actor of Dask, which this process asks directly, without the
+Each node keeps its shards in an actor of Dask, which this process asks directly, without the
 scheduler. Dask loses an actor with its node. Methods on shards are deterministic, so that a lost
-part is made again on another node and repeats all calls so far; nobody else has to wait for more.
+shard is made again on another node and repeats all calls so far; nobody else has to wait for more.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from typing import Any, NamedTuple
 from svmbench.harness.cluster.dask_node import DaskNode
 from svmbench.harness.cluster.place import DaskPlace
 from svmbench.harness.place import NodeLostError
-from svmbench.solvers.distributed.executor import Executor, PartMaker, ShardError
+from svmbench.solvers.distributed.executor import Executor, MakeShard, ShardError
 
 _log = logging.getLogger(__name__)
 
 
-class PartCall(NamedTuple):
-    """A call of a part.
+class ShardCall(NamedTuple):
+    """A call of a shard.
 
     Parameters
     ----------
     number : int
-        The part's.
+        The shard's.
     method : str
     arguments : tuple
     """
@@ -37,18 +37,18 @@ class PartCall(NamedTuple):
 
 
 class ShardKeeper:
-    """The parts that a node keeps, as an actor there."""
+    """The shards that a node keeps, as an actor there."""
 
     def __init__(self) -> None:
-        self._parts: dict[int, Any] = {}
+        self._shards: dict[int, Any] = {}
 
     def make(self, pickled: bytes) -> str:
-        """Make a part and repeat calls of it.
+        """Make a shard and repeat calls of it.
 
         Parameters
         ----------
         pickled : bytes
-            The part's number, its maker and a list of `PartCall`.
+            The shard's number, its maker and a list of `ShardCall`.
 
         Returns
         -------
@@ -57,7 +57,7 @@ class ShardKeeper:
         """
         number, make, journal = pickle.loads(pickled)
         try:
-            self._parts[number] = make()
+            self._shards[number] = make()
             for asked in journal:
                 self._answer(asked)
         except Exception as error:  # Dask would take it for its own
@@ -65,7 +65,7 @@ class ShardKeeper:
         return ""
 
     def call(self, pickled: bytes) -> list[Any] | str:
-        """The answers to a pickled list of `PartCall`, or what has failed."""
+        """The answers to a pickled list of `ShardCall`, or what has failed."""
         found = []
         for asked in pickle.loads(pickled):
             try:
@@ -74,8 +74,8 @@ class ShardKeeper:
                 return _said(asked.number, error)
         return found
 
-    def _answer(self, asked: PartCall) -> Any:
-        return getattr(self._parts[asked.number], asked.method)(*asked.arguments)
+    def _answer(self, asked: ShardCall) -> Any:
+        return getattr(self._shards[asked.number], asked.method)(*asked.arguments)
 
 
 def _said(number: int, error: Exception) -> str:
@@ -109,7 +109,7 @@ class _Host:
 
 
 class OnNodes(Executor):
-    """An executor on the nodes of a cluster; each node calls its parts one after another.
+    """An executor on the nodes of a cluster; each node calls its shards one after another.
 
     Parameters
     ----------
@@ -121,30 +121,30 @@ class OnNodes(Executor):
     NodeLostError
         If no node is left.
     ShardError
-        If a part cannot be made, as for lack of memory.
+        If a shard cannot be made, as for lack of memory.
     """
 
-    def __init__(self, makers: Sequence[PartMaker], place: DaskPlace) -> None:
+    def __init__(self, makers: Sequence[MakeShard], place: DaskPlace) -> None:
         super().__init__(makers)
         self._makers, self._place = list(makers), place
         self._journal: list[tuple[str, tuple[Any, ...]]] = []
         self._hosts: list[_Host] = []
         self._host: dict[int, _Host] = {}
-        self._have_parts(range(self.parts))
+        self._have_shards(range(self.n_shards))
 
     def call(self, method: str, *arguments: Any) -> list[Any]:
-        """Call a method of every part with the same arguments; the results in the parts' order."""
+        """Call a method of every shard with the same arguments; the results in their order."""
         found = super().call(method, *arguments)
         self._journal.append((method, arguments))
         return found
 
     def _map(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         found: dict[int, Any] = {}
-        while len(found) < self.parts:
+        while len(found) < self.n_shards:
             begun = []
             for host in self._hosts:
-                its = [n for n in self._parts_of(host) if n not in found]
-                asked = [PartCall(n, method, arguments[n]) for n in its]
+                its = [n for n in self._shards_of(host) if n not in found]
+                asked = [ShardCall(n, method, arguments[n]) for n in its]
                 if asked:
                     begun.append((host, its, host.begin("call", asked)))
             lost: list[int] = []
@@ -153,16 +153,16 @@ class OnNodes(Executor):
                     found.update(zip(its, host.ended(each), strict=True))
                 except NodeLostError as error:
                     lost += self._lose(host, error)
-            for number in self._have_parts(lost):
+            for number in self._have_shards(lost):
                 found.pop(number, None)  # made without this call, whatever it answered elsewhere
-        return [found[number] for number in range(self.parts)]
+        return [found[number] for number in range(self.n_shards)]
 
-    def _parts_of(self, host: _Host) -> list[int]:
+    def _shards_of(self, host: _Host) -> list[int]:
         return [number for number, at in self._host.items() if at is host]
 
     def _lose(self, host: _Host, error: NodeLostError) -> list[int]:
-        """Forget a node; the numbers of the parts that are lost with it."""
-        lost = self._parts_of(host)
+        """Forget a node; the numbers of the shards that are lost with it."""
+        lost = self._shards_of(host)
         self._hosts.remove(host)
         for number in lost:
             del self._host[number]
@@ -171,8 +171,8 @@ class OnNodes(Executor):
         _log.warning("%s; its shards (%s) will be made again%s", error, numbers, repeated)
         return lost
 
-    def _have_parts(self, numbers: Iterable[int]) -> set[int]:
-        """Have these parts made, each on the node with the fewest, one at a time on each node.
+    def _have_shards(self, numbers: Iterable[int]) -> set[int]:
+        """Have these shards made, each on the node with the fewest, one at a time on each node.
 
         Returns
         -------
@@ -184,11 +184,11 @@ class OnNodes(Executor):
         while left:
             self._look_around()
             begun = []
-            for host in sorted(self._hosts, key=lambda each: len(self._parts_of(each))):
+            for host in sorted(self._hosts, key=lambda each: len(self._shards_of(each))):
                 if left:
                     number = left.pop(0)
                     self._host[number] = host
-                    journal = [PartCall(number, *each) for each in self._journal]
+                    journal = [ShardCall(number, *each) for each in self._journal]
                     value = (number, self._makers[number], journal)
                     begun.append((host, host.begin("make", value)))
             for host, each in begun:

@@ -163,11 +163,11 @@ class Curves(Drawer):
         return f"{key}\n{y} {number_text(curve.middle[-1])} {end}, {x} {number_text(curve.x[-1])}"
 
     def _rules(self, axes: Axes, panel: Panel, optima: Sequence[float]) -> None:
-        for level in self._thresholds(panel) if self.shape.y == "accuracy" else optima:
+        for level in self._accuracies(panel) if self.shape.y == "accuracy" else optima:
             axes.axhline(level, color="#999999", linewidth=0.6, zorder=1)
 
-    def _thresholds(self, panel: Panel) -> Sequence[float]:
-        return self._results(panel.series[0].rows[0]).thresholds
+    def _accuracies(self, panel: Panel) -> Sequence[float]:
+        return self._results(panel.series[0].rows[0]).accuracies
 
     def _optima(self, panel: Panel) -> list[float]:
         """Those of the panel's problems that are above 0."""
@@ -202,7 +202,7 @@ class Curves(Drawer):
             most = lifted(min(most, max(10.0 * floor, _CEILING * least)), curves)
         elif self.shape.y == "accuracy":
             # The limits are shared by all panels.
-            asked = [level for each in self.panels for level in self._thresholds(each)]
+            asked = [level for each in self.panels for level in self._accuracies(each)]
             floor = cut_floor(floor, asked)
             most = lifted(min(most, 100.0), curves)
         span = math.log(max(most / floor, 1.05))

@@ -16,7 +16,7 @@ from svmbench.records.statistics import median, median_interval
 from svmbench.records.summaries import limit_words, summary
 from svmbench.report.numbers import digits_apart, interval_text
 from svmbench.report.pairing import pairs_in_time
-from svmbench.report.tables.accuracy import threshold_cell
+from svmbench.report.tables.accuracy import accuracy_cell
 from svmbench.report.tables.words import fault_words
 
 
@@ -66,7 +66,7 @@ def _to_accuracy(group: Group, asked: Asked) -> Number:
     found = summary(group, asked)
     if not found.samples:
         return Number(found.limit, runs=repeats, limit=found.limit)
-    cell = threshold_cell(found)
+    cell = accuracy_cell(found)
     return Number(
         text=cell.text,
         median=found.median,

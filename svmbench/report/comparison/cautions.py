@@ -191,7 +191,7 @@ def _in_cpu_seconds(
 ) -> Iterator[tuple[tuple[float, ...], tuple[float, ...]]]:
     """The cases' pairs in processor seconds, where both sides have them."""
     for samples in page:
-        asked = Asked("cpu_seconds", samples.threshold)
+        asked = Asked("cpu_seconds", samples.accuracy)
         one, other = samples.match.one, samples.match.other
         if asked.column in one.runs and asked.column in other.runs:
             found = pairs(one, other, asked)

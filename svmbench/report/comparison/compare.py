@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from svmbench.report.comparison.cautions import environments, notes, warnings
 from svmbench.report.comparison.judge import judge_page
-from svmbench.report.comparison.match import groups_of, matches, samples_of, thresholds
+from svmbench.report.comparison.match import accuracies, groups_of, matches, samples_of
 from svmbench.report.comparison.model import Comparison, Side
 
 
@@ -31,9 +31,9 @@ def compare(a: Side, b: Side, metric: str = "seconds", margin: float = 1.05) -> 
     machines_differ, software = environments(a.results, b.results, metric)
     other_machine = environments(a.results, b.results, "seconds")[0]
     page = [
-        samples_of(match, threshold, metric, (a, b), other_machine)
+        samples_of(match, accuracy, metric, (a, b), other_machine)
         for match in found
-        for threshold in thresholds(a, b)
+        for accuracy in accuracies(a, b)
     ]
     judged = judge_page(page, metric, margin, other_machine)
     alone = ([key for key in left if key not in right], [key for key in right if key not in left])

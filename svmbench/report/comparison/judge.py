@@ -111,7 +111,7 @@ def _concluded(samples: Samples, answer: Answer) -> ComparedCase:
         stand_in=bool(group.stand_in),  # JSON does not know numpy's
         lam=float(group.lam),
         C=float(group.runs["C"].iloc[0]),
-        threshold=samples.threshold,
+        accuracy=samples.accuracy,
         label=samples.match.label,
         a=samples.a,
         b=samples.b,

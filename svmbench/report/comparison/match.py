@@ -48,7 +48,7 @@ class Samples:
     Parameters
     ----------
     match : Match
-    threshold : float
+    accuracy : float
     a, b : tuple of float
         By repeat, +inf if the accuracy was not reached.
     paired : bool
@@ -58,7 +58,7 @@ class Samples:
     """
 
     match: Match
-    threshold: float
+    accuracy: float
     a: tuple[float, ...]
     b: tuple[float, ...]
     paired: bool
@@ -97,7 +97,7 @@ def matches(
         If there is none, if the sides have no accuracy in common, or if the problems differ.
     """
     common = [Match(key, left[key], right[key]) for key in left if key in right]
-    if not common or not thresholds(a, b):
+    if not common or not accuracies(a, b):
         what = "accuracy" if common else "cell (data set, λ and label)"
         raise ConfigError(
             f"{a.results.folder} and {b.results.folder} have no {what} in common; "
@@ -108,9 +108,9 @@ def matches(
     return common
 
 
-def thresholds(a: Side, b: Side) -> list[float]:
+def accuracies(a: Side, b: Side) -> list[float]:
     """The accuracies that both sides have, the loosest first."""
-    return [t for t in a.results.thresholds if t in b.results.thresholds]
+    return [t for t in a.results.accuracies if t in b.results.accuracies]
 
 
 def _check_same_problem(one: Group, other: Group, a: Side, b: Side) -> None:
@@ -147,7 +147,7 @@ def _printed(value: Any) -> str:
 
 
 def samples_of(
-    match: Match, threshold: float, metric: str, sides: tuple[Side, Side], machines_differ: bool
+    match: Match, accuracy: float, metric: str, sides: tuple[Side, Side], machines_differ: bool
 ) -> Samples:
     """The comparable samples of a match.
 
@@ -157,8 +157,8 @@ def samples_of(
         If the runs do not record the metric.
     """
     for group, side in zip((match.one, match.other), sides, strict=True):
-        _check_metric(group, threshold, metric, side)
-    asked = Asked(metric, threshold)
+        _check_metric(group, accuracy, metric, side)
+    asked = Asked(metric, accuracy)
     found = samples_together(
         match.one,
         match.other,
@@ -167,7 +167,7 @@ def samples_of(
         same_machine=not machines_differ,
     )
     missing = "; ".join(_missing(match, asked))
-    return Samples(match, threshold, found.pairs.a, found.pairs.b, found.paired, missing)
+    return Samples(match, accuracy, found.pairs.a, found.pairs.b, found.paired, missing)
 
 
 def _missing(match: Match, asked: Asked) -> Iterator[str]:
@@ -182,10 +182,10 @@ def _missing(match: Match, asked: Asked) -> Iterator[str]:
         yield f"{doubtful} skipped at a time limit near what the other side took"
 
 
-def _check_metric(group: Group, threshold: float, metric: str, side: Side) -> None:
+def _check_metric(group: Group, accuracy: float, metric: str, side: Side) -> None:
     """Refuse runs that reached the accuracy but lack what the metric needs."""
-    asked = Asked(metric, threshold)
-    if measured(group, Asked("seconds", threshold)).keys() <= measured(group, asked).keys():
+    asked = Asked(metric, accuracy)
+    if measured(group, Asked("seconds", accuracy)).keys() <= measured(group, asked).keys():
         return
     needs = asked.measure.needs
     what = f"column {needs or asked.column!r}"

@@ -34,7 +34,7 @@ class ComparedCase:
     ----------
     dataset : str
     stand_in : bool
-    lam, C, threshold : float
+    lam, C, accuracy : float
     label : str
         ``a -> b`` if the two sides' labels differ.
     a, b : tuple of float
@@ -53,7 +53,7 @@ class ComparedCase:
     stand_in: bool
     lam: float
     C: float
-    threshold: float
+    accuracy: float
     label: str
     a: tuple[float, ...]
     b: tuple[float, ...]

@@ -28,7 +28,7 @@ def _row(case: ComparedCase, other_machine: bool) -> tuple[str, ...]:
     return (
         heading(case.dataset, case.stand_in),
         regularisation(case.lam, case.C),
-        short(case.threshold),
+        short(case.accuracy),
         case.label,
         _sample_text(case.a),
         _sample_text(case.b),
@@ -105,7 +105,7 @@ def _record(case: ComparedCase) -> dict[str, Any]:
         "stand_in": case.stand_in,
         "lambda": case.lam,
         "C": case.C,
-        "accuracy": case.threshold,
+        "accuracy": case.accuracy,
         "label": case.label,
         "a": [_finite(sample) for sample in case.a],
         "b": [_finite(sample) for sample in case.b],

@@ -21,7 +21,7 @@ from svmbench.report.html import render
 from svmbench.report.markup import write_tables
 from svmbench.report.sharing.publish import MANIFEST, PublishedFolder, open_published
 from svmbench.report.table import Row, Section, Table, TableCell
-from svmbench.report.tables.accuracy import threshold_cell
+from svmbench.report.tables.accuracy import accuracy_cell
 from svmbench.report.tables.words import RELAPSES
 from svmbench.report.verdict import Lead, verdicts
 
@@ -211,7 +211,7 @@ def build(members: Sequence[PublishedFolder], counted: str) -> Table:
     placed: dict[tuple[Any, ...], dict[tuple[Any, ...], dict[int, Group]]] = {}
     accuracies: dict[int, set[float]] = {}
     for at, member in enumerate(members):
-        accuracies[at] = set(member.results.thresholds)
+        accuracies[at] = set(member.results.accuracies)
         for groups in member.results.groups.values():
             for group in groups:
                 rows = placed.setdefault(_key(group, (*_PROBLEM, *_OBJECTIVE)), {})
@@ -257,7 +257,7 @@ def _section(
         C = next(iter(groups.values())).runs.iloc[0]["C"]
         for accuracy in sorted(set().union(*(accuracies[at] for at in groups)), reverse=True):
             cells = [
-                threshold_cell(summary(groups[at], Asked(counted, accuracy)))
+                accuracy_cell(summary(groups[at], Asked(counted, accuracy)))
                 if at in groups and accuracy in accuracies[at]
                 else TableCell("")
                 for at in range(len(members))
@@ -284,7 +284,7 @@ def _records(
         known = dict(zip((*_PROBLEM, *_OBJECTIVE), problem, strict=True))
         for (negative, solver, label), groups in rows.items():
             for at, group in groups.items():
-                for accuracy in members[at].results.thresholds:
+                for accuracy in members[at].results.accuracies:
                     found = summary(group, Asked(counted, accuracy))
                     yield known | {
                         "lambda": -negative,

@@ -24,7 +24,7 @@ def build_tables(results: Results) -> list[Table]:
     return [
         accuracy_table(results, kind) if kind in COUNTED else objective_table(results, kind)
         for kind in results.tables
-        if kind == "objective" or results.thresholds
+        if kind == "objective" or results.accuracies
         # Runs of earlier versions have not measured it.
         if kind != "passes" or results.runs["pass_unit"].notna().all()
     ]

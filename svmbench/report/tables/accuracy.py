@@ -58,7 +58,7 @@ def summarise(results: Results, kind: str) -> Summarised:
     found: Summarised = {}
     for key, groups in results.groups.items():
         rows = [
-            [summary(group, Asked(COUNTED[kind], threshold)) for threshold in results.thresholds]
+            [summary(group, Asked(COUNTED[kind], accuracy)) for accuracy in results.accuracies]
             for group in groups
         ]
         found[key] = list(zip(groups, _mark_best(results, groups, rows, kind), strict=True))
@@ -87,10 +87,10 @@ def accuracy_table(results: Results, kind: str) -> Table:
         header=header(results),
         warnings=warnings_of(results, everything, kind),
         sections=tuple(
-            _threshold_section(results, *key, members, kind) for key, members in summarised.items()
+            _accuracy_section(results, *key, members, kind) for key, members in summarised.items()
         ),
         notes=tuple(accuracy_notes(kind, everything)),
-        records=pd.DataFrame([_threshold_record(*pair, unit) for pair in everything]),
+        records=pd.DataFrame([_accuracy_record(*pair, unit) for pair in everything]),
     )
 
 
@@ -103,8 +103,8 @@ def _mark_best(
     counted = "seconds" if kind == "passes" else COUNTED[kind]  # passes are seconds in a unit
     for lam in {group.lam for group in groups}:
         members = [at for at, group in enumerate(groups) if group.lam == lam]
-        for column, threshold in enumerate(results.thresholds):
-            asked = Asked(counted, threshold)
+        for column, accuracy in enumerate(results.accuracies):
+            asked = Asked(counted, accuracy)
             finite = [at for at in members if math.isfinite(rows[at][column].median)]
             if not finite:
                 continue
@@ -115,7 +115,7 @@ def _mark_best(
     return marked
 
 
-def _threshold_section(
+def _accuracy_section(
     results: Results,
     dataset: str,
     stand_in: bool,
@@ -125,11 +125,11 @@ def _threshold_section(
     groups = [group for group, _ in members]
     unfinished = any(summary.limit for _, row in members for summary in row)
     converts = kind == "time" and any(_conversion(group) for group in groups)
-    columns = ["λ", "solver", *(f"ε = {short(t)}" for t in results.thresholds)]
+    columns = ["λ", "solver", *(f"ε = {short(t)}" for t in results.accuracies)]
     columns += ["conversion s"] * converts + ["ε at stop"] * unfinished
     rows = []
     for (group, row), opens in zip(members, begins_lambda(groups), strict=True):
-        cells = [*row_head(group, opens), *(threshold_cell(s) for s in row)]
+        cells = [*row_head(group, opens), *(accuracy_cell(s) for s in row)]
         if converts:
             cells.append(_conversion_cell(_conversion(group)))
         if unfinished:
@@ -138,7 +138,7 @@ def _threshold_section(
     return Section(heading(dataset, stand_in), facts_of(groups), tuple(columns), tuple(rows))
 
 
-def threshold_cell(summary: Summary) -> TableCell:
+def accuracy_cell(summary: Summary) -> TableCell:
     """Print a summary: the median with its interval, or the reason why there is none."""
     if not summary.samples:
         return TableCell(summary.limit, value=math.inf)
@@ -175,9 +175,9 @@ def _conversion_cell(seconds: float) -> TableCell:
     return TableCell(number_text(seconds) if seconds else "–", value=seconds)
 
 
-def _threshold_record(group: Group, summary: Summary, unit: str) -> dict[str, Any]:
+def _accuracy_record(group: Group, summary: Summary, unit: str) -> dict[str, Any]:
     record = record_head(group) | {
-        "accuracy": summary.threshold,
+        "accuracy": summary.accuracy,
         f"median_{unit}": finite(summary.median),
         f"low_{unit}": finite(summary.low),
         f"high_{unit}": finite(summary.high),

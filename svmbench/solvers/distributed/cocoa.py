@@ -12,7 +12,7 @@ from svmbench.kernels.descent import Descent
 from svmbench.kernels.rng import Generator
 from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.base import parameter
-from svmbench.solvers.distributed.sharded_problem import PartOfShard, ShardSums
+from svmbench.solvers.distributed.sharded_problem import ShardMaker, ShardSums
 from svmbench.solvers.distributed.sharded_solver import ShardedParameters, ShardedSolver
 from svmbench.solvers.distributed.shards import dealt, ranges
 
@@ -193,7 +193,7 @@ class Cocoa(ShardedSolver):
         lam_m = problem.lam * problem.data.n_samples
         safety = float(len(shards)) if given.merging == "add" else 1.0
         makers = [
-            PartOfShard(DescentShard, problem, shard, (lam_m, safety, rng.next(), given.portions))
+            ShardMaker(DescentShard, problem, shard, (lam_m, safety, rng.next(), given.portions))
             for shard in shards
         ]
         self._divide(problem, shards, makers)

@@ -1,8 +1,9 @@
-"""Executors: the places where the parts of a distributed method work, and the cost of asking them.
+"""Executors: the places where the shards of a distributed method are, and the cost of asking them.
 
-A part is an object that keeps one shard and whatever a method remembers of it. A method never
-touches a part: it says how each is made, and asks the executor to call a method of every part, by
-name. An executor can therefore make and keep its parts in another process or on another machine.
+A shard is an object here, which keeps its rows and whatever a method remembers of them. A method
+never touches it: it says how each shard is made, and asks the executor to call a method of every
+shard, by name. An executor can therefore make and keep its shards in another process or on another
+machine.
 """
 
 from __future__ import annotations
@@ -16,50 +17,50 @@ import numpy as np
 
 from svmbench.errors import SvmbenchError
 
-#: Makes a part, where the part will be: it can be pickled, which parts often cannot.
-PartMaker = Callable[[], Any]
+#: Makes a shard, where the shard will be: it can be pickled, which shards often cannot.
+MakeShard = Callable[[], Any]
 
 #: Bytes of a number that travels by itself.
 NUMBER = 8
 
 
 class ShardError(SvmbenchError):
-    """A part has failed in another process."""
+    """A shard has failed in another process."""
 
 
 class Executor(ABC):
-    """Calls methods of all parts, and counts what a network would carry.
+    """Calls methods of all shards, and counts what a network would carry.
 
     Parameters
     ----------
     makers : sequence of callable
-        Each makes a part, always the same.
+        Each makes a shard, always the same.
 
     Attributes
     ----------
     rounds : int
-        Times that all parts were asked for something.
+        Times that all shards were asked for something.
     sent, received : int
-        Bytes of all arguments and of all results, for all parts together.
+        Bytes of all arguments and of all results, for all shards together.
     """
 
-    def __init__(self, makers: Sequence[PartMaker]) -> None:
-        self.parts = len(makers)
+    def __init__(self, makers: Sequence[MakeShard]) -> None:
+        self.n_shards = len(makers)
         self.rounds = self.sent = self.received = 0
 
     def call(self, method: str, *arguments: Any) -> list[Any]:
-        """Call a method of every part with the same arguments; the results in the parts' order.
+        """Call a method of every shard with the same arguments; the results in their order.
 
-        An exception of a part is raised here.
+        An exception of a shard is raised here.
         """
-        found = self._map(method, [arguments] * self.parts)
+        found = self._map(method, [arguments] * self.n_shards)
         self.rounds += 1
-        self.sent += self.parts * size_of(arguments)
+        self.sent += self.n_shards * size_of(arguments)
         self.received += size_of(found)
         return found
 
     def read(self, method: str, *each: Sequence[Any]) -> list[Any]:
-        """Call a method of every part with arguments of its own, and count nothing.
+        """Call a method of every shard with arguments of its own, and count nothing.
 
         For results and certificates, which are read while the clock stands still.
 
@@ -67,39 +68,39 @@ class Executor(ABC):
         ----------
         method : str
         *each : sequence
-            One sequence for each argument, with an entry for each part.
+            One sequence for each argument, with an entry for each shard.
         """
-        arguments = list(zip(*each, strict=True)) if each else [()] * self.parts
+        arguments = list(zip(*each, strict=True)) if each else [()] * self.n_shards
         return self._map(method, arguments)
 
     @abstractmethod
     def _map(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Call the method of each part with its arguments."""
+        """Call the method of each shard with its arguments."""
 
 
 class InProcess(Executor):
-    """The parts work one after another in this process."""
+    """The shards work one after another in this process."""
 
-    def __init__(self, makers: Sequence[PartMaker]) -> None:
+    def __init__(self, makers: Sequence[MakeShard]) -> None:
         super().__init__(makers)
-        self._parts = [make() for make in makers]
+        self._shards = [make() for make in makers]
 
     def _map(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        pairs = zip(self._parts, arguments, strict=True)
-        return [getattr(part, method)(*given) for part, given in pairs]
+        pairs = zip(self._shards, arguments, strict=True)
+        return [getattr(shard, method)(*given) for shard, given in pairs]
 
 
 class Threads(Executor):
-    """Each part has a thread of this process. Kernels run side by side, as they release the GIL."""
+    """Each shard has a thread of this process: kernels run side by side, without the GIL."""
 
-    def __init__(self, makers: Sequence[PartMaker]) -> None:
+    def __init__(self, makers: Sequence[MakeShard]) -> None:
         super().__init__(makers)
-        self._parts = [make() for make in makers]
-        self._pool = ThreadPoolExecutor(len(self._parts))
+        self._shards = [make() for make in makers]
+        self._pool = ThreadPoolExecutor(len(self._shards))
 
     def _map(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        pairs = zip(self._parts, arguments, strict=True)
-        tasks = [self._pool.submit(getattr(part, method), *given) for part, given in pairs]
+        pairs = zip(self._shards, arguments, strict=True)
+        tasks = [self._pool.submit(getattr(shard, method), *given) for shard, given in pairs]
         return [task.result() for task in tasks]
 
 

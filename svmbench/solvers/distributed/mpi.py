@@ -1,4 +1,4 @@
-"""Shards on the processes of an MPI job: the first one is the caller, and all others have parts.
+"""Shards on the processes of an MPI job: the first one is the caller, and all others have shards.
 
 Every process executes the same program, as MPI wants it:
 
@@ -17,12 +17,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from svmbench.errors import ConfigError
-from svmbench.solvers.distributed.executor import Executor, PartMaker, ShardError
+from svmbench.solvers.distributed.executor import Executor, MakeShard, ShardError
 from svmbench.solvers.installed import build
 
 
 class OnRanks(Executor):
-    """An executor on the other processes of a job; each calls its parts one after another.
+    """An executor on the other processes of a job; each calls its shards one after another.
 
     Parameters
     ----------
@@ -32,14 +32,14 @@ class OnRanks(Executor):
     Raises
     ------
     ShardError
-        If a part cannot be made.
+        If a shard cannot be made.
     """
 
-    def __init__(self, makers: Sequence[PartMaker], comm: Any) -> None:
+    def __init__(self, makers: Sequence[MakeShard], comm: Any) -> None:
         super().__init__(makers)
         self._comm = comm
         others = range(1, comm.Get_size())
-        self._numbers = {rank: range(rank - 1, self.parts, len(others)) for rank in others}
+        self._numbers = {rank: range(rank - 1, self.n_shards, len(others)) for rank in others}
         for rank, numbers in self._numbers.items():
             comm.send([makers[number] for number in numbers], dest=rank)
         self._answers()
@@ -50,7 +50,7 @@ class OnRanks(Executor):
         return self._answers()
 
     def _answers(self) -> list[Any]:
-        found: list[Any] = [None] * self.parts
+        found: list[Any] = [None] * self.n_shards
         failed = []
         for rank, numbers in self._numbers.items():
             answer = self._comm.recv(source=rank)
@@ -64,8 +64,8 @@ class OnRanks(Executor):
 
 
 def serve(comm: Any) -> None:
-    """Make parts and call them, until the first process sends None."""
-    parts: list[Any] = []
+    """Make shards and call them, until the first process sends None."""
+    shards: list[Any] = []
     answer: list[Any] | str
     while True:
         try:
@@ -73,10 +73,10 @@ def serve(comm: Any) -> None:
             if asked is None:
                 return
             if isinstance(asked, list):
-                parts, answer = [make() for make in asked], [None] * len(asked)
+                shards, answer = [make() for make in asked], [None] * len(asked)
             else:
                 method, given = asked
-                answer = [getattr(p, method)(*a) for p, a in zip(parts, given, strict=True)]
+                answer = [getattr(s, method)(*a) for s, a in zip(shards, given, strict=True)]
         except Exception as error:  # it may be one that cannot travel
             answer = f"{type(error).__name__}: {error}"
         comm.send(answer, dest=0)
@@ -103,8 +103,8 @@ class Ranks:
     def __init__(self, comm: Any) -> None:
         self._comm, self.nodes = comm, comm.Get_size() - 1
 
-    def __call__(self, makers: Sequence[PartMaker]) -> OnRanks:
-        """An executor; the parts of the last one are forgotten."""
+    def __call__(self, makers: Sequence[MakeShard]) -> OnRanks:
+        """An executor; the shards of the last one are forgotten."""
         return OnRanks(makers, self._comm)
 
     def require_build(self) -> None:

@@ -14,7 +14,7 @@ from svmbench.solvers.base import parameter
 from svmbench.solvers.champion.newton_phase import AT_ZERO, FROM_ZERO, Counts, NewtonPhase
 from svmbench.solvers.distributed.executor import Executor
 from svmbench.solvers.distributed.sharded_multipliers import MultipliersShard, ShardedMultipliers
-from svmbench.solvers.distributed.sharded_problem import PartOfShard
+from svmbench.solvers.distributed.sharded_problem import ShardMaker
 from svmbench.solvers.distributed.sharded_solver import ShardedParameters, ShardedSolver
 from svmbench.solvers.distributed.shards import Shard, ranges
 from svmbench.solvers.second_order.normal_equations import NormalEquations
@@ -38,7 +38,7 @@ class ShardedPhase(NewtonPhase):
     ----------
     problem : Problem
     executor : Executor
-        Of parts that are `MultipliersShard`.
+        Its shards are `MultipliersShard`.
     growth : float
         Factor of the penalty from one inner problem to the next.
     """
@@ -102,7 +102,7 @@ class NewtonShards(ShardedSolver):
                 "triangles of d x d numbers; use cocoa"
             )
         shards: list[Shard] = ranges(problem.data, self.parameters.shards)
-        makers = [PartOfShard(_part, problem, shard) for shard in shards]
+        makers = [ShardMaker(_shard, problem, shard) for shard in shards]
         self._divide(problem, shards, makers)
         self._phase = ShardedPhase(problem, self._executor, self.parameters.growth)
         self.counters = self._phase.counters
@@ -135,5 +135,5 @@ class NewtonShards(ShardedSolver):
         return bool(self._phase.exhausted)
 
 
-def _part(problem: Problem) -> MultipliersShard:
+def _shard(problem: Problem) -> MultipliersShard:
     return MultipliersShard(problem, NormalEquations(problem.data.rows))

@@ -134,7 +134,7 @@ class ShardedMultipliers:
     ----------
     problem : Problem
     executor : Executor
-        Of parts that are `MultipliersShard`.
+        Its shards are `MultipliersShard`.
     """
 
     def __init__(self, problem: Problem, executor: Executor) -> None:

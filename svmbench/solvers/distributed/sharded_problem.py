@@ -59,13 +59,13 @@ def problem_of(problem: Problem, shard: Shard) -> Problem:
 
 
 @dataclass(frozen=True, eq=False)
-class PartOfShard:
-    """Makes a part of a shard's rows, which are cut where it is made, or when it travels there.
+class ShardMaker:
+    """Makes a `ShardSums`; its rows are cut where it is made, or when they travel there.
 
     Parameters
     ----------
     kind : callable
-        From a shard's problem, and what else is given, to the part.
+        From a shard's problem, and what else is given, to its `ShardSums`.
     problem : Problem
         On all rows.
     shard : Shard
@@ -78,7 +78,7 @@ class PartOfShard:
     given: tuple[Any, ...] = ()
 
     def __call__(self) -> ShardSums:
-        """The part."""
+        """What keeps the shard."""
         return self.kind(problem_of(self.problem, self.shard), *self.given)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -88,15 +88,15 @@ class PartOfShard:
 
 @dataclass(frozen=True, eq=False)
 class ShardedProblem(Problem):
-    """The same P, D, gap and errors as `Problem`, with every sum over rows made by the parts.
+    """The same P, D, gap and errors as `Problem`, with every sum over rows made by the shards.
 
-    The formulas are those of `Problem`. Sums differ by rounding only: each part's is compensated,
-    and so is that of the parts. Nothing of this counts as a round (`Executor.read`).
+    The formulas are those of `Problem`. Sums differ by rounding only: each shard's is compensated,
+    and so is that of the shards. Nothing of this counts as a round (`Executor.read`).
 
     Parameters
     ----------
     executor : Executor
-        Of parts that are `ShardSums`, one for each shard.
+        Its shards are `ShardSums`.
     shards : sequence of Shard
     """
 
@@ -111,22 +111,22 @@ class ShardedProblem(Problem):
 
     def conjugate_sum(self, alpha: FloatArray) -> float:
         """Sum of q(alpha_i); -inf where an alpha_i lies outside its box."""
-        return _sum(self.executor.read("conjugate_sum", self._in_parts(alpha)))
+        return _sum(self.executor.read("conjugate_sum", self._by_shard(alpha)))
 
     def row_sum(self, alpha: FloatArray) -> FloatArray:
         """Sum of alpha_i y_i x_i, shape (d,)."""
-        found = self.executor.read("row_sum", self._in_parts(alpha))
+        found = self.executor.read("row_sum", self._by_shard(alpha))
         return np.asarray(np.sum(found, axis=0))
 
     def gap_sum(self, w: FloatArray, alpha: FloatArray, bias: float = 0.0) -> float:
         """Sum of the rows' terms of the gap."""
         weights, biases = self._to_all(w, bias)
-        return _sum(self.executor.read("gap_sum", weights, self._in_parts(alpha), biases))
+        return _sum(self.executor.read("gap_sum", weights, self._by_shard(alpha), biases))
 
     def _to_all(self, w: FloatArray, bias: float) -> tuple[list[FloatArray], list[float]]:
         return [w] * len(self.shards), [bias] * len(self.shards)
 
-    def _in_parts(self, alpha: FloatArray) -> list[FloatArray]:
+    def _by_shard(self, alpha: FloatArray) -> list[FloatArray]:
         return [alpha[shard.place] for shard in self.shards]
 
 

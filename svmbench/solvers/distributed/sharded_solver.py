@@ -12,12 +12,12 @@ from svmbench.data.dataset import FloatArray
 from svmbench.names import MOST_SHARDS
 from svmbench.problem import Problem
 from svmbench.solvers.base import Parameters, Solver, parameter
-from svmbench.solvers.distributed.executor import Executor, InProcess, PartMaker
+from svmbench.solvers.distributed.executor import Executor, InProcess, MakeShard
 from svmbench.solvers.distributed.sharded_problem import ShardedProblem
 from svmbench.solvers.distributed.shards import Shard
 
-#: Makes an executor from the makers of the parts.
-MakeExecutor = Callable[[Sequence[PartMaker]], Executor]
+#: Makes an executor from the makers of the shards.
+MakeExecutor = Callable[[Sequence[MakeShard]], Executor]
 
 
 class ShardedParameters(Parameters):
@@ -40,16 +40,16 @@ class ShardedSolver(Solver):
     Attributes
     ----------
     executor : callable
-        Makes the executor from the makers of the parts: `InProcess` unless it is changed before
+        Makes the executor from the makers of the shards: `InProcess` unless it is changed before
         `start`. A sweep measures one thread and leaves it.
     """
 
     executor: MakeExecutor = InProcess
 
     def _divide(
-        self, problem: Problem, shards: Sequence[Shard], makers: Sequence[PartMaker]
+        self, problem: Problem, shards: Sequence[Shard], makers: Sequence[MakeShard]
     ) -> None:
-        """Let an executor make the parts, a `ShardSums` for each shard."""
+        """Let an executor make the shards, which are `ShardSums`."""
         self._shards = shards
         self._executor = self.executor(makers)
         self._problem = ShardedProblem(
@@ -109,6 +109,6 @@ class ShardedSolver(Solver):
         executor = self._executor
         sent, received = executor.sent / 1e6, executor.received / 1e6
         return (
-            f"{executor.parts} shards, {executor.rounds} rounds, {sent:.3g} MB to the shards and "
-            f"{received:.3g} MB from them"
+            f"{executor.n_shards} shards, {executor.rounds} rounds, {sent:.3g} MB to the shards "
+            f"and {received:.3g} MB from them"
         )

@@ -348,7 +348,7 @@ def test_a_curve_that_falls_into_rounding_leaves_at_the_bottom_with_its_name(sou
     figure, _ = draw(source, asked, LOOKS)
     (axes,) = figure.axes
     low, _ = axes.get_ylim()
-    least = min(next(iter(source.results.values())).thresholds)
+    least = min(next(iter(source.results.values())).accuracies)
     assert 1e-4 * least < low < least
     (name,) = (text for text in axes.texts if text.get_text() == "dcd")
     assert name.xy[1] == low
