@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import yaml
 
-THRESHOLDS = (0.1, 0.01, 0.001)
+ACCURACIES = (0.1, 0.01, 0.001)
 LIMIT = 60.0
 MOST_EPOCHS = 1000
 
@@ -61,7 +61,7 @@ def _run(identity: dict, number: int, label: str, lam: float) -> tuple[dict, lis
         else:
             last = -1
     else:
-        met = np.flatnonzero(accuracy <= min(THRESHOLDS))
+        met = np.flatnonzero(accuracy <= min(ACCURACIES))
         late = np.flatnonzero(seconds >= LIMIT)
         ends = [(int(met[0]), "converged")] if met.size else []
         ends += [(int(late[0]), "time_limit")] if late.size else []
@@ -111,16 +111,16 @@ def _run(identity: dict, number: int, label: str, lam: float) -> tuple[dict, lis
         "test_error": 0.16 + 0.001 * number,
     }
     row |= end if made else dict.fromkeys(end)
-    for accuracy in THRESHOLDS:
-        within = accuracy[: last + 1] <= accuracy
+    for asked in ACCURACIES:
+        within = accuracy[: last + 1] <= asked
         first = int(within.argmax()) if within.any() else None
         above = np.flatnonzero(~within)
         row |= {
-            f"seconds_to_{accuracy!r}": None if first is None else seconds[first],
-            f"cpu_seconds_to_{accuracy!r}": None if first is None else seconds[first],
-            f"epochs_to_{accuracy!r}": None if first is None else epochs[first],
-            f"primal_at_{accuracy!r}": None if first is None else primal[first],
-            f"last_above_seconds_{accuracy!r}": seconds[above[-1]] if above.size else None,
+            f"seconds_to_{asked!r}": None if first is None else seconds[first],
+            f"cpu_seconds_to_{asked!r}": None if first is None else seconds[first],
+            f"epochs_to_{asked!r}": None if first is None else epochs[first],
+            f"primal_at_{asked!r}": None if first is None else primal[first],
+            f"last_above_seconds_{asked!r}": seconds[above[-1]] if above.size else None,
         }
     points = [
         {
@@ -178,7 +178,7 @@ def write_results(
         "name": folder.name,
         "datasets": [name for name, _ in datasets],
         "solvers": [{"name": SOLVERS[label][0]} for label in labels],
-        "stop": {"accuracy": list(THRESHOLDS)},
+        "stop": {"accuracy": list(ACCURACIES)},
         "repeats": repeats,
     }
     (folder / "config.yaml").write_text(yaml.safe_dump(sweep | config), encoding="utf-8")

@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
-from faults import Findings, Place, children, differences
+from faults import Findings, Place, children, compiled, differences, said_with
 
 import svmbench
 from svmbench.cli import main as run_svmbench
@@ -389,21 +389,12 @@ def _complaints(end: End) -> Iterable[str]:
 # ------------------------------------------------------------------ the library
 
 
-def compiled(folder: Path) -> Path | None:
+def failing(folder: Path) -> Path | None:
     """The library that fails calls; None without a C compiler or where it cannot be preloaded."""
-    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if compiler is None or sys.platform != "linux":
-        return None
     library = folder / "failing.so"
-    command = [compiler, "-shared", "-fPIC", "-w", "-O1", "-o", str(library)]
-    if subprocess.run([*command, str(HERE / "failing.c"), "-ldl"]).returncode != 0:
+    if sys.platform != "linux" or not compiled(HERE / "failing.c", library):
         return None
-    said = subprocess.run(
-        [sys.executable, "-c", "print('works')"],
-        env=os.environ | {"LD_PRELOAD": str(library)},
-        capture_output=True,
-        text=True,
-    )
+    said = said_with(library, "print('works')")
     return library if said.stdout == "works\n" and not said.stderr else None
 
 
@@ -415,7 +406,7 @@ def preloaded() -> tuple[Path, mmap.mmap]:
     root = os.environ.get(ROOT_VARIABLE)
     if root is None:
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-            library = compiled(Path(folder))
+            library = failing(Path(folder))
             if library is None:
                 click.echo("skipped: no C compiler, or no preloading here")
                 sys.exit(0)

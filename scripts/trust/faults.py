@@ -748,19 +748,29 @@ def _jumping_clock(folder: Path) -> Path | None:
     """A library that makes the wall clock jump when preloaded; None if it does not work."""
     source, library = folder / "clock.c", folder / "clock.so"
     source.write_text(JUMPING_CLOCK)
+    if not compiled(source, library):
+        return None
+    said = said_with(library, "import time; print(abs(time.time() - time.time()))").stdout
+    return library if said and float(said) > 86400.0 else None
+
+
+def compiled(source: Path, library: Path) -> bool:
+    """Compile a library that is to be preloaded; whether there is a compiler that can."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
-        return None
+        return False
     command = [compiler, "-shared", "-fPIC", "-w", "-O1", "-o", str(library), str(source), "-ldl"]
-    if subprocess.run(command, capture_output=True).returncode != 0:
-        return None
-    said = subprocess.run(
-        [sys.executable, "-c", "import time; print(abs(time.time() - time.time()))"],
+    return subprocess.run(command, capture_output=True).returncode == 0
+
+
+def said_with(library: Path, program: str) -> subprocess.CompletedProcess[str]:
+    """Execute a program of Python with the library preloaded."""
+    return subprocess.run(
+        [sys.executable, "-c", program],
         env=os.environ | {"LD_PRELOAD": str(library)},
         capture_output=True,
         text=True,
-    ).stdout
-    return library if said and float(said) > 86400.0 else None
+    )
 
 
 class Greedy(Dcd):

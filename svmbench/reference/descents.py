@@ -22,15 +22,15 @@ from svmbench.solvers.pairs import PrimalAndDual, WorkCount, never
 #: and 3, the first was the fastest on text.
 BIAS_VALUE = 0.3
 
-#: A look follows once the expected gap is this share of the wanted one. The gap after passes was
-#: 0.6 to 2 times the expected one on imdb.tfidf and reuters21578, with which this was chosen. The
-#: expected gap has to halve before another look.
+#: A certificate follows once the expected gap is this share of the wanted one. The gap after passes
+#: was 0.6 to 2 times the expected one on imdb.tfidf and reuters21578, with which this was chosen.
+#: The expected gap has to halve before another certificate.
 ENOUGH = 0.7
 
-#: Work of a visit to a row besides that on its entries, and of a look for each stored entry, both
-#: in entries of a product of a Newton step. A visit took 70 to 250 of them on w8a and imdb.tfidf;
-#: a look took 3.8 to 6.9 on w8a, adult, mushrooms and covtype.20k.
-ROW_WORK, LOOK_WORK = 100.0, 4.0
+#: Work of a visit to a row besides that on its entries, and of a certificate for each stored entry,
+#: both in entries of a product of a Newton step. A visit took 70 to 250 of them on w8a and
+#: imdb.tfidf; a certificate took 3.8 to 6.9 on w8a, adult, mushrooms and covtype.20k.
+ROW_WORK, CERTIFICATE_WORK = 100.0, 4.0
 
 #: Passes before the first pair that is yielded in any case.
 FIRST_SHOWN = 16
@@ -66,7 +66,7 @@ def descent(
     turns = _Turns(problem, solver, due, wanted, WorkCount() if count is None else count)
     while True:
         turns.take()
-        if turns.worth_a_look(solver.w):
+        if turns.worth_a_certificate(solver.w):
             alpha = solver.alpha
             yield problem.weights(alpha), 0.0, alpha
 
@@ -103,7 +103,7 @@ def balanced_descent(
         alpha = solver.alpha
         imbalance = float(problem.counted(alpha) @ labels)
         solver.shift(rho * imbalance / (problem.lam * data.n_samples))
-        if turns.worth_a_look(solver.w[:-1]):
+        if turns.worth_a_certificate(solver.w[:-1]):
             alpha = problem.repaired(alpha)
             w = problem.weights(alpha)
             yield w, best_bias(problem, data.rows.dot(w)), alpha
@@ -141,7 +141,7 @@ class _Turns:
         count: WorkCount,
     ) -> None:
         self._problem, self._solver, self._due, self._wanted = problem, solver, due, wanted
-        self._count, self._looks = count, 0
+        self._count, self._certificates = count, 0
         self._shown = FIRST_SHOWN * problem.data.n_samples // 2
         self._expected = math.inf
 
@@ -159,10 +159,10 @@ class _Turns:
         self._count.entries = (
             done.nonzeros
             + ROW_WORK * done.presentations
-            + LOOK_WORK * self._problem.data.nnz * self._looks
+            + CERTIFICATE_WORK * self._problem.data.nnz * self._certificates
         )
 
-    def worth_a_look(self, w: FloatArray) -> bool:
+    def worth_a_certificate(self, w: FloatArray) -> bool:
         """Whether the gap may be within the wanted one, by what the rows of a pass have shown.
 
         Parameters
@@ -180,5 +180,5 @@ class _Turns:
         if far and presentations < 2 * self._shown and not self._due():
             return False
         self._shown, self._expected = presentations, expected
-        self._looks += 1
+        self._certificates += 1
         return True

@@ -57,11 +57,11 @@ def _run_for(run: pd.Series, epochs: float, accuracy: float | None) -> pd.Series
     run["train_cpu_seconds"] = epochs / 100
     run["state"] = "converged" if accuracy else "diverged"
     run["accuracy"], run["primal"] = accuracy, accuracy and 0.35 * (1 + accuracy)
-    for accuracy in (0.1, 0.01, 0.001):
-        reached = accuracy is not None and accuracy <= accuracy
-        run[f"seconds_to_{accuracy!r}"] = epochs / 100 if reached else math.nan
-        run[f"epochs_to_{accuracy!r}"] = epochs if reached else math.nan
-        run[f"last_above_seconds_{accuracy!r}"] = 0.5
+    for asked in (0.1, 0.01, 0.001):
+        reached = accuracy is not None and accuracy <= asked
+        run[f"seconds_to_{asked!r}"] = epochs / 100 if reached else math.nan
+        run[f"epochs_to_{asked!r}"] = epochs if reached else math.nan
+        run[f"last_above_seconds_{asked!r}"] = 0.5
     return run
 
 

@@ -48,6 +48,15 @@ def twin_of(problem, order, eta0):
     return Decaying(X, y, lam, eta0, lam * eta0, 1.0, cycle(order))
 
 
+def assert_steps_agree(run, plain, tolerance):
+    for _ in range(600):
+        plain.step()
+        run.advance(1)
+        assert run.counters.updates == plain.updates
+        assert_close(run.w, plain.w, rtol=0.0, atol=tolerance)
+        assert_close(run.bias, plain.b, rtol=0.0, atol=tolerance)
+
+
 @every_precision
 @pytest.mark.parametrize("name", [*ordinary_problems(), "zero-rows", "one-row", "one-class"])
 def test_equals_its_twin_step_by_step(name, precision):
@@ -58,12 +67,7 @@ def test_equals_its_twin_step_by_step(name, precision):
     eta0 = searched(X, y, problem.lam)
     assert run.eta0 == eta0
     plain = twin_of(problem, order, eta0)
-    size = 1.0 / np.sqrt(problem.lam)
-    for _ in range(600):
-        plain.step()
-        run.advance(1)
-        assert run.counters.updates == plain.updates
-        assert_close(run.w, plain.w, rtol=0.0, atol=TOLERANCE[precision] * size)
+    assert_steps_agree(run, plain, TOLERANCE[precision] / np.sqrt(problem.lam))
 
 
 @every_precision
@@ -76,13 +80,7 @@ def test_with_a_free_bias_equals_its_twin(name, rate, precision):
     X, y, lam = dense(problem.data), labels(problem.data), problem.lam
     assert run.eta0 == searched(X[order], y[order], lam, rate)
     plain = Decaying(X, y, lam, run.eta0, lam * run.eta0, 1.0, cycle(order), bias_rate=rate)
-    close = {"rtol": 0.0, "atol": TOLERANCE[precision] / np.sqrt(lam)}
-    for _ in range(600):
-        plain.step()
-        run.advance(1)
-        assert run.counters.updates == plain.updates
-        assert_close(run.w, plain.w, **close)
-        assert_close(run.bias, plain.b, **close)
+    assert_steps_agree(run, plain, TOLERANCE[precision] / np.sqrt(lam))
     assert run.bias != 0.0
 
 
@@ -123,13 +121,7 @@ def test_with_the_logistic_loss_equals_its_twin(name, bias, precision):
     assert run.eta0 == searched(X[order], y[order], lam, rate, "logistic")
     steps = (lam, run.eta0, lam * run.eta0, 1.0, cycle(order))
     plain = Decaying(X, y, *steps, bias_rate=rate, loss="logistic")
-    close = {"rtol": 0.0, "atol": TOLERANCE[precision] / np.sqrt(lam)}
-    for _ in range(600):
-        plain.step()
-        run.advance(1)
-        assert run.counters.updates == plain.updates
-        assert_close(run.w, plain.w, **close)
-        assert_close(run.bias, plain.b, **close)
+    assert_steps_agree(run, plain, TOLERANCE[precision] / np.sqrt(lam))
     assert (run.bias != 0.0) == (bias == "free")
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from twins.decisions import Decisions
+
 ROUNDING = 1e-10  # below this share of what it can be, the determinant counts as 0
 
 
-class Acceleration:
+class Acceleration(Decisions):
     """The directions are changes of alpha alone; their weights are found from these each time."""
 
     def __init__(self, X, y, lam, nu=0.0, upper=1.0):
@@ -15,7 +17,6 @@ class Acceleration:
         self.m = len(y)
         self.before, self.last = np.zeros(self.m), np.zeros(self.m)
         self.taken = self.refused = self.clipped = 0
-        self.closest = np.inf  # of all decisions so far, that which least would have turned
 
     def weights(self, alpha):
         """w(alpha)."""
@@ -45,14 +46,14 @@ class Acceleration:
         self.gained = rise
         if np.any(free & ~inside):
             self.clipped += 1
-            self.closest = min(self.closest, abs(rise))
+            self.decide(rise)
             if rise < 0.0:
                 self.refused, self.gained = self.refused + 1, 0.0
                 self.last = np.zeros(self.m)
                 return alpha
         if np.any(free):
             edges = np.concatenate([(alpha + change)[free], (alpha + change)[free] - self.upper])
-            self.closest = min(self.closest, float(np.min(np.abs(edges))))
+            self.decide(float(np.min(np.abs(edges))))
         self.taken += bool(change.any())
         self.last = np.where(inside, plane[0] + change, 0.0)
         return moved
@@ -65,10 +66,10 @@ class Acceleration:
         first, second = hessian[0, 0], hessian[1, 1]
         sizes = np.linalg.norm(np.concatenate([W, [self.weights(alpha)]]), axis=1)
         if np.any((sizes[:2] > 0.0) & (sizes[:2] < 1e-5 * sizes[2])):
-            self.closest = 0.0  # where rounding may decide
+            self.decide(0.0)  # where rounding may decide
         if second > 0.0 and first > 0.0:
             share = 1.0 - hessian[0, 1] ** 2 / (first * second)
-            self.closest = min(self.closest, 1e-12 if share < 1e3 * ROUNDING else np.inf)
+            self.decide(1e-12 if share < 1e3 * ROUNDING else np.inf)
             if share > ROUNDING:
                 return np.linalg.solve(hessian, gradient)
         return np.array([gradient[0] / first if first > 0.0 else 0.0, 0.0])

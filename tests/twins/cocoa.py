@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from twins.decisions import Decisions
 from twins.rng import Generator
 
 
-class Cocoa:
+class Cocoa(Decisions):
     """Each shard changes its own alpha, and knows of the others only the w of the last round."""
 
     def __init__(self, X, y, lam, seed, shards):
@@ -17,7 +18,6 @@ class Cocoa:
         rng = Generator(seed)
         self.rngs = [Generator(rng.next()) for _ in self.rows]
         self.alpha = np.where(np.any(X != 0.0, axis=1), 0.0, 1.0)
-        self.closest = np.inf  # of all decisions so far, that which least would have turned
 
     def iterate(self, passes):
         """A round: passes of every shard, from the same w."""
@@ -40,7 +40,7 @@ class Cocoa:
                 rise = 1.0 - self.y[i] * inner
                 bend = len(self.rows) * (self.X[i] @ self.X[i]) / (self.lam * self.m)
                 new = self.alpha[i] + rise / bend
-                self.closest = min(self.closest, abs(new), abs(new - 1.0))
+                self.decide(new, new - 1.0)
                 self.alpha[i] = min(max(new, 0.0), 1.0)
 
     @property

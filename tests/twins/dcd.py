@@ -8,6 +8,7 @@ import numpy as np
 
 from twins import objective
 from twins.acceleration import Acceleration
+from twins.greedy import Greedy
 from twins.rng import Generator
 
 NEGLIGIBLE = 1e-12  # a projected gradient this small moves nothing
@@ -19,7 +20,7 @@ HIGH_GAIN = 3  # a step that gains more per entry, in units of the last pass's m
 TYPICAL = 2  # mean projected gradients that shrink a greedy descent's rows
 
 
-class Dcd:
+class Dcd(Greedy):
     """The state of dcd: ``order[:active]`` are the rows that passes visit.
 
     Each pass visits the active rows in random order and drops those on a bound whose
@@ -62,10 +63,9 @@ class Dcd:
         self.stepped = None  # rise of D and cost of the step before the last pass
         self.failures = self.paid = 0  # steps in turn that did not pay, and steps that did
         self.greedy, self.again, self.repeated = greedy, [], 0
-        self.gain, self.met = np.inf, 0  # of the last pass, per entry, and its entries
-        self.gains = self.slack = 0.0
+        self.high_gain = HIGH_GAIN if greedy else np.inf
+        self.gain_sum = self.slack = 0.0
         self.entries_met = self.negligible = 0
-        self.closest = np.inf  # of the decisions of the options, that which least would have turned
         self.begin_pass()
 
     def advance(self, steps):
@@ -105,7 +105,7 @@ class Dcd:
             objective.gap_terms(self.loss, np.array([margin]), np.array([old]))[0]
         )
         if abs(projected) > NEGLIGIBLE:
-            self.gains += self.move(i, gradient)
+            self.gain_sum += self.move(i, gradient)
 
     def move(self, i, gradient):
         """The best step of a row; its gain. It is noted where it gained much."""
@@ -117,28 +117,15 @@ class Dcd:
         self.negligible += bool(abs(new - old) < 1e-12)  # none at all, to other rounding
         self.pass_touched += self.entries[i] * bool(new != old)
         gain = 0.5 * self.c[i] * (old - new) * gradient
-        if self.greedy and self.gain < np.inf and new != old:
-            much = HIGH_GAIN * self.gain * self.entries[i]
-            self.closest = min(
-                self.closest, abs(1.0 - much / gain) * min(abs(new - old), abs(gradient))
-            )
-            if gain > much:
-                self.again.append(i)
+        self.note(i, gain, min(abs(new - old), abs(gradient)))
         return gain
 
-    def revisit(self):
-        """Visit the noted rows again, as long as their steps gain much."""
-        met = 0
-        while self.again and met < self.met:
-            rows, self.again = self.again, []
-            for i in rows:
-                gradient = self.y[i] * (self.X[i] @ self.w) - 1.0 + self.nu * self.alpha[i]
-                self.move(i, gradient)
-                met += self.entries[i]
-                self.pass_touched += self.entries[i]
-            self.presentations += len(rows)
-            self.repeated += len(rows)
-        self.again = []
+    def visit_again(self, i):
+        """Visit a row once more after the pass."""
+        self.move(i, self.y[i] * (self.X[i] @ self.w) - 1.0 + self.nu * self.alpha[i])
+        self.pass_touched += self.entries[i]
+        self.presentations += 1
+        self.repeated += 1
 
     def end_pass(self):
         """Judge the pass, choose the rows of the next one, shuffle them."""
@@ -167,8 +154,8 @@ class Dcd:
         self.below = low if low < 0.0 and not restore else -np.inf
         self.seen, self.position = [], 0
         self.met = self.entries_met
-        self.gain = self.gains / self.met if self.met else np.inf
-        self.gains, self.entries_met = 0.0, 0
+        self.gained = self.gain_sum / self.met if self.met else 0.0
+        self.gain_sum, self.entries_met = 0.0, 0
         self.expected, self.slack = self.slack / self.m, 0.0
         head = self.order[: self.active]
         self.rng.shuffle(head)
@@ -190,18 +177,18 @@ class Dcd:
         dual = self.plane.dual(self.alpha)
         rise = dual - self.pass_dual
         if not self.lingers:
-            self.closest = min(self.closest, abs(rise - LINGERING * self.last_rise))
+            self.decide(rise - LINGERING * self.last_rise)
             self.lingers = rise > LINGERING * self.last_rise
             self.last_rise = rise
             return
         self.touched += self.pass_touched
-        self.closest = min(self.closest, abs(rise - SMALLEST_RISE * dual))
+        self.decide(rise - SMALLEST_RISE * dual)
         if rise <= SMALLEST_RISE * dual:
             self.open = False
         elif self.stepped:
             gained, cost = self.stepped
             due = gained * self.pass_touched / cost
-            self.closest = min(self.closest, abs(due - rise))
+            self.decide(due - rise)
             paid = due >= rise
             self.paid += paid
             self.failures = 0 if paid else self.failures + 1
@@ -209,7 +196,7 @@ class Dcd:
         if self.open and self.touched >= INTERVAL * self.cost * 2**self.failures:
             self.alpha = self.plane.step(self.alpha)
             self.w = self.plane.weights(self.alpha)
-            self.closest = min(self.closest, self.plane.closest)
+            self.decide(self.plane.closest)
             self.stepped = self.plane.gained, self.cost + self.entries @ self.plane.moved
             self.open = False
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from twins.blocks import in_blocks
+from twins.greedy import Greedy
 from twins.rng import Generator
 
 
-class Descent:
+class Descent(Greedy):
     """``active`` are the rows that passes visit, ascending; the thresholds are the last pass's."""
 
     def __init__(self, X, y, lam, seed, dense=False):
@@ -28,16 +29,14 @@ class Descent:
             self.inverses = np.where(large, kept.astype(np.float64), self.inverses)
         self.upper, self.lower = np.inf, -np.inf
         self.largest = self.smallest = self.slack_sum = self.typical = 0.0
-        self.least_gain, self.high_gain = 0.0, np.inf
-        self.gained = self.met = self.gain_sum = 0
+        self.least_gain, self.gain_sum = 0.0, 0
         self.again = []
         self.exact = 0.0  # rise of m D by the steps since the last exchange
-        self.lengths = np.count_nonzero(X, axis=1) if not dense else np.full(self.m, X.shape[1])
-        self.moved = int(np.sum(self.lengths))  # in the last pass
+        self.entries = np.count_nonzero(X, axis=1) if not dense else np.full(self.m, X.shape[1])
+        self.moved = int(np.sum(self.entries))  # in the last pass
         self.hardly_moved = 0  # of these, by steps that are none to other rounding
         self.visits = np.zeros(self.m, dtype=int)
         self.updates = self.negligible = 0
-        self.closest = np.inf  # of all decisions so far, that which least would have turned
 
     @property
     def alpha_sum(self):
@@ -72,7 +71,7 @@ class Descent:
             inner += [] if outwards else [gradient]
             leaves |= {i} if leaving else set()
             gains.append(gain)
-            met += self.lengths[i]
+            met += self.entries[i]
         total = sum(gains)
         self.gain_sum += total
         self.largest, self.smallest = max(seen), min(seen)
@@ -136,7 +135,7 @@ class Descent:
     def step(self, i, gradient):
         """Visit a row; what the step gained."""
         self.visits[i] += 1
-        old, entries = self.alpha[i], self.lengths[i]
+        old, entries = self.alpha[i], self.entries[i]
         if self.outwards(gradient, old):
             return 0.0
         new = old - gradient * self.inverses[i]
@@ -155,21 +154,12 @@ class Descent:
         negligible = abs(new - old) < 1e-12  # none at all, to other rounding
         self.negligible += bool(negligible)
         self.hardly_moved += entries if negligible and new != old else 0
-        if self.high_gain < np.inf and self.met:
-            self.compare(gain, self.high_gain * self.gained * entries, new - old)
-            if gain > self.high_gain * self.gained * entries:
-                self.again.append(i)
+        self.note(i, gain, new - old)
         return gain
 
-    def revisit(self):
-        """Visit the rows again whose steps gained much, as long as each does."""
-        met = 0
-        while self.again and met < self.met:
-            rows, self.again = self.again, []
-            for i in rows:
-                self.gain_sum += self.step(i, self.gradient(i))
-                met += self.lengths[i]
-        self.again = []
+    def visit_again(self, i):
+        """Visit a row once more after the pass."""
+        self.gain_sum += self.step(i, self.gradient(i))
 
     def restore(self):
         """Make all rows active."""
@@ -199,15 +189,6 @@ class Descent:
             for i, g in gradients.items()
             if not shrinking or not self.outwards(g, self.alpha[i]) or self.lower <= g <= self.upper
         ]
-
-    def decide(self, *differences):
-        """Remember how close to 0 a number came whose sign decided something."""
-        self.closest = min([self.closest, *map(abs, differences)])
-
-    def compare(self, gain, enough, move):
-        """Remember how close the comparison of a gain was: it is rounded as the move is."""
-        if gain != 0.0:
-            self.decide((1.0 - enough / gain) * move)
 
     def gradient(self, i):
         """G = s_i - 1."""

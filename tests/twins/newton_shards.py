@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
+from twins.decisions import Decisions
 from twins.multipliers import Multipliers
 
 SEARCHED, SEARCH_ROUNDS, LENGTHS = 1e-3, 12, 16
 
 
-class NewtonShards(Multipliers):
+class NewtonShards(Decisions, Multipliers):
     """The twin of the method of multipliers, begun and searched as newton-shards does."""
 
     def __init__(self, X, y, lam, growth):
         super().__init__(X, y, lam)
         self.growth = growth
         self.begin(np.zeros(X.shape[1]), np.full(len(y), 0.5), 0.4)
-        self.closest = np.inf  # of all decisions so far, that which least would have turned
 
     def iterate(self):
         """Change the centres where the inner problem is solved, then take a Newton step."""
         rest = 0.3 * self.slack_sum / self.m
-        self.closest = min(self.closest, abs(self.residual - rest) / (self.residual + rest))
+        self.decide((self.residual - rest) / (self.residual + rest))
         if self.residual <= rest:
             self.recentre(self.growth * self.penalty)
         self.move(self.newton_step())

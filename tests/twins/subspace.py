@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from twins.decisions import Decisions
+
 HALVINGS = 12
 LEAST_RISE = 1e-4
 
 
-class Subspace:
+class Subspace(Decisions):
     """Projected Newton steps on the rows that are free at first, until none is cut at the box."""
 
     def __init__(self, X, y, lam):
         self.X, self.y, self.lam, self.m = X, y, lam, len(y)
-        self.closest = np.inf  # of all decisions so far, that which least would have turned
         self.cut = 0
 
     def weights(self, alpha):
@@ -32,7 +33,7 @@ class Subspace:
             gradient = self.y * (self.X @ self.weights(alpha)) - 1.0
             inwards = ((alpha > 0.0) | (gradient < 0.0)) & ((alpha < 1.0) | (gradient > 0.0))
             at_bound = free & ((alpha == 0.0) | (alpha == 1.0))
-            self.closest = min([self.closest, *np.abs(gradient[at_bound])])
+            self.decide(*gradient[at_bound])
             inside = np.flatnonzero(free & inwards)
             if not len(inside):
                 return alpha
@@ -52,10 +53,8 @@ class Subspace:
             new = np.clip(alpha + length * whole, 0.0, 1.0)
             first = -(gradient @ (new - alpha)) / self.m
             rise = self.dual(new) - self.dual(alpha) - LEAST_RISE * first
-            self.closest = min(
-                [self.closest, abs(rise), *np.abs((alpha + length * whole)[whole != 0])]
-            )
-            self.closest = min([self.closest, *np.abs((alpha + length * whole - 1.0)[whole != 0])])
+            self.decide(rise, *(alpha + length * whole)[whole != 0])
+            self.decide(*(alpha + length * whole - 1.0)[whole != 0])
             if rise >= 0.0 and first > 0.0:
                 return length
         raise AssertionError("no length was found")

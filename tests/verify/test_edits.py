@@ -24,9 +24,9 @@ SMALL = SWEEP | {
     "regret": True,
     "plots": ["log-suboptimality"],
 }
-THRESHOLDS = ("0.1", "0.001")
+ACCURACIES = ("0.1", "0.001")
 COLUMNS = [column.name for column in RUNS] + [
-    f"{column.name}_{at}" for at in THRESHOLDS for column in OF_ACCURACY
+    f"{column.name}_{at}" for at in ACCURACIES for column in OF_ACCURACY
 ]
 
 

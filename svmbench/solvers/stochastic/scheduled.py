@@ -200,3 +200,22 @@ class Scheduled(Solver):
         # Without nonzeros there is nothing to shrink.
         share = max(data.nnz, 1) / (data.n_samples * max(data.n_features, 1))
         return max(1, round(16.0 / share))
+
+
+class Scaled(Scheduled):
+    """Steps that a diagonal B multiplies; the kernel has it as b = lambda B."""
+
+    @property
+    def scaling(self) -> FloatArray:
+        """The diagonal of B, shape (d,); a new array."""
+        scaled: FloatArray = self._kernel.b.astype(np.float64)
+        return scaled / self._problem.lam
+
+    @property
+    def largest_scaling(self) -> float:
+        """The largest entry of λB."""
+        return float(self._kernel.b.max())
+
+    def _make_trial(self, t0: float, order: Array) -> Any:
+        """The method's own kernel."""
+        return self._make_kernel(t0, order)

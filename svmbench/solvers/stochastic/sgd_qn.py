@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-import numpy as np
-
-from svmbench.data.dataset import Array, FloatArray
+from svmbench.data.dataset import Array
 from svmbench.kernels.sgd_qn import SgdQn as SgdQnKernel
 from svmbench.solvers.base import parameter
-from svmbench.solvers.stochastic.scheduled import SKIP_UNSTATED, Scheduled, SkipParameters
+from svmbench.solvers.stochastic.scheduled import SKIP_UNSTATED, Scaled, Scheduled, SkipParameters
 
 
 class SgdQnParameters(SkipParameters):
@@ -25,7 +23,7 @@ class SgdQnParameters(SkipParameters):
     )
 
 
-class SgdQn(Scheduled):
+class SgdQn(Scaled):
     """SGD with steps B/(t + t0), where the diagonal B averages ratios of secants.
 
     B never exceeds 1/lambda, its initial value, so that it can only shorten steps. The authors'
@@ -53,22 +51,7 @@ class SgdQn(Scheduled):
     )
     unstated = (*Scheduled.unstated, *SKIP_UNSTATED)
 
-    @property
-    def scaling(self) -> FloatArray:
-        """The diagonal of B, shape (d,); a new array."""
-        scaled: FloatArray = self._kernel.b.astype(np.float64)
-        return scaled / self._problem.lam
-
-    @property
-    def largest_scaling(self) -> float:
-        """The largest entry of λB."""
-        return float(self._kernel.b.max())
-
     def _make_kernel(self, t0: float, order: Array) -> Any:
         kernel = self._make_skipping(SgdQnKernel, t0, order)
         kernel.released = self.parameters.averaging == "released"
         return kernel
-
-    def _make_trial(self, t0: float, order: Array) -> Any:
-        """The method's own kernel."""
-        return self._make_kernel(t0, order)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from svmbench.data.dataset import Array, FloatArray
+from svmbench.data.dataset import Array
 from svmbench.kernels.sgd_qn import SgdQnCorrected as SgdQnCorrectedKernel
 from svmbench.solvers.stochastic.scheduled import (
     OWN_TRIAL,
     SKIP_UNSTATED,
+    Scaled,
     Scheduled,
     SkipParameters,
 )
 
 
-class SgdQnCorrected(Scheduled):
+class SgdQnCorrected(Scaled):
     """SGD with steps B, whose inverse gains an estimate of the curvature with every step.
 
     The published form averages B and takes steps B/(t + t0), which on dense rows are the same for
@@ -52,20 +51,5 @@ class SgdQnCorrected(Scheduled):
         "The bounds of ρⱼ and the order of a step's parts: those of the released code.",
     )
 
-    @property
-    def scaling(self) -> FloatArray:
-        """The diagonal of B, shape (d,); a new array."""
-        scaled: FloatArray = self._kernel.b.astype(np.float64)
-        return scaled / self._problem.lam
-
-    @property
-    def largest_scaling(self) -> float:
-        """The largest entry of λB."""
-        return float(self._kernel.b.max())
-
     def _make_kernel(self, t0: float, order: Array) -> Any:
         return self._make_skipping(SgdQnCorrectedKernel, t0, order)
-
-    def _make_trial(self, t0: float, order: Array) -> Any:
-        """The method's own kernel."""
-        return self._make_kernel(t0, order)
