@@ -1,4 +1,4 @@
-"""The README's tables of speed and of the papers' claims have the numbers of their snapshots."""
+"""The README and the page on measuring have the numbers of the snapshots that they quote."""
 
 import csv
 import json
@@ -104,6 +104,26 @@ def test_other_programs_took_so_many_times_as_long(words, program, name):
     assert times == two_digits(float(only(table("fastest"))["ratio"]))
     assert "medians of five repeats" in PART
     assert only(table("seconds"))["runs"] == "5"
+
+
+def test_the_page_on_measuring_quotes_the_epochs_of_the_snapshot():
+    page = " ".join((ROOT / "docs" / "measuring.md").read_text(encoding="utf-8").split())
+    epochs = {
+        (row["set"], row["label"]): float(row["ns_per_nonzero"])
+        for row in table("epochs")
+        if row["set"] in ("adult", "imdb.tfidf") and row["label"] in ("auto", "liblinear")
+    }
+    adult, imdb = (
+        epochs[name, "liblinear"] / epochs[name, "auto"] for name in ("adult", "imdb.tfidf")
+    )
+    assert f"{adult:.1f} times as fast as one of LIBLINEAR on adult" in page
+    assert f"and {imdb:.1f} times on imdb.tfidf" in page
+    ours, theirs = (
+        f"{epochs['adult', label]:.1f} and {epochs['imdb.tfidf', label]:.1f}"
+        for label in ("auto", "liblinear")
+    )
+    assert f"{ours} ns per stored entry, against {theirs}" in page
+    assert f"results/snapshots/{SNAPSHOT.name}/README.md), tables/epochs.md" in page
 
 
 @pytest.mark.parametrize(
