@@ -84,13 +84,13 @@ _EPOCHS: TableSpec[_Epoch] = TableSpec(
     ),
     (
         TableColumn(
-            "stream_bound_ns",
-            "stream bound",
+            "stream_ns",
+            "stream time",
             lambda one: one.floor.stream if one.floor else math.nan,
             digits(2),
         ),
-        TableColumn("core_bound_ns", "", lambda one: one.floor.core if one.floor else math.nan),
-        TableColumn("", "core bound", lambda one: one.floor, _core),
+        TableColumn("core_ns", "", lambda one: one.floor.core if one.floor else math.nan),
+        TableColumn("", "core time", lambda one: one.floor, _core),
         TableColumn(
             "",
             "champion / floor",
@@ -104,8 +104,8 @@ _EPOCHS: TableSpec[_Epoch] = TableSpec(
         "the repeats. For our solvers, the epochs after the first; for programs from outside, a "
         "run of some passes minus a shorter one, in which they may leave rows out from the second "
         "pass on.",
-        "Stream bound: bytes of a stored entry over the streaming speed of one core, measured once "
-        "on this machine. Core bound: a gather and a gathered addition at the level of the memory "
+        "Stream time: bytes of a stored entry over the streaming speed of one core, measured once "
+        "on this machine. Core time: a gather and a gathered addition at the level of the memory "
         "that w would fit in if its columns were drawn evenly; uneven columns, and rows that need "
         "no addition, can go below it. Floor: the larger of the two.",
     ),
