@@ -51,6 +51,7 @@ _LEAST_BLOCKS = 5
 )
 @click.option(
     "--threshold",
+    "margin",
     type=options.NumberRange(min=1.0, max=math.inf, max_open=True),
     default=1.05,
     show_default=True,
@@ -94,7 +95,7 @@ def compare_command(
     second: str | None,
     labels: tuple[str, str] | None,
     metric: str,
-    threshold: float,
+    margin: float,
     as_json: bool,
     out: Path | None,
     make: bool,
@@ -121,7 +122,7 @@ def compare_command(
     the folders come from two machines.
 
     Exits with status 4 if SECOND (or label B) is slower than FIRST (or label A) in some case by
-    more than the threshold, or reaches the accuracy less often. All cases are judged together.
+    more than the margin, or reaches the accuracy less often. All cases are judged together.
     """
     from svmbench.durable import write_text
     from svmbench.report.comparison import to_json, to_markdown
@@ -131,11 +132,11 @@ def compare_command(
     if make:
         assert second is not None
         assert config is not None
-        pair = _Alternation(first, second, config, results, labels, metric, threshold)
+        pair = _Alternation(first, second, config, results, labels, metric, margin)
         stopped = pair.run(most, budget)
         comparison = pair.compared()
     else:
-        comparison = _of_folders(Path(first), second, labels, metric, threshold)
+        comparison = _of_folders(Path(first), second, labels, metric, margin)
     click.echo(to_json(comparison) if as_json else text(comparison))
     if out is not None:
         write_text(out, to_markdown(comparison))
@@ -170,7 +171,7 @@ def _of_folders(
     second: str | None,
     labels: tuple[str, str] | None,
     metric: str,
-    threshold: float,
+    margin: float,
 ) -> Comparison:
     # Deferred: pandas takes longer to load than most commands to run.
     from svmbench.records.read import read_results
@@ -179,7 +180,7 @@ def _of_folders(
     a = read_results(first)
     b = a if second is None else read_results(Path(second))
     left, right = labels or (None, None)
-    return compare(Side(a, left), Side(b, right), metric, threshold)
+    return compare(Side(a, left), Side(b, right), metric, margin)
 
 
 class _Alternation:
@@ -193,7 +194,7 @@ class _Alternation:
         results: Path | None,
         labels: tuple[str, str] | None,
         metric: str,
-        threshold: float,
+        margin: float,
     ) -> None:
         from svmbench.config import load_sweep
         from svmbench.errors import ConfigError, nearest
@@ -203,7 +204,7 @@ class _Alternation:
         for label in labels or ():
             if label not in known:
                 raise ConfigError(f"{config}: no label {label!r}; {nearest(label, known)}")
-        self._config, self._metric, self._threshold = config, metric, threshold
+        self._config, self._metric, self._margin = config, metric, margin
         of_labels = first in known and second in known
         # Each pair of labels has a folder of its own: repeats of a label that is added to another
         # pair's folder would not be next to those that are there.
@@ -259,7 +260,7 @@ class _Alternation:
         """The comparison so far."""
         folders = [str(maker.folder) for maker in self._makers]
         first, second = folders[0], folders[1] if len(folders) == 2 else None
-        return _of_folders(Path(first), second, self._labels, self._metric, self._threshold)
+        return _of_folders(Path(first), second, self._labels, self._metric, self._margin)
 
     def _undecided(self, blocks: int) -> list[OpenCell]:
         from svmbench.harness.alternate import OpenCell
