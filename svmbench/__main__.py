@@ -1,5 +1,6 @@
 """``svmbench`` and ``python -m svmbench``: the command line."""
 
+import atexit
 import os
 import sys
 
@@ -20,9 +21,17 @@ def main(prog_name: str | None = None) -> None:
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _end)
+    code: list[int] = []
+    if atexit._ncallbacks() == 0:  # what is registered first is called last
+        atexit.register(_end_intact, code)
     from svmbench.cli import main as command_line
 
-    command_line(prog_name=prog_name)
+    try:
+        command_line(prog_name=prog_name)
+    except SystemExit as ended:
+        if isinstance(ended.code, int):
+            code.append(ended.code)
+        raise
 
 
 def _end(*_: object) -> None:
@@ -30,6 +39,23 @@ def _end(*_: object) -> None:
         os.write(2, b"svmbench: interrupted\n")
     finally:  # also where standard error is closed or full
         os._exit(_INTERRUPTED)
+
+
+def _end_intact(code: list[int]) -> None:
+    """End a process that has nothing left to do, without taking its modules apart.
+
+    That would take as long as many a training, and the system does it at once. Where a stream
+    cannot be flushed, the interpreter goes on and says so.
+    """
+    if not code:
+        return
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None and not stream.closed:
+            try:
+                stream.flush()
+            except OSError:
+                return
+    os._exit(code[0])
 
 
 # Workers are spawned and import this module under another name.

@@ -6,14 +6,11 @@ import contextlib
 import errno
 import os
 import re
-import shutil
 import stat
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import IO, Any
 
 from svmbench.errors import ConfigError, UnwritableError
@@ -24,8 +21,6 @@ _CLOSED = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 #: Error codes where a folder is in a file's place, or a file, pipe or broken link in a folder's.
 _OF_ANOTHER_KIND = (errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ELOOP)
-
-_setting_umask = threading.Lock()
 
 #: Age at which the leftovers of killed processes are removed: longer than any write takes.
 ABANDONED_SECONDS = 24 * 3600
@@ -53,29 +48,28 @@ def replacing(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
     binary = "b" in mode
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        file = NamedTemporaryFile(  # noqa: SIM115 (it outlives the with: renamed once closed)
-            mode,
-            encoding=None if binary else "utf-8",
-            newline=None if binary else "\n",
-            errors=None if binary else "backslashreplace",
-            dir=path.parent,
-            prefix=f".{path.name}.{os.getpid()}-",
-            suffix=".tmp",
-            delete=False,
-        )
-        temporary = Path(file.name)
+        temporary = _beside(path)
         try:
-            with file:
+            with temporary.open(
+                "xb" if binary else "x",
+                encoding=None if binary else "utf-8",
+                newline=None if binary else "\n",
+                errors=None if binary else "backslashreplace",
+            ) as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            temporary.chmod(0o666 & ~_umask())
             temporary.replace(path)
             sync_folder(path.parent)
         except BaseException:
             with contextlib.suppress(OSError):  # the first error says more than this one
                 temporary.unlink(missing_ok=True)
             raise
+
+
+def _beside(path: Path) -> Path:
+    """A new name beside a path. The module tempfile is slow to load."""
+    return path.parent / f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
 
 
 def _require_file(path: Path) -> None:
@@ -191,8 +185,9 @@ def require_writable(path: Path) -> None:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.{os.getpid()}-"):
-            pass
+        temporary = _beside(path)
+        temporary.open("x").close()
+        temporary.unlink()
     except OSError as error:
         too_long = error.errno == errno.ENAMETOOLONG
         remedy = "choose a shorter name" if too_long else "allow it or choose another folder"
@@ -247,6 +242,8 @@ def remove_abandoned(folder: Path, pattern: str) -> None:
             if not old or (process and _is_alive(int(process[1]))):
                 continue
             if path.is_dir():
+                import shutil  # slow to load, and there is seldom such a folder
+
                 shutil.rmtree(path, ignore_errors=True)
             else:
                 path.unlink()
@@ -260,14 +257,3 @@ def _is_alive(process: int) -> bool:
     except (PermissionError, OverflowError):
         pass
     return True
-
-
-def _umask() -> int:
-    """The mode mask of new files; a temporary file is private until it is renamed.
-
-    It can only be read by setting it. Between two threads that do so at a time, it would be lost.
-    """
-    with _setting_umask:
-        mask = os.umask(0o077)  # a file that another thread makes meanwhile is too private
-        os.umask(mask)
-    return mask

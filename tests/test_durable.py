@@ -43,19 +43,6 @@ def test_the_file_has_the_usual_permissions(tmp_path):
     assert stat.S_IMODE((tmp_path / "t").stat().st_mode) == 0o640
 
 
-def test_threads_leave_the_mask_of_new_files_as_it_was():
-    before, interval = os.umask(0o027), sys.getswitchinterval()
-    try:
-        sys.setswitchinterval(1e-6)
-        with ThreadPoolExecutor(8) as pool:
-            masks = set(pool.map(lambda _: durable._umask(), range(2000)))
-        assert masks == {0o027}
-        assert os.umask(0o027) == 0o027
-    finally:
-        sys.setswitchinterval(interval)
-        os.umask(before)
-
-
 @pytest.mark.parametrize(
     ("number", "remedy"),
     [

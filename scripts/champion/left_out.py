@@ -30,7 +30,7 @@ from svmbench.durable import write_text
 from svmbench.errors import SvmbenchError
 from svmbench.problem import Problem
 from svmbench.solvers import cholesky
-from svmbench.solvers.champion import auto, choice, dual_phase, newton_phase
+from svmbench.solvers.champion import auto, choice, dual_phase, newton_phase, samples
 from svmbench.solvers.dual import accelerator, subspace
 
 
@@ -68,7 +68,7 @@ CONSTANTS = (
     Constant(choice, "SPARSE_OUTER_COST", (0.5, 2.0)),
     Constant(choice, "DENSE_OUTER_COST", (0.1, 0.4)),
     Constant(auto, "HANDOVER_PENALTY", (0.025, 0.1)),
-    Constant(newton_phase, "SAMPLE_SHARE", (0.1, 0.25)),
+    Constant(samples, "SAMPLE_SHARE", (0.1, 0.25)),
     Constant(newton_phase, "INNER_SHARE", (0.15, 0.6)),
     Constant(dual_phase, "RESTORE_SHARE", (0.01, 0.1)),
     Constant(dual_phase, "RESTORE_PASSES", (4.0, 16.0)),

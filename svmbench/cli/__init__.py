@@ -70,10 +70,10 @@ class Frame(click.Group):
         """The command of that name; its module is imported only now."""
         module = f"{__name__}.{cmd_name.replace('-', '_')}"
         named = cmd_name.replace("-", "").isalnum()
-        if not (named and find_spec(module) is not None and _defines_command(module)):
+        if not (named and find_spec(module) is not None):
             return None
-        command: click.Command = importlib.import_module(module).command
-        return _completed(command)
+        command: click.Command | None = getattr(importlib.import_module(module), "command", None)
+        return None if command is None else _completed(command)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -181,15 +181,17 @@ class _Request(NamedTuple):
 
     def files(self) -> Iterator[Path]:
         """All files that are written."""
-        from svmbench.train.files import certificate_path
-        from svmbench.train.path_files import PathFiles
-        from svmbench.train.plot import plot_file
-
         if self.one_c:
+            from svmbench.train.files import certificate_path
+
             yield from (self.model, certificate_path(self.model))
         if self.folds is not None:
+            from svmbench.train.plot import plot_file
+
             yield plot_file(self.model)
         if self.along:
+            from svmbench.train.path_files import PathFiles
+
             yield from PathFiles.beside(self.model).all
 
 
@@ -282,15 +284,20 @@ def _written(
     """Write the files; the facts that they hold."""
     from svmbench.durable import replacing
     from svmbench.train.files import certificate, save
-    from svmbench.train.path_files import PathFiles, document, save_path
-    from svmbench.train.plot import path_plot, plot_file, validation_plot
 
     objective, validation, points, trained = found
-    files = PathFiles.beside(request.model)
     facts: dict[str, Any] = {}
     # Files are written once all pictures are drawn: Ctrl-C meanwhile leaves no part of them.
-    pictures = {} if validation is None else {plot_file(request.model): validation_plot(validation)}
+    pictures: dict[Path, bytes] = {}
+    if validation is not None:
+        from svmbench.train.plot import plot_file, validation_plot
+
+        pictures[plot_file(request.model)] = validation_plot(validation)
     if request.along:
+        from svmbench.train.path_files import PathFiles, document, save_path
+        from svmbench.train.plot import path_plot
+
+        files = PathFiles.beside(request.model)
         pictures[files.plot] = path_plot(points, validation)
         facts = document(points, examples, objective, tolerance, validation)
     if trained is not None:
@@ -314,14 +321,15 @@ def _lines(
     taken: float,
 ) -> Iterator[str]:
     """What is printed: the path, the errors of cross-validation, the model."""
-    from svmbench.train.path_files import PathFiles, records
-    from svmbench.train.plot import plot_file
-
     objective, validation, points, trained = found
     if request.along:
+        from svmbench.train.path_files import PathFiles, records
+
         files = PathFiles.beside(request.model)
         yield from training_text.path_text(records(points, validation), files)
     if validation is not None:
+        from svmbench.train.plot import plot_file
+
         yield from training_text.validation_table(validation)
         yield f"plot: {plot_file(request.model)}"
     if trained is not None:

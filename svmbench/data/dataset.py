@@ -10,11 +10,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from svmbench.kernels.rows import CompactRows
 
-FloatArray = NDArray[np.float64]
+# As NumPy's NDArray is defined, whose module is slow to load.
+FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 Array = np.ndarray[Any, Any]
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -34,6 +36,8 @@ def in_order(
     if threads == 1:
         yield from map(work, items)
         return
+    from concurrent.futures import ThreadPoolExecutor  # slow to load
+
     with ThreadPoolExecutor(threads) as pool:
         pending: deque[Future[Result]] = deque()
         for item in items:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import bz2
 import codecs
-import gzip
 import hashlib
 import io
-import lzma
 import os
 import stat
-import zlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,11 +30,8 @@ from svmbench.data.storage import (
 from svmbench.errors import DataError
 from svmbench.kernels.libsvm import ParseError, Parser
 
-COMPRESSED: dict[str, Callable[[Path], Any]] = {
-    ".xz": lambda path: _opened_streams(path, _xz),
-    ".bz2": lambda path: _opened_streams(path, bz2.BZ2Decompressor),
-    ".gz": gzip.open,
-}
+if TYPE_CHECKING:
+    from gzip import GzipFile
 
 READER_VERSION = 1
 """Incremented whenever the same text gives other stored rows, so that caches are rebuilt."""
@@ -55,6 +47,7 @@ _DICTIONARY = 1 << 30  # bytes that decompression may take; xz's own presets tak
 _CHUNK = 4 << 20
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # some programs save text in it
 _PIECE = 1 << 20  # once parsed, it fits a processor's caches
+_SMALL = 4 << 20  # bytes of a file in whose time for parsing threads are loaded and started
 _LABELS_SHOWN = 10
 _ROWS_AT_A_TIME = 1 << 20
 
@@ -197,12 +190,25 @@ class _Streams(io.RawIOBase):
         super().close()
 
 
-def _opened_streams(path: Path, decompressor: Callable[[], Any]) -> io.BufferedReader:
-    return io.BufferedReader(_Streams(path, decompressor), _PIECE)
+def _xz(path: Path) -> io.BufferedReader:
+    from lzma import LZMADecompressor  # these modules are slow to load, and most texts are plain
+
+    return _opened_streams(path, lambda: LZMADecompressor(memlimit=_DICTIONARY))
 
 
-def _xz() -> lzma.LZMADecompressor:
-    return lzma.LZMADecompressor(memlimit=_DICTIONARY)
+def _bz2(path: Path) -> io.BufferedReader:
+    from bz2 import BZ2Decompressor
+
+    return _opened_streams(path, BZ2Decompressor)
+
+
+def _gz(path: Path) -> GzipFile:
+    import gzip
+
+    return gzip.open(path)
+
+
+COMPRESSED: dict[str, Callable[[Path], Any]] = {".xz": _xz, ".bz2": _bz2, ".gz": _gz}
 
 
 def feed_text(path: Path, *consumers: Callable[[bytes], Any]) -> None:
@@ -230,12 +236,21 @@ def _reading(path: Path) -> Iterator[IO[bytes]]:
         raise DataError(f"{path}: no such file; check the path") from None
     except IsADirectoryError:
         raise DataError(f"{path}: a folder; name a file of LIBSVM text") from None
-    except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
+    except _damage() as error:
         raise DataError(f"{path}: truncated or corrupt ({error}); fetch it again") from None
     except OSError as error:
         if error.errno is None:  # what the bz2 module raises for data that is not bzip2
             raise DataError(f"{path}: truncated or corrupt ({error}); fetch it again") from None
         raise DataError(f"{path}: {error.strerror}; make it a readable file") from None
+
+
+def _damage() -> tuple[type[Exception], ...]:
+    """What a damaged file raises when it is read."""
+    import gzip
+    import lzma
+    import zlib
+
+    return EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile
 
 
 def _require_plain(path: Path) -> None:
@@ -283,7 +298,8 @@ def parse_libsvm(
     dtype : {'float64'}, optional
         Keep double precision even if single would do.
     threads : int, optional
-        Number of parallel parsers; by default the number of processors of this process.
+        Number of parallel parsers; by default the number of processors of this process, and one
+        for a small file.
     beyond_memory : bool
         Keep rows and labels in files without names as soon as they take a quarter of the free
         memory, and from the first one on if the text's file is larger than the free memory.
@@ -295,7 +311,7 @@ def parse_libsvm(
         line of more than `LONGEST_LINE` bytes or no rows, or its rows exceed the memory, or with
         ``beyond_memory`` half of the free disk.
     """
-    threads = threads or available_processors()
+    threads = threads or (1 if _size(path) < _SMALL else available_processors())
     how = n_features, multilabel, threads, beyond_memory
     try:
         if dtype is None:
@@ -335,20 +351,20 @@ def _parse(
     single_digits: int,
 ) -> ParsedText:
     digest = hashlib.sha256()
-    parsers = SimpleQueue[Parser]()
+    parsers: list[Parser] = []  # threads may take from it and add to it
 
     def parse(piece: list[memoryview] | Exception) -> tuple[Part, int]:
         if isinstance(piece, Exception):
             raise piece
         try:
-            parser = parsers.get_nowait()
-        except Empty:
+            parser = parsers.pop()
+        except IndexError:
             parser = Parser(n_features or 0, multilabel)
         for chunk in piece:
             parser.feed(chunk)
         lines = parser.lines
         part = Part(*parser.take(single_digits))
-        parsers.put(parser)  # to reuse its buffers; a parser that failed is not reused
+        parsers.append(parser)  # to reuse its buffers; a parser that failed is not reused
         return part, lines
 
     parts = Parts(f"{path}: reading further rows", beyond_memory, _size(path))

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import mmap
 import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from svmbench.data.cache import cache_dir
 from svmbench.data.dataset import Array, mapping_of
 from svmbench.errors import DataError
 
@@ -56,10 +54,12 @@ class Room:
     """
 
     def __init__(self, what: str) -> None:
-        self._what = what
+        from svmbench.data.cache import cache_dir  # slow to load, and most rows fit into memory
+
+        self._what, self.folder = what, cache_dir()
         with self.writing():
-            cache_dir().mkdir(parents=True, exist_ok=True)
-            free = os.statvfs(cache_dir())
+            self.folder.mkdir(parents=True, exist_ok=True)
+            free = os.statvfs(self.folder)
         self._most = self._left = int(_SHARE * free.f_bavail * free.f_frsize)
 
     def take(self, size: int) -> None:
@@ -74,7 +74,7 @@ class Room:
         if self._left < 0:
             raise DataError(
                 f"{self._what} needs more than the {self._most / 1e9:,.1f} GB that may be taken of "
-                f"{cache_dir()}; take fewer rows, or set SVMBENCH_CACHE to a folder with more room"
+                f"{self.folder}; take fewer rows, or set SVMBENCH_CACHE to a folder with more room"
             )
 
     @contextmanager
@@ -84,7 +84,7 @@ class Room:
             yield
         except OSError as error:
             raise DataError(
-                f"{cache_dir()}: {self._what} does not fit into memory and cannot be written there "
+                f"{self.folder}: {self._what} does not fit into memory and cannot be written there "
                 f"({error.strerror}); make room, or set SVMBENCH_CACHE to a folder that has it"
             ) from None
 
@@ -104,9 +104,11 @@ class Scratch:
     """
 
     def __init__(self, room: Room) -> None:
+        from tempfile import TemporaryFile
+
         self._room = room
         with room.writing():
-            self._file: IO[bytes] = tempfile.TemporaryFile(dir=cache_dir())  # noqa: SIM115
+            self._file: IO[bytes] = TemporaryFile(dir=room.folder)  # noqa: SIM115
         self._size = self._synced = 0
 
     def put(self, array: Array) -> Extent:

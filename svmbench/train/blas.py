@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+import numpy as np
 
 
 class OneThread:
@@ -26,14 +27,24 @@ class OneThread:
     _found: tuple[int, Any] = (0, None)
 
     def __init__(self) -> None:
+        self._blas = None if _begun_with_one() else self._found_now()
+
+    @classmethod
+    def _found_now(cls) -> Any:
+        """The libraries that are loaded."""
         modules = len(sys.modules)  # a library is loaded by an import
-        if OneThread._found[0] != modules:
-            OneThread._found = modules, ThreadpoolController().select(user_api="blas")
-        self._blas = OneThread._found[1]
+        if cls._found[0] != modules:
+            from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+            cls._found = modules, ThreadpoolController().select(user_api="blas")
+        return cls._found[1]
 
     @contextmanager
     def held(self) -> Iterator[None]:
         """Hold the limit."""
+        if self._blas is None:
+            yield
+            return
         cls = OneThread
         with cls._lock:
             if cls._users == 0:
@@ -46,3 +57,12 @@ class OneThread:
                 cls._users -= 1
                 if cls._users == 0:
                     cls._limit.restore_original_limits()
+
+
+def _begun_with_one() -> bool:
+    """Whether BLAS was told to have one thread before it was loaded, as `svmbench train` does.
+
+    To find it and to set a limit would take as long as many a fit.
+    """
+    told = os.environ.get("OPENBLAS_NUM_THREADS") == "1"
+    return told and "openblas" in str(np.show_config(mode="dicts"))

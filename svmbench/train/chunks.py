@@ -19,7 +19,6 @@ from svmbench.data.ahead import let_go, read_ahead
 from svmbench.data.dataset import Dataset
 from svmbench.kernels.descent import Descent
 from svmbench.kernels.rng import Generator
-from svmbench.memory import available_memory
 from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.distributed.shards import ranges
 from svmbench.solvers.pairs import PrimalAndDual
@@ -40,14 +39,6 @@ ROW_BYTES = 104
 #: A certificate reads the rows three times. It is due when the estimated gap is within the
 #: tolerance, and at the latest when the passes since the last one have grown by this factor.
 CERTIFICATE_GROWTH = 2.0
-
-
-def exceeds_memory(rows: Dataset, working: int) -> bool:
-    """Whether rows in a file do not fit into the free memory beside so many bytes."""
-    if not rows.mapped_bytes:
-        return False
-    available = available_memory()
-    return available is not None and rows.mapped_bytes > max(0, available - working)
 
 
 def chunks_of(rows: Dataset, available: int) -> int:

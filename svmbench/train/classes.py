@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeVar
 
@@ -18,7 +17,6 @@ from svmbench.errors import ConfigError, DataError
 from svmbench.memory import available_memory, require_memory
 from svmbench.problem import Problem
 from svmbench.train.blas import OneThread
-from svmbench.train.chunks import ROW_BYTES, chunks_of, exceeds_memory
 from svmbench.train.effort import USUAL, Effort
 from svmbench.train.examples import Examples, scaled
 from svmbench.train.fit import Fit, fit
@@ -246,6 +244,8 @@ def run_in_threads(
     """
     if threads == 1:
         return tuple(work(each) for each in wanted)
+    from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait  # slow to load
+
     with ThreadPoolExecutor(threads) as pool:
         try:
             begun = [pool.submit(work, each) for each in wanted]
@@ -275,10 +275,12 @@ def _require_room(examples: Examples, objective: Objective, threads: int, fits: 
     what = f"{rows.name}: training on {m:,} rows"
     working = _VECTORS * threads * 8 * m
     remedy = "train on fewer rows, or where more memory is free"
-    if not exceeds_memory(rows, working):
+    if not _exceed_memory(rows, working):
         # One question to the system for both: it takes as long as some steps on few rows.
         require_memory(*max(columns, (rows.mapped_bytes + working, what, remedy)))
         return 0
+    from svmbench.train.chunks import ROW_BYTES, chunks_of
+
     require_memory(*columns)
     weighted = examples.row_weights is not None or examples.class_weights
     if (objective.loss, objective.bias) != ("hinge", "none") or weighted:
@@ -293,6 +295,14 @@ def _require_room(examples: Examples, objective: Objective, threads: int, fits: 
         working + (chunks * threads * 8) * d, what, "train on fewer rows, or with fewer threads"
     )
     return chunks
+
+
+def _exceed_memory(rows: Dataset, working: int) -> bool:
+    """Whether rows in a file do not fit into the free memory beside so many bytes."""
+    if not rows.mapped_bytes:
+        return False
+    available = available_memory()
+    return available is not None and rows.mapped_bytes > max(0, available - working)
 
 
 class SquaredLengths(NamedTuple):

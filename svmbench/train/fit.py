@@ -459,7 +459,7 @@ class _Methods:
     def groups(self) -> Iterator[list[_Method]]:
         """The first group, and those that join it as methods end short of the tolerance.
 
-        Modules of methods are loaded once their group joins: many a fit needs one method only.
+        Modules of methods are loaded once their turn has come: many a fit needs one method only.
         """
         problem, data = self._problem, self._problem.data
         if problem.loss.name == "logistic":
@@ -494,13 +494,17 @@ class _Methods:
 
     def _descent(self) -> _Method:
         """Dual coordinate descent, which copes with any rows and ends with none."""
-        from svmbench.reference.descents import balanced_descent, descent
-
         problem, count = self._problem, WorkCount()
-        down = balanced_descent if problem.bias == "free" else descent
+
+        def pairs() -> Iterator[PrimalAndDual]:
+            from svmbench.reference.descents import balanced_descent, descent
+
+            down = balanced_descent if problem.bias == "free" else descent
+            yield from down(problem, self._due, self._start, self._tolerance, count)
+
         return _Method(
             "dcd",
-            down(problem, self._due, self._start, self._tolerance, count),
+            pairs(),
             lambda so_far: max(3.0 * problem.data.nnz, so_far / 8.0),
             FEWEST_DESCENTS,
             done=lambda: (count.steps, count.entries),

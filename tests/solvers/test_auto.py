@@ -10,7 +10,7 @@ import pytest
 from problems import at_start, dataset, dense, dyadic, edge_problems, labels, ordinary_problems
 from svmbench.kernels.rng import Generator
 from svmbench.problem import Problem
-from svmbench.solvers.champion import dual_phase, newton_phase
+from svmbench.solvers.champion import dual_phase, newton_phase, samples
 from svmbench.solvers.champion.auto import Auto, AutoParameters
 from svmbench.solvers.checked import checked, names_of
 from twins.descent import Descent as Twin
@@ -43,9 +43,9 @@ every_problem = pytest.mark.parametrize("name", PROBLEMS)
 @pytest.fixture
 def small(monkeypatch):
     """Samples, blocks and handovers where tests are small."""
-    monkeypatch.setattr(newton_phase, "SAMPLE_ROWS", 10)
-    monkeypatch.setattr(newton_phase, "SAMPLE_ROWS_A_FEATURE", 1)
-    monkeypatch.setattr(newton_phase, "SAMPLE_SHARE", 0.5)
+    monkeypatch.setattr(samples, "SAMPLE_ROWS", 10)
+    monkeypatch.setattr(samples, "SAMPLE_ROWS_A_FEATURE", 1)
+    monkeypatch.setattr(samples, "SAMPLE_SHARE", 0.5)
     monkeypatch.setattr(dual_phase, "CACHED_BYTES", 0.0)
 
 
@@ -146,7 +146,7 @@ def test_newton_steps_begin_on_samples_and_certify_on_all_rows(small, taken):
     assert sampled >= 5
     assert true_gap(problem, run) <= ACCURACY * (1.0 + 1e-6)
     # Halves of halves, the smallest first, drawn with replacement and merged.
-    sizes = newton_phase.sample_sizes(problem.data.n_samples, problem.data.n_features)
+    sizes = samples.sample_sizes(problem.data.n_samples, problem.data.n_features)
     assert len(sizes) >= 3
     assert len(taken) == len(sizes)
     for chosen, size in zip(taken, sizes, strict=True):
@@ -181,7 +181,7 @@ def test_samples_of_one_class_or_of_zero_rows_do_no_harm(small):
     (1_024_000, 1000, [23_040, 153_600]),
 ])  # fmt: skip
 def test_sizes_of_samples(m, d, sizes):
-    assert newton_phase.sample_sizes(m, d) == sizes
+    assert samples.sample_sizes(m, d) == sizes
 
 
 @every_method

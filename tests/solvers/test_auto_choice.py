@@ -10,7 +10,7 @@ from problems import dataset
 from svmbench.kernels.counters import Counters
 from svmbench.kernels.rng import Generator
 from svmbench.problem import Problem
-from svmbench.solvers.champion import choice, newton_phase
+from svmbench.solvers.champion import choice, samples
 from svmbench.solvers.champion.auto import Auto, AutoParameters
 from svmbench.solvers.champion.dual_phase import DualPhase
 from svmbench.solvers.cholesky import factor_cost
@@ -34,8 +34,8 @@ def choose(problem, wanted="choose", sampling=True, counters=None):
 @pytest.fixture
 def small(monkeypatch):
     """Samples where tests are small, so that there is a trial."""
-    monkeypatch.setattr(newton_phase, "SAMPLE_ROWS", 10)
-    monkeypatch.setattr(newton_phase, "SAMPLE_ROWS_A_FEATURE", 1)
+    monkeypatch.setattr(samples, "SAMPLE_ROWS", 10)
+    monkeypatch.setattr(samples, "SAMPLE_ROWS_A_FEATURE", 1)
 
 
 def passes_of_dual_descent(problem):

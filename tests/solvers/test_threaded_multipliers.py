@@ -10,7 +10,7 @@ import pytest
 from problems import PROBLEMS, dataset, dense, every_problem, every_storage
 from svmbench.kernels.multipliers import Multipliers
 from svmbench.problem import Problem
-from svmbench.solvers.champion import newton_phase, threaded_multipliers
+from svmbench.solvers.champion import newton_phase, samples, threaded_multipliers
 from svmbench.solvers.champion.auto import Auto
 from svmbench.solvers.champion.newton_phase import NewtonPhase
 from svmbench.solvers.champion.threaded_multipliers import (
@@ -190,8 +190,8 @@ def samples_taken(monkeypatch, then=lambda taken: None):
         return take_rows(rows, chosen)
 
     monkeypatch.setattr(newton_phase, "take_rows", recorded)
-    monkeypatch.setattr(newton_phase, "SAMPLE_ROWS", 20)
-    monkeypatch.setattr(newton_phase, "SAMPLE_ROWS_A_FEATURE", 2)
+    monkeypatch.setattr(samples, "SAMPLE_ROWS", 20)
+    monkeypatch.setattr(samples, "SAMPLE_ROWS_A_FEATURE", 2)
     monkeypatch.setattr(threaded_multipliers, "ENTRIES_A_THREAD", 1000)
     return taken
 

@@ -17,7 +17,7 @@ from svmbench.kernels.rows import CompactRows
 from svmbench.kernels.sampling import draw_rows
 from svmbench.kernels.subset import take_rows
 from svmbench.solvers.champion.dual_phase import DualPhase
-from svmbench.solvers.champion.newton_phase import sample_sizes
+from svmbench.solvers.champion.samples import sample_sizes
 from svmbench.solvers.cholesky import factor_cost
 from svmbench.solvers.second_order.normal_equations import MOST_FEATURES
 

@@ -17,17 +17,9 @@ from svmbench.kernels.rng import Generator
 from svmbench.kernels.rows import CompactRows
 from svmbench.kernels.sampling import draw_rows
 from svmbench.kernels.subset import take_rows
+from svmbench.solvers.champion.samples import sample_accuracy, sample_sizes
 from svmbench.solvers.champion.threaded_multipliers import ThreadedMultipliers, threads_for
 from svmbench.solvers.cholesky import factor_of
-
-#: Least number of rows of a sample, in total and per feature; and its share of the rows of the
-#: next stage, which is a larger sample or all rows.
-SAMPLE_ROWS, SAMPLE_ROWS_A_FEATURE, SAMPLE_SHARE = 4000, 16, 0.15
-
-#: A sample is solved to this share of d/n, about the difference between its optimum and that of
-#: all rows; and to the sharper share where it has at least this many rows per feature, so that its
-#: optimum may be accurate enough.
-SAMPLE_ACCURACY, SHARP_SAMPLE_ACCURACY, SHARP_ROWS_A_FEATURE = 0.5, 0.2, 1000
 
 #: Ratio of the objective on the next stage's rows to that on the sample, beyond which the sample
 #: was too small to represent those rows.
@@ -373,19 +365,3 @@ class Counts(NamedTuple):
 def counts(state: Counters) -> Counts:
     """The current values of these counters."""
     return Counts(state.presentations, state.updates, state.nonzeros)
-
-
-def sample_accuracy(n: int, d: int) -> float:
-    """Relative gap to which a sample of n rows is solved."""
-    sharp = n >= SHARP_ROWS_A_FEATURE * d
-    return (SHARP_SAMPLE_ACCURACY if sharp else SAMPLE_ACCURACY) * d / n
-
-
-def sample_sizes(m: int, d: int) -> list[int]:
-    """Sizes of the samples that precede all m rows, ascending; none where m is small."""
-    sizes: list[int] = []
-    size = int(SAMPLE_SHARE * m)
-    while size >= max(SAMPLE_ROWS, SAMPLE_ROWS_A_FEATURE * d):
-        sizes.insert(0, size)
-        size = int(SAMPLE_SHARE * size)
-    return sizes

@@ -21,8 +21,10 @@ from svmbench.data.derived import take_rows
 from svmbench.kernels import cholesky
 from svmbench.kernels.newton import weighted_product
 from svmbench.kernels.objective import balance, combination
+from svmbench.kernels.rng import Generator
+from svmbench.kernels.sampling import draw_batches
 from svmbench.problem import Problem, relative_gap
-from svmbench.solvers.champion.newton_phase import sample_accuracy, sample_sizes
+from svmbench.solvers.champion.samples import sample_accuracy, sample_sizes
 from svmbench.solvers.cholesky import factor_cost, factor_of, solve_cost
 from svmbench.solvers.pairs import PrimalAndDual, WorkCount, never
 from svmbench.solvers.second_order.normal_equations import MOST_FEATURES, NormalEquations
@@ -305,7 +307,9 @@ def _from_sample(
     sizes = sample_sizes(data.n_samples, data.n_features)
     if not sizes:
         return None
-    drawn = np.random.default_rng(0).choice(data.n_samples, sizes[-1], replace=False)
+    drawn = np.empty(sizes[-1], dtype=np.int32)
+    # NumPy's random numbers would do, but their module takes longer to load than many a fit.
+    draw_batches(Generator(0), drawn, np.arange(data.n_samples, dtype=np.int32), len(drawn))
     drawn.sort()
     rows = take_rows(data, drawn)
     if abs(int(rows.labels.sum(dtype=np.int64))) == len(drawn):
