@@ -1,6 +1,7 @@
 """``svmbench`` and ``python -m svmbench``: the command line."""
 
 import atexit
+import gc
 import os
 import sys
 
@@ -24,8 +25,11 @@ def main(prog_name: str | None = None) -> None:
     code: list[int] = []
     if atexit._ncallbacks() == 0:  # what is registered first is called last
         atexit.register(_end_intact, code)
+    gc.disable()  # nothing that is loaded is garbage
     from svmbench.cli import main as command_line
 
+    gc.freeze()
+    gc.enable()
     try:
         command_line(prog_name=prog_name)
     except SystemExit as ended:

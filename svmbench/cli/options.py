@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -261,12 +263,23 @@ def model_target(model: Path | None, data: Path) -> Path:
     return target(model or Path(f"{plain_name(data)}.model"))
 
 
-def no_threads_of_blas() -> None:
-    """Have NumPy's BLAS start no threads, whose waiting would take processor time.
+@contextmanager
+def loading_numpy() -> Iterator[None]:
+    """Load NumPy, and what needs it, in less processor time.
 
-    To be called before NumPy is loaded. What the user has set is kept.
+    Its BLAS starts no threads, which would wait for work; what the user has set is kept. Python
+    does not look for garbage among what is loaded, now or later.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if "numpy" in sys.modules:  # there may be garbage by now
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def budget_seconds(text: str) -> float:

@@ -34,14 +34,14 @@ def command(
     rows whose label is unknown, write any whole number. The accuracy is the share of rows whose
     label in DATA is the predicted one. Features that the model does not have are ignored.
     """
-    options.no_threads_of_blas()
-    import numpy as np
+    with options.loading_numpy():
+        import numpy as np
 
-    from svmbench.data.liblinear_model import read_liblinear
-    from svmbench.durable import replacing, require_replaceable, require_writable, resolved
-    from svmbench.errors import DataError
-    from svmbench.train.examples import read_examples
-    from svmbench.train.files import certificate_path, certifies_another
+        from svmbench.data.liblinear_model import read_liblinear
+        from svmbench.durable import replacing, require_replaceable, require_writable, resolved
+        from svmbench.errors import DataError
+        from svmbench.train.examples import read_examples
+        from svmbench.train.files import certificate_path, certifies_another
 
     if values and out is None:
         raise click.UsageError("--values needs a file to write them to: -o FILE")

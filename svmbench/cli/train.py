@@ -129,10 +129,10 @@ def command(
 
     Exits with status 1 if a fit ended before it reached its tolerance.
     """
-    options.no_threads_of_blas()
-    from svmbench.durable import require_replaceable, require_writable
-    from svmbench.train.effort import Effort
-    from svmbench.train.examples import read_examples
+    with options.loading_numpy():
+        from svmbench.durable import require_replaceable, require_writable
+        from svmbench.train.effort import Effort
+        from svmbench.train.examples import read_examples
 
     _refuse_two_ways_to_c(cost, lam, folds, along)
     effort = Effort(seed, options.limit_seconds(time_limit), threads)
