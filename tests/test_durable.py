@@ -1,12 +1,9 @@
 import errno
 import os
 import stat
-import sys
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from svmbench import durable
 from svmbench.durable import replacing, write_text
 from svmbench.errors import UnwritableError
 

@@ -190,6 +190,10 @@ class _Streams(io.RawIOBase):
         super().close()
 
 
+def _opened_streams(path: Path, decompressor: Callable[[], Any]) -> io.BufferedReader:
+    return io.BufferedReader(_Streams(path, decompressor), _PIECE)
+
+
 def _xz(path: Path) -> io.BufferedReader:
     from lzma import LZMADecompressor  # these modules are slow to load, and most texts are plain
 

@@ -510,6 +510,52 @@ def test_an_extension_that_was_interrupted_while_it_was_loaded_cannot_crash_the_
     assert done.stderr == "svmbench: interrupted\n"
 
 
+_ENDING = """
+import atexit, os, sys
+from types import SimpleNamespace
+from svmbench import __main__ as program
+
+class Module:
+    def __del__(self, write=os.write):
+        write(1, b"taken apart\\n")
+
+sys.modules["module"] = Module()
+
+def command(prog_name):
+    atexit.register(print, "at its exit")
+    sys.stdout.write("done, ")
+    sys.exit(4)
+
+sys.modules["svmbench.cli"] = SimpleNamespace(main=command)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        ("", "done, at its exit\n"),
+        # A profiler writes its numbers at the exit: nothing that others wait for is left out.
+        ("atexit.register(print, 'others')", "done, at its exit\nothers\ntaken apart\n"),
+    ],
+)
+def test_a_process_that_has_ended_is_not_taken_apart(before, said):
+    code = f"{_ENDING}\n{before}\nprogram.main()"
+    plain = {name: value for name, value in os.environ.items() if "COVERAGE_PROCESS" not in name}
+    command = [sys.executable, "-P", "-c", code]
+    done = subprocess.run(command, env=plain, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (4, said, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_an_output_that_cannot_be_flushed_at_the_end_is_said():
+    buffered = {name: text for name, text in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-P", "-c", f"{_ENDING}\nprogram.main()"]
+        done = subprocess.run(command, env=buffered, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 120  # as Python has it
+    assert "No space left" in done.stderr
+
+
 def test_kernels_of_another_version_are_no_internal_error(monkeypatch):
     def load(file):
         raise ImportError("cannot import name 'x'", name="svmbench.kernels.normal")

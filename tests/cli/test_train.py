@@ -118,8 +118,7 @@ def test_bad_input_is_one_line(args, code, message):
 
 
 #: Packages that each command loads, besides Python's own.
-_FOR_PREDICTING = {"click", "numpy", "svmbench"}
-_FOR_TRAINING = _FOR_PREDICTING | {"threadpoolctl"}
+_PACKAGES = {"click", "numpy", "svmbench", "cython_runtime", "sitecustomize"}
 
 #: Parts of this package that training loads.
 _PARTS = {
@@ -141,28 +140,47 @@ _PARTS = {
 }
 
 
-#: Modules that load what training does without: each takes a hundredth of a second or more.
-_SLOW = {"importlib.metadata", "importlib.resources", "numpy.ma", "numpy.random"}
+#: Modules that training does without, and that load many others or take a while to be executed.
+_SLOW = {
+    "bz2",
+    "gzip",
+    "importlib.metadata",
+    "importlib.resources",
+    "lzma",
+    "numpy.ma",
+    "numpy.random",
+    "numpy.typing",
+    "shutil",
+    "tempfile",
+    "svmbench.data.cache",
+    "svmbench.train.chunks",
+    "svmbench.train.path_files",
+}
+
+#: Most modules that a command loads besides those of click and NumPy: of this package, and others.
+#: Each takes 0.2 to 0.5 ms, and a training on small rows some 10 ms.
+_MOST = {"train": (60, 30), "predict": (30, 30)}
+
+
+def names_loaded(code, *args):
+    """The modules that a process has loaded, which prints them as its last words."""
+    code = f"import sys\n{code}\n    print(*sys.modules, file=sys.stderr)"
+    command = [sys.executable, "-P", "-c", code, *map(str, args)]
+    # A process whose coverage is measured loads that package too.
+    known = "COVERAGE_PROCESS", "_NUM_THREADS"
+    plain = {k: v for k, v in os.environ.items() if not any(word in k for word in known)}
+    done = subprocess.run(command, env=plain, capture_output=True, text=True, check=True)
+    return set(done.stderr.split())
 
 
 def loaded(*args):
-    """Packages that a command has loaded when it ends, parts of this one, and slow modules."""
-    code = (
-        "import sys\n"
-        "from svmbench.cli import main\n"
-        "try:\n"
-        "    main(sys.argv[1:])\n"
-        "finally:\n"
-        "    print(*sys.modules, file=sys.stderr)"
-    )
-    command = [sys.executable, "-P", "-c", code, *map(str, args)]
-    # A process whose coverage is measured loads that package too.
-    plain = {name: value for name, value in os.environ.items() if "COVERAGE_PROCESS" not in name}
-    done = subprocess.run(command, env=plain, capture_output=True, text=True, check=True)
-    names = [name.split(".") for name in done.stderr.split()]
+    """Packages that a command has loaded when it ends, parts of this one, and all modules."""
+    begin = "from svmbench.cli import main\ntry:\n    main(sys.argv[1:])\nfinally:"
+    modules = names_loaded(begin, *args)
+    names = [name.split(".") for name in modules]
     ours = {name[1] for name in names if name[0] == "svmbench" and len(name) > 1}
     packages = {name[0] for name in names} - set(sys.stdlib_module_names)
-    return packages, ours, _SLOW & set(done.stderr.split())
+    return {name for name in packages if not name.startswith("_")}, ours, modules
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared-hinge", "logistic"])
@@ -170,12 +188,12 @@ def loaded(*args):
 @pytest.mark.parametrize("rows", ["tiny-sparse.libsvm", "tiny-dense.libsvm"])
 def test_training_loads_only_what_it_needs(loss, bias, rows):
     # Each package here takes as long to load as training on small rows; SciPy took longer.
-    packages, ours, slow = loaded("train", TINY / rows, "--loss", loss, "--bias", bias, "-o", "m")
-    assert {name for name in packages if not name.startswith("_")} - {"sitecustomize"} <= (
-        _FOR_TRAINING | {"cython_runtime"}
-    )
+    args = "train", TINY / rows, "--loss", loss, "--bias", bias, "-o", "m"
+    packages, ours, modules = loaded(*args)
+    assert packages <= _PACKAGES
     assert ours <= _PARTS
-    assert not slow
+    assert not _SLOW & modules
+    assert loss == "hinge" or "concurrent.futures" not in modules
 
 
 @pytest.mark.parametrize("given", [{}, {"OPENBLAS_NUM_THREADS": "2"}])
@@ -200,11 +218,36 @@ def test_blas_has_one_thread_unless_the_user_has_set_more(given):
 
 def test_predicting_loads_only_what_it_needs():
     invoke("train", SPARSE, "-o", "m")
-    packages, _, slow = loaded("predict", "m", SPARSE, "-o", "predictions")
-    assert {name for name in packages if not name.startswith("_")} - {"sitecustomize"} <= (
-        _FOR_PREDICTING | {"cython_runtime"}
+    packages, _, modules = loaded("predict", "m", SPARSE, "-o", "predictions")
+    assert packages <= _PACKAGES
+    assert not _SLOW & modules
+
+
+@pytest.mark.parametrize("command", ["train", "predict"])
+def test_few_modules_are_loaded_besides_those_of_libraries(command):
+    invoke("train", SPARSE, "-o", "m")
+    args = (SPARSE, "--loss", "logistic") if command == "train" else ("m", SPARSE)
+    needed = names_loaded("if True:\n    import click, numpy\n")
+    found = loaded(command, *args, "-o", "new")[-1] - needed
+    ours = {name for name in found if name.partition(".")[0] == "svmbench"}
+    assert len(ours) <= _MOST[command][0], sorted(ours)
+    assert len(found - ours) <= _MOST[command][1], sorted(found - ours)
+
+
+def test_garbage_is_looked_for_once_numpy_is_loaded():
+    code = (
+        "import gc, sys\n"
+        "from svmbench.cli import main, options\n"
+        "with options.loading_numpy():\n"
+        "    import numpy\n"
+        "    assert not gc.isenabled()\n"
+        "frozen = gc.get_freeze_count()\n"
+        "assert gc.isenabled() and frozen > 10_000\n"
+        "with options.loading_numpy():\n"
+        "    assert gc.isenabled()\n"
+        "assert gc.isenabled() and gc.get_freeze_count() <= frozen\n"
     )
-    assert not slow
+    subprocess.run([sys.executable, "-P", "-c", code], check=True)
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])

@@ -30,8 +30,7 @@ def large(tmp_path, monkeypatch):
             label = 1 if plane[columns].sum() + rng.normal() > 0 else -1
             file.write(f"{label} {' '.join(f'{j + 1}:1' for j in columns)}\n")
     monkeypatch.setattr(storage, "available_memory", lambda: MEMORY)
-    for module in (chunks, classes):
-        monkeypatch.setattr(module, "available_memory", lambda: MEMORY)
+    monkeypatch.setattr(classes, "available_memory", lambda: MEMORY)
     return path
 
 
