@@ -12,11 +12,13 @@
 # A row that begins with a blank, or at once with a pair, bears no label.
 #
 # Cost: one pass over the bytes, without the GIL, some four instructions a byte and hardly a
-# branch that is hard to foresee: digits are taken eight bytes at a time, however many of
-# them there are. The text comes in chunks of any size; only whole lines are parsed, and
-# eight bytes that may be read follow each, so that every scan may rely on the newline that
-# ends its line and none checks for the end of the chunk. A row of n bytes holds at most n/4
-# entries: room is made once a chunk, never once an entry.
+# branch that is hard to foresee. A first look at some KB marks the bytes that are no digits, a
+# bit for each; these bits say where the numbers of an entry end, so that no number waits for the
+# one before it to be read. Digits are taken eight bytes at a time, however many of them there
+# are. The text comes in chunks of any size; only whole lines are parsed, and 64 bytes that may
+# be read follow each, so that every scan may rely on the newline that ends its line and none
+# checks for the end of the chunk. A row of n bytes holds at most n/4 entries: room is made once
+# a chunk, never once an entry.
 #
 # Numbers are correctly rounded. A decimal mantissa up to 2^53 and a power of ten up to
 # 10^22 are both exact doubles, so one multiplication or division rounds once (Clinger,
@@ -46,15 +48,57 @@ cdef extern from "Python.h":
 
 cdef extern from *:
     """
+    #include <string.h>
     #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     #define svmbench_little_endian(x) __builtin_bswap64(x)
     #else
     #define svmbench_little_endian(x) (x)
     #endif
     #define svmbench_high_product(a, b) ((uint64_t) (((unsigned __int128) (a) * (b)) >> 64))
+
+    /* Bit k: byte k of eight is no digit. No sum carries into the byte behind it, and the product
+       moves the top bits of the bytes next to each other. */
+    static inline uint64_t svmbench_others_of_eight(const char *p)
+    {
+        uint64_t bytes;
+        memcpy(&bytes, p, 8);
+        bytes = svmbench_little_endian(bytes) ^ 0x3030303030303030;
+        bytes |= (bytes & 0x7F7F7F7F7F7F7F7F) + 0x7676767676767676;
+        return (((bytes >> 7) & 0x0101010101010101) * 0x0102040810204080) >> 56;
+    }
+
+    static uint64_t svmbench_others_portable(const char *p)
+    {
+        uint64_t others = 0;
+        for (int k = 0; k < 8; k++)
+            others |= svmbench_others_of_eight(p + 8 * k) << (8 * k);
+        return others;
+    }
+
+    #ifdef __SSE2__  /* which all of x86-64 has */
+    #include <emmintrin.h>
+    static inline uint64_t svmbench_digits_of_sixteen(const char *p)
+    {
+        /* '0' .. '9' become -128 .. -119 */
+        __m128i bytes = _mm_add_epi8(_mm_loadu_si128((const __m128i *) p), _mm_set1_epi8(80));
+        return (uint64_t) _mm_movemask_epi8(_mm_cmplt_epi8(bytes, _mm_set1_epi8(-118)));
+    }
+
+    static inline uint64_t svmbench_others(const char *p)
+    {
+        return ~(svmbench_digits_of_sixteen(p) | svmbench_digits_of_sixteen(p + 16) << 16
+                 | svmbench_digits_of_sixteen(p + 32) << 32
+                 | svmbench_digits_of_sixteen(p + 48) << 48);
+    }
+    #else
+    #define svmbench_others svmbench_others_portable
+    #endif
     """
     uint64_t little_endian "svmbench_little_endian" (uint64_t x) noexcept nogil
     uint64_t high_product "svmbench_high_product" (uint64_t a, uint64_t b) noexcept nogil
+    # Bit k: byte k of 64 is no digit.
+    uint64_t others_of_64 "svmbench_others" (const char *p) noexcept nogil
+    uint64_t others_of_64_portable "svmbench_others_portable" (const char *p) noexcept nogil
     int trailing_zeros "__builtin_ctzll" (uint64_t x) noexcept nogil
     int leading_zeros "__builtin_clzll" (uint64_t x) noexcept nogil
 
@@ -94,6 +138,7 @@ cdef struct Store:
     uint64_t digits_bound   # 10^digits: a smaller mantissa has no more digits than that
     bint all_ones
     bint multilabel
+    bint portable
 
 cdef const double *POWERS = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
@@ -106,7 +151,8 @@ cdef const uint64_t *TENS = [1, 10, 100, 1000, 10000, 100000, 1000000, 10000000,
 cdef const double *SIGNS = [1, -1]
 
 cdef enum:
-    PADDING = 8                 # bytes behind a line that may be read, whatever they are
+    PADDING = 64                # bytes behind a line that may be read, whatever they are
+    STRETCH = 256               # words of bits that mark a stretch of text, 16 KB
     LEAST_EXPONENT = -342       # beyond these 19 digits make zero or infinity
     LARGEST_EXPONENT = 308
 
@@ -180,6 +226,11 @@ cdef inline uint64_t eight_digits(uint64_t bytes_) noexcept nogil:
 cdef inline uint64_t few_digits(uint64_t bytes_, int n) noexcept nogil:
     # The same of the first n of them, 0 <= n < 8: zeros are put in front.
     return eight_digits((bytes_ << (8 * (7 - n))) << 8)
+
+
+cdef inline uint64_t first_digits(const char *p, int n) noexcept nogil:
+    # The number that n digits at a place make, 1 <= n <= 8.
+    return eight_digits(eight_bytes(p) << (8 * (8 - n)))
 
 
 cdef inline Py_ssize_t read_digits(const char **position, uint64_t *number) noexcept nogil:
@@ -296,38 +347,6 @@ cdef inline bint read_number(const char **position, double *number,
     return True
 
 
-cdef inline bint read_short(const char **position, double *number,
-                            uint64_t *mantissa) noexcept nogil:
-    # The same of most values in few steps: at most seven digits, a point and one to eight
-    # digits behind it, or no point at all. False, and nothing done, for any other.
-    cdef const char *p = position[0]
-    cdef bint negative = p[0] == 45
-    cdef uint64_t m, bytes_ = eight_bytes(p + negative)
-    cdef int n = count_digits(bytes_)
-    p += negative + n
-    if n == 8:
-        return False
-    m = few_digits(bytes_, n)
-    if p[0] == 46:
-        bytes_ = eight_bytes(p + 1)
-        n = count_digits(bytes_)
-        p += 1 + n
-        if n == 0:
-            return False
-        m = m * TENS[n] + eight_digits(bytes_ << (8 * (8 - n)))
-        number[0] = <double> m / POWERS[n]
-    elif n == 0:
-        return False
-    else:
-        number[0] = <double> m
-    if not ends_token(p[0]):
-        return False
-    number[0] *= SIGNS[negative]
-    mantissa[0] = m
-    position[0] = p
-    return True
-
-
 cdef inline const char *read_index(const char *p, int64_t *index) noexcept nogil:
     # Read a whole number, any beyond int32 as one just beyond it; where it ends is returned.
     cdef uint64_t bytes_ = eight_bytes(p)
@@ -343,11 +362,127 @@ cdef inline const char *read_index(const char *p, int64_t *index) noexcept nogil
     return p
 
 
+cdef struct Marks:
+    const char *start       # of the stretch
+    uint64_t[STRETCH + 1] others
+
+
+cdef void mark(Marks *marks, const char *p, const char *end, bint portable) noexcept nogil:
+    # Mark the bytes that are no digits, from p on. Behind the stretch all are marked: no entry is
+    # taken to end there, because each byte at a mark is looked at.
+    cdef Py_ssize_t k, words = min((end - p + 63) // 64, STRETCH)
+    marks.start = p
+    if portable:
+        for k in range(words):
+            marks.others[k] = little_endian(others_of_64_portable(p + 64 * k))
+    else:
+        for k in range(words):
+            marks.others[k] = little_endian(others_of_64(p + 64 * k))
+    marks.others[words] = UINT64_MAX
+
+
+cdef inline uint64_t marks_from(const Marks *marks, const char *p) noexcept nogil:
+    # Bit k: byte k from p, of the next 57, is no digit. The last bit is always set.
+    cdef uint64_t others
+    cdef Py_ssize_t offset = p - marks.start
+    memcpy(&others, <const char *> marks.others + (offset >> 3), 8)
+    return little_endian(others) >> (offset & 7) | <uint64_t> 1 << 63
+
+
+cdef struct Entry:
+    const char *end         # of it, or of one blank behind it; NULL where there is no entry
+    int64_t index
+    double value
+    uint64_t mantissa       # as of read_number
+    Kind fault              # of the value
+
+
+cdef inline Entry read_entry(const char *p, uint64_t others) noexcept nogil:
+    # Read index:value at p, as most of them are: up to eight digits, then up to seven, and as
+    # many behind a point as make 19. No entry for any other. `others` are the marks from p on.
+    # All numbers are found by the marks alone, so that the next entry can be begun early.
+    cdef Entry entry
+    cdef const char *digits
+    cdef int colon, start, point, end, whole, fraction, rest
+    cdef uint64_t lowest, sign, m
+    cdef double number
+    entry.end = NULL
+    entry.fault = NO_FAULT
+    colon = trailing_zeros(others)
+    if p[colon] != 58 or not 1 <= colon <= 8:
+        return entry
+    # A sign is marked right behind the colon.
+    lowest = others & (0 - others)
+    others ^= lowest
+    sign = others & (lowest << 1)
+    others ^= sign
+    start = colon + 1
+    if sign:
+        if p[start] != 45:
+            return entry
+        start += 1
+    point = end = trailing_zeros(others)
+    whole = point - start
+    if not 1 <= whole <= 7:
+        return entry
+    m = p[start] - 48 if whole == 1 else first_digits(p + start, whole)
+    if p[point] != 46:
+        entry.value = <double> m
+    else:
+        others &= others - 1
+        end = trailing_zeros(others)
+        fraction = end - point - 1
+        if fraction == 0 or whole + fraction > 19:
+            return entry
+        digits = p + point + 1
+        rest = fraction
+        while rest > 8:
+            m = m * 100000000 + eight_digits(eight_bytes(digits))
+            digits += 8
+            rest -= 8
+        m = m * TENS[rest] + first_digits(digits, rest)
+        if fraction <= 8:
+            entry.value = <double> m / POWERS[fraction]
+        elif not scale(m, -fraction, &number):
+            return entry
+        else:
+            entry.value = number
+    if p[end] == 32:
+        end += 1
+    elif not ends_token(p[end]):
+        return entry
+    entry.index = <int64_t> first_digits(p, colon)
+    entry.value *= SIGNS[sign != 0]
+    entry.mantissa = m
+    entry.end = p + end
+    return entry
+
+
+cdef Entry read_odd_entry(const char *p) noexcept nogil:
+    # Read any other entry, whose value may be none. No entry without an index and a colon.
+    cdef Entry entry
+    cdef const char *value = read_index(p, &entry.index)
+    entry.end = NULL
+    entry.fault = NO_FAULT
+    if value[0] != 58:
+        return entry
+    value += 1
+    if not read_number(&value, &entry.value, &entry.mantissa):
+        entry.fault = VALUE
+    elif isinf(entry.value) or entry.value != entry.value:
+        entry.fault = VALUE_OVERFLOW
+    entry.end = value
+    return entry
+
+
 cdef void note_digits(Store *s, const char *p, double value) noexcept nogil:
-    # Raise the count of digits to that of the number at p, unless a float holds it exactly.
+    # Raise the count of digits to that of the value of the entry at p, unless a float holds it
+    # exactly.
     cdef int count = 0
+    cdef int64_t index
     if <double> <float> value == value:
         return
+    p = read_index(p, &index) + 1
     while is_digit(p[0]) or p[0] == 46 or p[0] == 45 or p[0] == 43:
         if is_digit(p[0]) and (count > 0 or p[0] != 48) and count < INT32_MAX:
             count += 1
@@ -400,16 +535,21 @@ cdef bint read_label_list(Store *s, const char **position) noexcept nogil:
 cdef Fault parse_lines(Store *s, const char *p, const char *end) noexcept nogil:
     # Append the rows of whole lines; the byte before `end` is a newline.
     cdef Fault fault
+    cdef Marks marks
+    cdef Entry entry, odd
     cdef const char *token
-    cdef const char *text
+    cdef const char *start
     cdef double number
     cdef uint64_t mantissa
-    cdef int64_t index, previous
+    cdef int64_t previous
     cdef int32_t *indices = s.indices
     cdef double *values = s.values
     cdef Py_ssize_t nnz = s.nnz
+    cdef bint all_ones = s.all_ones
     fault.kind = NO_FAULT
+    fault.line = fault.at = p
     fault.index = fault.previous = 0
+    mark(&marks, p, end, s.portable)
     while p < end:
         s.lines += 1
         fault.line = p
@@ -417,14 +557,14 @@ cdef Fault parse_lines(Store *s, const char *p, const char *end) noexcept nogil:
             p += 1
         if not ends_token(p[0]):
             if s.multilabel:
-                p = fault.line
-                if not read_label_list(s, &p):
+                token = fault.line
+                if not read_label_list(s, &token):
                     fault.kind = LABEL_LIST
-                    fault.at = p
+                    fault.at = token
                     return fault
             else:
-                fault.at = p
-                if not read_number(&p, &number, &mantissa):
+                token = fault.at = p
+                if not read_number(&token, &number, &mantissa):
                     fault.kind = LABEL
                     return fault
                 if isinf(number) or number != number:
@@ -432,46 +572,52 @@ cdef Fault parse_lines(Store *s, const char *p, const char *end) noexcept nogil:
                     return fault
                 s.labels[s.n_labels] = number
                 s.n_labels += 1
+            p = token
             previous = 0
             while True:
-                while is_blank(p[0]):
-                    p += 1
-                if not is_digit(p[0]):
-                    break
-                token = p
-                p = read_index(p, &index)
-                if p[0] != 58:
-                    p = token
-                    break
-                if index <= previous or index > s.index_limit:
+                if p - marks.start > 64 * (STRETCH - 1):
+                    mark(&marks, p, end, s.portable)
+                entry = read_entry(p, marks_from(&marks, p))
+                if entry.end == NULL:
+                    if is_blank(p[0]):
+                        p += 1
+                        continue
+                    if not is_digit(p[0]):
+                        break
+                    odd = read_odd_entry(p)
+                    if odd.end == NULL:
+                        break
+                    # One by one, or the compiler would keep them in memory for all entries.
+                    entry.end = odd.end
+                    entry.index = odd.index
+                    entry.value = odd.value
+                    entry.mantissa = odd.mantissa
+                    entry.fault = odd.fault
+                if entry.index <= previous or entry.index > s.index_limit:
                     fault.kind = (
-                        INDEX_LARGE if index > previous else INDEX_ORDER if index else INDEX_ZERO
+                        INDEX_LARGE if entry.index > previous
+                        else INDEX_ORDER if entry.index else INDEX_ZERO
                     )
-                    fault.at = token
-                    fault.index = index
+                    fault.at = p
+                    fault.index = entry.index
                     fault.previous = previous
                     return fault
-                previous = index
-                p += 1
-                text = p
-                if not read_short(&p, &number, &mantissa):
-                    fault.at = text
-                    if not read_number(&p, &number, &mantissa):
-                        fault.kind = VALUE
-                        return fault
-                    if isinf(number) or number != number:
-                        fault.kind = VALUE_OVERFLOW
-                        return fault
-                if number == 0:
+                if entry.fault != NO_FAULT:
+                    fault.kind = entry.fault
+                    fault.at = read_index(p, &odd.index) + 1
+                    return fault
+                start = p
+                p = entry.end
+                previous = entry.index
+                if entry.value == 0:
                     s.zeros += 1
                     continue
-                indices[nnz] = <int32_t> (index - 1)
-                values[nnz] = number
+                indices[nnz] = <int32_t> (entry.index - 1)
+                values[nnz] = entry.value
                 nnz += 1
-                if number != 1:
-                    s.all_ones = False
-                    if mantissa >= s.digits_bound:
-                        note_digits(s, text, number)
+                all_ones &= entry.value == 1
+                if entry.mantissa >= s.digits_bound:
+                    note_digits(s, start, entry.value)
             if not ends_token(p[0]):
                 fault.kind = PAIR
                 fault.at = p
@@ -481,6 +627,7 @@ cdef Fault parse_lines(Store *s, const char *p, const char *end) noexcept nogil:
             s.m += 1
             s.indptr[s.m] = nnz
             s.nnz = nnz
+            s.all_ones = all_ones
         if p[0] == 35:
             p = <const char *> memchr(p, 10, end - p)
         elif p[0] == 13:
@@ -583,6 +730,8 @@ cdef class Parser:
         The largest index that is allowed; 0 where it is not known.
     multilabel : bool
         Whether a row bears any number of labels, with commas between them, or none.
+    portable : bool
+        Whether to do without vector instructions where there are any; the rows are the same.
 
     Attributes
     ----------
@@ -595,11 +744,12 @@ cdef class Parser:
     cdef Py_ssize_t carried, carry_room
     cdef bint closed
 
-    def __cinit__(self, int64_t n_features=0, bint multilabel=False):
+    def __cinit__(self, int64_t n_features=0, bint multilabel=False, bint portable=False):
         if not 0 <= n_features <= INT32_MAX:
             raise ValueError(f"the number of features must lie in 0 .. {INT32_MAX}")
         self.s.index_limit = n_features if n_features else INT32_MAX
         self.s.multilabel = multilabel
+        self.s.portable = portable
         self._forget()
 
     def __dealloc__(self):
@@ -641,7 +791,7 @@ cdef class Parser:
             self._keep(p, first + 1 - p)
             self._parse_carry()
             p = first + 1
-        # The last lines are parsed from a copy, behind which eight bytes may be read.
+        # The last lines are parsed from a copy, behind which so many bytes may be read.
         cdef const char *last = last_line(p, end)
         cdef const char *safe = last_line(p, end - PADDING) if end - p > PADDING else p
         self._parse(p, safe)

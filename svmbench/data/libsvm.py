@@ -421,6 +421,16 @@ def _pieces(path: Path, digest: hashlib._Hash) -> Iterator[list[memoryview] | Ex
         yield piece
 
 
+def _distinct(labels: Array) -> Array:
+    """The distinct labels, ascending."""
+    if len(labels) == 0:
+        return labels
+    ordered = np.sort(labels)
+    # np.unique loads numpy.ma, which takes as long as reading some MB of text.
+    distinct: Array = ordered[np.append(True, ordered[1:] != ordered[:-1])]
+    return distinct
+
+
 def positive_labels(text: ParsedText) -> tuple[float, ...]:
     """The labels that become +1 by default.
 
@@ -432,7 +442,7 @@ def positive_labels(text: ParsedText) -> tuple[float, ...]:
     DataError
         When the labels do not determine it.
     """
-    found = np.unique(text.labels)
+    found = _distinct(text.labels)
     if text.label_indptr is None:
         if len(found) == 2:
             return (float(found[1]),)
@@ -469,7 +479,7 @@ def label_text(label: float) -> str:
 
 def show_labels(labels: Array) -> str:
     """The first ten distinct labels, for a message."""
-    shown = list(map(label_text, np.unique(labels)))
+    shown = list(map(label_text, _distinct(labels)))
     more = ", ..." if len(shown) > _LABELS_SHOWN else ""
     return ", ".join(shown[:_LABELS_SHOWN]) + more
 

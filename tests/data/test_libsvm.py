@@ -7,6 +7,8 @@ import hashlib
 import lzma
 import math
 import os
+import subprocess
+import sys
 from pathlib import Path
 from unittest import mock
 
@@ -90,6 +92,13 @@ def test_labels_that_do_not_tell(tmp_path, given):
     assert message.startswith(f"{path}: cannot tell which of the labels ")
     assert ", ".join(sorted(set(given.split()))) in message
     assert message.endswith("state it as 'positive'")
+
+
+def test_reading_loads_nothing_slow(tmp_path):
+    code = "from svmbench.data.libsvm import read_libsvm; read_libsvm({!r}); import sys; {}".format(
+        str(write(tmp_path, TEXT)), "sys.exit('numpy.ma' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-P", "-c", code], check=True)
 
 
 def test_many_labels_are_cut_short(tmp_path):

@@ -1,6 +1,6 @@
 """The compiled parser against its plain twin, whatever the text and however it is cut."""
 
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -79,8 +79,8 @@ def cut(text, cuts):
     return [text[a:b] for a, b in pairwise(bounds)]
 
 
-def parse(pieces, n_features=0, single_digits=0):
-    parser = Parser(n_features)
+def parse(pieces, n_features=0, single_digits=0, portable=False):
+    parser = Parser(n_features, portable=portable)
     for piece in pieces:
         parser.feed(piece)
     return Part(*parser.take(single_digits))
@@ -104,13 +104,18 @@ def outcome_of_twin(text, n_features):
 
 def assert_same(pieces, n_features=0):
     """Both parsers give the same rows to the last bit, or refuse at the same place."""
+    for portable in (False, True):
+        assert_same_as_twin(pieces, n_features, portable)
+
+
+def assert_same_as_twin(pieces, n_features, portable):
     expected, fault = outcome_of_twin(b"".join(pieces), n_features)
     if fault is not None:
         with pytest.raises(ParseError, match=fault.words) as caught:
-            parse(pieces, n_features)
+            parse(pieces, n_features, portable=portable)
         assert (caught.value.line, caught.value.column) == (fault.line, fault.column)
         return
-    part = parse(pieces, n_features)
+    part = parse(pieces, n_features, portable=portable)
     columns, found = entries(part)
     wanted = np.array([value for row in expected.rows for _, value in row])
     assert part.labels.tolist() == expected.labels
@@ -125,7 +130,7 @@ def assert_same(pieces, n_features=0):
     assert part.zeros == expected.zeros
     assert (part.values is None) == expected.all_ones
     assert_smallest(part, expected, wanted)
-    rounded = parse(pieces, n_features, 6)
+    rounded = parse(pieces, n_features, 6, portable)
     with np.errstate(over="ignore", under="ignore"):
         single = wanted.astype(np.float32)
     normal = np.abs(single) >= np.finfo(np.float32).tiny
@@ -207,6 +212,31 @@ def test_numbers_at_the_edge_of_the_exact_path(mantissa, exponent):
 )
 def test_integers_that_wrap_or_fill_up(row):
     assert_same([row.encode()])
+
+
+@given(st.lists(st.tuples(digit_runs, digit_runs), max_size=5), st.sampled_from(["", "-"]))
+@example([("1234567", "123456789012"), ("12345678", "1"), ("1234567", "1234567890123")], "-")
+@example([("0", "123456789012345678"), ("0", "1234567890123456789"), ("9", "9" * 18)], "")
+@example([("9007199", "254740993"), ("0", "00000000000000001"), ("0", "0" * 18)], "-")
+def test_digits_on_both_sides_of_a_point(numbers, sign):
+    pairs = (f"{k}:{sign}{whole}.{fraction}" for k, (whole, fraction) in enumerate(numbers, 1))
+    assert_same([f"1 {' '.join(pairs)}\n".encode()])
+
+
+@pytest.mark.parametrize("index", ["7", "1234567", "12345678", "123456789", "0000000012"])
+@pytest.mark.parametrize("blank", [" ", "\t", "  ", " \t "])
+def test_ways_to_write_an_entry(index, blank):
+    values_ = ["1", "-1", "+2", "0.25", "-0.123456", "1e-3", "0.3 # 5:x", "--1", "1.", "-.5", "."]
+    for value, end in product(values_, ["\n", "\r\n", " \n", "\t\n", ""]):
+        assert_same([f"1{blank}1:1{blank}{index}:{value}{end}".encode()])
+
+
+def test_entries_at_every_place_of_the_stretches_that_are_marked():
+    # Entries, and a comment, that begin before the end of a stretch of 16 KB and end behind it.
+    entries_ = " ".join(f"{k}:{'-' * (k % 2)}0.{k * k}" for k in range(1, 4000))
+    for shift in range(24):
+        assert_same([f"1 {entries_[shift * 17 :].partition(' ')[2]}\n".encode()])
+        assert_same([f"#{'7' * (16360 + shift)}\n1 12:0.25 13:-3\n".encode()])
 
 
 def test_one_byte_at_a_time():
