@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from problems import at_start, dataset, dense, dyadic, edge_problems, labels, ordinary_problems
+from svmbench.kernels.descent import Descent
 from svmbench.kernels.rng import Generator
 from svmbench.problem import Problem
 from svmbench.solvers.champion import dual_phase, newton_phase, samples
 from svmbench.solvers.champion.auto import Auto, AutoParameters
+from svmbench.solvers.champion.newton_phase import FROM_ZERO, NewtonPhase
 from svmbench.solvers.checked import checked, names_of
 from twins.descent import Descent as Twin
 from twins.optimum import optimum
@@ -407,7 +409,7 @@ def test_told_to_halt_it_returns_when_its_rule_first_holds():
         assert np.array_equal(patient.w, halting.w)
 
 
-def test_the_penalty_at_the_handover_belongs_to_the_weights_that_newton_steps_begin_at(
+def test_the_penalty_at_the_handover_follows_from_the_gap_that_the_passes_met(
     monkeypatch, always_scaled
 ):
     problem = MADE["many-rows"]
@@ -428,11 +430,34 @@ def test_the_penalty_at_the_handover_belongs_to_the_weights_that_newton_steps_be
             run.advance(1)
         penalty, w, alpha = begun.pop()
         scaled += scale != 1.0
-        assert phase.gap < math.inf
         np.testing.assert_allclose(w, problem.weights(alpha), rtol=1e-12)
-        share = problem.gap(w, alpha) / problem.primal(w)
-        assert penalty == pytest.approx(max(run.parameters.penalty, 0.05 / share), rel=1e-6)
+        expected = phase.expected_gap
+        assert penalty == pytest.approx(max(run.parameters.penalty, 0.05 * (1.0 + 1.0 / expected)))
+        # Each row was met at other weights, so that this is the gap of those at the end nearly.
+        relative = problem.gap(w, alpha) / problem.dual(alpha)
+        assert relative / 3.0 < expected < 3.0 * relative
     assert scaled > 0
+
+
+@pytest.mark.parametrize(("primal", "from_zero"), [(1.2, False), (1.3, True)])
+def test_newton_steps_begin_at_zero_only_where_descent_left_a_much_larger_objective(
+    primal, from_zero
+):
+    problem = PROBLEMS["overlapping"]
+    rows, lam = problem.data.rows, problem.lam
+    low, high = 0.0, 1e6
+    while high - low > 1e-9 * high:
+        share = 0.5 * (low + high)
+        above = problem.primal(share * problem.weights(np.ones(rows.m))) > primal
+        low, high = (low, share) if above else (share, high)
+    warm = Descent(rows, lam)
+    phase = NewtonPhase(
+        rows, lam, Generator(1), penalty=1.5, growth=3.0, passes=0, sampling=False, sleep=True,
+        warm=warm,
+    )  # fmt: skip
+    warm.w[: rows.d] = share * problem.weights(np.ones(rows.m))
+    phase.iterate()
+    assert phase._state.penalty == (FROM_ZERO if from_zero else 1.5)
 
 
 @pytest.mark.parametrize(("subspace", "least"), [(False, 6), (True, 3)])

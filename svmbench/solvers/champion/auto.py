@@ -23,8 +23,8 @@ from svmbench.solvers.cholesky import load
 from svmbench.solvers.distributed.sharded_problem import in_threads
 from svmbench.solvers.second_order.normal_equations import MOST_FEATURES
 
-#: Penalty at the handover, times the relative gap: at the optimum for sigma the gap is about this
-#: value over sigma.
+#: Penalty at the handover, times the gap as a share of P: at the optimum for sigma this share is
+#: about this value over sigma.
 HANDOVER_PENALTY = 0.05
 
 #: Relative gap above which the interior-point method continues where rounding ends Newton steps.
@@ -284,11 +284,9 @@ class Auto(Solver):
         if self._falls_behind(dual):
             self._passes, self._seen = dual.passes, dual.remark
             # The first penalty follows from the gap: with too small a one nearly all rows have
-            # curvature, and a Newton step costs many times the survey.
-            dual.certify()
-            # Newton steps begin at w(alpha), whatever the scale of the w that is shown.
-            gap = dual.gap_unscaled / (dual.gap_unscaled + dual.bound())
-            penalty = max(self.parameters.penalty, HANDOVER_PENALTY / max(gap, 1e-12))
+            # curvature, and a Newton step costs many times a pass.
+            penalty = HANDOVER_PENALTY * (1.0 + 1.0 / max(dual.expected_gap, 1e-12))
+            penalty = max(self.parameters.penalty, penalty)
             self._phase = self._newton(penalty, dual.state)
             self.counters = self._phase.counters
 

@@ -280,11 +280,6 @@ class DualPhase:
         if self._accelerator is not None:
             self._accelerator.interrupt()
 
-    def certify(self) -> None:
-        """Have the gap of the present weights known, by a survey of all rows if it is not."""
-        if not self._current:
-            self._survey(self._state.slack_sum / self._m)
-
     def sharpen(self) -> None:
         """Certify a tenth of the tolerance from now on."""
         self._tolerance *= 0.1
@@ -309,11 +304,6 @@ class DualPhase:
     def gap(self) -> float:
         """P - D just after a survey; otherwise inf."""
         return self._certified if self._current else math.inf
-
-    @property
-    def gap_unscaled(self) -> float:
-        """P - D of w(alpha) itself just after a survey; otherwise inf."""
-        return self._state.slack_sum / self._m if self._current else math.inf
 
     @property
     def state(self) -> Descent:

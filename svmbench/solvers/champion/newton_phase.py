@@ -46,6 +46,10 @@ ROUNDING = 1e-14
 #: Shares of the diagonal to add to it, until the system has a factor.
 RIDGES = (0.0, 1e-15, 1e-13, 1e-11, 1e-9)
 
+#: Objective of dual descent beyond which Newton steps begin at w = 0, where P is 1, instead. Every
+#: row has curvature there: where P is but little above 1, that costs more than w = 0 saves.
+WORSE = 1.25
+
 #: Penalty at w = 0 with the centres 1/2: every row's 1/2 + sigma (1 - 0) lies in (0, 1).
 FROM_ZERO = 0.4
 
@@ -160,7 +164,7 @@ class NewtonPhase:
     def _leave_descent(self, warm: Descent) -> None:
         rows, self._warm = warm.rows, None
         self._begin(rows, warm.w[: rows.d], warm.alpha, self._penalty)
-        if self._primal() > 1.0:
+        if self._primal() > WORSE:
             # Worse than w = 0, as on features of very different scales.
             self._begin_at_zero(rows)
 

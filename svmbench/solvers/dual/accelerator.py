@@ -22,8 +22,8 @@ LINGERING = 0.3
 FEATURE_COST, ROW_COST = 4.0, 10.0
 
 #: Passes cost so many times as much as the step that follows them, and twice as much after each
-#: step in turn that did not pay.
-PASSES_A_STEP = 3.0
+#: step in turn that did not pay, up to so many of these: steps that have failed may pay later.
+PASSES_A_STEP, MOST_DOUBLINGS = 3.0, 4
 
 #: Share of D below which a pass's rise is too close to rounding for a step to be judged.
 SMALLEST_RISE = 1e-13
@@ -105,7 +105,7 @@ class Accelerator:
         self._set_interval()
 
     def _set_interval(self) -> None:
-        self._enough = math.ldexp(PASSES_A_STEP * self._cost, self._failures)
+        self._enough = math.ldexp(PASSES_A_STEP * self._cost, min(self._failures, MOST_DOUBLINGS))
 
     def step(self, alpha: FloatArray, w: FloatArray, counters: Counters) -> float:
         """Move alpha and w in place; return the change of the sum of alpha.
