@@ -70,6 +70,7 @@ CONSTANTS = (
     Constant(auto, "HANDOVER_PENALTY", (0.025, 0.1)),
     Constant(samples, "SAMPLE_SHARE", (0.1, 0.25)),
     Constant(newton_phase, "INNER_SHARE", (0.15, 0.6)),
+    Constant(newton_phase, "WORSE", (1.0, 1.5)),
     Constant(dual_phase, "RESTORE_SHARE", (0.01, 0.1)),
     Constant(dual_phase, "RESTORE_PASSES", (4.0, 16.0)),
     Constant(dual_phase, "TYPICAL", (1.0, 4.0)),
