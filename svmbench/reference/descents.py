@@ -42,6 +42,7 @@ def descent(
     start: PrimalAndDual | None = None,
     wanted: float = math.inf,
     count: WorkCount | None = None,
+    first: int = FIRST_SHOWN,
 ) -> Iterator[PrimalAndDual]:
     """Shrinking dual coordinate descent, for no bias and no ball.
 
@@ -59,11 +60,13 @@ def descent(
         for each doubling of the passes.
     count : WorkCount, optional
         Kept up to date.
+    first : int
+        Passes before the first pair that is yielded in any case.
     """
     solver = _started(problem)
     if start is not None:
         solver.resume(start[2], problem.weights(start[2]))
-    turns = _Turns(problem, solver, due, wanted, WorkCount() if count is None else count)
+    turns = _Turns(problem, solver, due, wanted, WorkCount() if count is None else count, first)
     while True:
         turns.take()
         if turns.worth_a_certificate(solver.w):
@@ -77,6 +80,7 @@ def balanced_descent(
     start: PrimalAndDual | None = None,
     wanted: float = math.inf,
     count: WorkCount | None = None,
+    first: int = FIRST_SHOWN,
 ) -> Iterator[PrimalAndDual]:
     """Coordinate descent for a free bias, by the method of multipliers.
 
@@ -97,7 +101,7 @@ def balanced_descent(
         solver.resume(start[2], weighted.weights(start[2]))
         solver.shift(start[1] / rho)
     labels = data.labels.astype(np.float64)
-    turns = _Turns(problem, solver, due, wanted, WorkCount() if count is None else count)
+    turns = _Turns(problem, solver, due, wanted, WorkCount() if count is None else count, first)
     while True:
         turns.take()
         alpha = solver.alpha
@@ -107,6 +111,30 @@ def balanced_descent(
             alpha = problem.repaired(alpha)
             w = problem.weights(alpha)
             yield w, best_bias(problem, data.rows.dot(w)), alpha
+
+
+def after_passes(
+    problem: Problem, passes: int, due: Callable[[], bool] = never, count: WorkCount | None = None
+) -> tuple[FloatArray, float]:
+    """Compute w and b of some passes from zeros, without a certificate.
+
+    Parameters
+    ----------
+    problem : Problem
+        Without a ball.
+    passes : int
+        The work of so many passes over all rows.
+    due : callable
+        As for `descent`.
+    count : WorkCount, optional
+        The entries are added to it.
+    """
+    down = balanced_descent if problem.bias == "free" else descent
+    done = WorkCount()
+    w, bias, _ = next(down(problem, due, None, 0.0, done, first=passes))
+    if count is not None:
+        count.entries += done.entries
+    return w, bias
 
 
 class _Started(Dcd):
@@ -139,10 +167,11 @@ class _Turns:
         due: Callable[[], bool],
         wanted: float,
         count: WorkCount,
+        first: int,
     ) -> None:
         self._problem, self._solver, self._due, self._wanted = problem, solver, due, wanted
         self._count, self._certificates = count, 0
-        self._shown = FIRST_SHOWN * problem.data.n_samples // 2
+        self._shown = first * problem.data.n_samples // 2
         self._expected = math.inf
 
     def take(self) -> None:

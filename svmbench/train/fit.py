@@ -22,8 +22,10 @@ import numpy as np
 from svmbench.data.dataset import FloatArray
 from svmbench.problem import Problem, relative_gap
 from svmbench.proof import proven_by_norms, proven_dual
+from svmbench.solvers.champion.samples import sample_sizes
 from svmbench.solvers.pairs import PrimalAndDual, WorkCount
 from svmbench.solvers.second_order import smooth
+from svmbench.solvers.second_order.factored import SharedGram, factor_work
 from svmbench.train.effort import USUAL, Effort
 
 if TYPE_CHECKING:
@@ -36,6 +38,11 @@ STEP_PASSES = 30.0
 #: the squared hinge, passes of the method that comes first before others take turns with it. Both
 #: were chosen for that loss with adult, w8a, imdb.tfidf, kddcup10 and mnist in view.
 WORTH_FACTOR, HEAD_START = 75.0, 60.0
+
+#: Passes of dual descent before the first Newton step on the squared hinge, without samples. From 2
+#: to 8, they took 0.8 to 0.9 of the work on mnist and digits at C = 1, and 1.2 to 1.7 of it on
+#: generated rows where three steps from w = 0 are enough.
+PASSES_BEFORE = 4
 
 #: On the hinge with weights or a free bias, Newton steps that come before dual descent takes turns
 #: with them; and those that a turn takes at least. 20 to 60 steps reached 1e-4 on adult, mushrooms
@@ -123,6 +130,7 @@ def fit(
     start: Fit | None = None,
     chunks: int = 0,
     longest: float = math.inf,
+    shared: SharedGram | None = None,
 ) -> Fit:
     """Train until (P - D)/D is at most the tolerance.
 
@@ -144,6 +152,8 @@ def fit(
         as `descent_by_chunks` takes it. 0 for rows in memory.
     longest : float
         The largest ||x_i||, if it is known. A proof then rarely has to read the rows again.
+    shared : SharedGram, optional
+        Of these rows, for fits with other labels or another lambda. Smooth losses use it.
 
     Returns
     -------
@@ -167,7 +177,7 @@ def fit(
     # A method that diverges yields infinities, which lose against what is known.
     with np.errstate(all="ignore"):
         best = _Best(problem, tolerance, longest)
-        _improve(best, effort, due, progress, start, chunks)
+        _improve(best, effort, due, progress, start, chunks, shared)
     seconds = time.monotonic() - begun
     if problem.is_below(best.proven(), best.primal, best.w, best.bias):
         raise AssertionError(f"P = {best.primal!r} is below the proven D = {best.proven()!r}")
@@ -238,6 +248,7 @@ def _improve(
     progress: Callable[[float], None],
     before: Fit | None,
     chunks: int,
+    shared: SharedGram | None,
 ) -> None:
     """Look at the start and at the pairs of all methods, until the best are good enough."""
     problem, tolerance = best.problem, best.tolerance
@@ -251,7 +262,14 @@ def _improve(
         if best.settled():
             return
     begin = start.pair if start is not None else None
-    for method, pair in _all_pairs(problem, tolerance, effort, due, begin, chunks):
+
+    def latest() -> PrimalAndDual | None:
+        return begin if best.method == AT_ZERO else (best.w, best.bias, best.alpha)
+
+    groups = _Methods(problem, tolerance, effort, due, begin, latest, shared).groups()
+    if chunks:
+        groups = iter([[_in_chunks(problem, tolerance, effort, due, chunks)]])
+    for method, pair in _pairs(groups, due):
         if effort.given_up():
             break
         best.certify(method, pair)
@@ -264,22 +282,13 @@ def _improve(
         best.certify(stand, start.pair)
 
 
-def _all_pairs(
-    problem: Problem,
-    tolerance: float,
-    effort: Effort,
-    due: Callable[[], bool],
-    begin: PrimalAndDual | None,
-    chunks: int,
-) -> Iterator[tuple[_Method, PrimalAndDual]]:
-    """The pairs of all methods."""
-    if chunks:
-        from svmbench.train.chunks import descent_by_chunks
+def _in_chunks(
+    problem: Problem, tolerance: float, effort: Effort, due: Callable[[], bool], chunks: int
+) -> _Method:
+    from svmbench.train.chunks import descent_by_chunks
 
-        pairs = descent_by_chunks(problem, chunks, tolerance, effort.seed, due)
-        yield from _pairs(iter([[_Method("dcd in chunks", pairs, least=FEWEST_DESCENTS)]]), due)
-        return
-    yield from _pairs(_Methods(problem, tolerance, effort, due, begin).groups(), due)
+    pairs = descent_by_chunks(problem, chunks, tolerance, effort.seed, due)
+    return _Method("dcd in chunks", pairs, least=FEWEST_DESCENTS)
 
 
 class _Start(NamedTuple):
@@ -443,6 +452,11 @@ class _Methods:
         Whether to yield what there is.
     start : PrimalAndDual, optional
         Where methods begin.
+    latest : callable, optional
+        The best weights and dual variables so far, or None; by default, the start. Newton steps on
+        smooth losses begin there.
+    shared : SharedGram, optional
+        Of the problem's rows.
     """
 
     def __init__(
@@ -452,9 +466,12 @@ class _Methods:
         effort: Effort,
         due: Callable[[], bool],
         start: PrimalAndDual | None = None,
+        latest: Callable[[], PrimalAndDual | None] | None = None,
+        shared: SharedGram | None = None,
     ) -> None:
         self._problem, self._tolerance, self._effort = problem, tolerance, effort
-        self._due, self._start = due, start
+        self._due, self._start, self._shared = due, start, shared
+        self._latest = latest or (lambda: start)
 
     def groups(self) -> Iterator[list[_Method]]:
         """The first group, and those that join it as methods end short of the tolerance.
@@ -465,8 +482,9 @@ class _Methods:
         if problem.loss.name == "logistic":
             yield [self._smooth_newton(math.inf)]
         elif problem.loss.name == "squared-hinge":
-            ahead = HEAD_START * data.nnz
-            newton_first = smooth.factor_work(data) <= WORTH_FACTOR * data.nnz
+            factor = factor_work(data, self._shared)
+            newton_first = factor <= WORTH_FACTOR * data.nnz
+            ahead = HEAD_START * data.nnz + (factor if newton_first else 0.0)
             newton, dcd = self._smooth_newton(ahead if newton_first else 0.0), self._descent()
             (newton if newton_first else dcd).head_start = ahead
             yield [newton, dcd]
@@ -482,7 +500,7 @@ class _Methods:
             yield [self._auto()]
             yield [self._descent(), *self._interiors()]
             return
-        factor = smooth.factor_work(data)
+        factor = factor_work(data)
         if factor == math.inf:
             yield [self._descent(), *self._interiors()]
             return
@@ -518,7 +536,7 @@ class _Methods:
         m, d = data.n_samples, data.n_features
         if d > FEW_FEATURES:
             return []
-        step = smooth.factor_work(data) + 10.0 * data.nnz + INTERIOR_WORK * m
+        step = factor_work(data) + 10.0 * data.nnz + INTERIOR_WORK * m
         return [_Method("ipm", interior(self._problem), lambda so_far: step, MOST_ITERATIONS)]
 
     def _champion(self) -> Champion:
@@ -568,16 +586,38 @@ class _Methods:
         enough are yielded.
         """
         problem, count = self._problem, WorkCount()
-        begin = self._start[:2] if self._start else None
-        steps = smooth.newton(problem, self._due, begin, self._tolerance, count, unshown=unshown)
+
+        def steps() -> Iterator[PrimalAndDual]:
+            begin = self._latest()
+            point = begin[:2] if begin else self._after_passes(count)
+            yield from smooth.newton(
+                problem, self._due, point, self._tolerance, count, unshown=unshown,
+                shared=self._shared,
+            )  # fmt: skip
+
         return _Method(
             "newton",
-            _moved(steps),
+            _moved(steps()),
             # A step is some products with the rows; as many as so far may precede the next pair.
             lambda so_far: max(STEP_PASSES * problem.data.nnz, so_far),
             MOST_ITERATIONS,
             done=lambda: (count.steps, count.entries),
         )
+
+    def _after_passes(self, count: WorkCount) -> tuple[FloatArray, float] | None:
+        """Where Newton steps on the squared hinge begin if there are too few rows for a sample.
+
+        Most of their rows leave the support within a few passes of dual descent, and a Newton step
+        at a time lets go of few.
+        """
+        problem, data = self._problem, self._problem.data
+        many = len(sample_sizes(data.n_samples, data.n_features)) > 0
+        if problem.loss.name != "squared-hinge" or many:
+            return None
+        from svmbench.reference.descents import after_passes
+
+        w, bias = after_passes(problem, PASSES_BEFORE, self._due, count)
+        return (w, bias) if problem.primal(w, bias) < problem.primal_at_zero() else None
 
 
 def _moved(pairs: Iterator[PrimalAndDual]) -> Iterator[PrimalAndDual]:

@@ -133,7 +133,7 @@ def path(
     Trained
         One for each C; the last may fall short of its tolerance.
     """
-    training = Training(examples, objective, effort)
+    training = Training(examples, objective, effort, len(values))
     last: Trained | None = None
     unchanged = 0
     for k, C in enumerate(values):
