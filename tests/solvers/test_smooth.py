@@ -120,8 +120,7 @@ def test_the_work_of_a_factor_is_that_of_its_sum_and_of_the_factorisation(monkey
     rows, factorisation = factored.NormalEquations(data.rows).work, factor_cost(5)
     assert rows > 0.0
     assert factored.factor_work(data) == rows + factorisation
-    quarter = np.repeat([1.0, 0.0, 0.0, 0.0], 25)
-    assert factored.Factored(data, 1e-4, False).work(quarter) == 0.25 * rows + factorisation
+    assert factored.Factored(data, 1e-4, False).work(0.25) == 0.25 * rows + factorisation
     monkeypatch.setattr(factored, "MOST_FEATURES", 5)
     assert factored.factor_work(data) == rows + factorisation
     monkeypatch.setattr(factored, "MOST_FEATURES", 4)

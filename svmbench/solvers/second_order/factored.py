@@ -95,7 +95,8 @@ class Factored:
         self, data: Dataset, lam: float, free: bool, shared: SharedGram | None = None
     ) -> None:
         self._equations, self._lam, self._free = NormalEquations(data.rows), lam, free
-        self._shared, self._factor = shared, None
+        self._shared = shared
+        self._factor: FloatArray | None = None
         self._m, self._d = data.n_samples, data.n_features
         #: Work of conjugate gradients in stored entries, since the last factor or since the start,
         #: until there is a factor of the problem's own.
@@ -133,13 +134,16 @@ class Factored:
             above = bends > mean
             base = float(bends.mean(where=~above))
             weights = np.where(above, bends - base, 0.0)
-            yield Candidate(weights, base, self.work(weights), is_exact=base == 0.0)
-        yield Candidate(bends, 0.0, self.work(bends), is_exact=True)
+            yield Candidate(weights, base, self.work_of(weights), is_exact=base == 0.0)
+        yield Candidate(bends, 0.0, self.work_of(bends), is_exact=True)
 
-    def work(self, weights: FloatArray) -> float:
-        """Work to form and to factor a system with these weights, in stored entries."""
-        share = np.count_nonzero(weights) / self._m
+    def work(self, share: float) -> float:
+        """Work to form and to factor a system of this share of the rows, in stored entries."""
         return share * self._equations.work + factor_cost(self._d)
+
+    def work_of(self, weights: FloatArray) -> float:
+        """That of a system with these weights."""
+        return self.work(np.count_nonzero(weights) / self._m)
 
     def form(self, weights: FloatArray, border: FloatArray, base: float = 0.0) -> bool:
         """Factor a system; False where rounding has made it indefinite.

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -410,10 +411,8 @@ def _step(
     step, left, solved = np.zeros_like(downhill), downhill, False
     for candidate in () if exact else factored.candidates(bends):
         before = done.entries
-        most = before + candidate.work - factored.unaided
-        more, left, solved = _conjugate_gradients(
-            product, left, enough, lambda most=most: due() or done.entries >= most, prepared
-        )
+        spent = partial(_have_done, done, before + candidate.work - factored.unaided, due)
+        more, left, solved = _conjugate_gradients(product, left, enough, spent, prepared)
         step += more
         factored.unaided += 0.0 if factored.own else done.entries - before
         if solved or due():
@@ -422,10 +421,15 @@ def _step(
             break
         done.entries += candidate.work
         factored.form(*system(candidate.weights), candidate.base)
-    done.entries += factored.work(bends)
+    done.entries += factored.work_of(bends)
     if factored.form(*system(bends)):
         return factored.solved(downhill)
     return _conjugate_gradients(product, downhill, enough, due)[0]
+
+
+def _have_done(done: WorkCount, most: float, due: Callable[[], bool]) -> bool:
+    """Whether so much work has been done, or the time is over."""
+    return done.entries >= most or due()
 
 
 def inner(a: FloatArray, b: FloatArray) -> float:
