@@ -95,7 +95,7 @@ if TYPE_CHECKING:
     default=1,
     show_default=True,
     help="Number of classes to train at the same time; with --cv, of folds. With two classes, "
-    "the threads share each Newton step on the hinge loss.",
+    "the threads share the work of auto, which trains with the hinge loss.",
 )
 @options.seed("Seed of the random orders of rows.")
 @options.as_json

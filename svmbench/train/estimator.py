@@ -330,7 +330,7 @@ class LinearSVC(_Linear):
         Time limit of each fit. A fit that it ends keeps its best weights, with a warning.
     n_jobs : int, optional
         Classes trained at the same time; -1 for one per processor. One by default. With two
-        classes, threads of Newton steps on the hinge.
+        classes, threads that share the work of auto, which trains with the hinge.
     random_state : int, RandomState instance or None, default 0
         Orders of rows.
 
