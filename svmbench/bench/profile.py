@@ -31,6 +31,7 @@ from svmbench.config.fields import (
     Text,
     Weight,
     Whole,
+    as_named,
 )
 from svmbench.config.reading import Strict, read_model
 from svmbench.config.refusal import refuse
@@ -43,10 +44,6 @@ from svmbench.solvers.registry import add_file, find_solver
 
 def _as_data(value: Any) -> Any:
     return {"data": value} if isinstance(value, str) else value
-
-
-def _as_dataset(value: Any) -> Any:
-    return {"name": value} if isinstance(value, str) else value
 
 
 def _with_name(entry: str | dict[str, Any]) -> str | dict[str, Any]:
@@ -73,7 +70,7 @@ Accuracies = Annotated[
 class SetSpec(Strict):
     """A data set of the benchmark."""
 
-    data: Annotated[DatasetSpec, BeforeValidator(_as_dataset)] = Field(
+    data: Annotated[DatasetSpec, BeforeValidator(as_named)] = Field(
         description="As configurations write a data set."
     )
     scale: Annotated[float, Field(gt=0.0, le=1.0)] | None = Field(

@@ -168,3 +168,8 @@ Plugins = Annotated[
 def as_list(value: Any) -> Any:
     """A single number as a list."""
     return [value] if isinstance(value, (int, float)) else value
+
+
+def as_named(value: Any) -> Any:
+    """A name alone as the mapping that has it."""
+    return {"name": value} if isinstance(value, str) else value

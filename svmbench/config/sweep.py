@@ -29,6 +29,7 @@ from svmbench.config.fields import (
     Weight,
     Whole,
     as_list,
+    as_named,
     distinct,
     look_of,
     second,
@@ -44,10 +45,6 @@ from svmbench.solvers.base import Parameters
 from svmbench.solvers.checked import as_plain, checked, names_of, precisions_of
 from svmbench.solvers.program import ForeignProgram, ProgramParameters
 from svmbench.solvers.registry import find_solver
-
-
-def _as_named(value: Any) -> Any:
-    return {"name": value} if isinstance(value, str) else value
 
 
 class Logspace(Strict):
@@ -138,7 +135,7 @@ class SolverSpec(Strict):
     @classmethod
     def _resolve(cls, value: Any, info: ValidationInfo) -> Any:
         """Look up the solver and let its own schema check the rest of the mapping."""
-        value = _as_named(value)
+        value = as_named(value)
         if not isinstance(value, dict) or isinstance(value.get("parameters"), Parameters):
             return value
         given = dict(value)
@@ -194,14 +191,14 @@ class Sweep(Strict):
     datasets: Annotated[
         tuple[
             Annotated[
-                DatasetSpec, BeforeValidator(_as_named, json_schema_input_type=str | DatasetSpec)
+                DatasetSpec, BeforeValidator(as_named, json_schema_input_type=str | DatasetSpec)
             ],
             ...,
         ],
         Field(min_length=1),
     ] = Field(description="Names in the catalogue, or the user's own files.")
     loss: Annotated[
-        LossSpec, BeforeValidator(_as_named, json_schema_input_type=LossName | LossSpec)
+        LossSpec, BeforeValidator(as_named, json_schema_input_type=LossName | LossSpec)
     ] = Field(default=LossSpec(), description="Loss of the margin.")
     bias: Literal["none", "free"] = Field(
         default="none",
