@@ -423,12 +423,10 @@ def _pieces(path: Path, digest: hashlib._Hash) -> Iterator[list[memoryview] | Ex
 
 def _distinct(labels: Array) -> Array:
     """The distinct labels, ascending."""
-    if len(labels) == 0:
-        return labels
     ordered = np.sort(labels)
     # np.unique loads numpy.ma, which takes as long as reading some MB of text.
-    distinct: Array = ordered[np.append(True, ordered[1:] != ordered[:-1])]
-    return distinct
+    further = ordered[1:][ordered[1:] != ordered[:-1]]
+    return np.concatenate([ordered[:1], further])
 
 
 def positive_labels(text: ParsedText) -> tuple[float, ...]:

@@ -343,6 +343,21 @@ def test_rows_outlive_their_parser():
     assert part.values.reshape(1000, 2).tolist() == [[2.0, 4.0]] * 1000
 
 
+def test_rows_stay_as_they_are_when_further_texts_are_parsed():
+    # Some MB in all, of rows that take the same map, and of some that take one of their own.
+    parser = Parser()
+    counts = [*range(1, 60), 700_000, *range(60, 120)]
+    parts = []
+    for count in counts:
+        parser.feed(b"1 1:2 30:4\n" * count)
+        parts.append(Part(*parser.take()))
+    for count, part in zip(counts, parts, strict=True):
+        assert part.labels.tolist() == [1] * count
+        assert np.array_equal(part.indptr, np.arange(count + 1) * 2)
+        assert entries(part)[0] == [0, 29] * count
+        assert entries(part)[1].tolist() == [2.0, 4.0] * count
+
+
 @pytest.mark.parametrize("width", [-1, 2**31])
 def test_width_must_fit_an_index(width):
     with pytest.raises(ValueError, match="number of features"):
