@@ -2,6 +2,7 @@
 
 import math
 from functools import partial
+from itertools import pairwise
 from typing import get_args, get_type_hints
 
 import numpy as np
@@ -458,6 +459,29 @@ def test_newton_steps_begin_at_zero_only_where_descent_left_a_much_larger_object
     warm.w[: rows.d] = share * problem.weights(np.ones(rows.m))
     phase.iterate()
     assert phase._state.penalty == (FROM_ZERO if from_zero else 1.5)
+
+
+def test_only_inner_problems_that_do_not_lower_p_are_taken_for_rounding(monkeypatch):
+    monkeypatch.setattr(newton_phase, "INNER_STEPS", 2)
+    rng = np.random.default_rng(9)
+    X = rng.normal(size=(200, 60))
+    y = np.where(X @ rng.normal(size=60) + 2.0 * rng.normal(size=200) > 0.0, 1, -1)
+    phase = NewtonPhase(
+        dataset(X, y, "dense float64").rows, 1e-6, Generator(1), penalty=1.5, growth=3.0, passes=4,
+        sampling=False, sleep=True,
+    )  # fmt: skip
+    primals, advance = [], NewtonPhase._advance_centres
+
+    def noting(each):
+        primals.append(each._primal())
+        advance(each)
+
+    monkeypatch.setattr(NewtonPhase, "_advance_centres", noting)
+    while not phase.exhausted:
+        phase.iterate()
+    fell = [after <= 0.99 * before for before, after in pairwise(primals)]
+    assert all(fell[:2])
+    assert not any(fell[-2:])
 
 
 @pytest.mark.parametrize(("subspace", "least"), [(False, 6), (True, 3)])

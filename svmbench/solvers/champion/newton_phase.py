@@ -33,9 +33,9 @@ INNER_SHARE, INNER_STEPS = 0.3, 40
 #: than such a share of the present one. It usually takes five to fifteen steps.
 PATIENCE, LOWERED = 20, 0.1
 
-#: P - D of w = 0 and alpha = 0. Rounding is the reason where so many inner problems in succession
-#: were not solved and left a larger gap.
-AT_ZERO, UNSOLVED = 1.0, 2
+#: P of w = 0, and P - D with alpha = 0. Rounding is the reason where so many inner problems in turn
+#: were not solved, left a larger gap, and did not lower P to this share of what it was.
+AT_ZERO, UNSOLVED, FALLING = 1.0, 2, 0.99
 
 #: Relative gap below which rounding dominates.
 NEGLIGIBLE = 1e-13
@@ -98,6 +98,7 @@ class NewtonPhase:
         self.counters = Counters()
         self.exhausted = False
         self._inner_steps = self._unsolved = 0
+        self._primal_before = AT_ZERO
         self._centres: FloatArray | None = None
         self._sizes = sample_sizes(rows.m, rows.d) if sampling and warm is None else []
         self._whole = not self._sizes
@@ -179,7 +180,9 @@ class NewtonPhase:
     def _advance_centres(self) -> None:
         state = self._state
         gap, primal = self._gap(), self._primal()
-        unsolved = self._inner_steps >= INNER_STEPS and gap > AT_ZERO
+        stuck = primal > FALLING * self._primal_before
+        unsolved = self._inner_steps >= INNER_STEPS and gap > AT_ZERO and stuck
+        self._primal_before = primal
         self._unsolved = self._unsolved + 1 if unsolved else 0
         hopeless = (
             state.penalty > LARGEST_PENALTY
@@ -283,6 +286,7 @@ class NewtonPhase:
         self._count(self._state, before)
         self._largest = np.zeros(max(rows.d, 1))
         self._inner_steps = self._unsolved = 0
+        self._primal_before = AT_ZERO
 
     def _multipliers(self, rows: CompactRows) -> Multipliers | ThreadedMultipliers:
         """The method on these rows, as another thread may have prepared it."""
