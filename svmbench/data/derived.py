@@ -12,6 +12,7 @@ from svmbench.data.blocks import Block, blocks, row_starts
 from svmbench.data.dataset import Array, Dataset, FloatArray
 from svmbench.data.storage import FLOAT32_DIGITS
 from svmbench.kernels import subset
+from svmbench.kernels.appended import with_last
 
 #: Least number that single precision holds with all its digits.
 TINY32 = float(np.finfo(np.float32).tiny)
@@ -80,25 +81,72 @@ def with_constant(data: Dataset, value: float) -> Dataset:
     ----------
     data : Dataset
     value : float
-        Positive and finite. Rows in single precision stay so if it holds the value.
+        Positive and finite. Rows in single precision stay so if it holds the value, and rows of
+        ones if it is 1.
     """
     single = is_single(data) and is_single_number(value)
     dtype = np.dtype(np.float32 if single else np.float64)
-    d = data.n_features
+    m, d = data.n_samples, data.n_features
     if data.indices is None:
         assert data.values is not None
-        values = np.empty((data.n_samples, d + 1), dtype=dtype)
+        values = np.empty((m, d + 1), dtype=dtype)
         values[:, :d] = data.values
         values[:, d] = value
         return replace(data, n_features=d + 1, values=values)
+    assert data.indptr is not None
+    longer = replace(
+        data,
+        n_features=d + 1,
+        indptr=data.indptr + np.arange(m + 1),
+        indices=_with_last(data.indptr, data.indices, d, np.uint16 if d < 1 << 16 else np.int32),
+    )
+    if data.values is None and value == 1.0:
+        return longer
+    values = np.ones(data.nnz) if data.values is None else data.values
+    return replace(longer, values=_with_last(data.indptr, values, value, dtype))
 
-    def with_last(block: Block) -> tuple[Array, Array, FloatArray]:
-        assert block.columns is not None
-        ends = np.cumsum(block.lengths)
-        return (
-            block.lengths + 1,
-            np.insert(block.columns.astype(np.int32), ends, d),
-            np.insert(block.values, ends, value),
-        )
 
-    return rebuilt(data, d + 1, with_last, dtype)
+def _with_last(indptr: Array, given: Array, last: float, dtype: Any) -> Array:
+    """The entries of all rows, with the same last one in each."""
+    entries = np.ascontiguousarray(given, dtype=dtype)
+    out = np.empty(len(entries) + len(indptr) - 1, dtype=dtype)
+    of_type = np.array([last], dtype=dtype)
+    with_last(indptr, entries.view(np.uint8), of_type.view(np.uint8), out.view(np.uint8))
+    return out
+
+
+def constant_feature(data: Dataset) -> float:
+    """The positive value that the last feature has in all rows; 0 if there is no such value."""
+    if data.n_samples == 0 or data.n_features == 0:
+        return 0.0
+    if data.indices is None:
+        assert data.values is not None
+        last = data.values[:, -1]
+    else:
+        assert data.indptr is not None
+        ends = data.indptr[1:] - 1
+        if (ends < data.indptr[:-1]).any() or (data.indices[ends] != data.n_features - 1).any():
+            return 0.0
+        last = np.ones(1) if data.values is None else data.values[ends]
+    return float(last[0]) if last[0] > 0.0 and (last == last[0]).all() else 0.0
+
+
+def with_last_value(data: Dataset, value: float) -> Dataset:
+    """The rows with another value of the last feature, which all of them have.
+
+    Parameters
+    ----------
+    data : Dataset
+        With a `constant_feature`.
+    value : float
+        As for `with_constant`.
+    """
+    values = np.ones(data.nnz, dtype=np.float32) if data.values is None else data.values
+    single = is_single(data) and is_single_number(value)
+    values = values.astype(np.float32 if single else np.float64)
+    if data.indices is None:
+        values[:, -1] = value
+    else:
+        assert data.indptr is not None
+        values[data.indptr[1:] - 1] = value
+    return replace(data, values=values)

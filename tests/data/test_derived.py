@@ -1,0 +1,90 @@
+"""Rows with a constant feature."""
+
+import numpy as np
+import pytest
+
+from problems import dataset, dense
+from svmbench.data.derived import constant_feature, with_constant, with_last_value
+from svmbench.kernels.appended import with_last
+
+STORAGES = [
+    "uint16+ones", "uint16+float32", "int32+float32", "uint16+float64", "dense float32",
+    "dense float64",
+]  # fmt: skip
+
+
+def rows_of(storage, m=40, d=7):
+    """A matrix with an empty row, and its rows in this storage."""
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((m, d)) < 0.4, rng.integers(1, 9, (m, d)) / 4.0, 0.0)
+    if storage.endswith("ones"):
+        X = (X != 0.0).astype(np.float64)
+    X[3] = 0.0
+    return X, dataset(X, rng.choice([-1, 1], m), storage)
+
+
+@pytest.mark.parametrize("value", [1.0, 0.25, 1.0 / 3.0])
+@pytest.mark.parametrize("storage", STORAGES)
+def test_a_constant_is_the_last_feature_of_every_row(storage, value):
+    X, data = rows_of(storage)
+    found = with_constant(data, value)
+    assert found.n_features == X.shape[1] + 1
+    assert np.array_equal(dense(found), np.column_stack([X, np.full(len(X), value)]))
+    assert np.array_equal(found.labels, data.labels)
+    assert (found.values is None) == (storage == "uint16+ones" and value == 1.0)
+    if found.values is not None:
+        double = value == 1.0 / 3.0 or storage.endswith("float64")
+        assert found.values.dtype == (np.float64 if double else np.float32)
+
+
+def test_the_indices_of_a_column_beyond_65536_are_wider():
+    columns = np.zeros((2, 1 << 16))
+    columns[:, 5] = 2.0
+    data = dataset(columns, [1, -1], "uint16+float32")
+    assert with_constant(data, 1.0).indices.tolist() == [5, 1 << 16, 5, 1 << 16]
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_a_constant_is_found_and_replaced(storage):
+    _, data = rows_of(storage)
+    assert constant_feature(data) == 0.0
+    longer = with_constant(data, 1.0)
+    assert constant_feature(longer) == 1.0
+    changed = with_last_value(longer, 0.25)
+    assert np.array_equal(dense(changed), dense(with_constant(data, 0.25)))
+    assert np.array_equal(dense(longer)[:, -1], np.ones(40))
+    assert constant_feature(changed) == 0.25
+
+
+@pytest.mark.parametrize("last", [[1.0, 2.0], [0.0, 1.0], [-1.0, -1.0], [0.0, 0.0]])
+@pytest.mark.parametrize("storage", ["uint16+float64", "dense float64"])
+def test_other_last_features_are_no_constant(storage, last):
+    X = np.column_stack([np.ones(2), last])
+    assert constant_feature(dataset(X, [1, -1], storage)) == 0.0
+
+
+def test_no_rows_have_no_constant():
+    assert constant_feature(dataset(np.zeros((0, 3)), [], "uint16+float64")) == 0.0
+    assert constant_feature(dataset(np.zeros((2, 0)), [1, -1], "dense float64")) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("indptr", "entries", "out"),
+    [
+        ([0, 2], 3, 3),
+        ([0, 2], 2, 2),
+        ([0, 2], 2, 4),
+        ([1, 2], 2, 3),
+        ([0, 2, 1], 1, 3),
+        ([], 0, 0),
+    ],
+)
+def test_shapes_that_do_not_belong_together_are_refused(indptr, entries, out):
+    last = np.ones(1, dtype=np.uint8)
+    with pytest.raises(ValueError, match="do not belong together"):
+        with_last(
+            np.array(indptr, dtype=np.int64),
+            np.zeros(entries, dtype=np.uint8),
+            last,
+            np.zeros(out, dtype=np.uint8),
+        )

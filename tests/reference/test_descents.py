@@ -1,0 +1,80 @@
+"""Dual descent that certifies what it yields, where the last feature is a constant."""
+
+from itertools import islice
+
+import numpy as np
+import pytest
+
+from problems import dataset
+from svmbench.data.derived import with_constant
+from svmbench.names import TRAINED_LOSSES
+from svmbench.problem import Loss, Problem, relative_gap
+from svmbench.reference import descents
+from svmbench.solvers.pairs import WorkCount
+
+
+def text(m=400, d=900, constant=1.0, seed=0):
+    """Sparse rows of length one, as of text, with a constant feature."""
+    rng = np.random.default_rng(seed)
+    X = np.where(rng.random((m, d)) < 0.03, rng.random((m, d)), 0.0)
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    y = np.where(X @ rng.normal(size=d) + 0.1 * rng.normal(size=m) > 0.1, 1, -1)
+    return with_constant(dataset(X, y, "uint16+float64"), constant)
+
+
+def certified(problem, wanted, start=None):
+    """The first pair within the wanted gap, and its work."""
+    count, primal, dual = WorkCount(), np.inf, 0.0
+    for w, b, alpha in islice(descents.descent(problem, start=start, count=count), 3000):
+        assert b == 0.0
+        assert problem.feasible(alpha)
+        primal, dual = min(primal, problem.primal(w)), max(dual, problem.dual(alpha))
+        if relative_gap(primal, dual) <= wanted:
+            return (w, b, alpha), primal, count.entries
+    raise AssertionError("not certified")
+
+
+LOSSES = [name for name in TRAINED_LOSSES if name != "logistic"]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("constant", [0.7, 1.0, 30.0])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_constant_feature_has_the_optimum_of_plain_descent(monkeypatch, loss, constant, weighted):
+    data = text(constant=constant)
+    c = np.random.default_rng(1).uniform(0.1, 1.9, size=data.n_samples)
+    problem = Problem(data, 1e-3, Loss(loss), row_weights=c / c.mean() if weighted else None)
+    _, primal, _ = certified(problem, 1e-5)
+    monkeypatch.setattr(descents, "LARGE_CONSTANT", np.inf)
+    _, plain, _ = certified(problem, 1e-5)
+    assert primal == pytest.approx(plain, rel=1e-5)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_smaller_constant_takes_less_work(monkeypatch, loss):
+    problem = Problem(text(), 1e-3, Loss(loss))
+    _, _, work = certified(problem, 1e-4)
+    monkeypatch.setattr(descents, "LARGE_CONSTANT", np.inf)
+    assert work < 0.7 * certified(problem, 1e-4)[2]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_start_with_a_constant_feature_is_where_the_descent_goes_on(loss):
+    problem = Problem(text(), 1e-3, Loss(loss))
+    best, primal, work = certified(problem, 1e-4)
+    _, again, less = certified(problem, 1e-4, best)
+    assert less < 0.5 * work
+    assert again == pytest.approx(primal, rel=2e-4)
+
+
+@pytest.mark.parametrize(("constant", "replaced"), [(1.0, True), (0.5, False)])
+def test_only_a_large_constant_is_replaced(monkeypatch, constant, replaced):
+    used, smaller = [], descents._with_smaller_constant
+
+    def recorded(*given):
+        used.append(given)
+        return smaller(*given)
+
+    monkeypatch.setattr(descents, "_with_smaller_constant", recorded)
+    next(descents.descent(Problem(text(constant=constant), 1e-3)))
+    assert bool(used) == replaced
