@@ -9,13 +9,14 @@ import numpy as np
 
 from svmbench.data.dataset import Array, FloatArray
 
-#: Sizes from which SciPy's LAPACK factors systems. It is several times as fast as NumPy's there,
-#: and about as fast below.
+#: Sizes from which SciPy's LAPACK factors systems. It is two to three times as fast as NumPy's
+#: there, and about as fast below.
 LARGE = 200
 
-#: To load SciPy's LAPACK takes as long as so many of NumPy's factors of that size. Where it is not
-#: loaded yet, NumPy's is used until half of this time has been spent on it.
-LOADING = 100.0
+#: To load SciPy's LAPACK takes about as long as NumPy's factors of so many systems of that size
+#: exceed SciPy's. Where it is not loaded yet, NumPy's is used until then. (0.12 s, against 0.5 ms
+#: and more for a system of 300 and 3.4 ms for one of 784, whose work is 3.4 and 60 times as much.)
+LOADING = 1000.0
 
 #: Cost of a factor of n rows, in entries that a pass of dual descent touches in the same time: per
 #: multiply-add, of which there are n^3/3, and per entry of the matrix, which is read and written a
@@ -63,14 +64,14 @@ _without: list[int] = []
 
 
 def _loaded_or_worth_it(size: int) -> bool:
-    """Whether SciPy's LAPACK is loaded, or this factor would bring NumPy's to half of its loading.
+    """Whether SciPy's LAPACK is loaded, or the factors so far would have paid for its loading.
 
-    A short training thus does without it, and a long one loses at most half of the loading.
+    A short training thus does without it, and a long one loses no more than the loading.
     """
     if lapack.cache_info().currsize:
         return True
     _without.append(size)
-    return sum((each / LARGE) ** 3 for each in _without) > 0.5 * LOADING
+    return sum((each / LARGE) ** 3 for each in _without) > LOADING
 
 
 def factor_of(system: FloatArray) -> FloatArray | None:
