@@ -97,8 +97,7 @@ class NewtonPhase:
         self._penalty, self._growth, self._sleep = penalty, growth, sleep
         self.counters = Counters()
         self.exhausted = False
-        self._inner_steps = self._unsolved = 0
-        self._primal_before = AT_ZERO
+        self._forget_inner_problems()
         self._centres: FloatArray | None = None
         self._sizes = sample_sizes(rows.m, rows.d) if sampling and warm is None else []
         self._whole = not self._sizes
@@ -285,6 +284,9 @@ class NewtonPhase:
         self._state.begin(w, centres, penalty)
         self._count(self._state, before)
         self._largest = np.zeros(max(rows.d, 1))
+        self._forget_inner_problems()
+
+    def _forget_inner_problems(self) -> None:
         self._inner_steps = self._unsolved = 0
         self._primal_before = AT_ZERO
 

@@ -48,7 +48,7 @@ class ShardedPhase(NewtonPhase):
         self._growth = growth
         self.counters = Counters()
         self.exhausted = False
-        self._inner_steps = self._unsolved = 0
+        self._forget_inner_problems()
         self._centres = None  # the first penalty stays
         self._sizes, self._warm, self._passes = [], None, 0
         self._whole = False  # until alpha belongs to w
