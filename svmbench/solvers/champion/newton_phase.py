@@ -78,6 +78,10 @@ class NewtonPhase:
         one thread also prepares later stages while another solves the first sample.
     """
 
+    _inner_steps: int
+    _unsolved: int
+    _primal_before: float
+
     def __init__(
         self,
         rows: CompactRows,
