@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import cache
 from typing import Any
 
@@ -68,7 +69,7 @@ def _loaded_or_worth_it(size: int) -> bool:
 
     A short training thus does without it, and a long one loses no more than the loading.
     """
-    if lapack.cache_info().currsize:
+    if lapack.cache_info().currsize or "scipy.linalg.lapack" in sys.modules:
         return True
     _without.append(size)
     return sum((each / LARGE) ** 3 for each in _without) > LOADING

@@ -37,7 +37,7 @@ STEP_PASSES = 30.0
 #: Passes whose time a factorisation may take for Newton steps to come before dual descent; and, on
 #: the squared hinge, passes of the method that comes first before others take turns with it. Both
 #: were chosen for that loss with adult, w8a, imdb.tfidf, kddcup10 and mnist in view.
-WORTH_FACTOR, HEAD_START = 75.0, 60.0
+WORTH_FACTOR, HEAD_START = 75.0, 100.0
 
 #: Passes of dual descent before the first Newton step on the squared hinge, without samples. From 2
 #: to 8, they took 0.8 to 0.9 of the work on mnist and digits at C = 1, and 1.2 to 1.7 of it on

@@ -96,12 +96,26 @@ def test_rows_without_curvature_leave_the_exact_system():
     """Of the squared hinge, the rows above the mean are the support."""
     X, data = rows_of()
     bends = (np.arange(len(X)) % 4 == 0).astype(np.float64)
-    factors = factored.Factored(data, 1e-3, False, factored.SharedGram(data, 2))
+    factors = factored.Factored(data, 1e-3, False, factored.SharedGram(data, 1_000_000))
     first, second, _ = factors.candidates(bends)
     assert first.base == 0.25
     assert second.is_exact
     assert second.base == 0.0
     assert np.array_equal(second.weights, bends)
+
+
+def test_an_exact_system_that_costs_little_more_comes_first():
+    X, data = rows_of()
+    few = np.zeros(len(X))
+    few[:20] = 1.0
+    shared = factored.SharedGram(data, 3)
+    first, _ = factored.Factored(data, 1e-3, False, shared).candidates(few)
+    assert first.is_exact
+    assert first.work < factored.MUCH_LESS * factored.factor_work(data, shared)
+    # Of curvatures that fall off slowly, no system is exact.
+    first, second, _ = factored.Factored(data, 1e-3, False, shared).candidates(few + 0.01)
+    assert not first.is_exact
+    assert not second.is_exact
 
 
 def test_without_a_shared_sum_there_is_one_candidate():
