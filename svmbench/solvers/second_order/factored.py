@@ -17,8 +17,8 @@ from svmbench.solvers.cholesky import factor_cost, factor_of, solve_cost
 from svmbench.solvers.second_order.normal_equations import MOST_FEATURES, NormalEquations
 
 #: A step's own system comes first, instead of a multiple of the shared sum, where it is exact and
-#: takes less than so many times the work. From 1 to 8, 2 and 4 took the least work on ten classes of
-#: mnist and on generated dense rows of six classes.
+#: takes less than so many times the work. From 1 to 8, 2 and 4 took the least work on ten classes
+#: of mnist and on generated dense rows of six classes.
 MUCH_LESS = 2.0
 
 
