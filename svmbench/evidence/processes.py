@@ -57,12 +57,13 @@ from __future__ import annotations
 
 import math
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc, betaln  # type: ignore[import-untyped]
 
-FloatArray = NDArray[np.float64]
+FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 
 #: Standardised shifts for which the symmetric process bets, with equal weights.
 SHIFTS = np.array([0.25, 0.5, 1.0, 2.0])
