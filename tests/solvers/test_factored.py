@@ -170,3 +170,16 @@ def test_rows_of_a_part_have_sums_of_their_own():
     X, data = rows_of()
     part = take_rows(data, np.arange(0, 400, 3))
     assert factored.SharedGram(part, 2).sums[1][-1] == len(X[::3])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_equal_curvatures_have_a_mean_that_is_one_of_them(seed):
+    """A mean may be rounded below all of its numbers, and none of them would be left as a base."""
+    _, data = rows_of(m=93)
+    bends = np.full(93, np.random.default_rng(seed).random())
+    first, second, _ = factored.Factored(
+        data, 1e-3, False, factored.SharedGram(data, 3)
+    ).candidates(bends)
+    assert first.base == pytest.approx(bends[0])
+    assert second.base == pytest.approx(bends[0])
+    assert not second.weights.any()

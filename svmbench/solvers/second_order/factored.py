@@ -132,7 +132,8 @@ class Factored:
             The curvatures times the weights of rows.
         """
         if self._shared is not None:
-            mean = float(bends.mean())
+            # Of equal curvatures, rounding may put the mean below them all.
+            mean = max(float(bends.mean()), float(bends.min()))
             above = bends > mean
             base = float(bends.mean(where=~above))
             weights = np.where(above, bends - base, 0.0)
