@@ -306,6 +306,12 @@ def _fail(message: str, code: int, debug: bool) -> int:
     if debug:
         traceback.print_exc()
     _say(message)
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except (OSError, ValueError):
+        # What is left would fail again at the interpreter's end, with an exit code of its own.
+        _discard_output()
     return code
 
 
@@ -329,9 +335,13 @@ def one_line(message: str) -> str:
 
 def _abandon_output() -> int:
     # The interpreter flushes on exit, and would then complain about the pipe.
+    _discard_output()
+    return CLOSED
+
+
+def _discard_output() -> None:
     if sys.__stdout__ is not None and sys.stdout is sys.__stdout__:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
-    return CLOSED
 
 
 def _usage(error: click.ClickException) -> str:

@@ -41,7 +41,12 @@ def shell(command):
     return subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=60)
 
 
-def test_closed_and_full_outputs():
+@pytest.mark.parametrize("unbuffered", [False, True])
+def test_closed_and_full_outputs(monkeypatch, unbuffered):
+    # What a buffer holds fails once more at the end of the process.
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
+    if unbuffered:
+        monkeypatch.setenv("PYTHONUNBUFFERED", "1")
     assert shell("data list >&-").returncode == 0
     assert shell("nonsense 2>&-").returncode == 2
     if Path("/dev/full").exists():
@@ -51,6 +56,9 @@ def test_closed_and_full_outputs():
         assert full.stderr.count("\n") == 1
         assert "standard output or a file" in full.stderr
         assert "No space left on device" in full.stderr
+        # So little waits in the buffer until the end.
+        short = shell("--version >/dev/full")
+        assert (short.returncode, short.stderr.count("\n")) == (2, 1)
 
 
 def test_labels_may_look_like_markup_and_mathematics(sweep, tmp_path, capfd):
