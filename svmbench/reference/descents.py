@@ -46,7 +46,6 @@ def descent(
     start: PrimalAndDual | None = None,
     wanted: float = math.inf,
     count: WorkCount | None = None,
-    first: int = FIRST_SHOWN,
 ) -> Iterator[PrimalAndDual]:
     """Shrinking dual coordinate descent, for no bias and no ball.
 
@@ -65,17 +64,15 @@ def descent(
         for each doubling of the passes.
     count : WorkCount, optional
         Kept up to date.
-    first : int
-        Passes before the first pair that is yielded in any case.
     """
     constant, rho = constant_feature(problem.data), _constant_for(problem.data)
     if constant >= LARGE_CONSTANT * rho and _follows_rows(problem, constant):
-        yield from _with_smaller_constant(problem, constant, rho, due, start, wanted, count, first)
+        yield from _with_smaller_constant(problem, constant, rho, due, start, wanted, count)
         return
     solver = _started(problem)
     if start is not None:
         solver.resume(start[2], problem.weights(start[2]))
-    turns = _Turns(problem, solver, due, wanted, WorkCount() if count is None else count, first)
+    turns = _Turns(problem, solver, due, wanted, WorkCount() if count is None else count)
     while True:
         turns.take()
         if turns.worth_a_certificate(solver.w):
@@ -89,7 +86,6 @@ def balanced_descent(
     start: PrimalAndDual | None = None,
     wanted: float = math.inf,
     count: WorkCount | None = None,
-    first: int = FIRST_SHOWN,
 ) -> Iterator[PrimalAndDual]:
     """Coordinate descent for a free bias, by the method of multipliers.
 
@@ -107,7 +103,7 @@ def balanced_descent(
         solver.resume(start[2], weighted.weights(start[2]))
         solver.shift(start[1] / rho)
     labels = data.labels.astype(np.float64)
-    turns = _Turns(problem, solver, due, wanted, WorkCount() if count is None else count, first)
+    turns = _Turns(problem, solver, due, wanted, WorkCount() if count is None else count)
     while True:
         turns.take()
         alpha = solver.alpha
@@ -140,7 +136,6 @@ def _with_smaller_constant(
     start: PrimalAndDual | None,
     wanted: float,
     count: WorkCount | None,
-    first: int,
 ) -> Iterator[PrimalAndDual]:
     """Descent for rows whose last feature is a constant, as `balanced_descent` does it.
 
@@ -160,7 +155,7 @@ def _with_smaller_constant(
         solver.resume(start[2], smaller.weights(start[2]))
         solver.shift(offset * constant * start[0][-1] / rho)
     labels = data.labels.astype(np.float64)
-    turns = _Turns(problem, solver, due, wanted, WorkCount() if count is None else count, first)
+    turns = _Turns(problem, solver, due, wanted, WorkCount() if count is None else count)
     while True:
         turns.take()
         alpha, w = solver.alpha, solver.w
@@ -172,30 +167,6 @@ def _with_smaller_constant(
             w = problem.weights(alpha)
             w[-1] = bias / constant
             yield w, 0.0, alpha
-
-
-def after_passes(
-    problem: Problem, passes: int, due: Callable[[], bool] = never, count: WorkCount | None = None
-) -> tuple[FloatArray, float]:
-    """Compute w and b of some passes from zeros, without a certificate.
-
-    Parameters
-    ----------
-    problem : Problem
-        Without a ball.
-    passes : int
-        The work of so many passes over all rows.
-    due : callable
-        As for `descent`.
-    count : WorkCount, optional
-        The entries are added to it.
-    """
-    down = balanced_descent if problem.bias == "free" else descent
-    done = WorkCount()
-    w, bias, _ = next(down(problem, due, None, 0.0, done, first=passes))
-    if count is not None:
-        count.entries += done.entries
-    return w, bias
 
 
 def _constant_for(data: Dataset) -> float:
@@ -236,11 +207,10 @@ class _Turns:
         due: Callable[[], bool],
         wanted: float,
         count: WorkCount,
-        first: int,
     ) -> None:
         self._problem, self._solver, self._due, self._wanted = problem, solver, due, wanted
         self._count, self._certificates = count, 0
-        self._shown = first * problem.data.n_samples // 2
+        self._shown = FIRST_SHOWN * problem.data.n_samples // 2
         self._expected = math.inf
 
     def take(self) -> None:

@@ -29,8 +29,7 @@ from svmbench.solvers.champion.newton_phase import (
 )
 from svmbench.solvers.dual.bias import best_bias
 from svmbench.solvers.pairs import PrimalAndDual, WorkCount, never
-from svmbench.solvers.second_order.factored import Factored
-from svmbench.solvers.second_order.smooth import Surface, inner, is_turn
+from svmbench.solvers.second_order.smooth import Factored, Surface, inner, is_turn
 
 #: Growth of the penalty, which is at least `FROM_ZERO` at first.
 _GROWTH = 3.0

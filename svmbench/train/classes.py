@@ -16,7 +16,6 @@ from svmbench.data.liblinear_model import LiblinearModel
 from svmbench.errors import ConfigError, DataError
 from svmbench.memory import available_memory, require_memory
 from svmbench.problem import Problem
-from svmbench.solvers.second_order.factored import SharedGram
 from svmbench.train.blas import OneThread
 from svmbench.train.effort import USUAL, Effort
 from svmbench.train.examples import Examples, scaled
@@ -118,8 +117,6 @@ class Training:
     objective : Objective
         Its C does not matter.
     effort : Effort
-    values : int
-        About how many values of C there will be.
 
     Raises
     ------
@@ -127,9 +124,7 @@ class Training:
         When all rows have the same label, or there is no memory to train on them.
     """
 
-    def __init__(
-        self, examples: Examples, objective: Objective, effort: Effort, values: int = 1
-    ) -> None:
+    def __init__(self, examples: Examples, objective: Objective, effort: Effort) -> None:
         self._classes = examples.classes
         if len(self._classes) < 2:
             raise DataError(
@@ -146,8 +141,6 @@ class Training:
         self._blas = OneThread()
         if objective.bias == "regularised":
             self._examples = replace(self._examples, rows=with_constant(self._given, 1.0))
-        fits = values * len(self._wanted)
-        self._shared = SharedGram(self._examples.rows, fits) if fits > 1 else None
 
     def at(
         self,
@@ -179,7 +172,6 @@ class Training:
                 start=starts.get(label),
                 chunks=self._chunks,
                 longest=longest,
-                shared=self._shared,
             )
 
         with self._blas.held():

@@ -22,10 +22,8 @@ import numpy as np
 from svmbench.data.dataset import FloatArray
 from svmbench.problem import Problem, relative_gap
 from svmbench.proof import proven_by_norms, proven_dual
-from svmbench.solvers.champion.samples import sample_sizes
 from svmbench.solvers.pairs import PrimalAndDual, WorkCount
 from svmbench.solvers.second_order import smooth
-from svmbench.solvers.second_order.factored import SharedGram, factor_work
 from svmbench.train.effort import USUAL, Effort
 
 if TYPE_CHECKING:
@@ -37,12 +35,7 @@ STEP_PASSES = 30.0
 #: Passes whose time a factorisation may take for Newton steps to come before dual descent; and, on
 #: the squared hinge, passes of the method that comes first before others take turns with it. Both
 #: were chosen for that loss with adult, w8a, imdb.tfidf, kddcup10 and mnist in view.
-WORTH_FACTOR, HEAD_START = 75.0, 100.0
-
-#: Passes of dual descent before the first Newton step on the squared hinge, without samples. From 2
-#: to 8, they took 0.8 to 0.9 of the work on mnist and digits at C = 1, and 1.2 to 1.7 of it on
-#: generated rows where three steps from w = 0 are enough.
-PASSES_BEFORE = 4
+WORTH_FACTOR, HEAD_START = 75.0, 60.0
 
 #: On the hinge with weights or a free bias, Newton steps that come before dual descent takes turns
 #: with them; and those that a turn takes at least. 20 to 60 steps reached 1e-4 on adult, mushrooms
@@ -130,7 +123,6 @@ def fit(
     start: Fit | None = None,
     chunks: int = 0,
     longest: float = math.inf,
-    shared: SharedGram | None = None,
 ) -> Fit:
     """Train until (P - D)/D is at most the tolerance.
 
@@ -152,8 +144,6 @@ def fit(
         as `descent_by_chunks` takes it. 0 for rows in memory.
     longest : float
         The largest ||x_i||, if it is known. A proof then rarely has to read the rows again.
-    shared : SharedGram, optional
-        Of these rows, for fits with other labels or another lambda. Smooth losses use it.
 
     Returns
     -------
@@ -177,7 +167,7 @@ def fit(
     # A method that diverges yields infinities, which lose against what is known.
     with np.errstate(all="ignore"):
         best = _Best(problem, tolerance, longest)
-        _improve(best, effort, due, progress, start, chunks, shared)
+        _improve(best, effort, due, progress, start, chunks)
     seconds = time.monotonic() - begun
     if problem.is_below(best.proven(), best.primal, best.w, best.bias):
         raise AssertionError(f"P = {best.primal!r} is below the proven D = {best.proven()!r}")
@@ -248,7 +238,6 @@ def _improve(
     progress: Callable[[float], None],
     before: Fit | None,
     chunks: int,
-    shared: SharedGram | None,
 ) -> None:
     """Look at the start and at the pairs of all methods, until the best are good enough."""
     problem, tolerance = best.problem, best.tolerance
@@ -266,7 +255,7 @@ def _improve(
     def latest() -> PrimalAndDual | None:
         return begin if best.method == AT_ZERO else (best.w, best.bias, best.alpha)
 
-    groups = _Methods(problem, tolerance, effort, due, begin, latest, shared).groups()
+    groups = _Methods(problem, tolerance, effort, due, begin, latest).groups()
     if chunks:
         groups = iter([[_in_chunks(problem, tolerance, effort, due, chunks)]])
     for method, pair in _pairs(groups, due):
@@ -455,8 +444,6 @@ class _Methods:
     latest : callable, optional
         The best weights and dual variables so far, or None; by default, the start. Newton steps on
         smooth losses begin there.
-    shared : SharedGram, optional
-        Of the problem's rows.
     """
 
     def __init__(
@@ -467,10 +454,9 @@ class _Methods:
         due: Callable[[], bool],
         start: PrimalAndDual | None = None,
         latest: Callable[[], PrimalAndDual | None] | None = None,
-        shared: SharedGram | None = None,
     ) -> None:
         self._problem, self._tolerance, self._effort = problem, tolerance, effort
-        self._due, self._start, self._shared = due, start, shared
+        self._due, self._start = due, start
         self._latest = latest or (lambda: start)
 
     def groups(self) -> Iterator[list[_Method]]:
@@ -482,9 +468,8 @@ class _Methods:
         if problem.loss.name == "logistic":
             yield [self._smooth_newton(math.inf)]
         elif problem.loss.name == "squared-hinge":
-            factor = factor_work(data, self._shared)
-            newton_first = factor <= WORTH_FACTOR * data.nnz
-            ahead = HEAD_START * data.nnz + (factor if newton_first else 0.0)
+            ahead = HEAD_START * data.nnz
+            newton_first = smooth.factor_work(data) <= WORTH_FACTOR * data.nnz
             newton, dcd = self._smooth_newton(ahead if newton_first else 0.0), self._descent()
             (newton if newton_first else dcd).head_start = ahead
             yield [newton, dcd]
@@ -500,7 +485,7 @@ class _Methods:
             yield [self._auto()]
             yield [self._descent(), *self._interiors()]
             return
-        factor = factor_work(data)
+        factor = smooth.factor_work(data)
         if factor == math.inf:
             yield [self._descent(), *self._interiors()]
             return
@@ -536,7 +521,7 @@ class _Methods:
         m, d = data.n_samples, data.n_features
         if d > FEW_FEATURES:
             return []
-        step = factor_work(data) + 10.0 * data.nnz + INTERIOR_WORK * m
+        step = smooth.factor_work(data) + 10.0 * data.nnz + INTERIOR_WORK * m
         return [_Method("ipm", interior(self._problem), lambda so_far: step, MOST_ITERATIONS)]
 
     def _champion(self) -> Champion:
@@ -589,11 +574,10 @@ class _Methods:
 
         def steps() -> Iterator[PrimalAndDual]:
             begin = self._latest()
-            point = begin[:2] if begin else self._after_passes(count)
+            point = begin[:2] if begin else None
             yield from smooth.newton(
-                problem, self._due, point, self._tolerance, count, unshown=unshown,
-                shared=self._shared,
-            )  # fmt: skip
+                problem, self._due, point, self._tolerance, count, unshown=unshown
+            )
 
         return _Method(
             "newton",
@@ -603,21 +587,6 @@ class _Methods:
             MOST_ITERATIONS,
             done=lambda: (count.steps, count.entries),
         )
-
-    def _after_passes(self, count: WorkCount) -> tuple[FloatArray, float] | None:
-        """Where Newton steps on the squared hinge begin if there are too few rows for a sample.
-
-        Most of their rows leave the support within a few passes of dual descent, and a Newton step
-        at a time lets go of few.
-        """
-        problem, data = self._problem, self._problem.data
-        many = len(sample_sizes(data.n_samples, data.n_features)) > 0
-        if problem.loss.name != "squared-hinge" or many:
-            return None
-        from svmbench.reference.descents import after_passes
-
-        w, bias = after_passes(problem, PASSES_BEFORE, self._due, count)
-        return (w, bias) if problem.primal(w, bias) < problem.primal_at_zero() else None
 
 
 def _moved(pairs: Iterator[PrimalAndDual]) -> Iterator[PrimalAndDual]:

@@ -133,7 +133,7 @@ def path(
     Trained
         One for each C; the last may fall short of its tolerance.
     """
-    training = Training(examples, objective, effort, len(values))
+    training = Training(examples, objective, effort)
     last: Trained | None = None
     unchanged = 0
     for k, C in enumerate(values):

@@ -9,7 +9,7 @@ from problems import dataset
 from svmbench.problem import Loss, Problem, relative_gap
 from svmbench.solvers.cholesky import factor_cost
 from svmbench.solvers.pairs import WorkCount
-from svmbench.solvers.second_order import factored, smooth
+from svmbench.solvers.second_order import smooth
 
 
 def many_rows(m=30_000, d=5, seed=0, positive=0.5):
@@ -35,7 +35,7 @@ def trained(problem, wanted, start=None):
 @pytest.mark.parametrize("wanted", [1e-2, 1e-3])
 def test_the_last_step_is_as_exact_as_the_wanted_gap_needs(bias, wanted, monkeypatch):
     """In the mean: a single step may leave less, because rounding changes conjugate gradients."""
-    monkeypatch.setattr(factored, "MOST_FEATURES", 0)  # conjugate gradients alone
+    monkeypatch.setattr(smooth, "MOST_FEATURES", 0)  # conjugate gradients alone
     loss, gaps, work = Loss("logistic"), [], []
     for seed in range(5):
         even = many_rows(m=3000, d=60, seed=seed)
@@ -117,22 +117,22 @@ def test_a_sample_that_is_due_ends_with_its_first_step():
 
 def test_the_work_of_a_factor_is_that_of_its_sum_and_of_the_factorisation(monkeypatch):
     data = many_rows(m=100)
-    rows, factorisation = factored.NormalEquations(data.rows).work, factor_cost(5)
+    rows, factorisation = smooth.NormalEquations(data.rows).work, factor_cost(5)
     assert rows > 0.0
-    assert factored.factor_work(data) == rows + factorisation
-    assert factored.Factored(data, 1e-4, False).work(0.25) == 0.25 * rows + factorisation
-    monkeypatch.setattr(factored, "MOST_FEATURES", 5)
-    assert factored.factor_work(data) == rows + factorisation
-    monkeypatch.setattr(factored, "MOST_FEATURES", 4)
-    assert factored.factor_work(data) == np.inf
+    assert smooth.factor_work(data) == rows + factorisation
+    assert smooth.Factored(data, 1e-4, False).work(0.25) == 0.25 * rows + factorisation
+    monkeypatch.setattr(smooth, "MOST_FEATURES", 5)
+    assert smooth.factor_work(data) == rows + factorisation
+    monkeypatch.setattr(smooth, "MOST_FEATURES", 4)
+    assert smooth.factor_work(data) == np.inf
 
 
 def test_only_rows_with_curvature_count_as_work_of_a_factor(monkeypatch):
     shares, step = [], smooth._step
 
-    def recorded(product, system, downhill, factored, bends, *rest):
-        shares.append(np.count_nonzero(bends) / 1000)
-        return step(product, system, downhill, factored, bends, *rest)
+    def recorded(product, system, downhill, factored, share, *rest):
+        shares.append(share)
+        return step(product, system, downhill, factored, share, *rest)
 
     monkeypatch.setattr(smooth, "_step", recorded)
     problem = Problem(many_rows(m=1000), 1e-4, Loss("squared-hinge"))
@@ -147,7 +147,7 @@ def test_only_rows_with_curvature_count_as_work_of_a_factor(monkeypatch):
 @pytest.mark.parametrize("bias", ["none", "free"])
 @pytest.mark.parametrize("loss", smooth.LOSSES)
 def test_conjugate_gradients_alone_reach_the_optimum(loss, bias, monkeypatch):
-    monkeypatch.setattr(factored, "MOST_FEATURES", 0)
+    monkeypatch.setattr(smooth, "MOST_FEATURES", 0)
     problem = Problem(many_rows(m=1000, d=30), 1e-4, Loss(loss), bias)
     gap, count = trained(problem, 1e-9)
     assert gap <= 1e-9
@@ -158,7 +158,7 @@ def test_conjugate_gradients_alone_reach_the_optimum(loss, bias, monkeypatch):
 def test_a_factor_counts_as_work(monkeypatch):
     # The most that conjugate gradients may take, what the factor takes, and then nothing.
     works = chain([0.0, 1e12], repeat(0.0))
-    monkeypatch.setattr(factored.Factored, "work", lambda *_: next(works))
+    monkeypatch.setattr(smooth.Factored, "work", lambda *_: next(works))
     problem, count = Problem(many_rows(m=100), 1e-4, Loss("logistic")), WorkCount()
     pairs = smooth.newton(problem, count=count)
     next(pairs)
@@ -171,7 +171,7 @@ def test_a_factor_counts_as_work(monkeypatch):
 def test_conjugate_gradients_of_several_steps_pay_for_the_first_factor(loss, monkeypatch):
     problem, count = Problem(many_rows(m=1000, d=30), 1e-6, Loss(loss)), WorkCount()
     price = 12.0 * problem.data.nnz
-    solve, form = smooth._conjugate_gradients, factored.Factored.form
+    solve, form = smooth._conjugate_gradients, smooth.Factored.form
     taken, before_first = [], []
 
     def recorded(*given):
@@ -184,9 +184,9 @@ def test_conjugate_gradients_of_several_steps_pay_for_the_first_factor(loss, mon
         before_first.append(list(taken))
         return form(self, *given)
 
-    monkeypatch.setattr(factored.Factored, "work", lambda *_: price)
+    monkeypatch.setattr(smooth.Factored, "work", lambda *_: price)
     monkeypatch.setattr(smooth, "_conjugate_gradients", recorded)
-    monkeypatch.setattr(factored.Factored, "form", formed)
+    monkeypatch.setattr(smooth.Factored, "form", formed)
     list(smooth.newton(problem, count=count))
     spent = before_first[0]
     assert max(spent) < price

@@ -14,7 +14,6 @@ from svmbench.errors import ConfigError
 from svmbench.names import TRAINED_LOSSES
 from svmbench.problem import Loss, Problem
 from svmbench.proof import proven_dual
-from svmbench.reference import descents
 from svmbench.solvers.champion.auto import Auto
 from svmbench.solvers.second_order import smooth
 from svmbench.train import fit as module
@@ -447,25 +446,3 @@ def test_newton_steps_begin_where_dual_descent_has_come(monkeypatch, bias):
     ((w, b),) = begun
     assert problem.primal(w, b) < 0.9 * problem.primal_at_zero()
     assert b == 0.0 or bias == "free"
-
-
-@pytest.mark.parametrize("bias", ["none", "free"])
-def test_few_rows_have_passes_before_newton_steps_and_many_a_sample(monkeypatch, bias):
-    begun = _starts_of_newton(monkeypatch)
-    for m, passes in ((500, True), (30_000, False)):
-        problem = Problem(scaled(m, 1.0), 1e-1, Loss("squared-hinge"), bias)
-        assert fit(problem, 1e-6).gap <= 1e-6
-        assert (begun[0] is not None) == passes
-        if passes:
-            assert problem.primal(*begun[0]) < problem.primal_at_zero()
-        begun.clear()
-    fit(Problem(scaled(500, 1.0), 1e-4, Loss("logistic"), bias), 1e-6)
-    assert begun == [None]
-
-
-def test_passes_that_end_above_p_of_zero_are_no_start(monkeypatch):
-    problem = Problem(scaled(500, 1.0), 1e-4, Loss("squared-hinge"))
-    monkeypatch.setattr(descents, "after_passes", lambda *_: (np.full(3, 1e6), 0.0))
-    begun = _starts_of_newton(monkeypatch)
-    assert fit(problem, 1e-6).gap <= 1e-6
-    assert begun == [None]

@@ -16,16 +16,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from svmbench.data.dataset import FloatArray
+from svmbench.data.dataset import Dataset, FloatArray
 from svmbench.data.derived import take_rows
+from svmbench.kernels import cholesky
 from svmbench.kernels.newton import weighted_product
 from svmbench.kernels.objective import balance, combination
 from svmbench.kernels.rng import Generator
 from svmbench.kernels.sampling import draw_batches
 from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.champion.samples import sample_accuracy, sample_sizes
+from svmbench.solvers.cholesky import factor_cost, factor_of, solve_cost
 from svmbench.solvers.pairs import PrimalAndDual, WorkCount, never
-from svmbench.solvers.second_order.factored import Factored, SharedGram
+from svmbench.solvers.second_order.normal_equations import MOST_FEATURES, NormalEquations
 
 #: Losses that Newton steps minimise.
 LOSSES = ("logistic", "squared-hinge")
@@ -63,7 +65,6 @@ def newton(
     *,
     unshown: float = 0.0,
     least_gain: float = 0.0,
-    shared: SharedGram | None = None,
 ) -> Iterator[PrimalAndDual]:
     """Newton's method for the logistic loss and the squared hinge.
 
@@ -99,8 +100,6 @@ def newton(
         Work up to which no step is yielded only because their number has doubled.
     least_gain : float
         The steps end after one that was expected to lower P by no more than this share of it.
-    shared : SharedGram, optional
-        Of these rows, for several problems. Its multiple is the first factor's system.
 
     Yields
     ------
@@ -112,7 +111,7 @@ def newton(
     done = WorkCount() if count is None else count
     surface = Surface(problem, done)
     point = surface.first(start or _from_sample(problem, due, done))
-    factored = Factored.of(problem, shared)
+    factored = Factored.of(problem)
     decrement, exact = math.inf, False
     while True:
         slopes, bends = _derivatives(problem, surface.labels * point.scores)
@@ -129,8 +128,9 @@ def newton(
             return
         done.steps += 1
         step = _step(
-            surface.product(bends), surface.system, downhill, factored, bends, done, due,
-            point.blind, _enough(problem, downhill, counted, wanted, point.primal),
+            surface.product(bends), partial(surface.system, bends), downhill, factored,
+            np.count_nonzero(bends) / surface.m, done, due, point.blind,
+            _enough(problem, downhill, counted, wanted, point.primal),
         )  # fmt: skip
         # Conjugate gradients may have left most of the product out: it is for factors to compare.
         last, decrement = decrement if exact else math.inf, inner(downhill, step)
@@ -348,6 +348,78 @@ def _derivatives(problem: Problem, margins: FloatArray) -> tuple[FloatArray, Flo
     return np.maximum(0.0, 1.0 - margins), (margins < 1.0).astype(np.float64)
 
 
+def factor_work(data: Dataset) -> float:
+    """Work to form and to factor a Newton step's system, in stored entries; inf if it is not."""
+    if data.n_features > MOST_FEATURES:
+        return math.inf
+    return Factored(data, 1.0, False).work(1.0)
+
+
+class Factored:
+    """Systems of Newton steps, solved by Cholesky factors.
+
+    Parameters
+    ----------
+    data : Dataset
+    lam : float
+    free : bool
+        Whether b is free; otherwise its step is 0.
+    """
+
+    def __init__(self, data: Dataset, lam: float, free: bool) -> None:
+        self._equations, self._lam, self._free = NormalEquations(data.rows), lam, free
+        self._factor: FloatArray | None = None
+        self._d = data.n_features
+        #: Work of conjugate gradients before the first factor, in stored entries.
+        self.unaided = 0.0
+        #: Work to solve a system once it is factored, in stored entries.
+        self.solving = solve_cost(self._d)
+
+    @classmethod
+    def of(cls, problem: Problem) -> Factored | None:
+        """For a problem's systems; None if there are too many features."""
+        if problem.data.n_features > MOST_FEATURES:
+            return None
+        return cls(problem.data, problem.lam, problem.bias == "free")
+
+    @property
+    def formed(self) -> bool:
+        """Whether there is a factor."""
+        return self._factor is not None
+
+    def work(self, share: float) -> float:
+        """Work to form and to factor a system of this share of the rows, in stored entries."""
+        return share * self._equations.work + factor_cost(self._d)
+
+    def form(self, weights: FloatArray, border: FloatArray) -> bool:
+        """Factor a system; False where rounding has made it indefinite.
+
+        Parameters
+        ----------
+        weights : ndarray, shape (m,)
+            The system is lam I + sum weights_i x_i x_i^T, and a row and a column for b.
+        border : ndarray, shape (d + 1,)
+            The column of b.
+        """
+        gram = self._equations.gram(weights)
+        d = len(gram)
+        system = np.zeros((d + self._free, d + self._free))
+        system[:d, :d] = gram
+        np.einsum("ii->i", system)[:d] += self._lam
+        if self._free:
+            system[:, d] = border
+        self._factor = factor_of(system)
+        return self._factor is not None
+
+    def solved(self, right: FloatArray) -> FloatArray:
+        """The solution of the last system for a right-hand side; that side if there is none."""
+        if self._factor is None:
+            return right
+        n, found = len(self._factor), np.zeros_like(right)
+        found[:n] = cholesky.solution(self._factor, right[:n])
+        return found
+
+
 def _enough(
     problem: Problem, downhill: FloatArray, slopes: FloatArray, wanted: float, least: float
 ) -> Callable[[FloatArray], bool]:
@@ -374,10 +446,10 @@ def _enough(
 
 def _step(
     product: Callable[[FloatArray], FloatArray],
-    system: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
+    system: Callable[[], tuple[FloatArray, FloatArray]],
     downhill: FloatArray,
     factored: Factored | None,
-    bends: FloatArray,
+    share: float,
     done: WorkCount,
     due: Callable[[], bool],
     exact: bool,
@@ -391,45 +463,37 @@ def _step(
     downhill : ndarray, shape (d + 1,)
     factored : Factored or None
         None if there are too many features.
-    bends : ndarray, shape (m,)
-        The curvatures times the weights of rows.
+    share : float
+        Of the rows that have curvature.
     done : WorkCount
     due : callable
         Whether it shall end early.
     exact : bool
-        Factor the step's own system at once.
+        Factor at once.
     enough : callable
         Whether conjugate gradients may leave this residual.
     """
     if factored is None:
         return _conjugate_gradients(product, downhill, enough, due)[0]
-
-    def prepared(residual: FloatArray) -> FloatArray:
-        done.entries += factored.solving
-        return factored.solved(residual)
-
-    step, left, solved = np.zeros_like(downhill), downhill, False
-    for candidate in () if exact else factored.candidates(bends):
+    if not exact:
         before = done.entries
-        spent = partial(_have_done, done, before + candidate.work - factored.unaided, due)
-        more, left, solved = _conjugate_gradients(product, left, enough, spent, prepared)
-        step += more
-        factored.unaided += 0.0 if factored.own else done.entries - before
+        most = before + factored.work(share) - factored.unaided
+
+        def prepared(residual: FloatArray) -> FloatArray:
+            done.entries += factored.solving
+            return factored.solved(residual)
+
+        step, solved = _conjugate_gradients(
+            product, downhill, enough, lambda: due() or done.entries >= most, prepared
+        )
+        factored.unaided += 0.0 if factored.formed else done.entries - before
         if solved or due():
             return step
-        if candidate.is_exact:
-            break
-        done.entries += candidate.work
-        factored.form(*system(candidate.weights), candidate.base)
-    done.entries += factored.work_of(bends)
-    if factored.form(*system(bends)):
+    done.entries += factored.work(share)
+    factored.unaided = 0.0
+    if factored.form(*system()):
         return factored.solved(downhill)
     return _conjugate_gradients(product, downhill, enough, due)[0]
-
-
-def _have_done(done: WorkCount, most: float, due: Callable[[], bool]) -> bool:
-    """Whether so much work has been done, or the time is over."""
-    return done.entries >= most or due()
 
 
 def inner(a: FloatArray, b: FloatArray) -> float:
@@ -444,10 +508,10 @@ def _conjugate_gradients(
     enough: Callable[[FloatArray], bool],
     due: Callable[[], bool],
     prepared: Callable[[FloatArray], FloatArray] = lambda residual: residual,
-) -> tuple[FloatArray, FloatArray, bool]:
+) -> tuple[FloatArray, bool]:
     """An approximate solution v of product(v) = right.
 
-    ``prepared`` is a preconditioner. Also returns the residual, and whether it is small ``enough``.
+    ``prepared`` is a preconditioner. Also says whether the residual is small ``enough``.
     """
     v, left = np.zeros_like(right), right.copy()
     ready = prepared(left)
@@ -455,7 +519,7 @@ def _conjugate_gradients(
     for taken in range(_MOST_STEPS):
         # A step is taken in any case: with a tiny C, w = 0 is close enough, and predicts nothing.
         if (taken or norm2 == 0.0) and enough(left):
-            return v, left, True
+            return v, True
         if due():
             break
         image = product(direction)
@@ -468,4 +532,4 @@ def _conjugate_gradients(
         ready = prepared(left)
         before, norm2 = norm2, inner(left, ready)
         direction = ready + norm2 / before * direction
-    return v, left, False
+    return v, False
