@@ -12,9 +12,10 @@ import numpy as np
 
 from svmbench.data.dataset import Dataset, FloatArray
 from svmbench.data.derived import constant_feature, with_constant, with_last_value
-from svmbench.problem import Problem
+from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.dual.bias import best_bias
 from svmbench.solvers.dual.dcd import Dcd, DcdParameters
+from svmbench.solvers.dual.progress import PastGaps
 from svmbench.solvers.pairs import PrimalAndDual, WorkCount, never
 
 #: Value of the feature that represents a free bias, in units of the rows' root mean square norm.
@@ -39,6 +40,14 @@ ROW_WORK, CERTIFICATE_WORK = 100.0, 4.0
 #: Passes before the first pair that is yielded in any case.
 FIRST_SHOWN = 16
 
+#: Share of another method's expected work before the descent is compared with it.
+FIRST_COMPARED = 0.125
+
+
+def alone(share: float) -> float:
+    """Work of another method where there is none: inf."""
+    return math.inf
+
 
 def descent(
     problem: Problem,
@@ -46,6 +55,7 @@ def descent(
     start: PrimalAndDual | None = None,
     wanted: float = math.inf,
     count: WorkCount | None = None,
+    rival: Callable[[float], float] = alone,
 ) -> Iterator[PrimalAndDual]:
     """Shrinking dual coordinate descent, for no bias and no ball.
 
@@ -64,15 +74,19 @@ def descent(
         for each doubling of the passes.
     count : WorkCount, optional
         Kept up to date.
+    rival : callable
+        Work that another method is expected to take, from the share of the rows with alpha_i > 0.
+        Once the descent has done more than that, or is expected to need more for the wanted gap, it
+        has fallen behind: a pair is yielded, and ``count.rival`` is this work.
     """
     constant, rho = constant_feature(problem.data), _constant_for(problem.data)
     if constant >= LARGE_CONSTANT * rho and _follows_rows(problem, constant):
-        yield from _with_smaller_constant(problem, constant, rho, due, start, wanted, count)
+        yield from _with_smaller_constant(problem, constant, rho, due, start, wanted, count, rival)
         return
     solver = _started(problem)
     if start is not None:
         solver.resume(start[2], problem.weights(start[2]))
-    turns = _Turns(problem, solver, due, wanted, WorkCount() if count is None else count)
+    turns = _Turns(problem, solver, due, wanted, WorkCount() if count is None else count, rival)
     while True:
         turns.take()
         if turns.worth_a_certificate(solver.w):
@@ -86,6 +100,7 @@ def balanced_descent(
     start: PrimalAndDual | None = None,
     wanted: float = math.inf,
     count: WorkCount | None = None,
+    rival: Callable[[float], float] = alone,
 ) -> Iterator[PrimalAndDual]:
     """Coordinate descent for a free bias, by the method of multipliers.
 
@@ -103,7 +118,7 @@ def balanced_descent(
         solver.resume(start[2], weighted.weights(start[2]))
         solver.shift(start[1] / rho)
     labels = data.labels.astype(np.float64)
-    turns = _Turns(problem, solver, due, wanted, WorkCount() if count is None else count)
+    turns = _Turns(problem, solver, due, wanted, WorkCount() if count is None else count, rival)
     while True:
         turns.take()
         alpha = solver.alpha
@@ -136,6 +151,7 @@ def _with_smaller_constant(
     start: PrimalAndDual | None,
     wanted: float,
     count: WorkCount | None,
+    rival: Callable[[float], float],
 ) -> Iterator[PrimalAndDual]:
     """Descent for rows whose last feature is a constant, as `balanced_descent` does it.
 
@@ -155,7 +171,7 @@ def _with_smaller_constant(
         solver.resume(start[2], smaller.weights(start[2]))
         solver.shift(offset * constant * start[0][-1] / rho)
     labels = data.labels.astype(np.float64)
-    turns = _Turns(problem, solver, due, wanted, WorkCount() if count is None else count)
+    turns = _Turns(problem, solver, due, wanted, WorkCount() if count is None else count, rival)
     while True:
         turns.take()
         alpha, w = solver.alpha, solver.w
@@ -207,9 +223,10 @@ class _Turns:
         due: Callable[[], bool],
         wanted: float,
         count: WorkCount,
+        rival: Callable[[float], float],
     ) -> None:
         self._problem, self._solver, self._due, self._wanted = problem, solver, due, wanted
-        self._count, self._certificates = count, 0
+        self._count, self._rival, self._past, self._certificates = count, rival, PastGaps(), 0
         self._shown = FIRST_SHOWN * problem.data.n_samples // 2
         self._expected = math.inf
 
@@ -231,7 +248,9 @@ class _Turns:
         )
 
     def worth_a_certificate(self, w: FloatArray) -> bool:
-        """Whether the gap may be within the wanted one, by what the rows of a pass have shown.
+        """Whether the gap may be within the wanted one, or the descent has just fallen behind.
+
+        Both are judged by what the rows of a pass have shown.
 
         Parameters
         ----------
@@ -241,12 +260,29 @@ class _Turns:
         if self._wanted == math.inf:
             return True
         problem, presentations = self._problem, self._solver.counters.presentations
-        conjugates = problem.conjugate_sum(self._solver.alpha) / problem.data.n_samples
+        alpha = self._solver.alpha
+        conjugates = problem.conjugate_sum(alpha) / problem.data.n_samples
         dual = conjugates - 0.5 * problem.lam * float(w @ w)
         expected = self._solver.expected_gap
+        behind = self._falls_behind(relative_gap(dual + expected, dual), alpha)
         far = expected > min(ENOUGH * self._wanted * dual, 0.5 * self._expected)
-        if far and presentations < 2 * self._shown and not self._due():
+        if far and not behind and presentations < 2 * self._shown and not self._due():
             return False
         self._shown, self._expected = presentations, expected
         self._certificates += 1
+        return True
+
+    def _falls_behind(self, gap: float, alpha: FloatArray) -> bool:
+        """Whether the rival is expected to take less work, for the first time."""
+        count, past = self._count, self._past
+        past.add(count.entries, gap)
+        if count.rival < math.inf:
+            return False
+        rival = self._rival(np.count_nonzero(alpha) / len(alpha))
+        if count.entries < FIRST_COMPARED * rival:
+            return False
+        remaining = past.remaining(self._wanted)
+        if max(count.entries, remaining) <= rival:
+            return False
+        count.rival, count.remaining = rival, remaining
         return True

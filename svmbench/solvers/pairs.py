@@ -26,6 +26,9 @@ class WorkCount:
     gap : float
         (P - D)/D at the last w, as its gradient says: exact up to rounding without a free bias, and
         perhaps too small with one; for smooth losses only.
+    rival, remaining : float
+        Work that another method, and dual descent, were expected to take when descent fell behind;
+        inf before.
     """
 
     steps: int = 0
@@ -33,6 +36,8 @@ class WorkCount:
     rows: int = 0
     nonzeros: int = 0
     gap: float = math.inf
+    rival: float = math.inf
+    remaining: float = math.inf
 
 
 def never() -> bool:

@@ -14,6 +14,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,7 +23,7 @@ import numpy as np
 from svmbench.data.dataset import FloatArray
 from svmbench.problem import Problem, relative_gap
 from svmbench.proof import proven_by_norms, proven_dual
-from svmbench.solvers.pairs import PrimalAndDual, WorkCount
+from svmbench.solvers.pairs import PrimalAndDual, WorkCount, never
 from svmbench.solvers.second_order import smooth
 from svmbench.train.effort import USUAL, Effort
 
@@ -32,10 +33,19 @@ if TYPE_CHECKING:
 #: Passes that a Newton step is taken to need.
 STEP_PASSES = 30.0
 
-#: Passes whose time a factorisation may take for Newton steps to come before dual descent; and, on
-#: the squared hinge, passes of the method that comes first before others take turns with it. Both
-#: were chosen for that loss with adult, w8a, imdb.tfidf, kddcup10 and mnist in view.
-WORTH_FACTOR, HEAD_START = 75.0, 60.0
+#: Passes whose time a factorisation may take for Newton steps to come before dual descent. Chosen
+#: for the squared hinge with adult, w8a, imdb.tfidf, kddcup10 and mnist in view.
+WORTH_FACTOR = 75.0
+
+#: Expected work of Newton steps on the squared hinge: so many passes and factors, or passes alone
+#: if features are too many for a factor; and the multiple of it that is their longest head start.
+#: Half of those that followed a few passes of dual descent took 0.6 to 1.2 times as much, and 19 of
+#: 20 less than this multiple (90 problems of scripts/champion/adversary.py, seeds 0 to 5).
+NEWTON_PASSES, NEWTON_FACTORS, UNFACTORED_PASSES, HEAD_START = 20.0, 2.0, 500.0, 4.0
+
+#: Work that is done before dual descent would have begun; and rows per feature from which Newton
+#: steps hardly gain by it (on the same problems).
+SMALL, MANY_ROWS = 1e6, 40
 
 #: On the hinge with weights or a free bias, Newton steps that come before dual descent takes turns
 #: with them; and those that a turn takes at least. 20 to 60 steps reached 1e-4 on adult, mushrooms
@@ -202,6 +212,12 @@ class _Best:
             self.alpha, self.dual, self._checked = alpha, dual, False
         method.note(primal, dual)
 
+    def nearer(self, primal: float) -> PrimalAndDual | None:
+        """The best weights, and dual variables, if their gap is at most half that of this P."""
+        if self.method == AT_ZERO or self.primal - self.dual > 0.5 * (primal - self.dual):
+            return None
+        return self.w, self.bias, self.alpha
+
     def proven(self) -> float:
         """What the best dual variables prove in spite of rounding, at least 0.
 
@@ -252,10 +268,7 @@ def _improve(
             return
     begin = start.pair if start is not None else None
 
-    def latest() -> PrimalAndDual | None:
-        return begin if best.method == AT_ZERO else (best.w, best.bias, best.alpha)
-
-    groups = _Methods(problem, tolerance, effort, due, begin, latest).groups()
+    groups = _Methods(best, effort, due, begin).groups()
     if chunks:
         groups = iter([[_in_chunks(problem, tolerance, effort, due, chunks)]])
     for method, pair in _pairs(groups, due):
@@ -330,8 +343,10 @@ class _Method:
         Estimated work of its next pair, in stored entries, from that of its pairs so far.
     least : int
         Steps before which it is not ended for lack of progress.
-    head_start : float
+    head_start : callable
         Work by which it may be ahead of the others.
+    leads : callable
+        Whether it comes before the others in any case.
     done : callable, optional
         Its steps so far and their work, for a method that does not yield at each step. Without it,
         each pair is a step, whose work is its cost.
@@ -341,7 +356,8 @@ class _Method:
     pairs: Iterator[PrimalAndDual]
     cost: Callable[[float], float] = lambda so_far: 1.0
     least: int = FEWEST_PAIRS
-    head_start: float = 0.0
+    head_start: Callable[[], float] = lambda: 0.0
+    leads: Callable[[], bool] = never
     done: Callable[[], tuple[int, float]] | None = None
     work: float = field(default=0.0, init=False)
 
@@ -355,7 +371,9 @@ class _Method:
 
         Until its work has reached the head start, it comes before those that have none.
         """
-        ahead = self.work - self.head_start
+        if self.leads():
+            return -math.inf
+        ahead = self.work - self.head_start()
         return ahead if ahead < 0.0 else ahead + self.cost(self.work)
 
     def next(self) -> PrimalAndDual | None:
@@ -433,49 +451,68 @@ class _Methods:
 
     Parameters
     ----------
-    problem : Problem
-    tolerance : float
-        Relative gap.
+    best : _Best
+        Kept up to date with what the methods yield.
     effort : Effort
     due : callable
         Whether to yield what there is.
     start : PrimalAndDual, optional
         Where methods begin.
-    latest : callable, optional
-        The best weights and dual variables so far, or None; by default, the start. Newton steps on
-        smooth losses begin there.
     """
 
     def __init__(
         self,
-        problem: Problem,
-        tolerance: float,
+        best: _Best,
         effort: Effort,
         due: Callable[[], bool],
         start: PrimalAndDual | None = None,
-        latest: Callable[[], PrimalAndDual | None] | None = None,
     ) -> None:
-        self._problem, self._tolerance, self._effort = problem, tolerance, effort
-        self._due, self._start = due, start
-        self._latest = latest or (lambda: start)
+        self._best, self._problem, self._tolerance = best, best.problem, best.tolerance
+        self._effort, self._due, self._start = effort, due, start
+
+    @cached_property
+    def _system(self) -> smooth.SystemWork:
+        return smooth.SystemWork.of(self._problem.data)
 
     def groups(self) -> Iterator[list[_Method]]:
         """The first group, and those that join it as methods end short of the tolerance.
 
         Modules of methods are loaded once their turn has come: many a fit needs one method only.
         """
-        problem, data = self._problem, self._problem.data
+        problem = self._problem
         if problem.loss.name == "logistic":
-            yield [self._smooth_newton(math.inf)]
+            yield [self._smooth_newton(lambda: math.inf)]
         elif problem.loss.name == "squared-hinge":
-            ahead = HEAD_START * data.nnz
-            newton_first = smooth.factor_work(data) <= WORTH_FACTOR * data.nnz
-            newton, dcd = self._smooth_newton(ahead if newton_first else 0.0), self._descent()
-            (newton if newton_first else dcd).head_start = ahead
-            yield [newton, dcd]
+            yield self._group_of_squared_hinge()
             yield self._interiors()
         else:
             yield from self._groups_of_hinge()
+
+    def _group_of_squared_hinge(self) -> list[_Method]:
+        """Newton steps first where there are many rows; else dual descent, unless it is slow.
+
+        What dual descent still needs, by its last passes, is compared with what Newton steps are
+        expected to need. These begin where it has come, and come first for as much work as it is
+        expected to need, between one and `HEAD_START` times their own.
+        """
+        data, system = self._problem.data, self._system
+
+        def work(share: float) -> float:
+            if system.factor == math.inf:
+                return UNFACTORED_PASSES * data.nnz
+            return NEWTON_PASSES * data.nnz + NEWTON_FACTORS * system.on(share)
+
+        most = work(1.0)
+        many = data.n_samples >= MANY_ROWS * data.n_features
+        if most <= SMALL or (many and system.on(1.0) <= WORTH_FACTOR * data.nnz):
+            return [self._smooth_newton(lambda: HEAD_START * most), self._descent()]
+        done = WorkCount()
+        dcd = self._descent(work, done)
+
+        def ahead() -> float:
+            return min(max(done.remaining, done.rival), HEAD_START * done.rival)
+
+        return [dcd, self._smooth_newton(ahead)]
 
     def _groups_of_hinge(self) -> Iterator[list[_Method]]:
         from svmbench.train.champion import knows
@@ -485,7 +522,7 @@ class _Methods:
             yield [self._auto()]
             yield [self._descent(), *self._interiors()]
             return
-        factor = smooth.factor_work(data)
+        factor = self._system.on(1.0)
         if factor == math.inf:
             yield [self._descent(), *self._interiors()]
             return
@@ -495,22 +532,28 @@ class _Methods:
             champion = self._champion()
             yield [_Method("auto", chain(champion.pairs(), champion.rest()))]
 
-    def _descent(self) -> _Method:
-        """Dual coordinate descent, which copes with any rows and ends with none."""
-        problem, count = self._problem, WorkCount()
+    def _descent(
+        self, rival: Callable[[float], float] | None = None, count: WorkCount | None = None
+    ) -> _Method:
+        """Dual coordinate descent, which copes with any rows and ends with none.
+
+        With a ``rival``, as `descent` knows it, it leads until it falls behind.
+        """
+        problem, done = self._problem, WorkCount() if count is None else count
 
         def pairs() -> Iterator[PrimalAndDual]:
-            from svmbench.reference.descents import balanced_descent, descent
+            from svmbench.reference.descents import alone, balanced_descent, descent
 
             down = balanced_descent if problem.bias == "free" else descent
-            yield from down(problem, self._due, self._start, self._tolerance, count)
+            yield from down(problem, self._due, self._start, self._tolerance, done, rival or alone)
 
         return _Method(
             "dcd",
             pairs(),
             lambda so_far: max(3.0 * problem.data.nnz, so_far / 8.0),
             FEWEST_DESCENTS,
-            done=lambda: (count.steps, count.entries),
+            leads=lambda: rival is not None and done.rival == math.inf,
+            done=lambda: (done.steps, done.entries),
         )
 
     def _interiors(self) -> list[_Method]:
@@ -521,7 +564,7 @@ class _Methods:
         m, d = data.n_samples, data.n_features
         if d > FEW_FEATURES:
             return []
-        step = smooth.factor_work(data) + 10.0 * data.nnz + INTERIOR_WORK * m
+        step = self._system.on(1.0) + 10.0 * data.nnz + INTERIOR_WORK * m
         return [_Method("ipm", interior(self._problem), lambda so_far: step, MOST_ITERATIONS)]
 
     def _champion(self) -> Champion:
@@ -560,33 +603,44 @@ class _Methods:
             ),
             lambda so_far: max(FEWEST_STEPS * each, so_far),
             MOST_ITERATIONS,
-            ahead,
-            lambda: (count.steps, count.entries),
+            lambda: ahead,
+            done=lambda: (count.steps, count.entries),
         )
 
-    def _smooth_newton(self, unshown: float) -> _Method:
+    def _smooth_newton(self, head_start: Callable[[], float]) -> _Method:
         """Newton steps that know weights of rows and a start; few of the steps yield a pair.
 
-        While others do not take turns, up to the work ``unshown``, only steps that may be good
-        enough are yielded.
+        While others do not take turns, only steps that may be good enough are yielded. The steps
+        begin at the best w so far, and again wherever another method has come much nearer.
         """
         problem, count = self._problem, WorkCount()
 
         def steps() -> Iterator[PrimalAndDual]:
-            begin = self._latest()
-            point = begin[:2] if begin else None
-            yield from smooth.newton(
-                problem, self._due, point, self._tolerance, count, unshown=unshown
-            )
+            ahead, begin = head_start(), self._best.nearer(math.inf) or self._start
+            while True:
+                point = begin[:2] if begin else None
+                nearer = None
+                for pair in smooth.newton(
+                    problem, self._due, point, self._tolerance, count, unshown=ahead
+                ):
+                    yield pair
+                    nearer = self._best.nearer(method.primal)
+                    if nearer:
+                        break
+                if nearer is None:
+                    return
+                begin = nearer
 
-        return _Method(
+        method = _Method(
             "newton",
             _moved(steps()),
             # A step is some products with the rows; as many as so far may precede the next pair.
             lambda so_far: max(STEP_PASSES * problem.data.nnz, so_far),
             MOST_ITERATIONS,
+            head_start,
             done=lambda: (count.steps, count.entries),
         )
+        return method
 
 
 def _moved(pairs: Iterator[PrimalAndDual]) -> Iterator[PrimalAndDual]:

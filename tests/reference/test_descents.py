@@ -90,3 +90,32 @@ def test_a_bias_that_its_own_penalty_decides_takes_few_passes(monkeypatch, loss,
     _, _, work = certified(problem, 1e-4)
     monkeypatch.setattr(descents, "LARGE_CONSTANT", np.inf)
     assert work <= 1.5 * certified(problem, 1e-4)[2]
+
+
+def test_descent_tells_once_that_it_has_fallen_behind():
+    problem, passes = Problem(text(), 1e-5, Loss("squared-hinge")), 3.0
+    asked, count = [], WorkCount()
+
+    def rival(share):
+        asked.append(share)
+        return passes * problem.data.nnz
+
+    pairs = descents.descent(problem, wanted=1e-12, count=count, rival=rival)
+    _, _, alpha = next(pairs)
+    assert count.rival == passes * problem.data.nnz
+    assert count.entries > count.rival or count.remaining > count.rival
+    assert asked[-1] == np.count_nonzero(alpha) / len(alpha)
+    told = len(asked)
+    next(pairs)
+    assert len(asked) == told
+
+
+@pytest.mark.parametrize("work", [np.inf, 1e12])
+def test_descent_with_a_slow_rival_yields_as_without_one(work):
+    problem, counts = Problem(text(), 1e-3, Loss("squared-hinge")), (WorkCount(), WorkCount())
+    _, _, alone = next(descents.descent(problem, wanted=1e-6, count=counts[0]))
+    pairs = descents.descent(problem, wanted=1e-6, count=counts[1], rival=lambda share: work)
+    _, _, beside = next(pairs)
+    np.testing.assert_array_equal(beside, alone)
+    assert counts[1] == counts[0]
+    assert counts[1].rival == np.inf

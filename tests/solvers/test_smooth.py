@@ -119,12 +119,12 @@ def test_the_work_of_a_factor_is_that_of_its_sum_and_of_the_factorisation(monkey
     data = many_rows(m=100)
     rows, factorisation = smooth.NormalEquations(data.rows).work, factor_cost(5)
     assert rows > 0.0
-    assert smooth.factor_work(data) == rows + factorisation
+    assert smooth.SystemWork.of(data).on(1.0) == rows + factorisation
     assert smooth.Factored(data, 1e-4, False).work(0.25) == 0.25 * rows + factorisation
     monkeypatch.setattr(smooth, "MOST_FEATURES", 5)
-    assert smooth.factor_work(data) == rows + factorisation
+    assert smooth.SystemWork.of(data).on(1.0) == rows + factorisation
     monkeypatch.setattr(smooth, "MOST_FEATURES", 4)
-    assert smooth.factor_work(data) == np.inf
+    assert smooth.SystemWork.of(data).on(1.0) == np.inf
 
 
 def test_only_rows_with_curvature_count_as_work_of_a_factor(monkeypatch):

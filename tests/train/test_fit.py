@@ -1,5 +1,6 @@
 """Fits of one problem: certified, repeatable, and the same optimum as other programs find."""
 
+import math
 from dataclasses import replace
 from itertools import islice
 
@@ -22,6 +23,7 @@ from svmbench.train.fit import (
     AT_START,
     FEWEST_PAIRS,
     MOST_ITERATIONS,
+    _Best,
     _Method,
     _Methods,
     _pairs,
@@ -274,7 +276,7 @@ def test_a_head_start_is_used_up_before_others_begin():
         return _Method(name, pairs, lambda so_far: max(10.0, so_far), **how)
 
     # The last pair before the head start is used up may cost as much as all before it.
-    methods = [named("other"), named("first", head_start=35.0)]
+    methods = [named("other"), named("first", head_start=lambda: 35.0)]
     taken = [method.name for method, _ in islice(_pairs(iter([methods]), lambda: False), 5)]
     assert taken == ["first", "first", "first", "other", "other"]
 
@@ -282,7 +284,9 @@ def test_a_head_start_is_used_up_before_others_begin():
 def test_the_interior_point_method_takes_part_where_newton_steps_end():
     problem = Problem(scaled(200, 1e9), 1e-9, Loss("squared-hinge"), "free")
     names = set()
-    pairs = _pairs(_Methods(problem, 1e-12, Effort(), lambda: False).groups(), lambda: False)
+    pairs = _pairs(
+        _Methods(_Best(problem, 1e-12, math.inf), Effort(), lambda: False).groups(), lambda: False
+    )
     for method, pair in islice(pairs, 200):
         method.note(problem.primal(pair[0], pair[1]), problem.dual(pair[2]))
         names.add(method.name)
@@ -394,7 +398,9 @@ def test_newton_s_work_is_that_of_its_steps():
     problem = Problem(scaled(60, 1.0), 0.02, Loss("logistic"))
     start = np.full(3, 5.0), 0.0, np.zeros(60)
     # Of such a tolerance no step is shown, until rounding hides what P falls.
-    (newton,) = next(_Methods(problem, 1e-300, Effort(), lambda: False, start).groups())
+    (newton,) = next(
+        _Methods(_Best(problem, 1e-300, math.inf), Effort(), lambda: False, start).groups()
+    )
     done = []
     for _ in range(2):
         assert newton.next() is not None
@@ -436,13 +442,42 @@ def _starts_of_newton(monkeypatch):
     return begun
 
 
+def _descent_first(monkeypatch, passes):
+    """Dual descent comes before Newton steps, which are expected to take so many passes."""
+    monkeypatch.setattr(module, "SMALL", 0.0)
+    monkeypatch.setattr(module, "MANY_ROWS", math.inf)
+    monkeypatch.setattr(module, "NEWTON_PASSES", passes)
+    monkeypatch.setattr(module, "NEWTON_FACTORS", 0.0)
+
+
 @pytest.mark.parametrize("bias", ["none", "free"])
 def test_newton_steps_begin_where_dual_descent_has_come(monkeypatch, bias):
-    monkeypatch.setattr(module, "WORTH_FACTOR", 0.0)  # dual descent comes first
-    monkeypatch.setattr(module, "HEAD_START", 40.0)
+    _descent_first(monkeypatch, 40.0)
     begun = _starts_of_newton(monkeypatch)
     problem = Problem(scaled(300, 1.0, d=8), 1e-2, Loss("squared-hinge"), bias)
     assert fit(problem, 1e-10).gap <= 1e-10
     ((w, b),) = begun
     assert problem.primal(w, b) < 0.9 * problem.primal_at_zero()
     assert b == 0.0 or bias == "free"
+
+
+@pytest.mark.parametrize(("passes", "first"), [(1e6, "dcd"), (20.0, "newton")])
+def test_dual_descent_leads_while_it_is_expected_to_need_less_work(monkeypatch, passes, first):
+    _descent_first(monkeypatch, passes)
+    found = fit(Problem(scaled(300, 1.0, d=8), 1e-2, Loss("squared-hinge")), 1e-8)
+    assert found.method == first
+    assert found.gap <= 1e-8
+
+
+def test_newton_steps_begin_again_where_another_method_has_come_nearer(monkeypatch):
+    begun = _starts_of_newton(monkeypatch)
+    problem = Problem(scaled(60, 1.0), 0.02, Loss("logistic"))
+    good = fit(problem, 1e-6)
+    best = _Best(problem, 1e-300, math.inf)
+    far = np.full(3, 50.0), 0.0, np.zeros(60)
+    (newton,) = next(_Methods(best, Effort(time_limit=0.0), lambda: True, far).groups())
+    begun.clear()
+    best.certify(newton, newton.next())
+    best.certify(_Method("other", iter(())), (good.w, good.bias, good.alpha))
+    assert newton.next() is not None
+    assert [each[0][0] for each in begun] == [50.0, good.w[0]]

@@ -348,11 +348,30 @@ def _derivatives(problem: Problem, margins: FloatArray) -> tuple[FloatArray, Flo
     return np.maximum(0.0, 1.0 - margins), (margins < 1.0).astype(np.float64)
 
 
-def factor_work(data: Dataset) -> float:
-    """Work to form and to factor a Newton step's system, in stored entries; inf if it is not."""
-    if data.n_features > MOST_FEATURES:
-        return math.inf
-    return Factored(data, 1.0, False).work(1.0)
+class SystemWork(NamedTuple):
+    """Work to form and to factor the system of a Newton step, in stored entries.
+
+    Parameters
+    ----------
+    rows : float
+        For the sum over all rows.
+    factor : float
+        inf where there are too many features for a factor.
+    """
+
+    rows: float
+    factor: float
+
+    @classmethod
+    def of(cls, data: Dataset) -> SystemWork:
+        """For these rows; this reads their lengths."""
+        if data.n_features > MOST_FEATURES:
+            return cls(math.inf, math.inf)
+        return cls(NormalEquations(data.rows).work, factor_cost(data.n_features))
+
+    def on(self, share: float) -> float:
+        """Work where this share of the rows, more than none, has curvature."""
+        return share * self.rows + self.factor
 
 
 class Factored:
@@ -389,7 +408,7 @@ class Factored:
 
     def work(self, share: float) -> float:
         """Work to form and to factor a system of this share of the rows, in stored entries."""
-        return share * self._equations.work + factor_cost(self._d)
+        return SystemWork(self._equations.work, factor_cost(self._d)).on(share)
 
     def form(self, weights: FloatArray, border: FloatArray) -> bool:
         """Factor a system; False where rounding has made it indefinite.
