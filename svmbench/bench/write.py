@@ -136,7 +136,7 @@ def write_bench(plan: Plan, bounds: Sequence[StatedBound], *, linked: bool = Fal
         looks,
         plan.root / "plots",
         "Benchmark",
-        "the oracle's sweeps of the benchmark",
+        "the benchmark's sweeps with the oracle stop",
     )
     facts = _environment(found)
     write_text(plan.root / "environment.json", json.dumps(facts, indent=2) + "\n")

@@ -306,7 +306,7 @@ def _row(facts: dict[str, Any]) -> tuple[str, ...]:
 
 def _cited(source: str) -> str:
     """First author and year, or ours; the whole source if it has no year."""
-    name = re.split(r",| and | \(", source)[0]
+    name = re.split(r",| and | \(| (?=(?:19|20)\d\d\b)", source)[0]
     year = re.search(r"\b(19|20)\d\d\b", source)
     return name if name == "ours" else f"{name} {year[0]}" if year else source
 

@@ -91,6 +91,10 @@ class Measure:
     limit: str = ""
     certified: bool = False
 
+    def __post_init__(self) -> None:
+        if self.to_accuracy and not self.spent:
+            raise ValueError(f"measure {self.name!r} is taken to an accuracy: name its spent")
+
     @property
     def to_accuracy(self) -> bool:
         """Whether it needs an accuracy."""

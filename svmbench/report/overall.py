@@ -161,10 +161,10 @@ def write_overall(
         return []
     stood_in = sum(problem.stand_in for problem in common)
     caption = (
-        f"{len(common)} problems: data set, λ and ε of {sweeps} that all solvers shown were "
-        "run on; one that several sweeps pose counts in each of them. Medians; if a solver has "
-        "several settings, the best one on each problem, which is an oracle's choice. Targets not "
-        "reached count as unsolved."
+        f"{len(common)} problems (each a data set, λ and ε of {sweeps}) on which all solvers shown "
+        "were run. A problem of several sweeps counts once for each. Medians of the repeats; of "
+        "several settings of a solver, the best on each problem counts, as if it had been known. "
+        "Targets not reached count as unsolved."
     )
     if left_out := _left_out(problems, common):
         caption += f"\nLeft out, as they share too few problems with the others: {left_out}."

@@ -71,6 +71,12 @@ def test_listing_has_each_solver_in_columns_with_its_summary_below():
     assert max(map(len, lines)) <= 120
 
 
+def test_listing_names_author_and_year_once(plug_in, monkeypatch):
+    monkeypatch.setattr(plug_in, "source", "Polyak 1964")
+    (line,) = (line for line in output().splitlines() if line.split()[:1] == ["idle"])
+    assert line.endswith(" Polyak 1964")
+
+
 def test_listing_is_by_families_and_says_what_they_are():
     lines = output().splitlines()
     ocas = lines.index(

@@ -5,7 +5,7 @@ from typing import get_args
 
 import pytest
 
-from svmbench.records.measures import ALONG, MEASURES, Asked, Taken
+from svmbench.records.measures import ALONG, MEASURES, Asked, Measure, Taken
 
 ROW = {
     "seconds_to": 31.0, "cpu_seconds_to": 29.0, "passes_to": 23.0, "epochs_to": 3.0,
@@ -70,6 +70,11 @@ def test_the_flags_of_a_measure_fit_each_other(measure):
         )
     if measure.taken == "spent":
         assert measure.cost
+
+
+def test_a_measure_to_an_accuracy_names_what_a_whole_run_costs():
+    with pytest.raises(ValueError, match="'rows' is taken to an accuracy: name its spent"):
+        Measure("rows", "rows", "to accuracy", lambda runs: runs["m"])
 
 
 @pytest.mark.parametrize("measure", MEASURES.values(), ids=MEASURES)
