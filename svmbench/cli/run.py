@@ -35,7 +35,7 @@ MOST_JOBS = 1024
 INTERRUPTED = "interrupted; writing tables (Ctrl-C again to skip)"
 
 #: States that need other words on the terminal.
-_WORDS = {"spared": "not needed after a cheaper setting", "not_installed": "not installed"}
+_WORDS = {"spared": "not run after a cheaper setting", "not_installed": "not installed"}
 
 
 @click.command(
@@ -215,7 +215,9 @@ def describe(sweep: Sweep, only: tuple[str, ...] = ()) -> str:
         f"{counted(runs_a_repeat * least, 'run')}, "
         f"and {optima(len(problems))}"
     )
-    lines.append(f"training takes at most {longest(least)} (every limit hit; usually far less)")
+    lines.append(
+        f"runs and optima take at most {longest(least)} (every limit hit; usually far less)"
+    )
     if sweep.until_decided:
         lines.append(
             f"cells with an open question have up to {most} repeats: "

@@ -98,7 +98,7 @@ def test_a_dry_run_gives_both_bounds(run, tmp_path):
     assert done.exit_code == 0
     assert done.stdout.splitlines()[-3:] == [
         "3 cells, 3 repeats: 9 runs, and 1 reference optimum",
-        "training takes at most 6 min (every limit hit; usually far less)",
+        "runs and optima take at most 6 min (every limit hit; usually far less)",
         "cells with an open question have up to 40 repeats: 120 runs and 25 min at most",
     ]
     assert not (tmp_path / "out").exists()
