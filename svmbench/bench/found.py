@@ -24,6 +24,7 @@ from svmbench.config import Sweep
 from svmbench.data.synthetic import scale_in, scale_text
 from svmbench.harness.plan import for_each_horizon
 from svmbench.harness.series import PlannedSweep
+from svmbench.records.columns import of_accuracy
 from svmbench.records.groups import Group
 from svmbench.records.measures import Asked
 from svmbench.records.read import Results, read_results
@@ -293,7 +294,7 @@ def without_unfinished(results: Results, sweep: Sweep) -> tuple[Results, int]:
 def _at_its_end(results: Results, runs: pd.DataFrame) -> bool:
     over = (runs["state"] != "converged") | (runs["train_seconds"] > runs["limit_seconds"])
     if results.accuracies:
-        over |= runs[f"seconds_to_{results.accuracies[-1]!r}"].notna()
+        over |= runs[of_accuracy("seconds_to", results.accuracies[-1])].notna()
     return bool(over.any())
 
 

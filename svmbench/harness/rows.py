@@ -11,7 +11,16 @@ from typing import Any
 
 from svmbench.harness.plan import Run
 from svmbench.harness.trace import Trace
-from svmbench.records.columns import REGRETS, RUNS, SCHEMA_VERSION, TRACES, Column, recorded
+from svmbench.records.columns import (
+    OF_ACCURACY,
+    REGRETS,
+    RUNS,
+    SCHEMA_VERSION,
+    TRACES,
+    Column,
+    of_accuracy,
+    recorded,
+)
 from svmbench.records.disturbance import disturbances
 from svmbench.records.off_clock import off_clock
 from svmbench.solvers.registry import find_solver
@@ -142,11 +151,14 @@ def _hit(points: list[dict[str, Any]], accuracy: float, m: int) -> dict[str, Any
     within = [p["accuracy"] is not None and p["accuracy"] <= accuracy for p in points]
     first = points[within.index(True)] if True in within else None
     above = [p["wall"] for p, reached in zip(points, within, strict=True) if not reached]
+    facts = {
+        "seconds_to": first and first["wall"],
+        "cpu_seconds_to": first and first["cpu"],
+        "epochs_to": first and first["presentations"] / m,
+        "data_passes_to": _data_passes(first, m),
+        "primal_at": first and first["primal"],
+        "last_above_seconds": above[-1] if above else None,
+    }
     return {
-        f"seconds_to_{accuracy!r}": first and first["wall"],
-        f"cpu_seconds_to_{accuracy!r}": first and first["cpu"],
-        f"epochs_to_{accuracy!r}": first and first["presentations"] / m,
-        f"data_passes_to_{accuracy!r}": _data_passes(first, m),
-        f"primal_at_{accuracy!r}": first and first["primal"],
-        f"last_above_seconds_{accuracy!r}": above[-1] if above else None,
+        of_accuracy(name, accuracy): value for name, value in _in_order(OF_ACCURACY, facts).items()
     }

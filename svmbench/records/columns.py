@@ -6,7 +6,7 @@ tables, their reading and the checks of a trace follow from the entry.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
@@ -260,6 +260,30 @@ def numbers(columns: Sequence[Column], *lines: TraceLine) -> tuple[str, ...]:
     return tuple(
         column.field for column in columns if column.line in lines and column.kind == "number"
     )
+
+
+def of_accuracy(name: str, accuracy: float) -> str:
+    """A column's name for one accuracy: ``seconds_to_0.01``.
+
+    Parameters
+    ----------
+    name : str
+        Of a column of `OF_ACCURACY`, or of the first of `IN_PASSES`.
+    accuracy : float
+    """
+    return f"{name}_{accuracy!r}"
+
+
+def accuracies_in(names: Iterable[str]) -> list[str]:
+    """The accuracies to which columns of runs.csv have seconds, as `of_accuracy` writes them.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Of the columns.
+    """
+    prefix = "seconds_to_"
+    return [name.removeprefix(prefix) for name in names if name.startswith(prefix)]
 
 
 def over_horizons(name: str) -> OverHorizons:

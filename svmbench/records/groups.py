@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from svmbench.records.columns import over_horizons
+from svmbench.records.columns import accuracies_in, over_horizons
 from svmbench.records.spelling import regularisation
 from svmbench.records.states import HORIZON, LIMITED, RERUN
 from svmbench.records.statistics import median
@@ -146,11 +146,9 @@ def _merged(runs: pd.DataFrame) -> pd.Series:
 
 def _state(runs: pd.DataFrame) -> str:
     """How the repeat as a whole ended: 'converged' refers to the tightest accuracy only."""
-    accuracies = [column for column in runs.columns if column.startswith("seconds_to_")]
-    if accuracies:
-        tightest = min(accuracies, key=lambda column: float(column.removeprefix("seconds_to_")))
-        if runs[tightest].notna().any():
-            return "converged"
+    accuracies = accuracies_in(runs.columns)
+    if accuracies and runs[f"seconds_to_{min(accuracies, key=float)}"].notna().any():
+        return "converged"
     states = Counter(runs["state"])
     for state in (*RERUN, *LIMITED):  # a horizon that was not run might have been enough
         if state in states:

@@ -18,15 +18,21 @@ from svmbench.document import parse_document
 from svmbench.durable import is_own_file
 from svmbench.errors import ConfigError, DataError
 from svmbench.records.bounds import least_accuracy
-from svmbench.records.columns import OF_ACCURACY, REGRETS, RUNS, SCHEMA_VERSION, TRACES, Column
+from svmbench.records.columns import (
+    OF_ACCURACY,
+    REGRETS,
+    RUNS,
+    SCHEMA_VERSION,
+    TRACES,
+    Column,
+    accuracies_in,
+)
 from svmbench.records.disturbance import disturbances
 from svmbench.records.groups import ROW, Group, group_runs
 from svmbench.records.kinds import PLOTS, TABLES, USUAL_TABLES
 from svmbench.records.off_clock import off_clock
 from svmbench.records.states import STATES
 from svmbench.records.values import is_too_deep
-
-_SECONDS_TO = "seconds_to_"
 
 #: Columns of runs.csv that other numbers are divided by.
 _ABOVE_ZERO = ("lambda", "C", "m")
@@ -246,7 +252,7 @@ def _read_runs(path: Path, distance: str) -> pd.DataFrame:
     _check_accuracies(runs, path)
     of_accuracy = [
         replace(column, name=f"{column.name}_{text}")
-        for text in _accuracy_texts(runs)
+        for text in accuracies_in(runs.columns)
         for column in OF_ACCURACY
         if column.presence != "optional" or f"{column.name}_{text}" in runs
     ]
@@ -267,7 +273,7 @@ def _read_runs(path: Path, distance: str) -> pd.DataFrame:
     _refuse_below(runs, runs["reference_dual"], distance, path)
     runs["disturbed"] = ["; ".join(disturbances(run)) for run in runs.to_dict("records")]
     runs["off_clock"] = ["; ".join(off_clock(run)) for run in runs.to_dict("records")]
-    return in_passes(runs, _accuracy_texts(runs))
+    return in_passes(runs, accuracies_in(runs.columns))
 
 
 def _refuse_below(table: pd.DataFrame, bounds: pd.Series, distance: str, path: Path) -> None:
@@ -372,23 +378,17 @@ def _number(text: str) -> float:
 
 def _check_accuracies(runs: pd.DataFrame, path: Path) -> None:
     """Refuse seconds to what is no accuracy, or not written as such: others look for its number."""
-    for text in _accuracy_texts(runs):
+    for text in accuracies_in(runs.columns):
         value = float(text) if _DECIMAL.fullmatch(text) else math.nan
         if not (0.0 < value < math.inf and repr(value) == text):
-            name = f"{_SECONDS_TO}{text}"
+            name = f"seconds_to_{text}"
             raise DataError(
                 f"{path}: column {name!r:.80} names no accuracy; run the sweep again to rewrite it"
             )
 
 
-def _accuracy_texts(runs: pd.DataFrame) -> list[str]:
-    """The suffixes of ``seconds_to_`` in the columns: numbers as ``repr`` writes them."""
-    named = (name for name in runs.columns if name.startswith(_SECONDS_TO))
-    return [name.removeprefix(_SECONDS_TO) for name in named]
-
-
 def _accuracies(runs: pd.DataFrame) -> tuple[float, ...]:
-    return tuple(sorted((float(text) for text in _accuracy_texts(runs)), reverse=True))
+    return tuple(sorted((float(text) for text in accuracies_in(runs.columns)), reverse=True))
 
 
 def _asked_for(

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from svmbench.evidence import Question, paired
+from svmbench.records.columns import of_accuracy
 from svmbench.records.groups import Group
 from svmbench.records.measures import Asked, Measure
 from svmbench.records.moments import in_order
@@ -328,7 +329,9 @@ class _Columns(Mapping[str, Any]):
         self._runs, self._at = runs, at
 
     def __getitem__(self, name: str) -> pd.Series:
-        return self._runs[f"{name}_{self._at!r}" if name.endswith("_to") else name]
+        if self._at is not None and name.endswith("_to"):
+            name = of_accuracy(name, self._at)
+        return self._runs[name]
 
     def __iter__(self) -> Iterator[str]:
         return map(str, self._runs)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from svmbench.records.columns import of_accuracy
 from svmbench.records.groups import Group
 from svmbench.records.measures import Asked
 from svmbench.records.samples import of_repeats, samples, states
@@ -100,7 +101,7 @@ def _summary(group: Group, asked: Asked) -> Summary:
 
 def _relapses(group: Group, accuracy: float) -> list[float]:
     """When the runs that lost the accuracy again were last above it."""
-    columns = (f"seconds_to_{accuracy!r}", f"last_above_seconds_{accuracy!r}")
+    columns = [of_accuracy(name, accuracy) for name in ("seconds_to", "last_above_seconds")]
     if not set(columns) <= set(group.repeats):
         return []
     first, last = (group.column(name) for name in columns)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from svmbench.claims.measured import MeasuredRow
 from svmbench.evidence import LEVEL, judge, paired
+from svmbench.records.columns import of_accuracy
 from svmbench.records.groups import Group
 from svmbench.records.measures import Asked
 from svmbench.records.samples import measured, of_repeats, samples, states
@@ -61,7 +62,8 @@ def number(row: MeasuredRow, asked: Asked) -> Number:
 
 def _to_accuracy(group: Group, asked: Asked) -> Number:
     repeats = len(group.repeats)
-    if f"seconds_to_{asked.at!r}" not in group.runs:
+    assert asked.at is not None
+    if of_accuracy("seconds_to", asked.at) not in group.runs:
         return Number("not asked for", runs=repeats)
     found = summary(group, asked)
     if not found.samples:
