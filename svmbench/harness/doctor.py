@@ -63,7 +63,10 @@ SWAPPED = 0.01
 #: and the share by which they may scatter.
 STREAMED, STREAMS, STREAM_SCATTER = 1 << 28, 9, 0.1
 
-#: Epochs of sgd-s on random rows, and their repetitions, whose scatter is the machine's noise; the
+#: Random rows on which sgd-s is timed, their features, and the nonzeros of each.
+ROWS, FEATURES, NONZEROS = 20_000, 500, 20
+
+#: Epochs of sgd-s on these, and their repetitions, whose scatter is the machine's noise; the
 #: pairs of runs that are to show a ratio; the ratio that needs no warning, and the one above which
 #: the machine is unfit.
 WORK_EPOCHS, REPETITIONS, PAIRS, FINE, COARSE = 10, 41, 12, 1.05, 1.5
@@ -294,7 +297,7 @@ def _noise() -> Check:
 
 def repeated_work() -> tuple[list[float], list[float]]:
     """Wall and processor seconds of repeated identical training, without the first one."""
-    problem = Problem(_random_rows(20_000, 500, 20), 1e-4)
+    problem = _random_problem()
     wall, cpu = [], []
     for number in range(REPETITIONS + 1):
         solver = SgdS()
@@ -380,9 +383,9 @@ def clock_ratio(times: int = 9, epochs: int = 60) -> float:
     times : int
         Interleaved measurements of each.
     epochs : int
-        Length of a run of sgd-s on 20,000 random rows of 20 nonzeros.
+        Length of a run of sgd-s on the random rows.
     """
-    problem = Problem(_random_rows(20_000, 500, 20), 1e-4)
+    problem = _random_problem()
     clocked, single = [], []
     for _ in range(times):
         clocked.append(_clocked(problem, epochs))
@@ -409,10 +412,12 @@ def _uninterrupted(problem: Problem, epochs: int) -> float:
     return time.perf_counter() - begun
 
 
-def _random_rows(m: int, d: int, nonzeros: int) -> Dataset:
-    rng = np.random.default_rng(0)
+def _random_problem() -> Problem:
+    rng, m, d, nonzeros = np.random.default_rng(0), ROWS, FEATURES, NONZEROS
     steps = rng.integers(1, d // nonzeros + 1, size=(m, nonzeros))
     indices = (np.cumsum(steps, axis=1) - 1).astype(np.uint16)
     labels = np.where(rng.random(m) < 0.5, -1, 1).astype(np.int8)
     indptr = np.arange(0, m * nonzeros + 1, nonzeros, dtype=np.int64)
-    return Dataset("random", d, indptr, indices.ravel(), None, labels, Provenance("doctor", ""))
+    origin = Provenance("doctor", "")
+    data = Dataset("random", d, indptr, indices.ravel(), None, labels, origin)
+    return Problem(data, 1e-4)
