@@ -30,7 +30,7 @@ from svmbench.durable import (
 from svmbench.errors import ConfigError
 from svmbench.harness.plan import Run
 from svmbench.harness.rows import regret_rows, run_row, trace_rows
-from svmbench.harness.trace import Trace, is_complete, read_trace, rename
+from svmbench.harness.trace import SKIPPED, Trace, read_whole, rename
 from svmbench.harness.weights import SUFFIX, weights_are_kept
 from svmbench.records.states import FAULTS, RERUN
 from svmbench.reference.optimum import Reference
@@ -185,8 +185,7 @@ class Store:
 
     def read(self, run: Run) -> Trace | None:
         """The run's trace; None if there is none or it is damaged."""
-        trace = read_trace(self.path(run))
-        return trace if trace is not None and is_complete(trace) else None
+        return read_whole(self.path(run))
 
     @cached_property
     def _listed(self) -> dict[str, str]:
@@ -232,7 +231,7 @@ class Store:
         points, regrets = _Text(), _Text()
         for run in runs:
             if run.id in skipped:
-                rows.append(run_row(run, Trace({}, [], {"state": "skipped"})))
+                rows.append(run_row(run, SKIPPED))
                 continue
             found = self._rows_of(run)
             if found is not None:

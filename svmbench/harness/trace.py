@@ -221,6 +221,10 @@ class Trace:
         return [] if self.end.get("refused") else self.points
 
 
+#: The trace of a run that was skipped: nothing is known but that.
+SKIPPED = Trace({}, [], {"state": "skipped"})
+
+
 def read_trace(path: Path) -> Trace | None:
     """The trace in that file; None if there is none or it is damaged.
 
@@ -300,6 +304,12 @@ def is_complete(trace: Trace) -> bool:
         and _is_moment_or_unknown(trace.header.get("started"))
         and isinstance(trace.header.get("node"), str | None)
     )
+
+
+def read_whole(path: Path) -> Trace | None:
+    """The trace in that file, with every field of the tables; None if it is missing or damaged."""
+    trace = read_trace(path)
+    return trace if trace is not None and is_complete(trace) else None
 
 
 def _are_numbers_or_unknown(record: dict[str, Any], names: Sequence[str]) -> bool:

@@ -20,7 +20,7 @@ from svmbench.errors import ConfigError, DataError
 from svmbench.harness.environment import SCHEMA_VERSION, fingerprint_of
 from svmbench.harness.rows import regret_rows, run_row, trace_rows
 from svmbench.harness.store import BOUNDS_MARGIN
-from svmbench.harness.trace import Trace, is_complete, read_trace
+from svmbench.harness.trace import SKIPPED, Trace, read_whole
 from svmbench.harness.weights import SUFFIX, kept_weights
 from svmbench.records.machine import MACHINE
 from svmbench.records.spelling import short
@@ -49,9 +49,6 @@ MARKS = ("runs.csv", "traces.csv", "report.html")
 
 #: The name of a run (`svmbench.harness.plan.Run.id`), which is also that of a file.
 _NAME = re.compile(r"[A-Za-z0-9.=-]{1,240}")
-
-#: The trace of a run that was skipped: nothing is known but that.
-SKIPPED = Trace({}, [], {"state": "skipped"})
 
 
 def folders(root: Path) -> list[Path]:
@@ -378,12 +375,6 @@ class Verifier:
 def _built(run: Recorded) -> tuple[str, str]:
     """What the runs of one build have in common: the solver, and of programs the label."""
     return run.solver.name, run.solver.label if run.solver.name == ForeignProgram.name else ""
-
-
-def read_whole(path: Path) -> Trace | None:
-    """A trace with every field of the tables; None if it is missing or damaged."""
-    trace = read_trace(path)
-    return trace if trace is not None and is_complete(trace) else None
 
 
 def _times(trace: Trace) -> str:

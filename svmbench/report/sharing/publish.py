@@ -15,11 +15,12 @@ import svmbench
 from svmbench.durable import is_own_file, require_own, resolved, writing
 from svmbench.errors import ConfigError, DataError
 from svmbench.harness.environment import fingerprint_of
+from svmbench.harness.trace import read_whole
 from svmbench.records.machine import MACHINE
 from svmbench.records.read import Results, read_results
 from svmbench.records.values import is_too_deep
 from svmbench.report.check import stale_files
-from svmbench.verify.folder import Verifier, read_whole
+from svmbench.verify.folder import Verifier
 
 #: What a published folder contains, apart from its manifest and index.html, the page again.
 _CONTENTS = (
