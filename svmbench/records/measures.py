@@ -151,6 +151,10 @@ def _train_seconds_after_setup(runs: RunColumns) -> Any:
     return runs["train_seconds"] - runs["setup_seconds"]
 
 
+def _train_steps(runs: RunColumns) -> Any:
+    return runs["epochs"] * runs["m"] / runs["step_rows"]
+
+
 #: Every measure by name.
 MEASURES = {
     measure.name: measure
@@ -213,13 +217,12 @@ MEASURES = {
         ),
         Measure(
             "train_steps", "steps taken", "spent",
-            lambda runs: runs["epochs"] * runs["m"] / runs["step_rows"], cost=True,
-            needs="step_rows",
+            _train_steps, cost=True, needs="step_rows",
         ),
         Measure(
             "seconds_with_evaluation", "time with the cost evaluated at every step", "spent",
             lambda runs: runs["train_seconds"]
-            + runs["evaluation_seconds"] * runs["epochs"] * runs["m"] / runs["step_rows"],
+            + runs["evaluation_seconds"] * _train_steps(runs),
             unit="s", cost=True, per_machine=True, needs="step_rows",
         ),
         # at the last checkpoint
@@ -230,14 +233,12 @@ MEASURES = {
         ),
         Measure(
             "seconds_a_step", "time per step", "at end",
-            lambda runs: _train_seconds_after_setup(runs)
-            / (runs["epochs"] * runs["m"] / runs["step_rows"]),
+            lambda runs: _train_seconds_after_setup(runs) / _train_steps(runs),
             unit="s", cost=True, per_machine=True, needs="step_rows",
         ),
         Measure(
             "seconds_a_step_with_evaluation", "time per step with the cost evaluated", "at end",
-            lambda runs: _train_seconds_after_setup(runs)
-            / (runs["epochs"] * runs["m"] / runs["step_rows"])
+            lambda runs: _train_seconds_after_setup(runs) / _train_steps(runs)
             + runs["evaluation_seconds"],
             unit="s", cost=True, per_machine=True, needs="step_rows",
         ),
