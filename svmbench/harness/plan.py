@@ -232,11 +232,11 @@ def _units(
             sweep.reference.gap,
             repeat,
             sweep.threads,
-            contended,
-            horizon,
-            sweep.regret,
-            rung if ladder else None,
-            machine,
+            contended=contended,
+            horizon=horizon,
+            regret=sweep.regret,
+            rung=rung if ladder else None,
+            machine=machine,
         )
         for rung, (solver, horizon) in enumerate(for_each_horizon(spec, sweep.stop))
     ]

@@ -165,13 +165,13 @@ def _execute(
     if measurement.changed():
         return None
     return Posed(
-        job,
-        measurement.problem,
-        measurement.given,
-        measurement.test,
-        measurement.solver,
-        measurement.conversion,
-        measurement.usual,
+        job=job,
+        problem=measurement.problem,
+        given=measurement.given,
+        test=measurement.test,
+        solver=measurement.solver,
+        conversion=measurement.conversion,
+        usual=measurement.usual,
     )
 
 
@@ -202,11 +202,11 @@ def _measurement(job: dict[str, Any], last: Posed | None) -> Measurement:
         job["stop"],
         job["reference_dual"],
         job["reference_primal"],
-        last.conversion if last and takes_over else None,
-        last.given if last else None,
-        job["threads"],
-        usual,
-        job["solver_class"] == address(ForeignProgram),
+        conversion=last.conversion if last and takes_over else None,
+        given=last.given if last else None,
+        threads=job["threads"],
+        usual=usual,
+        is_program=job["solver_class"] == address(ForeignProgram),
     )
     measurement.loading, measurement.taking_over = loading.thread / 1e9, taking_over.wall / 1e9
     return measurement

@@ -87,9 +87,9 @@ def recorded_run(header: dict[str, Any], data: Dataset, test: Dataset | None) ->
             header["reference_gap_asked"],
             header["repeat"],
             header["threads"],
-            header["contended"],
-            told if named else None,
-            bool(header.get("regret", False)),
+            contended=header["contended"],
+            horizon=told if named else None,
+            regret=bool(header.get("regret", False)),
             header=header,
         )
     except (KeyError, TypeError, ValueError, ArithmeticError) as error:
