@@ -73,11 +73,11 @@ class Accounts:
 
     Parameters
     ----------
-    usual : Usual, optional
-        Without it, evaluations and records may take any time.
     read_correctly : callable
         Does once what a correct read of weights and, if it is called with True, of a lower bound
         does. It is called at most once, if reads seem to take too long.
+    usual : Usual, optional
+        Without it, evaluations and records may take any time.
 
     Attributes
     ----------

@@ -68,15 +68,6 @@ def make_run(
     If the worker dies, is stopped, or writes nothing for longer than the time limit and the
     sweep's grace, its trace is closed here.
 
-    Raises
-    ------
-    OSError
-        When the system refuses a process.
-    NodeLostError
-        When the node that should carry it out is lost.
-    DataError
-        When its cached rows are not those that were stored.
-
     Parameters
     ----------
     run : Run
@@ -92,6 +83,15 @@ def make_run(
     worker : Worker or Node, optional
         The worker of the run before, to be reused if possible, or a node that carries the run out;
         by default a new worker.
+
+    Raises
+    ------
+    OSError
+        When the system refuses a process.
+    NodeLostError
+        When the node that should carry it out is lost.
+    DataError
+        When its cached rows are not those that were stored.
     """
     if worker is None:
         with Worker() as own:

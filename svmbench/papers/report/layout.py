@@ -32,6 +32,11 @@ class ItemResults:
         The item's key.
     results : dict
         The results of its sweeps, by key; those that were not run are absent.
+
+    Attributes
+    ----------
+    rows : list of MeasuredRow
+        Those of all its sweeps.
     """
 
     paper: Paper

@@ -47,9 +47,6 @@ class ItemView:
     claims : list of ClaimResult
     shown : list of Quoted
         Published values that appear in a table.
-    warnings : list of str
-    missing : int
-        Cells that its sweeps ask for and that have no runs.
     """
 
     source: ItemResults
