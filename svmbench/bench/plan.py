@@ -121,7 +121,7 @@ def _sweeps(
             each.label,
             name,
             profile.sweep(name, each),
-            root / "sweeps" / name / each.label.replace(" ", "-"),
+            root / "sweeps" / name / each.file_name,
             (sources[each.label],),
             machine=machine,
         )
@@ -209,7 +209,7 @@ def _epochs(profile: Profile, data: _Data) -> Iterator[Task]:
         return [job]
 
     for each in data.available(part.sets):
-        yield Task(f"epochs-{_file(each)}", part.limit, part.repeats, partial(jobs, each))
+        yield Task(f"epochs-{each.file_name}", part.limit, part.repeats, partial(jobs, each))
 
 
 def _reading(profile: Profile, data: _Data) -> Iterator[Task]:
@@ -238,7 +238,7 @@ def _reading(profile: Profile, data: _Data) -> Iterator[Task]:
 
     longest = part.limit * part.repeats * len(readers)
     for each in data.texts():
-        yield Task(f"reading-{_file(each)}", longest, part.repeats, partial(jobs, each))
+        yield Task(f"reading-{each.file_name}", longest, part.repeats, partial(jobs, each))
 
 
 def _growth(profile: Profile) -> Iterator[Task]:
@@ -321,7 +321,7 @@ def _texts(profile: Profile, data: _Data) -> Iterator[Task]:
 
     longest = part.limit * part.repeats * len(part.programs)
     for each in data.texts():
-        yield Task(f"text-{_file(each)}", longest, part.repeats, partial(jobs, each))
+        yield Task(f"text-{each.file_name}", longest, part.repeats, partial(jobs, each))
 
 
 def _shuffled(jobs: Sequence[dict[str, Any]], first: int, count: int) -> Iterator[dict[str, Any]]:
@@ -330,7 +330,3 @@ def _shuffled(jobs: Sequence[dict[str, Any]], first: int, count: int) -> Iterato
         block = [job | {"first": repeat} for job in jobs]
         random.Random(repeat).shuffle(block)
         yield from block
-
-
-def _file(spec: SetSpec) -> str:
-    return spec.label.replace(" ", "-").replace("/", "-")

@@ -6,9 +6,10 @@ configs/bench/bounds.yaml.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     AfterValidator,
@@ -32,6 +33,7 @@ from svmbench.config.fields import (
     Weight,
     Whole,
     as_named,
+    second,
 )
 from svmbench.config.reading import Strict, read_model
 from svmbench.config.refusal import refuse
@@ -52,6 +54,9 @@ def _with_name(entry: str | dict[str, Any]) -> str | dict[str, Any]:
         refuse("Input should be a solver: its name, or a mapping with 'name'", value=entry)
     return entry
 
+
+#: What reads a text, by the names of `svmbench.bench.measure.READERS`.
+ReaderName = Literal["svmbench", "scikit-learn", "liblinear"]
 
 #: A solver as configurations write it; `champion` is the solver put forward as ours.
 SolverEntry = Annotated[
@@ -88,6 +93,11 @@ class SetSpec(Strict):
     def label(self) -> str:
         """Its name in the results."""
         return self.data.label
+
+    @property
+    def file_name(self) -> str:
+        """The label as names of its files and folders have it."""
+        return re.sub(r"[^A-Za-z0-9._-]+", "-", self.label)
 
     @property
     def use(self) -> str:
@@ -131,11 +141,7 @@ class EpochsPart(Strict):
 class ReadingPart(Strict):
     """Reading of texts."""
 
-    readers: tuple[Literal["svmbench", "scikit-learn", "liblinear"], ...] = (
-        "svmbench",
-        "scikit-learn",
-        "liblinear",
-    )
+    readers: tuple[ReaderName, ...] = get_args(ReaderName)
     repeats: Annotated[Whole, Field(ge=1)] = 3
     limit: Duration = 30.0
 
@@ -143,7 +149,7 @@ class ReadingPart(Strict):
 class Program(Strict):
     """A reader and a solver: the whole way from a text."""
 
-    reader: Literal["svmbench", "scikit-learn", "liblinear"]
+    reader: ReaderName
     solver: SolverEntry
     label: Text
     threads: Annotated[Whole, Field(ge=1, le=2)] = Field(
@@ -231,9 +237,13 @@ class Profile(Strict):
     @model_validator(mode="after")
     def _known_sets(self) -> Profile:
         known = [each.label for each in self.sets]
-        for at, label in enumerate(known):
-            if label in known[:at]:
-                refuse(f"a second data set {label!r}; drop it or give it a label", "sets", at)
+        at = second(known)
+        if at is not None:
+            refuse(f"a second data set {known[at]!r}; drop it or give it a label", "sets", at)
+        at = second(each.file_name for each in self.sets)
+        if at is not None:
+            same = "has the same label in names of files as a data set before it"
+            refuse(f"{known[at]!r} {same}; give it another one", "sets", at)
         parts: list[tuple[tuple[str, ...], Names]] = [
             (("sweeps", name, "sets"), part.sets) for name, part in self.sweeps.items()
         ]
@@ -286,7 +296,7 @@ class Profile(Strict):
             stop["max_epochs"] = part.max_epochs
         plain = {
             "version": 1,
-            "name": f"{name}-{chosen.label}".lower().replace(" ", "-"),
+            "name": f"{name}-{chosen.file_name}".lower(),
             "plugins": list(self.plugins),
             "datasets": [chosen.data],
             "lambda": list(part.lambdas),

@@ -9,6 +9,7 @@ import weakref
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -22,9 +23,17 @@ from svmbench.bench.bounds import judge_bounds
 from svmbench.bench.carry_out import carry_out
 from svmbench.bench.champion import ablations, named
 from svmbench.bench.found import Found, Measured
+from svmbench.bench.measure import READERS
 from svmbench.bench.pace import ForeignPace, nanoseconds
 from svmbench.bench.plan import plan
-from svmbench.bench.profile import Growth, Profile, Program, SweepPart, solver_entries
+from svmbench.bench.profile import (
+    Growth,
+    Profile,
+    Program,
+    ReaderName,
+    SweepPart,
+    solver_entries,
+)
 from svmbench.bench.stated_bounds import StatedBound, load_bounds, measured_by
 from svmbench.bench.tables import fastest, ratios
 from svmbench.bench.tables.bounds import aimed_text
@@ -1105,6 +1114,30 @@ def test_no_two_sets_of_a_profile_share_a_label():
     sets = [{"data": "adult"}, {"data": "adult"}]
     with pytest.raises(ValueError, match="a second data set 'adult'"):
         Profile.model_validate({"version": 1, "name": "x", "title": "x", "sets": sets})
+
+
+def test_any_label_of_a_set_names_files(tmp_path):
+    sets = [
+        {"data": {"name": "tiny-separable", "bias": 1.0}},
+        {"data": {"name": "tiny-separable", "label": "a/b c"}},
+    ]
+    part = {"lambda": [0.01], "accuracy": [0.1], "solvers": ["dcd"]}
+    described = {"version": 1, "name": "x", "title": "x", "sets": sets, "sweeps": {"oracle": part}}
+    planned = plan(Profile.model_validate(described), tmp_path, None).sweeps
+    assert [sweep.item for sweep in planned] == ["tiny-separable+bias", "a/b c"]
+    assert [sweep.folder for sweep in planned] == [
+        tmp_path / "sweeps" / "oracle" / name for name in ("tiny-separable-bias", "a-b-c")
+    ]
+
+
+def test_no_two_sets_of_a_profile_share_their_files():
+    sets = [{"data": {"name": "adult", "label": label}} for label in ("a b", "a-b")]
+    with pytest.raises(ValueError, match="'a-b' has the same label in names of files"):
+        Profile.model_validate({"version": 1, "name": "x", "title": "x", "sets": sets})
+
+
+def test_every_reader_of_profiles_can_be_measured():
+    assert set(READERS) == set(get_args(ReaderName))
 
 
 def test_stand_ins_are_the_same_whatever_time_a_call_has(tmp_path):
