@@ -21,6 +21,7 @@ from svmbench.bench.stated_bounds import LIBLINEAR, StatedBound
 from svmbench.bench.tables import build_tables
 from svmbench.bench.tables.bounds import aimed_text, measured_text
 from svmbench.bench.tables.fastest import relative_costs
+from svmbench.claims.parts import CASE_VERDICTS, ClaimVerdict, combine
 from svmbench.durable import write_text
 from svmbench.harness.environment import environment
 from svmbench.harness.sources import Source
@@ -33,9 +34,6 @@ from svmbench.report.overall import problems_of, shares, write_overall
 from svmbench.report.style import Look, looks_of
 from svmbench.solvers.program import ForeignProgram
 from svmbench.solvers.registry import solvers
-
-#: Starting with the least favourable.
-VERDICTS = ("does not hold", "open", "holds", "not testable")
 
 #: Load average beyond which the machine is said to have done other work: a run alone makes 1.
 BUSY = 1.5
@@ -65,11 +63,10 @@ class Aim:
         return sorted(missed, key=lambda one: one.verdict == "open")
 
     @property
-    def verdict(self) -> str:
+    def verdict(self) -> ClaimVerdict:
         """The least favourable one."""
-        there = {one.verdict for one in self.results}
         # Sets that are not in a profile say nothing about those that are.
-        return next(name for name in VERDICTS if name in there)
+        return combine([one.verdict for one in self.results])
 
     @property
     def counts(self) -> str:
@@ -103,7 +100,7 @@ class Aim:
 def aims(results: Sequence[BoundResult]) -> list[Aim]:
     """The results by bound, missed bounds first."""
     found = [Aim(bound, list(those)) for bound, those in groupby(results, lambda one: one.bound)]
-    return sorted(found, key=lambda aim: VERDICTS.index(aim.verdict))
+    return sorted(found, key=lambda aim: CASE_VERDICTS.index(aim.verdict))
 
 
 def write_bench(plan: Plan, bounds: Sequence[StatedBound], *, linked: bool = False) -> JudgedBounds:
@@ -159,7 +156,7 @@ def write_bench(plan: Plan, bounds: Sequence[StatedBound], *, linked: bool = Fal
             aimed=aimed_text,
             shares=contributions,
             counts=Counter(one.verdict for one in judged.results),
-            signs={name: sign for name, sign in SIGNS.items() if name in VERDICTS},
+            signs={name: sign for name, sign in SIGNS.items() if name in CASE_VERDICTS},
             tables=tables,
             figures=figures_of(pictures, page, _WATCH | LOOKS, linked=linked),
             linked=linked,

@@ -27,6 +27,9 @@ PAIRS_A_SET = 3
 
 ClaimVerdict = Literal["holds", "holds in k of n", "does not hold", "open", "not testable"]
 
+#: Verdicts of cases and of their parts, starting with the least favourable.
+CASE_VERDICTS: tuple[ClaimVerdict, ...] = ("does not hold", "open", "holds", "not testable")
+
 
 @dataclass(frozen=True)
 class ClaimCase:
@@ -346,7 +349,4 @@ def data_sets(cases: Sequence[CaseResult]) -> int:
 
 def combine(verdicts: Sequence[ClaimVerdict]) -> ClaimVerdict:
     """The verdict of a case from those of its parts: all that can be tested must hold."""
-    for verdict in ("does not hold", "open", "holds", "not testable"):
-        if verdict in verdicts:
-            return verdict
-    return "open"
+    return next((verdict for verdict in CASE_VERDICTS if verdict in verdicts), "open")

@@ -10,7 +10,7 @@ from svmbench.claims.measured import SweepCell
 from svmbench.claims.parts import CaseResult, LongerLimit, PartResult
 from svmbench.evidence import Across
 from svmbench.harness.crew import START
-from svmbench.records.spelling import counted
+from svmbench.records.spelling import counted, duration
 
 
 def missing() -> str:
@@ -85,7 +85,9 @@ def _repeats(parts: Sequence[PartResult]) -> str:
     more = max(part.more or 0 for part in parts)
     seconds = expected_seconds(parts)
     words = f"about {counted(more, 'more repeat')}"
-    return f"{words} ({_duration(seconds)})" if seconds > 0 else words
+    if not seconds > 0:
+        return words
+    return f"{words} ({'less than a second' if seconds < 1 else f'about {duration(seconds)}'})"
 
 
 def expected_seconds(parts: Sequence[PartResult]) -> float:
@@ -101,11 +103,3 @@ def expected_seconds(parts: Sequence[PartResult]) -> float:
                 repeats[cell] = max(need.more or 0, repeats.get(cell, 0))
                 seconds[cell] = START + part.seconds.get(cell, math.nan)
     return sum(repeats[cell] * seconds[cell] for cell in repeats)
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 1:
-        return "less than a second"
-    if seconds < 120:
-        return f"about {seconds:.0f} s"
-    return f"about {seconds / 60:.0f} min" if seconds < 7200 else f"about {seconds / 3600:.1f} h"

@@ -12,7 +12,6 @@ import click
 from svmbench.cli import options
 from svmbench.cli.series import (
     budget_line,
-    duration,
     exit_code,
     nodes_lines,
     open_questions,
@@ -20,7 +19,7 @@ from svmbench.cli.series import (
     unfinished,
     unused_line,
 )
-from svmbench.records.spelling import counted
+from svmbench.records.spelling import counted, duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,6 @@ from svmbench.cli import completion, options
 from svmbench.cli.columns import align
 from svmbench.cli.series import (
     budget_line,
-    duration,
     exit_code,
     mishaps,
     nodes_lines,
@@ -23,7 +22,7 @@ from svmbench.cli.series import (
     unfinished,
     unused_line,
 )
-from svmbench.records.spelling import counted
+from svmbench.records.spelling import counted, duration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -12,14 +12,13 @@ import click
 
 from svmbench.cli import answer, one_line, options
 from svmbench.cli.series import (
-    duration,
     mishaps,
     nodes_lines,
     open_questions,
     optima,
     time_spent,
 )
-from svmbench.records.spelling import counted, short
+from svmbench.records.spelling import counted, duration, short
 from svmbench.records.states import FAULTS
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from svmbench.errors import DataError
-from svmbench.records.spelling import counted
+from svmbench.records.spelling import counted, duration
 from svmbench.records.states import FAULTS
 
 if TYPE_CHECKING:
@@ -173,12 +173,3 @@ def unused_line(sweeps: Sequence[PlannedSweep]) -> list[str]:
         return []
     said = ", ".join(f"{count} {reason}" for reason, count in why.most_common())
     return [f"not reused: {counted(why.total(), 'finished run')}: {said}"]
-
-
-def duration(seconds: float) -> str:
-    """A duration in a suitable unit."""
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    if seconds < 7200:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"

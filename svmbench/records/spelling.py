@@ -40,6 +40,15 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
+def duration(seconds: float) -> str:
+    """A duration in a suitable unit: ``90 s``, ``30 min``, ``2.5 h``."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
+
+
 def spellings(number: float) -> tuple[str, ...]:
     """How a user may have written a parameter, as a configuration or a table has it.
 
