@@ -57,8 +57,7 @@ class Instance:
     test : Dataset or None
     train_path, test_path : Path
         Where workers find the rows in the cache.
-    reference : Reference or None
-        None in a dry run.
+    reference : Reference
     hurried : bool
         Whether a deadline stopped the reference before the gap that the sweep asks for.
     origin : Origin or None
@@ -69,7 +68,7 @@ class Instance:
     test: Dataset | None
     train_path: Path
     test_path: Path | None
-    reference: Reference | None
+    reference: Reference
     hurried: bool = False
     origin: Origin | None = None
 

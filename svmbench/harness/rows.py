@@ -57,7 +57,6 @@ def run_row(run: Run, trace: Trace) -> dict[str, Any]:
 def _facts(run: Run) -> dict[str, Any]:
     """What is known of a run without its trace."""
     problem, reference = run.instance.problem, run.instance.reference
-    assert reference is not None
     data = problem.data
     solver = find_solver(run.solver.name)
     return {

@@ -161,9 +161,7 @@ class Store:
         """
         reference, held = run.instance.reference, trace.header.get("reference_gap")
         gap = math.inf if held is None else float(held)
-        if reference is None or gap <= run.reference_gap:
-            return False
-        return reference.gap < gap * (1.0 - BOUNDS_MARGIN)
+        return gap > run.reference_gap and reference.gap < gap * (1.0 - BOUNDS_MARGIN)
 
     def _keeps_weights(self, run: Run, trace: Trace) -> bool:
         # A run that died has no weights even if it should keep them, and would die again.
@@ -271,7 +269,7 @@ class Store:
 class _Rows:
     """A run's row of runs.csv, and its lines of the other tables as header and body."""
 
-    reference: Reference | None
+    reference: Reference
     row: dict[str, Any]
     points: tuple[str, str]
     regrets: tuple[str, str]

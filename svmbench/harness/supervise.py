@@ -252,7 +252,6 @@ def _cause_of_silence(seconds: float, spent: float | None) -> tuple[str, str]:
 def header_of(run: Run, time_limit: float, keep_weights: bool) -> dict[str, Any]:
     """The first line of a run's trace."""
     reference = run.instance.reference
-    assert reference is not None
     return {
         "id": run.id,
         "dataset": run.instance.problem.data.name,

@@ -12,9 +12,11 @@ from functools import partial
 from pathlib import Path
 
 from svmbench.config import Sweep, dump_sweep
+from svmbench.config.dataset_spec import DatasetSpec
+from svmbench.config.stop import SweepReference
 from svmbench.data.cache import require_sound
 from svmbench.data.dataset import Dataset
-from svmbench.data.load import load
+from svmbench.data.load import Loaded, load
 from svmbench.errors import ConfigError, DataError
 from svmbench.harness.blocks import BlockKey, block_of, forget, torn
 from svmbench.harness.crew import Crew
@@ -26,7 +28,7 @@ from svmbench.harness.store import Store
 from svmbench.memory import require_memory
 from svmbench.problem import Problem
 from svmbench.records.spelling import short
-from svmbench.reference.optimum import certified_optimum
+from svmbench.reference.optimum import Reference, certified_optimum
 from svmbench.solvers.program import ForeignProgram
 from svmbench.solvers.registry import find_solver
 from svmbench.solvers.work_folder import remove_abandoned
@@ -50,9 +52,7 @@ MOST_LOST = 3
 __all__ = ["OpenSweep", "Options", "Outcome", "RepeatsOf", "Reporter", "prepare", "run_sweep"]
 
 
-def prepare(
-    sweep: Sweep, reporter: Reporter, options: Options, certify: bool = True
-) -> list[Instance]:
+def prepare(sweep: Sweep, reporter: Reporter, options: Options) -> list[Instance]:
     """Load the data sets of a sweep and certify the optimum of each of its problems.
 
     Parameters
@@ -60,47 +60,48 @@ def prepare(
     sweep : Sweep
     reporter : Reporter
     options : Options
-    certify : bool
-        False for a dry run: the instances then have no reference.
     """
-    instances = []
+    posed = []
     for dataset in sweep.datasets:
-        reporter.stage(f"data {dataset.label}")
-        loaded = load(
-            dataset.source, offline=options.offline, stand_in=options.scale_of(dataset.label)
-        )
-        if certify:
-            for path in filter(None, (loaded.train_path, loaded.test_path)):
-                require_sound(path)
-        for lam in sweep.lambdas_for(loaded.train.n_samples):
-            problem = _problem(sweep, loaded.train, lam)
-            scale = options.scale_of(dataset.label)
-            origin = None if dataset.path is not None else Origin(dataset.source, scale)
-            instances.append(
-                Instance(
-                    problem,
-                    loaded.test,
-                    loaded.train_path,
-                    loaded.test_path,
-                    None,
-                    origin=origin,
-                )
+        loaded = _loaded(dataset, reporter, options)
+        lambdas = sweep.lambdas_for(loaded.train.n_samples)
+        posed += [(dataset, loaded, _problem(sweep, loaded.train, lam)) for lam in lambdas]
+    _require_room([problem for *_, problem in posed])
+    instances = []
+    for number, (dataset, loaded, problem) in enumerate(posed):
+        allowed = options.seconds_each(len(posed) - number)
+        reference, hurried = _certified(problem, sweep.reference, reporter, allowed)
+        scale = options.scale_of(dataset.label)
+        instances.append(
+            Instance(
+                problem,
+                loaded.test,
+                loaded.train_path,
+                loaded.test_path,
+                reference,
+                hurried=hurried,
+                origin=None if dataset.path is not None else Origin(dataset.source, scale),
             )
-    if not certify:
-        return instances
-    _require_room(instances)
-    return [
-        _certified(instance, sweep, reporter, options.seconds_each(len(instances) - number))
-        for number, instance in enumerate(instances)
-    ]
+        )
+    return instances
 
 
-def _require_room(instances: Sequence[Instance]) -> None:
+def _loaded(dataset: DatasetSpec, reporter: Reporter, options: Options) -> Loaded:
+    """The rows of a data set, which are those that were stored."""
+    reporter.stage(f"data {dataset.label}")
+    scale = options.scale_of(dataset.label)
+    loaded = load(dataset.source, offline=options.offline, stand_in=scale)
+    for path in filter(None, (loaded.train_path, loaded.test_path)):
+        require_sound(path)
+    return loaded
+
+
+def _require_room(problems: Sequence[Problem]) -> None:
     """Refuse rows, or features with their weights, that memory cannot hold, before any is used."""
-    kept = sum(8 * instance.problem.data.n_features for instance in instances)
-    kept_rows = sum(8 * instance.problem.data.n_samples for instance in instances)
-    for instance in instances:
-        problem, data = instance.problem, instance.problem.data
+    kept = sum(8 * problem.data.n_features for problem in problems)
+    kept_rows = sum(8 * problem.data.n_samples for problem in problems)
+    for problem in problems:
+        data = problem.data
         vectors = VECTORS if problem.constraint == "none" else VECTORS_IN_BALL
         require_memory(
             kept + 8 * vectors * data.n_features,
@@ -118,9 +119,13 @@ def _require_room(instances: Sequence[Instance]) -> None:
         )
 
 
-def _certified(instance: Instance, sweep: Sweep, reporter: Reporter, allowed: float) -> Instance:
-    """The instance with its reference, which may take at most this many seconds."""
-    problem, asked = instance.problem, sweep.reference
+def _certified(
+    problem: Problem, asked: SweepReference, reporter: Reporter, allowed: float
+) -> tuple[Reference, bool]:
+    """The reference of a problem, which may take at most so many seconds, and if that hurried it.
+
+    It was hurried if it has not reached the gap asked for, and had less time than was asked for.
+    """
     what = f"reference {problem.data.name}, λ = {short(problem.lam)}"
     reporter.stage(what)
     limit = min(asked.time_limit, allowed)
@@ -133,8 +138,7 @@ def _certified(instance: Instance, sweep: Sweep, reporter: Reporter, allowed: fl
         ) from None
     more = "" if reference.gap <= asked.gap else " (asked for more)"
     reporter.stage(f"{what}: certified to {reference.gap:.1e}{more}")
-    hurried = reference.gap > asked.gap and reference.sought < asked.time_limit
-    return replace(instance, reference=reference, hurried=hurried)
+    return reference, reference.gap > asked.gap and reference.sought < asked.time_limit
 
 
 def _problem(sweep: Sweep, data: Dataset, lam: float) -> Problem:
@@ -375,7 +379,9 @@ class OpenSweep:
         begun = time.monotonic()
         for number, old in enumerate(hurried):
             allowed = options.seconds_each(len(hurried) - number)
-            new = _certified(old, self.sweep, self._reporter, allowed)
+            asked = self.sweep.reference
+            reference, still = _certified(old.problem, asked, self._reporter, allowed)
+            new = replace(old, reference=reference, hurried=still)
             self._runs = [
                 replace(run, instance=new) if run.instance is old else run for run in self._runs
             ]

@@ -42,7 +42,7 @@ def sweep(**changes):
 
 
 def planned(wanted):
-    return plan_runs(wanted, prepare(wanted, Reporter(), Options(), certify=False))
+    return plan_runs(wanted, prepare(wanted, Reporter(), Options()))
 
 
 def runs_csv(outcome):
@@ -677,7 +677,7 @@ def test_rows_in_the_cache_must_fit_into_the_memory_too(tmp_path, monkeypatch):
     line = " ".join(f"{j}:{j / 7:.9f}" for j in range(1, 101))
     path.write_text(f"+1 {line}\n-1 {line}\n" * 50)
     asked = sweep(datasets=[{"path": str(path)}], repeats=1)
-    instance = prepare(asked, Reporter(), Options(), certify=False)[0]
+    instance = prepare(asked, Reporter(), Options())[0]
     rows = instance.problem.data.mapped_bytes
     assert rows > 8 * 100 * 100 * 0.9
     monkeypatch.setattr(memory, "available_memory", lambda: rows)
