@@ -15,6 +15,7 @@ from svmbench.data.dataset import Array, Dataset, Provenance
 from svmbench.data.fetch import find
 from svmbench.data.libsvm import feed_text
 from svmbench.data.load import Loaded
+from svmbench.data.storage import column_type
 from svmbench.data.transforms import Derived
 from svmbench.durable import remove_abandoned, replacing
 from svmbench.harness.environment import machine
@@ -102,7 +103,7 @@ def sizes(growth: Growth) -> list[tuple[int, int]]:
 def _row_bytes(growth: Growth, d: int) -> int:
     """Bytes of a stored row: float32 values and its label; if sparse, columns and its start."""
     width = growth.width(d)
-    return 4 * width + 1 if growth.dense else (4 + np.dtype(_index_type(d)).itemsize) * width + 9
+    return 4 * width + 1 if growth.dense else (4 + column_type(d).itemsize) * width + 9
 
 
 def rows_path(growth: Growth, m: int, d: int) -> Path:
@@ -128,7 +129,7 @@ def _made(growth: Growth, m: int, d: int) -> Dataset:
     rng = np.random.default_rng(m + d)
     dense, width = growth.dense, growth.width(d)
     values = np.empty((m, width), dtype=np.float32)
-    columns: Array | None = None if dense else np.empty((m, width), dtype=_index_type(d))
+    columns: Array | None = None if dense else np.empty((m, width), dtype=column_type(d))
     labels = np.empty(m, dtype=np.int8)
     plane = rng.standard_normal(d)
     for start in range(0, m, _BLOCK):
@@ -154,7 +155,3 @@ def _made(growth: Growth, m: int, d: int) -> Dataset:
         labels=labels,
         provenance=Provenance(source, f"{m}x{d}", stand_in=True),
     )
-
-
-def _index_type(d: int) -> type[np.generic]:
-    return np.uint16 if d <= 1 << 16 else np.int32

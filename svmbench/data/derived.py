@@ -10,7 +10,7 @@ import numpy as np
 
 from svmbench.data.blocks import Block, blocks, row_starts
 from svmbench.data.dataset import Array, Dataset, FloatArray
-from svmbench.data.storage import FLOAT32_DIGITS
+from svmbench.data.storage import FLOAT32_DIGITS, column_type
 from svmbench.kernels import subset
 from svmbench.kernels.appended import with_last
 
@@ -59,7 +59,7 @@ def rebuilt(
 ) -> Dataset:
     """Sparse rows with new entries; ``compute`` gives a block's lengths, columns and values."""
     lengths, columns, values = [np.zeros(0, dtype=np.int64)], [], []
-    narrow = np.dtype(np.uint16 if n_features <= 1 << 16 else np.int32)
+    narrow = column_type(n_features)
     for block in blocks(data):
         of_rows, of_columns, of_values = compute(block)
         lengths.append(of_rows)
@@ -98,7 +98,7 @@ def with_constant(data: Dataset, value: float) -> Dataset:
         data,
         n_features=d + 1,
         indptr=data.indptr + np.arange(m + 1),
-        indices=_with_last(data.indptr, data.indices, d, np.uint16 if d < 1 << 16 else np.int32),
+        indices=_with_last(data.indptr, data.indices, d, column_type(d + 1)),
     )
     if data.values is None and value == 1.0:
         return longer

@@ -18,12 +18,22 @@ StoredPrecision = Literal["float64"]
 FLOAT32_DIGITS = 6
 """Decimal digits that survive float32: its rounding is below that of a text with as many."""
 
-_LARGEST_UINT16_WIDTH = 1 << 16
 _BLOCK = 1 << 20
 
 #: Share of the free memory that rows may take before they are kept in files; nothing if their text
 #: is larger than the free memory.
 _IN_MEMORY = 0.25
+
+
+def column_type(n_features: int) -> np.dtype[Any]:
+    """The type in which sparse rows of so many features store their columns."""
+    return np.dtype(np.uint16 if n_features <= 1 << 16 else np.int32)
+
+
+def _is_smaller_dense(m: int, d: int, nnz: int, stored: np.dtype[Any], ones: bool) -> bool:
+    """Whether m rows take fewer bytes dense than sparse, where only ones take none."""
+    entry = column_type(d).itemsize + (0 if ones else stored.itemsize)
+    return m * d * stored.itemsize < (m + 1) * 8 + nnz * entry
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,10 +235,9 @@ def join(
     double = double or dtype == "float64"
     assert not double or all(part.exact for part in parts)
     stored = np.dtype(np.float64 if double else np.float32)
-    narrow = np.dtype(np.uint16 if n_features <= _LARGEST_UINT16_WIDTH else np.int32)
-    entry = narrow.itemsize + (0 if ones else stored.itemsize)
+    narrow = column_type(n_features)
     new = _in_file if any(map(_is_in_file, parts)) else _in_memory
-    if m * n_features * stored.itemsize < (m + 1) * 8 + nnz * entry:
+    if _is_smaller_dense(m, n_features, nnz, stored, ones):
         return None, None, _join_dense(parts, new(m * n_features, stored).reshape(m, n_features))
     indptr = _joined_starts(parts, new(m + 1, np.dtype(np.int64)))
     in_place = _as_they_lie(parts, narrow, None if ones else stored)
@@ -359,16 +368,14 @@ def compact(
     """
     if values is not None and bool(np.all(values == 1.0)):
         values = None
-    narrow = np.uint16 if n_features <= _LARGEST_UINT16_WIDTH else np.int32
     single = dtype != "float64" and (values is None or _single_will_do(values, significant_digits))
     stored = np.dtype(np.float32 if single else np.float64)
-    n_samples = len(indptr) - 1
-    entry = np.dtype(narrow).itemsize + (0 if values is None else stored.itemsize)
-    if n_samples * n_features * stored.itemsize < indptr.nbytes + len(indices) * entry:
+    m, nnz = len(indptr) - 1, len(indices)
+    if _is_smaller_dense(m, n_features, nnz, stored, values is None):
         return None, None, _dense(indptr, indices, values, n_features, stored)
     return (
         np.asarray(indptr, dtype=np.int64),
-        indices.astype(narrow, copy=False),
+        indices.astype(column_type(n_features), copy=False),
         None if values is None else values.astype(stored, copy=False),
     )
 

@@ -54,7 +54,7 @@ from svmbench.data.blocks import row_starts
 from svmbench.data.dataset import Array, Dataset, FloatArray, Provenance
 from svmbench.data.drawn import drawn, smallest, unit_rows
 from svmbench.data.shape import Shape
-from svmbench.data.storage import FLOAT32_DIGITS, compact
+from svmbench.data.storage import FLOAT32_DIGITS, column_type, compact
 from svmbench.data.topics import Documents, TopicModel
 from svmbench.errors import DataError
 
@@ -250,8 +250,9 @@ class Maker:
         dense = shape.columns.law == "dense"
         indptr: Array | None = None if dense else self._indptr(part, m)
         size: tuple[int, ...] = (m, shape.d) if indptr is None else (int(indptr[-1]),)
-        narrow = np.uint16 if shape.d <= 1 << 16 else np.int32
-        indices: Array | None = None if indptr is None else np.empty(size, dtype=narrow)
+        indices: Array | None = None
+        if indptr is not None:
+            indices = np.empty(size, dtype=column_type(shape.d))
         values: Array | None = (
             None if self._all_ones and not dense else np.empty(size, dtype=np.float32)
         )
