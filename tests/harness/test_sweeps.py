@@ -198,7 +198,7 @@ def test_an_interrupted_sweep_keeps_everything_and_goes_on(tmp_path, install, si
     config.write_text(
         "version: 1\nname: small\ndatasets: [tiny-separable]\nlambda: 0.01\n"
         "solvers: [dcd, sgd-s, hanging]\nrepeats: 2\n"
-        "stop: {accuracy: [0.1], time_limit: 1000}\n"
+        "stop: {accuracy: [0.1], time_limit: 1000}\nplots: []\n"
     )
     out = tmp_path / "out"
     process = subprocess.Popen(
