@@ -52,6 +52,15 @@ def lacks_memory(error: BaseException) -> bool:
     )
 
 
+#: Characters of another program's message that are shown.
+_SHOWN = 300
+
+
+def message_of(error: BaseException) -> str:
+    """The message of an exception that is not our own, on one line and cut to a fit length."""
+    return " ".join(str(error).split())[:_SHOWN] or "no message"
+
+
 #: Errors of a system that is short of open files or memory.
 _SHORT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 

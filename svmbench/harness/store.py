@@ -197,9 +197,10 @@ class Store:
             return {}  # there is none yet, or it is not a table: nothing is known
         return dict(zip(table["id"], table["state"], strict=True))
 
-    def listed_as(self, state: str) -> frozenset[str]:
-        """Ids of the runs that runs.csv listed with a state when it was first read."""
-        return frozenset(name for name, listed in self._listed.items() if listed == state)
+    @property
+    def skipped_before(self) -> frozenset[str]:
+        """Ids of the runs that runs.csv listed as skipped when it was first read."""
+        return frozenset(name for name, state in self._listed.items() if state == "skipped")
 
     def config(self) -> str | None:
         """The text of config.yaml; None if there is none."""

@@ -205,7 +205,7 @@ class OpenSweep:
             self._chosen = frozenset(run.id for run in chosen)
             self._crew = self._hire(options)
             self._found = frozenset(self._crew.found)
-            before, ids = self._store.listed_as("skipped"), {run.id for run in chosen}
+            before, ids = self._store.skipped_before, {run.id for run in chosen}
             self._skipped_before = frozenset() if options.fresh else before & ids
             # Runs that `only` leaves out stay as they are.
             self._skipped_elsewhere = {
@@ -476,4 +476,4 @@ def _clear_torn_blocks(sweep: Sweep, runs: Sequence[Run], folder: Path, options:
     if void:
         forget([run for run in runs if block_of(run) in void], store)
         kept = {run.id for run in runs if block_of(run) not in void}
-        store.export(runs, store.listed_as("skipped") & kept)
+        store.export(runs, store.skipped_before & kept)

@@ -28,6 +28,7 @@ from svmbench.errors import (
     InterruptedRunError,
     UnwritableError,
     lacks_memory,
+    message_of,
 )
 from svmbench.harness.accounts import Usual
 from svmbench.harness.child import (
@@ -285,9 +286,9 @@ def _made(solver_class: str, parameters: dict[str, Any], text: str | None) -> So
     except (ConfigError, InterruptedRunError, RecursionError):
         raise  # calls too deep are the plug-in's fault: the same would come of the next run
     except Exception as error:
-        said = " ".join(str(error).split())[:300] or "no message"
+        said = f"{type(error).__name__}: {message_of(error)}"
         raise InterruptedRunError(
-            f"the solver can no longer be imported ({type(error).__name__}: {said}); run again"
+            f"the solver can no longer be imported ({said}); run again"
         ) from error
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import svmbench.solvers
-from svmbench.errors import ConfigError, nearest
+from svmbench.errors import ConfigError, message_of, nearest
 from svmbench.solvers.base import Solver
 from svmbench.solvers.declared import require_declared
 from svmbench.solvers.importing import kept_alive, settings_kept
@@ -138,10 +138,9 @@ def _loaded(point: EntryPoint) -> Any:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # also SystemExit: it would end the command in silence
-        reason = " ".join(str(error).split()) or "no message"
         raise ConfigError(
             f"plug-in {point.value}: cannot be imported ({type(error).__name__}: "
-            f"{reason[:300]}); repair or uninstall it"
+            f"{message_of(error)}); repair or uninstall it"
         ) from error
 
 

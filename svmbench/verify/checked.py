@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
 
+from svmbench.errors import message_of
 from svmbench.harness.child import last_line, readable, signal_name
 from svmbench.solvers.base import Solver
 from svmbench.solvers.single_file import address, file_of, solver_at
@@ -156,8 +157,7 @@ def _complaint(error: BaseException, solver: type[Solver]) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if frame.filename == path]
     place = f" at {Path(path).name}:{lines[-1]}" if lines else ""
-    reason = " ".join(str(error).split())[:300] or "no message"
-    return f"raises {type(error).__name__}{place}: {reason}"
+    return f"raises {type(error).__name__}{place}: {message_of(error)}"
 
 
 def main() -> None:
