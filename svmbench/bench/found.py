@@ -28,6 +28,7 @@ from svmbench.records.columns import of_accuracy
 from svmbench.records.groups import Group
 from svmbench.records.measures import Asked
 from svmbench.records.read import Results, read_results
+from svmbench.records.states import in_words
 from svmbench.records.statistics import median
 from svmbench.solvers.registry import find_solver
 
@@ -175,7 +176,7 @@ class Found:
         """Measurements that did not end well, in words."""
         records = {task.name: read_task(self.plan.parts, task.name) for task in self.plan.tasks}
         ended = [
-            f"{name}, {record['label']}: {record['state'].replace('_', ' ')}, {record['reason']}"
+            f"{name}, {record['label']}: {in_words(record['state'])}, {record['reason']}"
             for name, found in records.items()
             for record in found
             if record["reason"]

@@ -13,7 +13,7 @@ from svmbench.data.dataset import FloatArray
 from svmbench.records.measures import Asked
 from svmbench.records.samples import Pairs, states
 from svmbench.records.spelling import short
-from svmbench.records.states import LIMITED
+from svmbench.records.states import LIMITED, in_words
 
 #: An extrapolation beyond this multiple of the limit is not given as a number.
 _FARTHEST = 1e4
@@ -80,7 +80,7 @@ def limits(rows: Iterable[MeasuredRow]) -> str:
             elif state == "max_steps":
                 ends[f"{_largest(runs['max_epochs'])} epochs"] = None
             elif state != "converged":
-                ends[state.replace("_", " ")] = None
+                ends[in_words(state)] = None
     return ", ".join(ends) or "its own rule"
 
 

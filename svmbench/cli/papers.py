@@ -23,6 +23,7 @@ from svmbench.cli.series import (
     unused_line,
 )
 from svmbench.records.spelling import counted, duration
+from svmbench.records.states import counted_states
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -294,7 +295,7 @@ def _summary(result: Result, planned: Sequence[PlannedSweep], root: Path, second
         states += outcome.states
     lines = []
     if planned:
-        said = ", ".join(f"{count} {state}" for state, count in states.most_common())
+        said = counted_states(states.elements())
         new = f"{counted(result.made, 'new run')}, {result.reused} reused in {duration(seconds)}"
         lines.append(f"{new}: {said}" if said else new)
     lines += unfinished(result, counted(result.left, "run") if result.left else "")

@@ -19,7 +19,7 @@ from svmbench.cli.series import (
     time_spent,
 )
 from svmbench.records.spelling import counted, duration, short
-from svmbench.records.states import FAULTS
+from svmbench.records.states import FAULTS, counted_states, in_words
 
 if TYPE_CHECKING:
     from svmbench.config import Sweep
@@ -32,9 +32,6 @@ MOST_JOBS = 1024
 
 #: What is said while the tables of an interrupted sweep are written.
 INTERRUPTED = "interrupted; writing tables (Ctrl-C again to skip)"
-
-#: States that need other words on the terminal.
-_WORDS = {"spared": "not run after a cheaper setting", "not_installed": "not installed"}
 
 
 @click.command(
@@ -231,7 +228,7 @@ def _failures(folder: Path) -> list[str]:
         failed = [row for row in csv.DictReader(file) if row["state"] in FAULTS]
     reasons: dict[str, str] = {}
     for row in failed:
-        reasons.setdefault(row["label"], f"{row['state'].replace('_', ' ')}: {row['reason']}")
+        reasons.setdefault(row["label"], f"{in_words(row['state'])}: {row['reason']}")
     return [one_line(f"{label} {reason}") for label, reason in reasons.items()]
 
 
@@ -244,14 +241,11 @@ def _not_installed(sweep: Sweep) -> list[str]:
 
 
 def _summary(outcome: Outcome, seconds: float) -> str:
-    states = ", ".join(
-        f"{count} {_WORDS.get(state, state)}" for state, count in outcome.states.most_common()
-    )
     made = f"{counted(outcome.made, 'new run')}, {outcome.reused} reused"
     where = str(outcome.folder / "runs.csv")
     return "\n".join(
         [
-            f"{made}, in {duration(seconds)}: {states}",
+            f"{made}, in {duration(seconds)}: {counted_states(outcome.states.elements())}",
             *mishaps(outcome.states, outcome.damaged, outcome.missing, where),
         ]
     )

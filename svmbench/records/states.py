@@ -6,6 +6,8 @@ The same table is in docs/measuring.md, "What a repeat counts as"; a test compar
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -44,11 +46,6 @@ class State:
     spent: CountsAs
     rerun: bool = False
     fault: bool = False
-
-    @property
-    def words(self) -> str:
-        """The name as printed in a table."""
-        return self.name.replace("_", " ")
 
 
 #: State of a repeat that has a run for each horizon, if all reached their horizon and none reached
@@ -95,3 +92,16 @@ ENDED_BY_LIMIT = (*LIMITED, "max_steps", HORIZON)
 
 #: Ends that a report warns about: the run went wrong, or was stopped from outside.
 ENDED_BADLY = (*(s.name for s in STATES.values() if s.at_end == "worst"), "interrupted")
+
+#: What counts among the states of a call although no run has it (`svmbench.harness.crew`).
+_OF_CALLS = {"spared": "not run after a cheaper setting"}
+
+
+def in_words(state: str) -> str:
+    """The name of a state as tables and messages print it."""
+    return _OF_CALLS.get(state, state.replace("_", " "))
+
+
+def counted_states(states: Iterable[str]) -> str:
+    """How many runs have each state, the most frequent first: ``3 converged, 1 time limit``."""
+    return ", ".join(f"{n} {in_words(state)}" for state, n in Counter(states).most_common())

@@ -12,7 +12,7 @@ from svmbench.records.groups import Group
 from svmbench.records.measures import Asked
 from svmbench.records.samples import of_repeats, samples, states
 from svmbench.records.spelling import short
-from svmbench.records.states import HORIZON, LIMITED, STATES
+from svmbench.records.states import HORIZON, LIMITED, in_words
 from svmbench.records.statistics import expected_running_time, median, median_interval
 
 
@@ -151,4 +151,4 @@ def limit_words(group: Group, repeats: Sequence[int]) -> str:
         return f"≥ {short(limit)} epochs"
     if state == "converged":
         return "stopped before"  # by the solver's own rule or certificate
-    return "not reached" if state == HORIZON else STATES[state].words
+    return "not reached" if state == HORIZON else in_words(state)

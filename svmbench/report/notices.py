@@ -15,7 +15,7 @@ from svmbench.records.groups import ROW
 from svmbench.records.off_clock import CAUSES as OFF_CLOCK_CAUSES
 from svmbench.records.read import Results
 from svmbench.records.spelling import counted, regularisation, short
-from svmbench.records.states import ENDED_BADLY
+from svmbench.records.states import ENDED_BADLY, counted_states, in_words
 from svmbench.records.statistics import OUTLIER_FACTOR, outliers
 
 #: Load at the start of a run that is the sweep's own: its threads, and the run before it.
@@ -141,11 +141,8 @@ def _unfinished(results: Results) -> Iterator[Notice]:
 def _unwell(runs: pd.DataFrame) -> Iterator[Notice]:
     ill = runs[runs["state"].isin(ENDED_BADLY)]
     if not ill.empty:
-        ends = ", ".join(
-            f"{n} {state.replace('_', ' ')}" for state, n in Counter(ill["state"]).most_common()
-        )
         yield Notice(
-            f"{len(ill)} of {len(runs)} runs did not end well: {ends}.",
+            f"{len(ill)} of {len(runs)} runs did not end well: {counted_states(ill['state'])}.",
             tuple(_described(ill, with_state=True)),
         )
 
@@ -187,7 +184,7 @@ def _described(runs: pd.DataFrame, with_state: bool = False) -> Iterator[str]:
         lambdas = members[["lambda", "C"]].drop_duplicates().sort_values("lambda", ascending=False)
         named = ", ".join(regularisation(lam, C) for lam, C in lambdas.itertuples(index=False))
         count = counted(len(members), "run")
-        cause = ": ".join(filter(None, [str(state).replace("_", " ") * with_state, str(reason)]))
+        cause = ": ".join(filter(None, [in_words(str(state)) * with_state, str(reason)]))
         yield f"{label} on {dataset}, λ = {named}: {count}" + (f", {cause}" if cause else "")
 
 

@@ -15,6 +15,7 @@ from svmbench.records.measures import Asked
 from svmbench.records.read import Results
 from svmbench.records.samples import samples
 from svmbench.records.spelling import counted, short
+from svmbench.records.states import in_words
 from svmbench.records.statistics import median, median_interval
 from svmbench.records.summaries import Summary
 from svmbench.report.numbers import interval_text
@@ -302,4 +303,4 @@ def _at_the_stop(shown: Order, groups: Sequence[Group]) -> Leads:
 
 
 def _ends(group: Group) -> str:
-    return ", ".join(dict.fromkeys(state.replace("_", " ") for state in group.runs["state"]))
+    return ", ".join(dict.fromkeys(map(in_words, group.runs["state"])))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ from svmbench.records.groups import Group, heading
 from svmbench.records.measures import Asked
 from svmbench.records.read import Results
 from svmbench.records.samples import measured, samples
-from svmbench.records.states import STATES
+from svmbench.records.states import STATES, counted_states, in_words
 from svmbench.records.statistics import median, median_interval
 from svmbench.report.numbers import digits_apart, enclosure_text, finite, interval_text, rounded_up
 from svmbench.report.table import Row, Section, Table, TableCell
@@ -63,7 +62,7 @@ def _objective_section(dataset: str, stand_in: bool, groups: Sequence[Group]) ->
         cells = [*row_head(group, opens=False), _primal_cell(group)]
         columns_there = ("accuracy", "train_error", *["test_error"] * tested, *["gap"] * certified)
         cells += [_end_cell(group, name) for name in columns_there]
-        cells.append(TableCell(_ended(group)))
+        cells.append(TableCell(counted_states(group.runs["state"])))
         rows.append(Row(tuple(cells), label=group.label))
     return Section(heading(dataset, stand_in), facts_of(groups), tuple(columns), tuple(rows))
 
@@ -108,11 +107,6 @@ def _end_cell(group: Group, name: str) -> TableCell:
     return TableCell(interval_text(middle, *median_interval(values)[:2]), value=middle)
 
 
-def _ended(group: Group) -> str:
-    counts = Counter(group.runs["state"])
-    return ", ".join(f"{count} {state.replace('_', ' ')}" for state, count in counts.most_common())
-
-
 #: The measures of this table, each with the prefix of its columns in the CSV file.
 _OBJECTIVE_COLUMNS = {
     "primal": "primal",
@@ -155,7 +149,7 @@ def _objective_notes(groups: Sequence[Group]) -> Iterator[str]:
             "–: it has none, or D ≤ 0."
         )
     ends = dict.fromkeys(state for group in groups for state in group.repeats["state"])
-    if worst := [STATES[state].words for state in ends if STATES[state].at_end == "worst"]:
+    if worst := [in_words(state) for state in ends if STATES[state].at_end == "worst"]:
         yield (
             f"A run that ended as {' or '.join(worst)} counts as +∞ in the medians of P and ε, and "
             "as an error on every row."
