@@ -116,9 +116,8 @@ _SELF_STOPPED: TableSpec[_Certified] = TableSpec(
     ),
     texts=2,
     notes=(
-        "Seconds until the solver's own duality gap, found inside the clock at every checkpoint, "
-        "is at most this. No program from outside reports one; the accuracies that their default "
-        "rules reach are among the oracle's rows.",
+        "Seconds until the solver's own duality gap, computed on the clock at every checkpoint, "
+        "is at most this. No peer shows a gap.",
     ),
 )
 
