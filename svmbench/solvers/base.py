@@ -107,7 +107,9 @@ def _refusing_weights(
     @wraps(start)
     def refusing(self: Solver, problem: Problem, seed: int) -> None:
         if problem.row_weights is not None and not self.weighted:
-            raise ConfigError(f"{self.name} ignores weights of rows; train with dcd or ipm")
+            raise ConfigError(
+                f"{self.name} ignores weights of rows; train with one that counts them, such as dcd"
+            )
         start(self, problem, seed)
 
     return refusing

@@ -112,7 +112,7 @@ def test_a_pair_of_either_problem_is_a_fair_bet_whatever_came_before(side):
 def test_equal_ratios_are_hardly_ever_said_to_change_whoever_gets_further_pairs():
     """The problem that looks more extreme gets the next pair, and every look may end the page."""
     random = np.random.default_rng(5)
-    pages, false = 150, 0
+    pages, false = 60, 0
     for _ in range(pages):
         stock = 0.2 * random.standard_t(3, (2, 40))
         counts = [5, 5]
