@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
+LossName = Literal["hinge", "squared-hinge", "smoothed-hinge", "logistic"]
+BiasName = Literal["none", "free"]
+
+#: In the order of LossKind in kernels/loss.pxd.
+LOSSES: tuple[LossName, ...] = get_args(LossName)
+
 #: The losses whose conjugate is a parabola.
-HINGES = ("hinge", "squared-hinge", "smoothed-hinge")
-LOSSES = (*HINGES, "logistic")
-BIASES = ("none", "free")
+HINGES = tuple(name for name in LOSSES if name != "logistic")
+
+BIASES: tuple[BiasName, ...] = get_args(BiasName)
 CONSTRAINTS = ("none", "l1")
 
 #: What `svmbench.train` can train. none: no bias. regularised: the weight of a constant feature, as

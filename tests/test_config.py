@@ -6,7 +6,6 @@ import re
 import time
 from itertools import pairwise
 from pathlib import Path
-from typing import get_args
 
 import numpy as np
 import pytest
@@ -18,7 +17,7 @@ from schema_documents import Documents
 
 from svmbench import config
 from svmbench.bundled import bundled
-from svmbench.config import LossName, Sweep, dump_sweep, find_config, load_sweep, sweep_schema
+from svmbench.config import Sweep, dump_sweep, find_config, load_sweep, sweep_schema
 from svmbench.config.fields import look_of
 from svmbench.data.catalogue import names, resolve
 from svmbench.data.transforms import (
@@ -35,7 +34,6 @@ from svmbench.data.transforms import (
 )
 from svmbench.document import colon, parse_document
 from svmbench.errors import ConfigError
-from svmbench.names import LOSSES
 from svmbench.problem import Loss
 from svmbench.records.spelling import in_file_names
 from svmbench.solvers.base import Parameters, Precision, Solver, either_precision, parameter
@@ -231,10 +229,6 @@ def test_smoothed_hinge(load):
     sweep = load(changed("loss: hinge", "loss: {name: smoothed-hinge, gamma: 0.5}", text))
     assert sweep.loss.loss == Loss("smoothed-hinge", 0.5)
     assert load(changed("loss: hinge", "loss: smoothed-hinge", text)).loss.gamma == 1.0
-
-
-def test_losses_are_those_of_problems():
-    assert get_args(LossName) == LOSSES
 
 
 def test_own_files_are_found_from_the_configuration_on(load, tmp_path, monkeypatch):

@@ -5,11 +5,10 @@ from svmbench.config.files import dump_sweep, find_config, load_sweep
 from svmbench.config.plugins import with_plugins
 from svmbench.config.schema import sweep_schema
 from svmbench.config.stop import Stop, SweepReference
-from svmbench.config.sweep import LossName, LossSpec, SolverSpec, Sweep
+from svmbench.config.sweep import LossSpec, SolverSpec, Sweep
 
 __all__ = [
     "DatasetSpec",
-    "LossName",
     "LossSpec",
     "SolverSpec",
     "Stop",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import (
     AfterValidator,
@@ -38,6 +38,7 @@ from svmbench.config.reading import Strict
 from svmbench.config.refusal import refuse
 from svmbench.config.stop import RepeatsOrNumber, Stop, SweepReference
 from svmbench.errors import ConfigError, nearest
+from svmbench.names import BiasName, LossName
 from svmbench.problem import Loss
 from svmbench.records.kinds import PLOTS, USUAL_TABLES, PlotKind, TableKind
 from svmbench.records.spelling import in_file_names
@@ -81,9 +82,6 @@ Weights = Annotated[
     BeforeValidator(_as_weights, json_schema_input_type=Weight | DistinctList[Weight] | Grid),
     AfterValidator(distinct),
 ]
-
-
-LossName = Literal["hinge", "squared-hinge", "smoothed-hinge", "logistic"]
 
 
 def _refuse_alike(labels: list[str]) -> None:
@@ -200,7 +198,7 @@ class Sweep(Strict):
     loss: Annotated[
         LossSpec, BeforeValidator(as_named, json_schema_input_type=LossName | LossSpec)
     ] = Field(default=LossSpec(), description="Loss of the margin.")
-    bias: Literal["none", "free"] = Field(
+    bias: BiasName = Field(
         default="none",
         description="none, or free: an unregularised b is added to every score. For a "
         "regularised one, append a constant feature to the data.",

@@ -21,19 +21,10 @@ from svmbench.records.read import Results, read_results
 from svmbench.records.values import is_too_deep
 from svmbench.report.check import stale_files
 from svmbench.verify.folder import Verifier
+from svmbench.verify.own import FILES
 
 #: What a published folder contains, apart from its manifest and index.html, the page again.
-_CONTENTS = (
-    "config.yaml",
-    "environment.json",
-    "runs.csv",
-    "traces.csv",
-    "regret.csv",
-    "report.html",
-    "tables/*",
-    "plots/*",
-    "runs/*.jsonl",
-)
+_CONTENTS = (*FILES, "tables/*", "plots/*", "runs/*.jsonl")
 
 MANIFEST = "manifest.json"
 
