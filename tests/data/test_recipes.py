@@ -52,11 +52,10 @@ def test_rows_are_standardised_together():
 
 
 def test_every_recipe_gives_what_its_description_states():
-    for name in names():
-        found = entry(name)
-        if found.recipe is None:
-            continue
-        loaded = load(name)
+    drawn = [found for found in map(entry, names()) if found.recipe is not None]
+    assert drawn
+    for found in drawn:
+        loaded = load(found.name)
         for data, file in ((loaded.train, found.train), (loaded.test, found.test)):
             assert data.n_samples == file.rows
             assert int(np.sum(data.labels == 1)) == file.positives

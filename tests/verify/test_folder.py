@@ -81,7 +81,9 @@ def test_a_sound_folder_holds(root):
 
 
 def test_the_kept_weights_are_those_of_the_last_point(root):
-    for path in run_files(root):
+    paths = run_files(root)
+    assert len(paths) == 2
+    for path in paths:
         trace = read_trace(path)
         w, bias = kept_weights(path, trace.weights)
         assert w.any()
