@@ -2,7 +2,7 @@
 
 ``svmbench.load_results("results/NAME")`` gives the results of a sweep as pandas frames and figures.
 ``from svmbench import LinearSVC`` (or ``LinearSVCCV``, ``LinearSVCPath``, ``LogisticRegression``)
-gives scikit-learn estimators, which need ``pip install '.[sklearn]'`` in the clone.
+gives scikit-learn estimators, which need ``pip install scikit-learn``.
 """
 
 from importlib import import_module
@@ -29,5 +29,4 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name is None or not error.name.startswith("sklearn"):
             raise
-        message = f"{name} needs scikit-learn: in the clone, pip install '.[sklearn]'"
-        raise ImportError(message) from None
+        raise ImportError(f"{name} needs scikit-learn: pip install scikit-learn") from None

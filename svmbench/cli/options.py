@@ -157,7 +157,7 @@ def nodes_of(cluster: str) -> Iterator[DaskPlace]:
         if (error.name or "").partition(".")[0] not in ("dask", "distributed"):
             raise
         raise ConfigError(
-            "--cluster needs Dask, which is not installed; in the clone: pip install '.[cluster]'"
+            "--cluster needs Dask, which is not installed: pip install distributed"
         ) from None
     with DaskPlace(cluster) as place:
         yield place

@@ -7,15 +7,14 @@ from click.testing import CliRunner
 from svmbench.cli import main
 
 
-def test_without_dask_the_extra_is_named(monkeypatch):
+def test_without_dask_its_package_is_named(monkeypatch):
     for name in ("svmbench.harness.cluster.place", "svmbench.harness.cluster.node"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setitem(sys.modules, "distributed", None)
     done = CliRunner().invoke(main, ["run", "smoke", "--cluster", "tcp://127.0.0.1:9"])
     assert done.exit_code == 2
     assert done.stderr.splitlines() == [
-        "svmbench: --cluster needs Dask, which is not installed; "
-        "in the clone: pip install '.[cluster]'"
+        "svmbench: --cluster needs Dask, which is not installed: pip install distributed"
     ]
 
 

@@ -145,7 +145,7 @@ def ranks(comm: Any = None) -> Iterator[Ranks | None]:
         except (ImportError, RuntimeError) as error:  # without mpi4py; without a library of MPI
             said = str(error).partition("\n")[0]
             raise ConfigError(
-                f"no MPI ({said}); install one, and in the clone: pip install '.[mpi]'"
+                f"no MPI ({said}); install one, and then: pip install mpi4py"
             ) from None
         comm = MPI.COMM_WORLD
     if comm.Get_size() < 2:

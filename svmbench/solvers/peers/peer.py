@@ -89,7 +89,7 @@ class Peer(Solver):
     module : str
         Module to import.
     remedy : str
-        How to install it.
+        How to install it, if not by `pip install` alone.
     one_class : bool
         Whether it accepts rows that all belong to one class.
     """
@@ -99,7 +99,7 @@ class Peer(Solver):
     foreign = True
     package: ClassVar[str]
     module: ClassVar[str]
-    remedy: ClassVar[str] = "in the clone: pip install '.[peers]'"
+    remedy: ClassVar[str] = ""
     one_class: ClassVar[bool] = False
     unstated: ClassVar[tuple[str, ...]] = (
         "Presentations: m for each pass that the program reports, although shrinking omits rows. "
@@ -112,7 +112,8 @@ class Peer(Solver):
         try:
             version(cls.package)
         except PackageNotFoundError:
-            return f"the package {cls.package} is not installed; {cls.remedy}"
+            remedy = cls.remedy or f"pip install {cls.package}"
+            return f"the package {cls.package} is not installed; {remedy}"
         return None
 
     @classmethod
