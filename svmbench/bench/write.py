@@ -22,6 +22,7 @@ from svmbench.bench.tables import build_tables
 from svmbench.bench.tables.bounds import aimed_text, measured_text
 from svmbench.bench.tables.fastest import relative_costs
 from svmbench.claims.parts import CASE_VERDICTS, ClaimVerdict, combine
+from svmbench.data.synthetic import scale_text
 from svmbench.durable import write_text
 from svmbench.harness.environment import environment
 from svmbench.harness.sources import Source
@@ -276,7 +277,7 @@ def _what(planned: Source, group: Group | None) -> str:
     """What a set's rows were when they were measured; what they would be if they were not."""
     if group is None and planned.unavailable:
         return f"left out: {planned.unavailable}"
-    scale = "" if planned.scale is None else f"SCALE {planned.scale:.4g}"
+    scale = "" if planned.scale is None else f"SCALE {scale_text(planned.scale)}"
     if group is not None:
         scale = stand_in_text(group)
     return f"STAND-IN, {scale}" if scale else "the set itself"

@@ -141,7 +141,7 @@ def scale_in(source: str) -> float:
 
 
 def scale_text(scale: float) -> str:
-    """The scale of a stand-in as pages print it; "unknown" if it is nan."""
+    """The scale of a stand-in as pages and plans print it; "unknown" if it is nan."""
     return "unknown" if math.isnan(scale) else f"{scale:.4g}"
 
 

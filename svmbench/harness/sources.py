@@ -19,6 +19,7 @@ from svmbench.data.catalogue import Entry, resolve
 from svmbench.data.fetch import find
 from svmbench.data.load import is_cached, load, stand_in_is_cached
 from svmbench.data.shape import Shape
+from svmbench.data.synthetic import scale_text
 from svmbench.data.transforms import Derived, Swap, rows_after, scales_between
 from svmbench.errors import DataError
 from svmbench.harness.pilot import Pilot, pilot
@@ -40,9 +41,6 @@ MEMORY_SHARE = 0.25
 
 #: Bytes per entry while rows are generated.
 ENTRY_BYTES = 16
-
-#: Digits of a scale as the plan prints it.
-_DIGITS = 4
 
 
 @dataclass(frozen=True)
@@ -75,7 +73,7 @@ class Source:
     def _size(self) -> str:
         """The scale; where transforms name a number of rows, these, which say more."""
         assert self.scale is not None
-        scale = f"SCALE {self.scale:.{_DIGITS}g}"
+        scale = f"SCALE {scale_text(self.scale)}"
         shape = self.shape
         if shape is None:
             return scale
@@ -163,8 +161,8 @@ def source_of(
     if scale < least:
         return Source(
             dataset,
-            unavailable=f"not on this machine, and its transforms need SCALE {least:.{_DIGITS}g}"
-            f" of its stand-in, but only {scale:.{_DIGITS}g} is possible",
+            unavailable=f"not on this machine, and its transforms need SCALE {scale_text(least)}"
+            f" of its stand-in, but only {scale_text(scale)} is possible",
         )
     return Source(dataset, scale)
 
