@@ -46,6 +46,9 @@ _EXIT_CODES = "'svmbench --help' lists the exit codes."
 INTERRUPTED = 130
 CLOSED = 141
 
+#: Seconds after which a signal that came amid a finaliser comes again.
+_FINALISED = 0.01
+
 
 class InterruptionError(SvmbenchError):
     """The user stopped the program."""
@@ -168,8 +171,19 @@ def _terminable(own_process: bool) -> Iterator[list[int]]:
         came.append(number)
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    def unraisable(dropped: sys.UnraisableHookArgs) -> None:
+        if not (came and dropped.exc_type is KeyboardInterrupt):
+            report(dropped)
+            return
+        # Python drops what is raised amid a finaliser, of which an import has many. The signal
+        # comes again once this function has ended.
+        again = threading.Timer(_FINALISED, os.kill, (os.getpid(), came[-1]))
+        again.daemon = True
+        again.start()
+
+    before, report = signal.signal(signal.SIGTERM, interrupt), sys.unraisablehook
     if own_process:
+        sys.unraisablehook = unraisable
         # A job that a shell script starts in the background inherits that SIGINT is ignored.
         signal.signal(signal.SIGINT, interrupt)
     try:
@@ -178,6 +192,7 @@ def _terminable(own_process: bool) -> Iterator[list[int]]:
         signal.signal(signal.SIGTERM, signal.SIG_IGN if own_process else before)
         if own_process:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
+            sys.unraisablehook = report
             _forget_interruption()
 
 

@@ -178,13 +178,19 @@ class _AsWritten:
 class AnyNumber(_AsWritten, click.types.FloatParamType):
     """A number."""
 
+    name = "number"
+
 
 class NumberRange(_AsWritten, click.FloatRange):
     """A number in a range, as click's FloatRange has it."""
 
+    name = "number"
+
 
 class WholeRange(_AsWritten, click.IntRange):
     """A whole number in a range, as click's IntRange has it."""
+
+    name = "whole number"
 
 
 class _File(click.Path):

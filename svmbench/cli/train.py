@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
 import time
 from contextlib import contextmanager
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from svmbench.train.objective import Objective
     from svmbench.train.path import Point
     from svmbench.train.validation import Validation
+
+#: Columns of a terminal that does not say how many it has.
+_USUAL_WIDTH = 80
 
 
 @click.command(
@@ -409,9 +413,14 @@ def _shown(quiet: bool, text: str) -> Iterator[Callable[[float, float], None]]:
     if quiet or sys.stderr is None or not sys.stderr.isatty():
         yield lambda which, value: None
         return
-    # Each line replaces the one before.
-    clear = "\r\x1b[K"
+    # Each line replaces the one before, if none is continued on a second line.
+    clear, terminal = "\r\x1b[K", sys.stderr.fileno()
+
+    def show(which: float, value: float) -> None:
+        room = os.get_terminal_size(terminal).columns or _USUAL_WIDTH
+        click.echo(clear + text.format(which, value)[: room - 1], nl=False, err=True)
+
     try:
-        yield lambda which, value: click.echo(clear + text.format(which, value), nl=False, err=True)
+        yield show
     finally:
         click.echo(clear, nl=False, err=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 from codecs import BOM_UTF8
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -164,16 +165,12 @@ def read_liblinear(path: Path) -> LiblinearModel:
         raise DataError(f"{path}: nr_feature {d} is negative; the file is damaged")
     k = 1 if len(labels) == 2 and kind != "MCSVM_CS" else len(labels)
     wanted = d + (constant >= 0.0)
-    rows = [line.split() for line in lines[after:] if line.strip()]
+    rows = [line for line in lines[after:] if line.strip()]
     if len(rows) != wanted:
         raise DataError(f"{path}: {len(rows)} lines of weights, not {wanted}; the file is damaged")
     if not text.endswith("\n"):  # the digits of the last weight may be cut
         raise DataError(f"{path}: the last line has no line end; the file is cut short")
-    for number, row in enumerate(rows, after + 1):
-        if len(row) != k:
-            raise DataError(f"{path}:{number}: {len(row)} weights, not {k}; the file is damaged")
-    flat = [_number(path, n, text) for n, row in enumerate(rows, after + 1) for text in row]
-    weights = np.array(flat).reshape(wanted, k)
+    weights = _weights(path, rows, after + 1, k)
     with np.errstate(over="ignore"):
         biases = constant * weights[d] if constant >= 0.0 else np.zeros(k)
     if not np.isfinite(biases).all():
@@ -214,6 +211,23 @@ def _whole(path: Path, line: int, text: str) -> int:
         return int(plain(text))
     except ValueError:
         raise DataError(f"{path}:{line}: {text[:60]!r} is no whole number") from None
+
+
+def _weights(path: Path, rows: list[str], first: int, k: int) -> FloatArray:
+    """Lines of k weights as an array; ``first`` is the number of the first line."""
+    texts: list[str] = []
+    for number, row in enumerate(rows, first):
+        found = row.split()
+        if len(found) != k:
+            raise DataError(f"{path}:{number}: {len(found)} weights, not {k}; the file is damaged")
+        texts += found  # a list for each row would keep the search for garbage busy
+    with suppress(ValueError):
+        weights = np.array(list(map(float, texts))).reshape(len(rows), k)
+        if np.isfinite(weights).all() and not any("_" in text for text in texts):
+            return weights
+    # One by one takes longer, and says which is no number.
+    each = [_number(path, first + n // k, text) for n, text in enumerate(texts)]
+    return np.array(each).reshape(len(rows), k)
 
 
 def _number(path: Path, line: int, text: str) -> float:

@@ -1,14 +1,19 @@
 """``svmbench train`` and ``svmbench predict``."""
 
 import csv
+import fcntl
 import hashlib
 import json
 import os
+import pty
 import re
 import stat
+import struct
 import subprocess
 import sys
+import termios
 import warnings
+from contextlib import suppress
 from itertools import islice, pairwise
 from pathlib import Path
 from xml.etree import ElementTree
@@ -89,6 +94,8 @@ def test_three_classes(folder):
         ([SPARSE, "-C", "nan"], 2, "nan is not a number"),
         ([SPARSE, "-C", "1_0"], 2, "'1_0' is not a number"),
         ([SPARSE, "--cv", "1_0"], 2, "'1_0' is not a number"),
+        ([SPARSE, "--cv", "2.5"], 2, "'2.5' is not a valid whole number"),
+        ([SPARSE, "--tol", "x"], 2, "'x' is not a valid number;"),
         ([SPARSE, "--tol", "0.1_0"], 2, "'0.1_0' is not a number"),
         ([SPARSE, "--time-limit", "1_0"], 2, "--time-limit '1_0'"),
         ([SPARSE, "--weight", "1_0=2"], 2, "--weight 1_0=2: write CLASS=W"),
@@ -115,6 +122,29 @@ def test_bad_input_is_one_line(args, code, message):
     assert result.exit_code == code
     assert message in result.stderr
     assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize("columns", [20, 0])
+def test_progress_stays_on_one_line_of_the_terminal(columns):
+    """A terminal with 0 columns does not say how many it has."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    with subprocess.Popen(
+        [sys.executable, "-m", "svmbench", "train", SPARSE, "--cv", "2"],
+        stdout=subprocess.DEVNULL,
+        stderr=theirs,
+    ) as process:
+        os.close(theirs)
+        shown = b""
+        with suppress(OSError):  # once the process has ended
+            while part := os.read(ours, 1 << 16):
+                shown += part
+    os.close(ours)
+    assert process.returncode == 0
+    lines = shown.decode().replace("\x1b[K", "").split("\r")
+    assert any(line.startswith("fold 2 of 2: C = ") for line in lines)
+    assert any(line.startswith("training class 1: ") for line in lines)
+    assert max(map(len, lines)) < (columns or 80)
 
 
 #: Packages that each command loads, besides Python's own.
