@@ -620,9 +620,10 @@ class _Methods:
             while True:
                 point = begin[:2] if begin else None
                 nearer = None
-                for pair in smooth.newton(
+                newton = smooth.newton(
                     problem, self._due, point, self._tolerance, count, unshown=ahead
-                ):
+                )
+                for pair in _moved(newton):  # what is left out says nothing of P
                     yield pair
                     nearer = self._best.nearer(method.primal)
                     if nearer:
@@ -633,7 +634,7 @@ class _Methods:
 
         method = _Method(
             "newton",
-            _moved(steps()),
+            steps(),
             # A step is some products with the rows; as many as so far may precede the next pair.
             lambda so_far: max(STEP_PASSES * problem.data.nnz, so_far),
             MOST_ITERATIONS,

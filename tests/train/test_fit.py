@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from problems import dataset, longest, scaled
+from svmbench.data.dataset import Dataset
 from svmbench.data.libsvm import read_libsvm
 from svmbench.errors import ConfigError
 from svmbench.names import TRAINED_LOSSES
@@ -18,7 +19,9 @@ from svmbench.proof import proven_dual
 from svmbench.solvers.champion.auto import Auto
 from svmbench.solvers.second_order import smooth
 from svmbench.train import fit as module
+from svmbench.train.classes import train
 from svmbench.train.effort import Effort
+from svmbench.train.examples import Examples
 from svmbench.train.fit import (
     AT_START,
     FEWEST_PAIRS,
@@ -481,3 +484,13 @@ def test_newton_steps_begin_again_where_another_method_has_come_nearer(monkeypat
     best.certify(_Method("other", iter(())), (good.w, good.bias, good.alpha))
     assert newton.next() is not None
     assert [each[0][0] for each in begun] == [50.0, good.w[0]]
+
+
+def test_newton_steps_from_a_nearer_w_of_zeros_come_to_an_end():
+    """Rows without entries leave w = 0; only b and the dual variables depend on the weights."""
+    labels = np.array([0, 0, 2, 0, 0, 1])
+    rows = Dataset("zeros", 2, None, None, np.zeros((6, 2)), np.ones(6, dtype=np.int8))
+    weights = {0: 0.0269, 1: 31.45, 2: 0.0192}
+    examples = Examples(rows, labels, class_weights=weights)
+    wide = train(examples, Objective("logistic", 50.0, "free"))
+    assert train(examples, Objective("logistic", 5.0, "free"), start=wide).gap <= 1e-4
