@@ -3,12 +3,15 @@
 tests/train/test_weights.py has the optima that they find.
 """
 
+from itertools import islice
+
 import numpy as np
 import pytest
 
 from problems import dataset
 from svmbench.problem import Problem, relative_gap
 from svmbench.reference import multipliers
+from svmbench.reference.descents import balanced_descent
 from svmbench.solvers.pairs import WorkCount
 from svmbench.train.fit import fit
 
@@ -94,3 +97,66 @@ def test_a_step_reads_all_entries_and_factors_a_system():
     few, many = posed(m=400, d=8), posed(m=400, d=80)
     assert multipliers.step_work(few) > 3 * few.data.nnz
     assert multipliers.step_work(many) > multipliers.step_work(few)
+
+
+def nearly_separated(m=300, d=100, lam=1e-6, seed=0):
+    """Rows that a plane separates but for a few: the dual variables are far below 1."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(m, d))
+    scores = X @ rng.normal(size=d)
+    y = np.where(scores + 0.1 * scores.std() * rng.normal(size=m) > 0.0, 1, -1)
+    return Problem(dataset(X, y, "dense float64"), lam, bias="free")
+
+
+def steps_to(problem, wanted, start=None):
+    """Newton steps to a certified gap; more than 1000 if they end short of it."""
+    count = WorkCount()
+    for pair in multipliers.newton(problem, start=start, wanted=wanted, count=count, unshown=1e99):
+        if gap_of(problem, pair) <= wanted:
+            return count.steps
+    return 1001
+
+
+def descended(problem, turns):
+    """The pair of dual descent after so many turns, each of a pass at first."""
+    return next(islice(balanced_descent(problem), turns - 1, None))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_inner_problems_that_take_long_do_not_end_the_steps(seed):
+    assert steps_to(nearly_separated(seed=seed), 1e-4) <= 300
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_small_dual_variables_of_a_start_that_is_far_off_tell_the_penalty(seed):
+    problem = nearly_separated(seed=seed)
+    start = descended(problem, 4)
+    assert gap_of(problem, start) > multipliers._LARGEST_GAP
+    assert steps_to(problem, 1e-4, start) < 0.7 * steps_to(problem, 1e-4)
+
+
+def test_a_start_that_is_far_off_is_left_where_dual_variables_reach_one():
+    problem = posed(bias="free", lam=1e-2)
+    w, b, alpha = descended(problem, 20)
+    far = 100.0 * w, b, alpha
+    assert alpha.max() == 1.0
+    begun = multipliers._Smoothed(problem, WorkCount())
+    assert not begun.first(far).at.any()
+    assert begun.penalty == multipliers.FROM_ZERO
+
+
+def test_a_small_gap_that_a_certificate_denies_is_told_once_in_each_inner_problem(monkeypatch):
+    problem, count = posed(lam=1e-3), WorkCount()
+    moved, told = [0], 0
+    move = multipliers._Smoothed.move_centres
+
+    def counted(self, point):
+        moved[0] += 1
+        move(self, point)
+
+    monkeypatch.setattr(multipliers._Smoothed, "move_centres", counted)
+    for _ in multipliers.newton(problem, wanted=1e-3, count=count, unshown=1e99):
+        told += 1
+    # The last pair is yielded because the steps end.
+    assert told <= moved[0] + 2
+    assert count.steps > 1.5 * told
