@@ -28,15 +28,16 @@ from svmbench.solvers.champion.newton_phase import (
     INNER_STEPS,
     LARGEST_PENALTY,
     LOWERED,
-    PATIENCE,
     UNSOLVED,
 )
 from svmbench.solvers.dual.bias import best_bias
 from svmbench.solvers.pairs import PrimalAndDual, WorkCount, never
 from svmbench.solvers.second_order.smooth import Factored, Surface, inner, is_turn
 
-#: Growth of the penalty, which is at least `FROM_ZERO` at first.
-_GROWTH = 3.0
+#: The penalty, `FROM_ZERO` at first unless a start tells another, grows by the first after an inner
+#: problem that is solved, and falls by the second after one that is not: where a plane nearly
+#: separates the rows, dual variables are small, and a large penalty leaves few rows with curvature.
+_GROWTH, _FALL = 3.0, 9.0
 
 #: A warm start's penalty, times its relative gap; and a usual one for dual variables up to 1, as
 #: the first of `auto`.
@@ -71,8 +72,7 @@ def newton(
     """Newton steps on multipliers for the hinge, whose systems are solved by Cholesky factors.
 
     They end where rounding makes a system indefinite, or where inner problems in turn are not
-    solved and do not lower P. If one is not solved soon and all dual variables are small, it begins
-    again with a penalty as small as these.
+    solved and do not lower P.
 
     Parameters
     ----------
@@ -104,10 +104,7 @@ def newton(
         if solved or inner_steps >= INNER_STEPS:
             unsolved = 0 if solved or seen.primal <= FALLING * before else unsolved + 1
             before, inner_steps, found = seen.primal, 0, False
-            smoothed.move_centres(point)
-            point = smoothed.at(point.at, point.scores)
-            seen = smoothed.seen(point)
-        elif inner_steps == PATIENCE and smoothed.lower_penalty():
+            smoothed.move_centres(point, solved)
             point = smoothed.at(point.at, point.scores)
             seen = smoothed.seen(point)
         inner_steps += 1
@@ -187,7 +184,7 @@ class _Smoothed:
         self._labels = self._surface.labels
         self._counts = problem.counted(np.ones(self._m))
         self._centres = np.full(self._m, 0.5)
-        self.penalty, self._lowered = FROM_ZERO, False
+        self.penalty = FROM_ZERO
 
     def first(self, start: PrimalAndDual | None) -> _Position:
         """The point to begin from: zeros without a start, or with one that is far off.
@@ -228,21 +225,10 @@ class _Smoothed:
         imbalance = abs(float(downhill[-1]))
         return _Seen(downhill, 0.5 * lam * inner(w, w) + mean, gap, rest, imbalance)
 
-    def move_centres(self, point: _Position) -> None:
-        """Begin the next inner problem."""
+    def move_centres(self, point: _Position, solved: bool) -> None:
+        """Begin the next inner problem, an easier one where the last was not solved."""
         self._centres = point.alpha
-        self.penalty *= _GROWTH
-
-    def lower_penalty(self) -> bool:
-        """Lower the penalty to the dual variables, if these are far below; say whether so.
-
-        Once only: it then grows again.
-        """
-        lowered = _USUAL_PENALTY * float(self._centres.max(initial=0.0))
-        if self._lowered or not 0.0 < lowered < LOWERED * self.penalty:
-            return False
-        self.penalty, self._lowered = lowered, True
-        return True
+        self.penalty *= _GROWTH if solved else 1.0 / _FALL
 
     def step(self, point: _Position, downhill: FloatArray) -> FloatArray | None:
         """Newton's step; None where rounding has made its system indefinite."""

