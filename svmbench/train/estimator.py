@@ -1,4 +1,4 @@
-"""Estimators for scikit-learn, an optional dependency: ``pip install '.[sklearn]'`` in the clone.
+"""Estimators for scikit-learn, an optional dependency: ``pip install scikit-learn``.
 
 They follow scikit-learn's conventions and take ``C``, ``loss``, ``class_weight``,
 ``fit_intercept``, ``tol`` and ``random_state`` of its LinearSVC, none of the others. Where they
