@@ -271,6 +271,13 @@ def _improve(
         if best.settled():
             return
     begin = start.pair if start is not None else None
+    # Newton steps on the logistic loss may not come back from a w where the loss hardly curves.
+    if (
+        problem.loss.name == "logistic"
+        and start is not None
+        and problem.primal_at_zero() < start.primal < math.inf
+    ):
+        begin = np.zeros_like(best.w), 0.0, start.pair[2]
 
     groups = _Methods(best, effort, due, begin).groups()
     if chunks:

@@ -494,3 +494,11 @@ def test_newton_steps_from_a_nearer_w_of_zeros_come_to_an_end():
     examples = Examples(rows, labels, class_weights=weights)
     wide = train(examples, Objective("logistic", 50.0, "free"))
     assert train(examples, Objective("logistic", 5.0, "free"), start=wide).gap <= 1e-4
+
+
+def test_newton_steps_do_not_begin_where_a_far_larger_c_left_w():
+    data = np.array([[-1.22, -1.16, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, -0.377, -0.453]])
+    rows = Dataset("two", 5, None, None, data, np.ones(2, dtype=np.int8))
+    examples = Examples(rows, np.array([0, 1]), class_weights={0: 45.6})
+    far = train(examples, Objective("logistic", 3574.5, "free"))
+    assert train(examples, Objective("logistic", 0.0035745, "free"), start=far).gap <= 1e-4
