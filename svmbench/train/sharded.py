@@ -18,8 +18,9 @@ from svmbench.solvers.distributed.sharded_solver import MakeExecutor, ShardedSol
 from svmbench.train.classes import SquaredLengths, Trained, require_squares
 from svmbench.train.effort import Effort
 from svmbench.train.examples import Examples
-from svmbench.train.fit import FRUITLESS_WORK, PROGRESS, Fit
+from svmbench.train.fit import Fit
 from svmbench.train.objective import SOLVER_TYPES
+from svmbench.train.turns import FRUITLESS_WORK, PROGRESS
 
 #: Iterations within which a method may be slow to come nearer; later, a multiple of those so far.
 FEWEST_IN_VAIN = 1000

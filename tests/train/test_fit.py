@@ -1,8 +1,6 @@
 """Fits of one problem: certified, repeatable, and the same optimum as other programs find."""
 
-import math
 from dataclasses import replace
-from itertools import islice
 
 import numpy as np
 import pytest
@@ -17,19 +15,11 @@ from svmbench.names import TRAINED_LOSSES
 from svmbench.problem import Loss, Problem
 from svmbench.proof import proven_dual
 from svmbench.solvers.champion.auto import Auto
-from svmbench.solvers.second_order import smooth
-from svmbench.train import fit as module
 from svmbench.train.classes import train
 from svmbench.train.effort import Effort
 from svmbench.train.examples import Examples
 from svmbench.train.fit import (
     AT_START,
-    FEWEST_PAIRS,
-    MOST_ITERATIONS,
-    _Best,
-    _Method,
-    _Methods,
-    _pairs,
     _start_of,
     fit,
 )
@@ -149,7 +139,7 @@ def test_the_bound_of_a_fit_is_proven(monkeypatch, loss, scale):
         asked.append(alpha)
         return proven_dual(problem, alpha)
 
-    monkeypatch.setattr("svmbench.train.fit.proven_dual", recorded)
+    monkeypatch.setattr("svmbench.train.best.proven_dual", recorded)
     found = fit(problem, 1e-5)
     assert len(asked) > 1
     assert found.dual <= max(exact_dual(problem, alpha) for alpha in asked)
@@ -160,7 +150,7 @@ def test_the_bound_of_a_fit_is_proven(monkeypatch, loss, scale):
 def test_ordinary_rows_are_not_read_for_the_proof(monkeypatch, tiny, loss, bias):
     problem = Problem(tiny["tiny-sparse"], 1e-3, Loss(loss), bias)
     with_rows = fit(problem, 1e-4)
-    monkeypatch.setattr("svmbench.train.fit.proven_dual", None)
+    monkeypatch.setattr("svmbench.train.best.proven_dual", None)
     found = fit(problem, 1e-4, longest=longest(problem))
     assert np.array_equal(found.w, with_rows.w)
     assert with_rows.dual * (1.0 - 1e-6) <= found.dual <= with_rows.dual
@@ -173,7 +163,7 @@ def test_rows_are_read_for_the_proof_where_norms_prove_too_little(monkeypatch):
         asked.append(alpha)
         return proven_dual(problem, alpha)
 
-    monkeypatch.setattr("svmbench.train.fit.proven_dual", recorded)
+    monkeypatch.setattr("svmbench.train.best.proven_dual", recorded)
     assert fit(problem, 1e-5, longest=longest(problem)).gap <= 1e-5
     assert asked
 
@@ -253,47 +243,6 @@ def test_a_tolerance_that_rounding_may_forbid_ends_soon(m, d, seed, C, tolerance
     found = fit(problem, tolerance, effort, progress=gaps.append)
     assert 1e-18 < found.gap < 3e-14
     assert found.certificates < 100
-
-
-def test_what_comes_nearer_for_ever_ends_once_another_method_has_ended():
-    def slow(method):
-        for _ in range(10**5):
-            method.note(1.0 + 1.0 / (1.0 + method.work), 1.0)
-            yield np.zeros(1), 0.0, np.zeros(1)
-
-    quick = _Method("quick", iter([(np.zeros(1), 0.0, np.zeros(1))] * 30))
-    forever = _Method("forever", iter(()))
-    forever.pairs = slow(forever)
-    taken = []
-    for method, _ in _pairs(iter([[quick, forever]]), lambda: False):
-        taken.append(method.name)
-        if method is quick:
-            method.note(1.0 + 1e-9, 1.0)
-    assert taken.count("quick") == FEWEST_PAIRS
-    assert 300 < taken.count("forever") < 2000
-
-
-def test_a_head_start_is_used_up_before_others_begin():
-    def named(name, **how):
-        pairs = iter([(np.zeros(1), 0.0, np.zeros(1))] * 30)
-        return _Method(name, pairs, lambda so_far: max(10.0, so_far), **how)
-
-    # The last pair before the head start is used up may cost as much as all before it.
-    methods = [named("other"), named("first", head_start=lambda: 35.0)]
-    taken = [method.name for method, _ in islice(_pairs(iter([methods]), lambda: False), 5)]
-    assert taken == ["first", "first", "first", "other", "other"]
-
-
-def test_the_interior_point_method_takes_part_where_newton_steps_end():
-    problem = Problem(scaled(200, 1e9), 1e-9, Loss("squared-hinge"), "free")
-    names = set()
-    pairs = _pairs(
-        _Methods(_Best(problem, 1e-12, math.inf), Effort(), lambda: False).groups(), lambda: False
-    )
-    for method, pair in islice(pairs, 200):
-        method.note(problem.primal(pair[0], pair[1]), problem.dual(pair[2]))
-        names.add(method.name)
-    assert names == {"newton", "dcd", "ipm"}
 
 
 def test_the_time_limit_is_kept_between_certificates(monkeypatch):
@@ -383,7 +332,7 @@ def test_a_tiny_c_gives_weights_that_predict(loss, C, bias):
 
 def test_a_bound_above_p_is_an_error(monkeypatch):
     data = scaled(60, 1.0)
-    monkeypatch.setattr("svmbench.train.fit.proven_dual", lambda problem, alpha: 1e3)
+    monkeypatch.setattr("svmbench.train.best.proven_dual", lambda problem, alpha: 1e3)
     with pytest.raises(AssertionError, match="is below the proven D = 1000"):
         fit(Problem(data, 0.1), 1e-4)
 
@@ -391,99 +340,10 @@ def test_a_bound_above_p_is_an_error(monkeypatch):
 def test_a_bound_above_p_by_rounding_is_p(monkeypatch):
     problem = Problem(scaled(60, 1.0), 0.1)
     primal = fit(problem, 1e-12).primal
-    monkeypatch.setattr("svmbench.train.fit.proven_dual", lambda *_: primal * (1.0 + 1e-10))
+    monkeypatch.setattr("svmbench.train.best.proven_dual", lambda *_: primal * (1.0 + 1e-10))
     found = fit(problem, 1e-12)
     assert found.dual <= found.primal
     assert found.gap == 0.0
-
-
-def test_newton_s_work_is_that_of_its_steps():
-    problem = Problem(scaled(60, 1.0), 0.02, Loss("logistic"))
-    start = np.full(3, 5.0), 0.0, np.zeros(60)
-    # Of such a tolerance no step is shown, until rounding hides what P falls.
-    (newton,) = next(
-        _Methods(_Best(problem, 1e-300, math.inf), Effort(), lambda: False, start).groups()
-    )
-    done = []
-    for _ in range(2):
-        assert newton.next() is not None
-        newton.note(1.0, 0.5)
-        done.append((newton.done()[0], newton.work))
-    steps, work = zip(*done, strict=True)
-    assert 8 < steps[0] == steps[1] - 1
-    # A step reads all entries for its gradient and its margins, and for each product.
-    assert work[0] >= steps[0] * 3 * 180
-    assert work[1] - work[0] >= 3 * 180
-
-
-def test_a_method_that_shows_few_of_its_steps_ends_for_lack_of_progress():
-    steps = 0
-
-    def pairs():
-        nonlocal steps
-        while True:
-            yield np.zeros(1), 0.0, np.zeros(1)
-            steps = max(1, 2 * steps)
-
-    method = _Method("slow", pairs(), least=MOST_ITERATIONS, done=lambda: (steps, 10.0 * steps))
-    while method.next() is not None:
-        assert steps < 10 * MOST_ITERATIONS
-        method.note(1.0, 0.5)
-    assert steps >= MOST_ITERATIONS
-
-
-def _starts_of_newton(monkeypatch):
-    """The points that Newton steps on smooth losses begin at, as they come."""
-    begun, newton = [], smooth.newton
-
-    def recorded(problem, due, start=None, *rest, **given):
-        if "least_gain" not in given:  # those of a sample have one
-            begun.append(start)
-        return newton(problem, due, start, *rest, **given)
-
-    monkeypatch.setattr(smooth, "newton", recorded)
-    return begun
-
-
-def _descent_first(monkeypatch, passes):
-    """Dual descent comes before Newton steps, which are expected to take so many passes."""
-    monkeypatch.setattr(module, "SMALL", 0.0)
-    monkeypatch.setattr(module, "MANY_ROWS", math.inf)
-    monkeypatch.setattr(module, "NEWTON_PASSES", passes)
-    monkeypatch.setattr(module, "NEWTON_FACTORS", 0.0)
-
-
-@pytest.mark.parametrize("bias", ["none", "free"])
-def test_newton_steps_begin_where_dual_descent_has_come(monkeypatch, bias):
-    _descent_first(monkeypatch, 40.0)
-    begun = _starts_of_newton(monkeypatch)
-    problem = Problem(scaled(300, 1.0, d=8), 1e-2, Loss("squared-hinge"), bias)
-    assert fit(problem, 1e-10).gap <= 1e-10
-    ((w, b),) = begun
-    assert problem.primal(w, b) < 0.9 * problem.primal_at_zero()
-    assert b == 0.0 or bias == "free"
-
-
-@pytest.mark.parametrize(("passes", "first"), [(1e6, "dcd"), (20.0, "newton")])
-def test_dual_descent_leads_while_it_is_expected_to_need_less_work(monkeypatch, passes, first):
-    _descent_first(monkeypatch, passes)
-    found = fit(Problem(scaled(300, 1.0, d=8), 1e-2, Loss("squared-hinge")), 1e-8)
-    assert found.method == first
-    assert found.gap <= 1e-8
-
-
-def test_newton_steps_begin_again_where_another_method_has_come_nearer(monkeypatch):
-    begun = _starts_of_newton(monkeypatch)
-    problem = Problem(scaled(60, 1.0), 0.02, Loss("logistic"))
-    good = fit(problem, 1e-6)
-    best = _Best(problem, 1e-300, math.inf)
-    far = np.full(3, 50.0), 0.0, np.zeros(60)
-    (newton,) = next(_Methods(best, Effort(time_limit=0.0), lambda: True, far).groups())
-    begun.clear()
-    best.certify(newton, newton.next())
-    best.certify(_Method("other", iter(())), (good.w, good.bias, good.alpha))
-    assert newton.next() is not None
-    assert [each[0][0] for each in begun] == [50.0, good.w[0]]
 
 
 def test_newton_steps_from_a_nearer_w_of_zeros_come_to_an_end():

@@ -1,0 +1,80 @@
+"""The best weights and the best dual variables of a fit, with what they prove."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from svmbench.problem import Problem, relative_gap
+from svmbench.proof import proven_by_norms, proven_dual
+from svmbench.solvers.pairs import PrimalAndDual
+from svmbench.train.turns import Candidate
+
+#: Below the first relative gap, or the tolerance if that is larger, a fit looks at what rounding
+#: takes from the proven bound. It ends if this alone exceeds the tolerance and P - D is down to the
+#: second share of it: the proven gap could then fall by a third at most.
+SMALL_GAP, ROUNDED_SHARE = 1e-12, 0.5
+
+#: Share of the tolerance that a proof may lose by reading no rows.
+SPARED = 0.01
+
+#: What stands for a method while no weights are better than zeros.
+AT_ZERO = "w = 0"
+
+
+class Best:
+    """The best w and the best dual variables so far; those of w = 0 and alpha = 0 at first."""
+
+    def __init__(self, problem: Problem, tolerance: float, longest: float) -> None:
+        self.problem, self.tolerance, self._longest = problem, tolerance, longest
+        self.w, self.bias = np.zeros(problem.data.n_features), 0.0
+        self.alpha = np.zeros(problem.data.n_samples)
+        self.primal, self.dual = problem.primal_at_zero(), 0.0
+        self.method, self.certificates = AT_ZERO, 0
+        self._proven, self._checked = 0.0, True
+        self._lost = 0.0  # of the best D, by the proof's allowance for rounding
+
+    def certify(self, method: Candidate, pair: PrimalAndDual) -> None:
+        """Compute P and D of a pair, and keep what is better."""
+        w, bias, alpha = pair
+        primal, dual = self.problem.primal(w, bias), self.problem.dual(alpha)
+        self.certificates += 1
+        # Of equal P, w = 0 gives way: it predicts nothing.
+        if primal < self.primal or (primal == self.primal and self.method == AT_ZERO):
+            self.w, self.bias, self.primal, self.method = w, bias, primal, method.name
+        if dual > self.dual:
+            self.alpha, self.dual, self._checked = alpha, dual, False
+        method.note(primal, dual)
+
+    def nearer(self, primal: float) -> PrimalAndDual | None:
+        """The best weights, and dual variables, if their gap is at most half that of this P."""
+        if self.method == AT_ZERO or self.primal - self.dual > 0.5 * (primal - self.dual):
+            return None
+        return self.w, self.bias, self.alpha
+
+    def proven(self) -> float:
+        """What the best dual variables prove in spite of rounding, at least 0.
+
+        D is this bound afterwards, so that others have to exceed it only.
+        """
+        if not self._checked:
+            proven = self._proof()
+            self._lost = self.dual - proven
+            self._proven = max(self._proven, proven)
+            self.dual, self._checked = self._proven, True
+        return self._proven
+
+    def _proof(self) -> float:
+        """What the best dual variables prove; more exactly only where the tolerance needs it."""
+        proven = proven_by_norms(self.problem, self.alpha, self.dual, self._longest)
+        if self.dual - proven <= SPARED * self.tolerance * proven:
+            return proven
+        return proven_dual(self.problem, self.alpha)
+
+    def settled(self) -> bool:
+        """Whether the proven gap is within the tolerance, or rounding alone keeps it above."""
+        left, tolerance = self.primal - self.dual, self.tolerance
+        if left > max(tolerance, SMALL_GAP) * self.dual:
+            return False
+        proven = self.proven()
+        rounded = self._lost > tolerance * proven and left <= ROUNDED_SHARE * self._lost
+        return rounded or relative_gap(self.primal, proven) <= tolerance

@@ -1,0 +1,293 @@
+"""The methods that train a problem, and which of them comes first.
+
+Methods yield pairs of weights and dual variables. Their work is counted and not timed, so that the
+same rows and seed give the same weights.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from svmbench.solvers.pairs import PrimalAndDual, WorkCount
+from svmbench.solvers.second_order import smooth
+from svmbench.train.best import Best
+from svmbench.train.effort import Effort
+from svmbench.train.turns import Candidate
+
+if TYPE_CHECKING:
+    from svmbench.train.champion import Champion
+
+#: Passes that a Newton step is taken to need.
+STEP_PASSES = 30.0
+
+#: Passes whose time a factorisation may take for Newton steps to come before dual descent. Chosen
+#: for the squared hinge with adult, w8a, imdb.tfidf, kddcup10 and mnist in view.
+WORTH_FACTOR = 75.0
+
+#: Expected work of Newton steps on the squared hinge: so many passes and factors, or passes alone
+#: if features are too many for a factor; and the multiple of it that is their longest head start.
+#: Half of those that followed a few passes of dual descent took 0.6 to 1.2 times as much, and 19 of
+#: 20 less than this multiple (90 problems of scripts/champion/adversary.py, seeds 0 to 5).
+NEWTON_PASSES, NEWTON_FACTORS, UNFACTORED_PASSES, HEAD_START = 20.0, 2.0, 500.0, 4.0
+
+#: Expected Newton steps on the hinge with weights or a free bias, and those that a turn takes at
+#: least. On 60 of these problems (a free bias, seeds 0 to 3) they took 6 to 120 steps; of 30 to
+#: 160, 60 chose best.
+MULTIPLIER_STEPS, FEWEST_STEPS = 60.0, 4.0
+
+#: Work that is done before dual descent would have begun.
+SMALL = 1e6
+
+#: Rows per feature from which Newton steps gain too little by dual descent before them, on the same
+#: problems of the squared hinge and of the hinge (on seeds 0 to 3, 20 and 40, and 4 to 40 were
+#: tried).
+MANY_ROWS, MANY_ROWS_OF_HINGE = 40, 4
+
+#: Work of an interior-point step for each row besides its entries, in stored entries (250 to 500
+#: such on w8a, adult, mushrooms and covtype.20k).
+INTERIOR_WORK = 300.0
+
+#: Looks before dual descent may have ended, about a hundred epochs; and before methods that end by
+#: themselves and may begin slowly.
+FEWEST_DESCENTS, MOST_ITERATIONS = 30, 200
+
+
+class Methods:
+    """The methods for a problem, in the groups in which they are tried.
+
+    Parameters
+    ----------
+    best : Best
+        Kept up to date with what the methods yield.
+    effort : Effort
+    due : callable
+        Whether to yield what there is.
+    start : PrimalAndDual, optional
+        Where methods begin.
+    """
+
+    def __init__(
+        self,
+        best: Best,
+        effort: Effort,
+        due: Callable[[], bool],
+        start: PrimalAndDual | None = None,
+    ) -> None:
+        self._best, self._problem, self._tolerance = best, best.problem, best.tolerance
+        self._effort, self._due, self._start = effort, due, start
+
+    @cached_property
+    def _system(self) -> smooth.SystemWork:
+        return smooth.SystemWork.of(self._problem.data)
+
+    def groups(self) -> Iterator[list[Candidate]]:
+        """The first group, and those that join it as methods end short of the tolerance.
+
+        Modules of methods are loaded once their turn has come: many a fit needs one method only.
+        """
+        problem = self._problem
+        if problem.loss.name == "logistic":
+            yield [self._smooth_newton(lambda: math.inf)]
+        elif problem.loss.name == "squared-hinge":
+            yield self._of_squared_hinge()
+            yield self._interiors()
+        else:
+            yield from self._groups_of_hinge()
+
+    def _of_squared_hinge(self) -> list[Candidate]:
+        data, system = self._problem.data, self._system
+
+        def work(share: float) -> float:
+            if system.factor == math.inf:
+                return UNFACTORED_PASSES * data.nnz
+            return NEWTON_PASSES * data.nnz + NEWTON_FACTORS * system.on(share)
+
+        return self._led(self._smooth_newton, work, MANY_ROWS)
+
+    def _led(
+        self,
+        newton: Callable[[Callable[[], float]], Candidate],
+        work: Callable[[float], float],
+        many_rows: int,
+    ) -> list[Candidate]:
+        """Newton steps first where there are many rows; else dual descent, unless it is slow.
+
+        What dual descent still needs, by its last passes, is compared with what Newton steps are
+        expected to need. These begin where it has come, and come first for as much work as it is
+        expected to need, between one and `HEAD_START` times their own.
+
+        Parameters
+        ----------
+        newton : callable
+            Newton steps, from their head start.
+        work : callable
+            Their expected work, from the share of rows with curvature.
+        many_rows : int
+            Per feature.
+        """
+        data, most = self._problem.data, work(1.0)
+        many = data.n_samples >= many_rows * data.n_features
+        if most <= SMALL or (many and self._system.on(1.0) <= WORTH_FACTOR * data.nnz):
+            return [newton(lambda: HEAD_START * most), self._descent()]
+        done = WorkCount()
+        dcd = self._descent(work, done)
+
+        def ahead() -> float:
+            return min(max(done.remaining, done.rival), HEAD_START * done.rival)
+
+        return [dcd, newton(ahead)]
+
+    def _groups_of_hinge(self) -> Iterator[list[Candidate]]:
+        from svmbench.reference import multipliers
+        from svmbench.train.champion import knows
+
+        problem = self._problem
+        if knows(problem) and problem.bias == "none":
+            yield [self._auto()]
+            yield [self._descent(), *self._interiors()]
+            return
+        if self._system.factor == math.inf:
+            yield [self._descent(), *self._interiors()]
+            return
+        steps = MULTIPLIER_STEPS * multipliers.step_work(problem)
+        yield self._led(self._newton_on_multipliers, lambda share: steps, MANY_ROWS_OF_HINGE)
+        yield self._interiors()
+        if knows(problem):
+            champion = self._champion()
+            yield [Candidate("auto", chain(champion.pairs(), champion.rest()))]
+
+    def _descent(
+        self, rival: Callable[[float], float] | None = None, count: WorkCount | None = None
+    ) -> Candidate:
+        """Dual coordinate descent, which copes with any rows and ends with none.
+
+        With a ``rival``, as `descent` knows it, it leads until it falls behind.
+        """
+        problem, done = self._problem, WorkCount() if count is None else count
+
+        def pairs() -> Iterator[PrimalAndDual]:
+            from svmbench.reference.descents import alone, balanced_descent, descent
+
+            down = balanced_descent if problem.bias == "free" else descent
+            yield from down(problem, self._due, self._start, self._tolerance, done, rival or alone)
+
+        return Candidate(
+            "dcd",
+            pairs(),
+            lambda so_far: max(3.0 * problem.data.nnz, so_far / 8.0),
+            FEWEST_DESCENTS,
+            leads=lambda: rival is not None and done.rival == math.inf,
+            done=lambda: (done.steps, done.entries),
+        )
+
+    def _interiors(self) -> list[Candidate]:
+        """The interior-point method where there are few features; it ends by itself."""
+        from svmbench.reference.search import FEW_FEATURES, interior
+
+        data = self._problem.data
+        m, d = data.n_samples, data.n_features
+        if d > FEW_FEATURES:
+            return []
+        step = self._system.on(1.0) + 10.0 * data.nnz + INTERIOR_WORK * m
+        return [Candidate("ipm", interior(self._problem), lambda so_far: step, MOST_ITERATIONS)]
+
+    def _champion(self) -> Champion:
+        from svmbench.train.champion import Champion
+
+        effort = self._effort
+        return Champion(
+            self._problem, self._tolerance, effort.seed, self._due, self._start, effort.threads
+        )
+
+    def _auto(self) -> Candidate:
+        """auto, whose Newton steps may take many passes' time each."""
+        from svmbench.train.champion import CERTIFICATE_PASSES
+
+        champion, nnz = self._champion(), self._problem.data.nnz
+        count = champion.count
+        return Candidate(
+            "auto",
+            champion.pairs(),
+            lambda so_far: max(CERTIFICATE_PASSES * nnz, so_far / 4.0),
+            MOST_ITERATIONS,
+            done=lambda: (count.steps, count.entries),
+        )
+
+    def _newton_on_multipliers(self, head_start: Callable[[], float]) -> Candidate:
+        """Newton steps for the hinge that know weights of rows, a free bias and a start."""
+        from svmbench.reference import multipliers
+
+        problem, count = self._problem, WorkCount()
+        each = multipliers.step_work(problem)
+
+        def steps() -> Iterator[PrimalAndDual]:
+            begin = self._best.nearer(math.inf) or self._start
+            yield from multipliers.newton(
+                problem, self._due, begin, self._tolerance, count, unshown=head_start()
+            )
+
+        return Candidate(
+            "newton",
+            steps(),
+            lambda so_far: max(FEWEST_STEPS * each, so_far),
+            MOST_ITERATIONS,
+            head_start,
+            done=lambda: (count.steps, count.entries),
+        )
+
+    def _smooth_newton(self, head_start: Callable[[], float]) -> Candidate:
+        """Newton steps that know weights of rows and a start; few of the steps yield a pair.
+
+        While others do not take turns, only steps that may be good enough are yielded. The steps
+        begin at the best w so far, and again wherever another method has come much nearer.
+        """
+        problem, count = self._problem, WorkCount()
+
+        def steps() -> Iterator[PrimalAndDual]:
+            ahead, begin = head_start(), self._best.nearer(math.inf) or self._start
+            while True:
+                point = begin[:2] if begin else None
+                nearer = None
+                newton = smooth.newton(
+                    problem, self._due, point, self._tolerance, count, unshown=ahead
+                )
+                for pair in _moved(newton):  # what is left out says nothing of P
+                    yield pair
+                    nearer = self._best.nearer(method.primal)
+                    if nearer:
+                        break
+                if nearer is None:
+                    return
+                begin = nearer
+
+        method = Candidate(
+            "newton",
+            steps(),
+            # A step is some products with the rows; as many as so far may precede the next pair.
+            lambda so_far: max(STEP_PASSES * problem.data.nnz, so_far),
+            MOST_ITERATIONS,
+            head_start,
+            done=lambda: (count.steps, count.entries),
+        )
+        return method
+
+
+def _moved(pairs: Iterator[PrimalAndDual]) -> Iterator[PrimalAndDual]:
+    """Leave out pairs with w = 0, unless there are no others.
+
+    Such a pair may meet the tolerance where C is tiny, and would predict nothing.
+    """
+    still: PrimalAndDual | None = None
+    for pair in pairs:
+        if pair[0].any():
+            still = None
+            yield pair
+            break
+        still = pair
+    if still is not None:
+        yield still
+    yield from pairs

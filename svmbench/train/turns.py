@@ -1,0 +1,140 @@
+"""Methods that take turns until one of them is near enough.
+
+They are tried in groups: those of a group take turns, such that their estimated work stays about
+equal. A fit of n methods therefore takes little longer than n times the best of them. Once a method
+ends short of the tolerance, the next group joins. A method also ends if its gap has not fallen for
+a long time, as where rounding is all that it changes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from svmbench.solvers.pairs import PrimalAndDual, never
+
+#: A method has ended if its own gap, over a multiple of its work until then, has not fallen by this
+#: share. It must have given so many pairs before, and so many since its gap fell; steps instead
+#: of pairs where it counts its own.
+PROGRESS, FRUITLESS_WORK, FEWEST_PAIRS, FRUITLESS_PAIRS = 1e-3, 4.0, 20, 6
+
+#: Once a method has ended, the others end too if the best gap has not fallen by `PROGRESS` over
+#: this multiple of the work of all of them until then. Dual descent alone may come nearer for ever,
+#: and always too slowly.
+OUTDONE_WORK = 16.0
+
+
+@dataclass(eq=False)
+class Candidate:
+    """A method to take turns with others.
+
+    Parameters
+    ----------
+    name : str
+    pairs : iterator of PrimalAndDual
+    cost : callable
+        Estimated work of its next pair, in stored entries, from that of its pairs so far.
+    least : int
+        Steps before which it is not ended for lack of progress.
+    head_start : callable
+        Work by which it may be ahead of the others.
+    leads : callable
+        Whether it comes before the others in any case.
+    done : callable, optional
+        Its steps so far and their work, for a method that does not yield at each step. Without it,
+        each pair is a step, whose work is its cost.
+    """
+
+    name: str
+    pairs: Iterator[PrimalAndDual]
+    cost: Callable[[float], float] = lambda so_far: 1.0
+    least: int = FEWEST_PAIRS
+    head_start: Callable[[], float] = lambda: 0.0
+    leads: Callable[[], bool] = never
+    done: Callable[[], tuple[int, float]] | None = None
+    work: float = field(default=0.0, init=False)
+
+    def __post_init__(self) -> None:
+        self._steps = self._steps_then = 0
+        self._work_then, self._gap_then = 0.0, math.inf
+        self.primal, self.dual = math.inf, 0.0
+
+    def turn(self) -> float:
+        """What comes next is the least: its work after the next pair, less its head start.
+
+        Until its work has reached the head start, it comes before those that have none.
+        """
+        if self.leads():
+            return -math.inf
+        ahead = self.work - self.head_start()
+        return ahead if ahead < 0.0 else ahead + self.cost(self.work)
+
+    def next(self) -> PrimalAndDual | None:
+        """Its next pair; None once it has ended."""
+        if self._fruitless:
+            return None
+        pair = next(self.pairs, None)
+        if pair is not None and self.done is not None:
+            self._steps, self.work = self.done()
+        elif pair is not None:
+            self._steps, self.work = self._steps + 1, self.work + self.cost(self.work)
+        return pair
+
+    def note(self, primal: float, dual: float) -> None:
+        """Record P and D of its last pair."""
+        self.primal, self.dual = min(self.primal, primal), max(self.dual, dual)
+        gap = max(0.0, self.primal - self.dual)
+        if gap < (1.0 - PROGRESS) * self._gap_then:
+            self._gap_then, self._work_then, self._steps_then = gap, self.work, self._steps
+
+    @property
+    def begun(self) -> bool:
+        """Whether it has taken as many steps as it may need to begin."""
+        return self._steps >= self.least
+
+    @property
+    def _fruitless(self) -> bool:
+        fruitless = self._steps - self._steps_then
+        return (
+            self.begun
+            and fruitless >= FRUITLESS_PAIRS
+            and self.work > FRUITLESS_WORK * self._work_then
+        )
+
+
+def in_turns(
+    groups: Iterator[list[Candidate]], due: Callable[[], bool]
+) -> Iterator[tuple[Candidate, PrimalAndDual]]:
+    """The pairs of all methods; when one ends, the methods of the next group join.
+
+    Those that remain end once they have had ample work and come no nearer than the ended ones.
+    """
+    active = next(groups)
+    everyone = list(active)
+    gap, most = math.inf, math.inf
+    while active:
+        work = sum(each.work for each in everyone)
+        nearest = _nearest(everyone)
+        if most < math.inf and nearest < (1.0 - PROGRESS) * gap:
+            gap, most = nearest, OUTDONE_WORK * work
+        if work > most and all(each.begun for each in active):
+            return
+        method = min(active, key=Candidate.turn)
+        pair = method.next()
+        if pair is not None:
+            yield method, pair
+        elif due():
+            return
+        else:
+            active.remove(method)
+            joining = next(groups, [])
+            active += joining
+            everyone += joining
+            gap, most = nearest, OUTDONE_WORK * work
+
+
+def _nearest(methods: list[Candidate]) -> float:
+    """The gap of the least P and the largest D of these methods."""
+    least = min(each.primal for each in methods)
+    return max(0.0, least - max(each.dual for each in methods))

@@ -1,0 +1,53 @@
+"""Methods that take turns: who comes next, and when they end."""
+
+from itertools import islice
+
+import numpy as np
+
+from svmbench.train.methods import MOST_ITERATIONS
+from svmbench.train.turns import FEWEST_PAIRS, Candidate, in_turns
+
+
+def test_what_comes_nearer_for_ever_ends_once_another_method_has_ended():
+    def slow(method):
+        for _ in range(10**5):
+            method.note(1.0 + 1.0 / (1.0 + method.work), 1.0)
+            yield np.zeros(1), 0.0, np.zeros(1)
+
+    quick = Candidate("quick", iter([(np.zeros(1), 0.0, np.zeros(1))] * 30))
+    forever = Candidate("forever", iter(()))
+    forever.pairs = slow(forever)
+    taken = []
+    for method, _ in in_turns(iter([[quick, forever]]), lambda: False):
+        taken.append(method.name)
+        if method is quick:
+            method.note(1.0 + 1e-9, 1.0)
+    assert taken.count("quick") == FEWEST_PAIRS
+    assert 300 < taken.count("forever") < 2000
+
+
+def test_a_head_start_is_used_up_before_others_begin():
+    def named(name, **how):
+        pairs = iter([(np.zeros(1), 0.0, np.zeros(1))] * 30)
+        return Candidate(name, pairs, lambda so_far: max(10.0, so_far), **how)
+
+    # The last pair before the head start is used up may cost as much as all before it.
+    methods = [named("other"), named("first", head_start=lambda: 35.0)]
+    taken = [method.name for method, _ in islice(in_turns(iter([methods]), lambda: False), 5)]
+    assert taken == ["first", "first", "first", "other", "other"]
+
+
+def test_a_method_that_shows_few_of_its_steps_ends_for_lack_of_progress():
+    steps = 0
+
+    def pairs():
+        nonlocal steps
+        while True:
+            yield np.zeros(1), 0.0, np.zeros(1)
+            steps = max(1, 2 * steps)
+
+    method = Candidate("slow", pairs(), least=MOST_ITERATIONS, done=lambda: (steps, 10.0 * steps))
+    while method.next() is not None:
+        assert steps < 10 * MOST_ITERATIONS
+        method.note(1.0, 0.5)
+    assert steps >= MOST_ITERATIONS
