@@ -1,5 +1,6 @@
 """Newton steps for smooth losses begin on a sample where there are many rows."""
 
+import math
 from itertools import chain, repeat
 
 import numpy as np
@@ -191,6 +192,54 @@ def test_conjugate_gradients_of_several_steps_pay_for_the_first_factor(loss, mon
     spent = before_first[0]
     assert max(spent) < price
     assert sum(spent[:-2]) < price <= sum(spent)
+
+
+@pytest.mark.parametrize(
+    ("before", "gap", "enough", "ending"),
+    [
+        (1.0, 0.1, 1e-3, True),  # 0.1 x 0.1^2.5 is 3e-4
+        (1.0, 0.1, 1e-4, False),
+        (1e-3, 1e-3, 1.0, False),
+        (math.inf, 1e-3, 1.0, False),
+        (1.0, 0.1, math.inf, False),
+    ],
+)
+def test_few_steps_are_left_where_the_gap_falls_fast(before, gap, enough, ending):
+    assert smooth._is_ending(before, gap, enough) == ending
+
+
+def test_the_last_step_alone_has_to_pay_for_a_factor(monkeypatch):
+    even = many_rows(m=1000, d=30)
+    data = dataset(even.values * np.logspace(-1, 1, 30), even.labels, "dense float64")
+    problem = Problem(data, 1e-2, Loss("logistic"))
+    multiply, form, reads, formed = smooth.weighted_product, smooth.Factored.form, [], []
+
+    def recorded(*given):
+        last, read = multiply(*given)
+        reads.append(read)
+        return last, read
+
+    def forming(self, *given):
+        formed.append(1)
+        return form(self, *given)
+
+    with monkeypatch.context() as alone:
+        alone.setattr(smooth, "MOST_FEATURES", 0)
+        alone.setattr(smooth, "weighted_product", recorded)
+        trained(problem, 1e-6)
+    # All steps together would pay for a factor shortly before the end.
+    price = sum(reads[:-5])
+    monkeypatch.setattr(smooth.Factored, "work", lambda *_: price)
+    monkeypatch.setattr(smooth.Factored, "form", forming)
+    monkeypatch.setattr(smooth, "_LAST_STEPS", 0.0)
+    trained(problem, 1e-6)
+    assert formed
+    formed.clear()
+    monkeypatch.undo()
+    monkeypatch.setattr(smooth.Factored, "work", lambda *_: price)
+    monkeypatch.setattr(smooth.Factored, "form", forming)
+    trained(problem, 1e-6)
+    assert not formed
 
 
 @pytest.mark.parametrize("loss", smooth.LOSSES)
