@@ -137,7 +137,8 @@ class Methods:
         dcd = self._descent(work, done)
 
         def ahead() -> float:
-            return min(max(done.remaining, done.rival), HEAD_START * done.rival)
+            rival = min(done.rival, most)  # descent may have ended before it fell behind
+            return min(max(done.remaining, rival), HEAD_START * rival)
 
         return [dcd, newton(ahead)]
 

@@ -100,3 +100,12 @@ def test_newton_steps_begin_again_where_another_method_has_come_nearer(monkeypat
     best.certify(Candidate("other", iter(())), (good.w, good.bias, good.alpha))
     assert newton.next() is not None
     assert [each[0][0] for each in begun] == [50.0, good.w[0]]
+
+
+def test_newton_steps_have_a_finite_head_start_even_if_descent_ends_first(monkeypatch):
+    _descent_first(monkeypatch, 40.0)
+    problem = Problem(scaled(300, 1.0, d=8), 1e-2, Loss("squared-hinge"))
+    dcd, newton = next(Methods(Best(problem, 1e-10, math.inf), Effort(), lambda: False).groups())
+    assert dcd.leads()
+    expected = 40.0 * problem.data.nnz
+    assert newton.head_start() == module.HEAD_START * expected
