@@ -167,17 +167,15 @@ def _ended(path: Path, header: dict[str, Any], outcome: Waited, cpu: float | Non
     What cannot be the worker's own is removed.
     """
     trace = read_trace(path)
-    if trace is not None and not is_complete(trace):
-        path.unlink()  # something else has written to it
+    whole = trace is not None and is_complete(trace)
+    if trace is None or not whole or trace.end.get("sha256") != outcome.digest:
+        if outcome.how == "answered":
+            # Nobody knows who wrote it, and the exit code is that of the worker's end by us.
+            path.unlink(missing_ok=True)
+            return close_trace(path, header, "failed", FORGED, cpu, refused=True)
+        if trace is not None and (trace.end or not whole):
+            path.unlink()
         return None
-    if trace is None or not trace.end:
-        return None
-    if trace.end.get("sha256") != outcome.digest:
-        path.unlink()  # nobody knows who wrote it
-        if outcome.how != "answered":
-            return None
-        # The exit code is that of its end by us.
-        return close_trace(path, header, "failed", FORGED, cpu, refused=True)
     if contradiction := _contradiction(trace, outcome.seconds):
         return close_trace(path, header, "failed", contradiction, cpu, refused=True)
     return trace if cpu is None else add_to_end(path, process_cpu_seconds=cpu)

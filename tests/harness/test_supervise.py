@@ -60,7 +60,8 @@ def test_a_trace_that_a_solver_has_removed_has_no_size(tmp_path):
     assert supervise._size(tmp_path / "none") == 0
 
 
-def test_a_trace_with_another_hash_than_the_answer_is_refused(tmp_path, monkeypatch):
+@pytest.mark.parametrize("wrote", ["another end", "a point without fields", "no end", "nothing"])
+def test_a_trace_that_is_not_the_one_answered_is_refused(tmp_path, monkeypatch, wrote):
     (run,) = plan()
 
     class Killed:
@@ -71,7 +72,12 @@ def test_a_trace_with_another_hash_than_the_answer_is_refused(tmp_path, monkeypa
         def give(self, assignment, job):
             assert assignment.header["id"] == run.id
             with TraceWriter(Store(tmp_path).growing(run), job["header"]) as writer:
-                writer.end("converged")
+                if wrote == "a point without fields":
+                    writer.append({"event": 1})
+                elif wrote == "another end":
+                    writer.end("converged")
+            if wrote == "nothing":
+                Store(tmp_path).growing(run).unlink()
 
         def end(self):
             self.code = -signal.SIGKILL
