@@ -1,19 +1,23 @@
 # Dual coordinate descent with shrinking.
 #
-#   problem   max D(alpha) = 1/m sum q(alpha_i) - lam/2 ||w(alpha)||^2 over the box
-#             of the hinge, the squared or the smoothed hinge;
+#   problem   max D(alpha) = 1/m sum q(alpha_i) - lam/2 ||w(alpha)||^2 over the box of the loss;
 #             w = w(alpha) = 1/(lam m) sum alpha_i y_i x_i is kept in step
 #   update    alpha_i <- clip(alpha_i + lam m (1 - s_i - nu alpha_i)/(n_i + nu lam m), box)
 #             w += (change of alpha_i) y_i x_i / (lam m),   n_i = ||x_i||^2, s_i = y_i w.x_i
 #             a row of weight c_i counts c_i times: n_i becomes c_i n_i, and w moves c_i times as
 #             far
+#             with the logistic loss, Newton steps on log((1 - alpha_i)/alpha_i) come near the
+#             maximum (`best_logistic`)
 #             zero rows take no part: their alpha_i is argmax q from the start
-#   shrinking G = s_i - 1 + nu alpha_i; a row leaves the pass when alpha_i sits on a bound
-#             and G points outwards by more than any projected gradient of the last pass
-#   gain      of a step: c_i |change| |G| / 2, at most m times the rise of D. On request, `revisit`
-#             visits rows again whose steps gained much per entry
+#   shrinking G = s_i - 1 + nu alpha_i, or s_i - log((1 - alpha_i)/alpha_i); a row leaves the pass
+#             when alpha_i sits on a bound and G points outwards by more than any projected gradient
+#             of the last pass
+#   gain      of a step: c_i |change| |G| / 2, with a hinge at most m times the rise of D. On
+#             request, `revisit` visits rows again whose steps gained much per entry
 #   cost      n_i for the inner product, n_i more where alpha_i moves
-#   source    Hsieh, Chang, Lin, Keerthi and Sundararajan, ICML 2008, algorithms 1-3
+#   source    Hsieh, Chang, Lin, Keerthi and Sundararajan, ICML 2008, algorithms 1-3; for the
+#             logistic loss Yu, Huang and Lin, Machine Learning 85 (2011), whose variables are two a
+#             row
 
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t, int64_t
@@ -21,7 +25,7 @@ from libc.stdint cimport int32_t, int64_t
 import numpy as np
 
 from .loss cimport (
-    Loss, best_alpha, best_coordinate, gap_term, loss_of, projected_gradient,
+    Loss, best_alpha, best_coordinate, dual_gradient, gap_term, loss_of, projected_gradient,
 )
 from .provenance cimport build_record
 from .rows cimport CompactRows, Rows, row_axpy, row_dot, row_nonzeros, weight_t
@@ -182,7 +186,7 @@ cdef void take_steps(Dcd self, weight_t *w, int64_t target) noexcept nogil:
         old = alpha[i]
         y = rows.labels[i]
         margin = y * row_dot(rows, i, w)
-        gradient = margin - 1.0 + loss.nu * old
+        gradient = dual_gradient(loss, old, margin)
         self.nonzeros += row_nonzeros(rows, i)
         if shrinking and ((old <= 0.0 and gradient > upper)
                           or (old >= loss.upper and gradient < lower)):

@@ -1,12 +1,12 @@
 # Stochastic dual coordinate ascent, with a lazy mean of its iterates.
 #
-#   problem   max D(alpha) = 1/m sum q(alpha_i) - lam/2 ||w(alpha)||^2 over the box
-#             of the hinge, the squared or the smoothed hinge;
+#   problem   max D(alpha) = 1/m sum q(alpha_i) - lam/2 ||w(alpha)||^2 over the box of the loss;
 #             w = w(alpha) = 1/(lam m) sum alpha_i y_i x_i is kept in step
 #   update    the next row i:
 #                 alpha_i <- clip(alpha_i + lam m (1 - s_i - nu alpha_i)/(n_i + nu lam m), box)
 #                 w += (change of alpha_i) y_i x_i / (lam m),  n_i = ||x_i||^2, s_i = y_i w.x_i
-#             exact maximisation over alpha_i: the step of dcd.pyx, without shrinking
+#             exact maximisation over alpha_i, or nearly so with the logistic loss: the step of
+#             dcd.pyx, without shrinking
 #   averages  the sums of the iterates are tau w + u and tau alpha + beta: each iterate adds
 #             one to tau, and tau times the gain of w and of alpha_i is subtracted from u and beta_i
 #   cost      n_i for the inner product, n_i more where alpha_i moves, and again n_i there
@@ -19,7 +19,7 @@ from libc.stdint cimport int64_t
 import numpy as np
 
 from .loss cimport (
-    Loss, best_alpha, best_coordinate, loss_of, projected_gradient,
+    Loss, best_alpha, best_coordinate, dual_gradient, loss_of, projected_gradient,
 )
 from .provenance cimport build_record
 from .rows cimport CompactRows, Rows, row_axpy, row_dot, row_nonzeros, weight_t
@@ -100,7 +100,7 @@ cdef void take_steps(Sdca self, weight_t *w, weight_t *u, int64_t target) noexce
             self.tau += 1.0
         old = alpha[i]
         y = rows.labels[i]
-        gradient = y * row_dot(rows, i, w) - 1.0 + loss.nu * old
+        gradient = dual_gradient(loss, old, y * row_dot(rows, i, w))
         self.nonzeros += row_nonzeros(rows, i)
         # On a bound this spares a division that would move nothing.
         if fabs(projected_gradient(loss, old, gradient)) > 1e-12:

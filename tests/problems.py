@@ -15,7 +15,7 @@ import pytest
 from hypothesis import strategies as st
 
 from svmbench.data.dataset import Dataset, Provenance
-from svmbench.names import HINGES
+from svmbench.names import HINGES, LOSSES
 from svmbench.problem import Loss, Problem
 
 STORAGES = (
@@ -190,9 +190,9 @@ def has_both_classes(problem):
 
 
 dyadic_numbers = st.integers(-32, 32).map(lambda k: k / 16.0)
-losses = st.builds(
-    Loss, st.sampled_from(HINGES), st.sampled_from([2.0**-20, 0.125, 0.5, 1.0, 2.0, 7.5])
-)
+gammas = st.sampled_from([2.0**-20, 0.125, 0.5, 1.0, 2.0, 7.5])
+losses = st.builds(Loss, st.sampled_from(HINGES), gammas)
+all_losses = st.builds(Loss, st.sampled_from(LOSSES), gammas)
 
 
 @st.composite

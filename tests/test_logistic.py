@@ -186,7 +186,7 @@ def test_a_solver_of_the_hinges_is_refused_in_one_line(tmp_path):
     path = tmp_path / "sweep.yaml"
     path.write_text(
         "version: 1\nname: logistic\ndatasets: [tiny-sparse]\nloss: logistic\nlambda: 1e-3\n"
-        "solvers: [svmsgd, dcd]\nstop: {max_epochs: 1}\n"
+        "solvers: [svmsgd, smo]\nstop: {max_epochs: 1}\n"
     )
-    with pytest.raises(ConfigError, match="dcd cannot train the loss logistic, only hinge, "):
+    with pytest.raises(ConfigError, match="smo cannot train the loss logistic, only hinge, "):
         load_sweep(path)

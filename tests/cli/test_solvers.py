@@ -59,7 +59,8 @@ def test_listing_has_each_solver_in_columns_with_its_summary_below():
         precisions = precisions_of(solver.schema)
         assert cell(line, "precision") == ", ".join(p.removeprefix("float") for p in precisions)
         assert cell(line, "horizon") == solver.horizon
-    assert cell(lines[places["dcd"]], "losses") == "hinges"
+    assert cell(lines[places["ipm"]], "losses") == "hinges"
+    assert cell(lines[places["dcd"]], "losses") == "all"
     assert cell(lines[places["sgd-qn"]], "losses") == "all"
     assert cell(lines[places["snapml"]], "losses") == "unsmoothed"
     assert cell(lines[places["newton"]], "losses") == "squared"

@@ -35,12 +35,9 @@ def certified(problem, wanted, start=None):
     raise AssertionError("not certified")
 
 
-LOSSES = [name for name in TRAINED_LOSSES if name != "logistic"]
-
-
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("constant", [0.7, 1.0, 30.0])
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", TRAINED_LOSSES)
 def test_a_constant_feature_has_the_optimum_of_plain_descent(monkeypatch, loss, constant, weighted):
     data = text(constant=constant)
     c = np.random.default_rng(1).uniform(0.1, 1.9, size=data.n_samples)
@@ -51,15 +48,17 @@ def test_a_constant_feature_has_the_optimum_of_plain_descent(monkeypatch, loss, 
     assert primal == pytest.approx(plain, rel=1e-5)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-def test_a_smaller_constant_takes_less_work(monkeypatch, loss):
+@pytest.mark.parametrize(
+    ("loss", "share"), [("hinge", 0.7), ("squared-hinge", 0.7), ("logistic", 0.9)]
+)
+def test_a_smaller_constant_takes_less_work(monkeypatch, loss, share):
     problem = Problem(text(), 1e-3, Loss(loss))
     _, _, work = certified(problem, 1e-4)
     monkeypatch.setattr(descents, "LARGE_CONSTANT", np.inf)
-    assert work < 0.7 * certified(problem, 1e-4)[2]
+    assert work < share * certified(problem, 1e-4)[2]
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", TRAINED_LOSSES)
 def test_a_start_with_a_constant_feature_is_where_the_descent_goes_on(loss):
     problem = Problem(text(), 1e-3, Loss(loss))
     best, primal, work = certified(problem, 1e-4)
@@ -83,7 +82,7 @@ def test_only_a_large_constant_is_replaced(monkeypatch, constant, replaced):
 
 @pytest.mark.parametrize("positive", [0.01, 0.5])
 @pytest.mark.parametrize("lam", [100.0, 1.0, 0.1])
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", TRAINED_LOSSES)
 def test_a_bias_that_its_own_penalty_decides_takes_few_passes(monkeypatch, loss, lam, positive):
     """Proximal steps alone would take up to 80 times the work of plain descent there."""
     problem = Problem(text(positive=positive), lam, Loss(loss))

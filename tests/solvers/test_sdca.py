@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from problems import (
     PROBLEMS,
+    all_losses,
     assert_close,
     at_start,
     dataset,
@@ -18,12 +19,11 @@ from problems import (
     every_precision,
     every_problem,
     labels,
-    losses,
     ordinary_problems,
     with_loss,
 )
 from svmbench.errors import ConfigError
-from svmbench.names import HINGES
+from svmbench.names import HINGES, LOSSES
 from svmbench.problem import Loss, Problem
 from svmbench.solvers.checked import checked, names_of
 from svmbench.solvers.dual.dcd import Dcd, DcdParameters
@@ -38,7 +38,8 @@ ACCURACY = {"float64": 1e-6, "float32": 1e-4}
 SAMPLINGS = ("random", "perm", "fixed", "cyclic")
 OUTPUTS = ("last", "average", "random")
 WITH_HORIZON = ("average", "random")
-every_loss = pytest.mark.parametrize("loss", HINGES)
+every_loss = pytest.mark.parametrize("loss", LOSSES)
+every_hinge = pytest.mark.parametrize("loss", HINGES)
 every_sampling = pytest.mark.parametrize("sampling", SAMPLINGS)
 every_output = pytest.mark.parametrize("kind", OUTPUTS)
 started = partial(at_start, Sdca)
@@ -119,7 +120,7 @@ def test_perm_is_dcd_without_shrinking_bit_for_bit(name, loss, precision):
 
 
 @every_sampling
-@given(problem=dyadic_problems(), loss=losses, seed=st.integers(0, 2**64 - 1))
+@given(problem=dyadic_problems(), loss=all_losses, seed=st.integers(0, 2**64 - 1))
 def test_invariants(sampling, problem, loss, seed):
     problem = Problem(problem.data, problem.lam, loss)
     best = optimum(problem)
@@ -143,7 +144,7 @@ def test_invariants(sampling, problem, loss, seed):
 @every_sampling
 @given(
     problem=dyadic_problems(),
-    loss=losses,
+    loss=all_losses,
     seed=st.integers(0, 2**64 - 1),
     epochs=st.floats(0.1, 9.0),
 )
@@ -173,7 +174,7 @@ def test_the_mean_is_feasible_and_certifies_itself(sampling, problem, loss, seed
     assert dual <= optimum(problem).upper * (1.0 + 1e-9)
 
 
-@every_loss
+@every_hinge
 def test_rounding_in_the_sum_does_not_make_the_mean_infeasible(loss):
     run = started(with_loss(PROBLEMS["overlapping"], loss), output="average", epochs=4.0)
     run.advance(200)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import problems
 from problems import (
     STORAGES,
+    all_losses,
     assert_close,
     at_start,
     dataset,
@@ -187,7 +188,7 @@ def test_invariants(problem, loss, size):
         last = dual
 
 
-@given(dyadic_problems(), losses, st.integers(0, 1000))
+@given(dyadic_problems(), all_losses, st.integers(0, 1000))
 def test_the_bias_is_the_best_for_its_weights(problem, loss, seed):
     if not has_both_classes(problem):
         problem = Problem(dataset([[1.0], [0.5], [0.5]], [1, -1, 1]), problem.lam)

@@ -29,11 +29,12 @@ def test_the_interior_point_method_takes_part_where_newton_steps_end():
     assert names == {"newton", "dcd", "ipm"}
 
 
-def test_newton_s_work_is_that_of_its_steps():
+def test_newton_s_work_is_that_of_its_steps(monkeypatch):
+    monkeypatch.setattr(module, "HEAD_START", math.inf)
     problem = Problem(scaled(60, 1.0), 0.02, Loss("logistic"))
     start = np.full(3, 5.0), 0.0, np.zeros(60)
     # Of such a tolerance no step is shown, until rounding hides what P falls.
-    (newton,) = next(
+    newton, _ = next(
         Methods(Best(problem, 1e-300, math.inf), Effort(), lambda: False, start).groups()
     )
     done = []
@@ -64,26 +65,35 @@ def _starts_of_newton(monkeypatch):
 def _descent_first(monkeypatch, passes):
     """Dual descent comes before Newton steps, which are expected to take so many passes."""
     monkeypatch.setattr(module, "SMALL", 0.0)
+    monkeypatch.setattr(module, "FEWEST_PASSES", 0.0)
     monkeypatch.setattr(module, "MANY_ROWS", math.inf)
     monkeypatch.setattr(module, "NEWTON_PASSES", passes)
     monkeypatch.setattr(module, "NEWTON_FACTORS", 0.0)
 
 
+smooth_losses = pytest.mark.parametrize("loss", ["squared-hinge", "logistic"])
+
+
+@smooth_losses
 @pytest.mark.parametrize("bias", ["none", "free"])
-def test_newton_steps_begin_where_dual_descent_has_come(monkeypatch, bias):
+def test_newton_steps_begin_where_dual_descent_has_come(monkeypatch, bias, loss):
     _descent_first(monkeypatch, 40.0)
     begun = _starts_of_newton(monkeypatch)
-    problem = Problem(scaled(300, 1.0, d=8), 1e-2, Loss("squared-hinge"), bias)
+    problem = Problem(scaled(300, 1.0, d=8), 1e-2, Loss(loss), bias)
     assert fit(problem, 1e-10).gap <= 1e-10
     ((w, b),) = begun
     assert problem.primal(w, b) < 0.9 * problem.primal_at_zero()
     assert b == 0.0 or bias == "free"
 
 
+@smooth_losses
+@pytest.mark.parametrize("bias", ["none", "free"])
 @pytest.mark.parametrize(("passes", "first"), [(1e6, "dcd"), (20.0, "newton")])
-def test_dual_descent_leads_while_it_is_expected_to_need_less_work(monkeypatch, passes, first):
+def test_dual_descent_leads_while_it_is_expected_to_need_less_work(
+    monkeypatch, passes, first, bias, loss
+):
     _descent_first(monkeypatch, passes)
-    found = fit(Problem(scaled(300, 1.0, d=8), 1e-2, Loss("squared-hinge")), 1e-8)
+    found = fit(Problem(scaled(300, 1.0, d=8), 1e-2, Loss(loss), bias), 1e-8)
     assert found.method == first
     assert found.gap <= 1e-8
 
@@ -94,12 +104,25 @@ def test_newton_steps_begin_again_where_another_method_has_come_nearer(monkeypat
     good = fit(problem, 1e-6)
     best = Best(problem, 1e-300, math.inf)
     far = np.full(3, 50.0), 0.0, np.zeros(60)
-    (newton,) = next(Methods(best, Effort(time_limit=0.0), lambda: True, far).groups())
+    newton, _ = next(Methods(best, Effort(time_limit=0.0), lambda: True, far).groups())
     begun.clear()
     best.certify(newton, newton.next())
     best.certify(Candidate("other", iter(())), (good.w, good.bias, good.alpha))
     assert newton.next() is not None
     assert [each[0][0] for each in begun] == [50.0, good.w[0]]
+
+
+def test_newton_steps_ignore_weights_where_the_logistic_loss_saturates(monkeypatch):
+    begun = _starts_of_newton(monkeypatch)
+    problem = Problem(scaled(60, 1.0), 0.02, Loss("logistic"))
+    good = fit(problem, 1e-6)
+    for factor, expected in ((1.0, good.w[0]), (30.0, None)):
+        best = Best(problem, 1e-8, math.inf)
+        best.certify(Candidate("other", iter(())), (factor * good.w, 0.0, good.alpha))
+        begun.clear()
+        newton, _ = next(Methods(best, Effort(), lambda: True).groups())
+        newton.next()
+        assert [each and each[0][0] for each in begun] == [expected]
 
 
 def test_newton_steps_have_a_finite_head_start_even_if_descent_ends_first(monkeypatch):

@@ -146,7 +146,7 @@ def test_rows_that_are_equal_are_merged_with_their_weights(loss):
     assert fit(problem, 1e-8).gap <= 1e-8
 
 
-@pytest.mark.parametrize("loss", ["hinge", "squared-hinge"])
+@every_loss
 def test_the_best_bias_of_weighted_rows(loss):
     problem = weighted(loss, "free")
     w = np.random.default_rng(1).normal(size=4)

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from twins import objective
+from twins import coordinate, objective
 from twins.acceleration import Acceleration
 from twins.greedy import Greedy
 from twins.rng import Generator
@@ -39,7 +39,6 @@ class Dcd(Greedy):
         self.m = len(y)
         self.c = np.ones(self.m) if row_weights is None else row_weights
         self.lam_m = lam * self.m
-        self.nu, self.u = objective.curvature(loss), objective.upper_bound(loss)
         self.tolerance, self.shrinking, self.restore_after = tolerance, shrinking, restore_after
         self.rng = Generator(seed)
         empty = ~np.any(X != 0.0, axis=1)
@@ -48,8 +47,7 @@ class Dcd(Greedy):
         self.rows = self.active = len(self.order)
         self.position = 0
         self.alpha, self.w = np.zeros(self.m), np.zeros(X.shape[1])
-        # A row without entries: alpha - nu alpha^2/2 is greatest here.
-        self.alpha[empty] = min(self.u, 1.0 / self.nu) if self.nu else self.u
+        self.alpha[empty] = coordinate.without_entries(loss)
         self.above, self.below = np.inf, -np.inf  # extremes that shrink
         self.seen = []  # projected gradients of this pass
         self.presentations = self.updates = self.last_whole_pass = 0
@@ -57,7 +55,7 @@ class Dcd(Greedy):
         # A dense row has as many entries as there are features, whatever they are.
         self.entries = np.full(self.m, X.shape[1]) if dense else np.count_nonzero(X, axis=1)
         self.acceleration = acceleration
-        self.plane = Acceleration(X, y, lam, self.nu, self.u)
+        self.plane = self.plane_of(lam)
         self.lingers = self.open = False
         self.last_rise, self.touched, self.scaling, self.scale = np.inf, 0, scaling, 1.0
         self.stepped = None  # rise of D and cost of the step before the last pass
@@ -67,6 +65,13 @@ class Dcd(Greedy):
         self.gain_sum = self.slack = 0.0
         self.entries_met = self.negligible = 0
         self.begin_pass()
+
+    def plane_of(self, lam):
+        """The acceleration, which knows hinges only."""
+        if self.loss.name == "logistic":
+            return None
+        nu, upper = objective.curvature(self.loss), objective.upper_bound(self.loss)
+        return Acceleration(self.X, self.y, lam, nu, upper)
 
     def advance(self, steps):
         """Visit ``steps`` active rows."""
@@ -85,8 +90,8 @@ class Dcd(Greedy):
         self.pass_touched += self.entries[i]
         x, y, old = self.X[i], self.y[i], self.alpha[i]
         margin = y * (x @ self.w)
-        gradient = margin - 1.0 + self.nu * old
-        at_bottom, at_top = old == 0.0, old == self.u
+        gradient = coordinate.gradient(self.loss, old, margin)
+        at_bottom, at_top = old == 0.0, old == objective.upper_bound(self.loss)
         outwards = (at_bottom and gradient > self.above) or (at_top and gradient < self.below)
         if self.shrinking and outwards:
             self.active -= 1
@@ -94,11 +99,7 @@ class Dcd(Greedy):
             self.order[self.position], self.order[self.active] = swapped, i
             return
         self.position += 1
-        projected = gradient
-        if at_bottom:
-            projected = min(gradient, 0.0)
-        elif at_top:
-            projected = max(gradient, 0.0)
+        projected = coordinate.projected(self.loss, old, gradient)
         self.seen.append(projected)
         self.entries_met += self.entries[i]
         self.slack += self.c[i] * float(
@@ -110,7 +111,7 @@ class Dcd(Greedy):
     def move(self, i, gradient):
         """The best step of a row; its gain. It is noted where it gained much."""
         x, y, old, n = self.X[i], self.y[i], self.alpha[i], self.c[i] * np.sum(self.X[i] ** 2)
-        new = min(max(old - self.lam_m * gradient / (n + self.nu * self.lam_m), 0.0), self.u)
+        new = coordinate.best(self.loss, old, gradient, n / self.lam_m)
         self.alpha[i] = new
         self.w = self.w + self.c[i] * (new - old) * y * x / self.lam_m
         self.updates += bool(new != old)
@@ -122,7 +123,8 @@ class Dcd(Greedy):
 
     def visit_again(self, i):
         """Visit a row once more after the pass."""
-        self.move(i, self.y[i] * (self.X[i] @ self.w) - 1.0 + self.nu * self.alpha[i])
+        margin = self.y[i] * (self.X[i] @ self.w)
+        self.move(i, coordinate.gradient(self.loss, self.alpha[i], margin))
         self.pass_touched += self.entries[i]
         self.presentations += 1
         self.repeated += 1

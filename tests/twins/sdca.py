@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from twins import objective
+from twins import coordinate
 from twins.rng import Generator
 
 
@@ -13,14 +13,12 @@ class Sdca:
 
     def __init__(self, X, y, lam, loss, seed, sampling="random"):
         self.X, self.y, self.lam, self.loss, self.sampling = X, y, lam, loss, sampling
-        self.nu, self.u = objective.curvature(loss), objective.upper_bound(loss)
         self.rng = Generator(seed)
         norms2 = np.sum(X**2, axis=1)
         self.rows = [int(i) for i in np.flatnonzero(norms2)]
         self.norms2 = norms2
         self.w, self.alpha = np.zeros(X.shape[1]), np.zeros(len(y))
-        # A row without entries: alpha - nu alpha^2/2 is greatest here.
-        self.alpha[norms2 == 0.0] = min(self.u, 1.0 / self.nu) if self.nu else self.u
+        self.alpha[norms2 == 0.0] = coordinate.without_entries(loss)
         self.left, self.drawn = [], False
         self.iterates, self.picked = [], []
         self.updates = 0
@@ -45,12 +43,10 @@ class Sdca:
         self.picked.append(i)
         x, y, old = self.X[i], self.y[i], self.alpha[i]
         lam_m = self.lam * len(self.y)
-        rise = 1.0 - y * (x @ self.w) - self.nu * old
-        if (old == 0.0 and rise < 1e-12) or (old == self.u and rise > -1e-12):
-            return
-        new = min(max(old + lam_m * rise / (self.norms2[i] + self.nu * lam_m), 0.0), self.u)
-        if abs(rise) <= 1e-12:
+        gradient = coordinate.gradient(self.loss, old, y * (x @ self.w))
+        if abs(coordinate.projected(self.loss, old, gradient)) <= 1e-12:
             return  # as LIBLINEAR has it, and dcd
+        new = coordinate.best(self.loss, old, gradient, self.norms2[i] / lam_m)
         self.alpha[i] = new
         self.w = self.w + (new - old) * y * x / lam_m
         self.updates += bool(new != old)

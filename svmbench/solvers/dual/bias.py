@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from svmbench.data.dataset import Array, FloatArray
-from svmbench.problem import Problem
+from svmbench.problem import Loss, Problem
 
 
 def best_bias(problem: Problem, scores: FloatArray) -> float:
@@ -31,23 +33,53 @@ def best_bias(problem: Problem, scores: FloatArray) -> float:
         rank = int(np.count_nonzero(positive))
         two = np.partition(kinks, [rank - 1, rank])[rank - 1 : rank + 1]
         return float(two.mean())
-    width = problem.loss.nu
     signs = problem.counted(np.where(positive, -1.0, 1.0))
-    least, most = float(kinks.min()), float(kinks.max())
+    if problem.loss.name == "logistic":
+        # If all scores were s, it would be this less s.
+        log_odds = math.log(-float(signs[positive].sum()) / float(signs[~positive].sum()))
+        least, most = log_odds - float(scores.max()), log_odds - float(scores.min())
+        return _root(partial(_logistic, scores, signs), least, most)
+    of_hinge = partial(_smooth_hinge, kinks, signs, problem.loss)
+    return _root(of_hinge, float(kinks.min()), float(kinks.max()))
+
+
+def _root(derivatives: Callable[[float], tuple[float, float]], least: float, most: float) -> float:
+    """Where a convex function is least: Newton steps on its slope, and halves where they leave.
+
+    Parameters
+    ----------
+    derivatives : callable
+        Slope and curvature, from b.
+    least, most : float
+        The minimum is between them.
+    """
     b = 0.5 * (least + most)
     while least < b < most:
-        bent = np.where(positive, kinks - b, b - kinks) / width
-        slope = float((signs * np.clip(bent, 0.0, problem.loss.upper)).sum())
+        slope, curvature = derivatives(b)
         if slope == 0.0:
             break
         least, most = (b, most) if slope < 0.0 else (least, b)
-        curved = (bent > 0.0) & (bent < problem.loss.upper)
-        curvature = float(np.abs(signs[curved]).sum()) / width
         newton = b - slope / curvature if curvature else math.nan
         if newton == b:
             break
         b = newton if least < newton < most else 0.5 * (least + most)
     return b
+
+
+def _smooth_hinge(
+    kinks: FloatArray, signs: FloatArray, loss: Loss, b: float
+) -> tuple[float, float]:
+    bent = np.where(signs < 0.0, kinks - b, b - kinks) / loss.nu
+    slope = float((signs * np.clip(bent, 0.0, loss.upper)).sum())
+    curved = (bent > 0.0) & (bent < loss.upper)
+    return slope, float(np.abs(signs[curved]).sum()) / loss.nu
+
+
+def _logistic(scores: FloatArray, signs: FloatArray, b: float) -> tuple[float, float]:
+    margins = np.where(signs < 0.0, scores + b, -scores - b)
+    slopes = 1.0 / (1.0 + np.exp(np.minimum(margins, 700.0)))
+    curvature = float((np.abs(signs) * slopes * (1.0 - slopes)).sum())
+    return float((signs * slopes).sum()), curvature
 
 
 def _weighted_middle(kinks: FloatArray, weights: FloatArray, positive: Array) -> float:

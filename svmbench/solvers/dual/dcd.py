@@ -12,7 +12,7 @@ from svmbench.errors import SvmbenchError
 from svmbench.kernels.dcd import Dcd as DcdKernel
 from svmbench.kernels.rng import Generator
 from svmbench.kernels.subset import take_rows
-from svmbench.names import HINGES
+from svmbench.names import HINGES, LOSSES
 from svmbench.problem import Problem
 from svmbench.solvers.base import Solver, parameter
 from svmbench.solvers.dual.accelerator import Accelerator
@@ -22,11 +22,14 @@ from svmbench.solvers.row_order import BLOCKS, BlockParameters, RowOrder
 
 #: The step that sdca and dcd share.
 COORDINATE_STEP = """
-    problem  max D(α) = 1/m Σ (αᵢ - ν αᵢ²/2) - λ/2 ‖w(α)‖² over a box: 0 ≤ αᵢ ≤ 1,
-             and 0 ≤ αᵢ alone for the squared hinge
+    problem  max D(α) = 1/m Σ q(αᵢ) - λ/2 ‖w(α)‖² over a box: 0 ≤ αᵢ ≤ 1, and
+             0 ≤ αᵢ alone for the squared hinge. q(αᵢ) = αᵢ - ν αᵢ²/2 for hinges, and
+             -αᵢ log αᵢ - (1 - αᵢ) log(1 - αᵢ) for the logistic loss
     update   α = 0 at the start, w = w(α) throughout; the next row i, exact over αᵢ:
                  αᵢ ← clip(αᵢ + λm (1 - sᵢ - ν αᵢ)/(nᵢ + νλm), box)
                  w ← w + (change of αᵢ) yᵢ xᵢ/(λm)
+             With the logistic loss, Newton steps on t = log((1 - αᵢ)/αᵢ) come near
+             t = sᵢ + nᵢ/(λm) (change of αᵢ)
     cost     nnz of the row, nnz more where αᵢ moves
 """
 
@@ -82,9 +85,12 @@ class Dcd(Solver):
     """Exact minimisation over one dual variable at a time, in a new random order each pass."""
 
     name = "dcd"
-    summary = "Dual coordinate descent with shrinking (LIBLINEAR's -s 3 and -s 1)"
-    source = "Hsieh, Chang, Lin, Keerthi and Sundararajan, ICML 2008"
-    losses = HINGES
+    summary = "Dual coordinate descent with shrinking (LIBLINEAR's -s 3, -s 1 and -s 7)"
+    source = (
+        "Hsieh, Chang, Lin, Keerthi and Sundararajan, ICML 2008; with the logistic loss Yu, Huang "
+        "and Lin, Machine Learning 85 (2011)"
+    )
+    losses = LOSSES
     weighted = True
     colour = "#009E73"
     schema = DcdParameters
@@ -92,7 +98,7 @@ class Dcd(Solver):
         COORDINATE_STEP
         + """\
     rows     a new permutation of the active rows every pass, or random blocks of them.
-             G = sᵢ - 1 + ν αᵢ, and PG is the projected gradient: a row is shrunk if
+             G = sᵢ - 1 + ν αᵢ or sᵢ - t, and PG is the projected gradient: a row is shrunk if
              αᵢ is at a bound and G points outwards by more than any PG of the last pass
     stop     if over all rows max PG - min PG, |max PG| and |min PG| are within tolerance;
              if only the active rows satisfy this, all rows return first
@@ -104,6 +110,8 @@ class Dcd(Solver):
     )
     reconstructed = (
         "The step for the smoothed hinge, which the paper lacks: the same exact maximum.",
+        "The step for the logistic loss: one variable a row, where the paper has αᵢ and 1 - αᵢ, "
+        "and no inner tolerance that falls.",
     )
     unstated = (
         "How long a wrongly shrunk row may stay shrunk: restore_after is ours.",
@@ -145,6 +153,10 @@ class Dcd(Solver):
                 raise SvmbenchError(f"dcd: {option} does not know weights of rows; switch it off")
         if given.scaling and problem.loss.name != "hinge":
             raise SvmbenchError(f"dcd: scaling is for the hinge, not for the {problem.loss.name}")
+        if given.acceleration and problem.loss.name not in HINGES:
+            raise SvmbenchError(
+                f"dcd: acceleration is for hinges, not for the {problem.loss.name} loss"
+            )
         if given.acceleration and given.precision != "float64":
             raise SvmbenchError("dcd: acceleration needs precision float64")
 

@@ -11,7 +11,7 @@ from svmbench.data.dataset import FloatArray
 from svmbench.kernels.rng import Generator
 from svmbench.kernels.sampling import draw_rows
 from svmbench.kernels.sdca import Sdca as SdcaKernel
-from svmbench.names import HINGES
+from svmbench.names import LOSSES
 from svmbench.problem import Problem
 from svmbench.solvers.base import parameter
 from svmbench.solvers.dual.dcd import COORDINATE_STEP
@@ -51,7 +51,7 @@ class Sdca(IterateOutput):
     name = "sdca"
     summary = "Stochastic dual coordinate ascent, without shrinking"
     source = "Shalev-Shwartz and Zhang, JMLR 14 (2013), procedures SDCA and SDCA-Perm"
-    losses = HINGES
+    losses = LOSSES
     colour = "#E69F00"
     schema = SdcaParameters
     mathematics = (
