@@ -65,7 +65,7 @@ def _starts_of_newton(monkeypatch):
 def _descent_first(monkeypatch, passes):
     """Dual descent comes before Newton steps, which are expected to take so many passes."""
     monkeypatch.setattr(module, "SMALL", 0.0)
-    monkeypatch.setattr(module, "FEWEST_PASSES", 0.0)
+    monkeypatch.setattr(module, "FEW_PASSES", 0.0)
     monkeypatch.setattr(module, "MANY_ROWS", math.inf)
     monkeypatch.setattr(module, "NEWTON_PASSES", passes)
     monkeypatch.setattr(module, "NEWTON_FACTORS", 0.0)
