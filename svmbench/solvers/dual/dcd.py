@@ -98,7 +98,7 @@ class Dcd(Solver):
         COORDINATE_STEP
         + """\
     rows     a new permutation of the active rows every pass, or random blocks of them.
-             G = sᵢ - 1 + ν αᵢ or sᵢ - t, and PG is the projected gradient: a row is shrunk if
+             G = sᵢ - 1 + ν αᵢ or sᵢ - t; PG is the projected gradient. A row is shrunk if
              αᵢ is at a bound and G points outwards by more than any PG of the last pass
     stop     if over all rows max PG - min PG, |max PG| and |min PG| are within tolerance;
              if only the active rows satisfy this, all rows return first
