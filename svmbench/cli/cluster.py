@@ -309,8 +309,7 @@ def _train(
         click.echo("\n".join(lines))
     if trained.gap > tolerance:
         click.echo(
-            f"not certified to {tolerance:g}: --time-limit or rounding ended the training; allow "
-            "more time, or a larger --tol",
+            training_text.shortfall(trained, tolerance, seconds, easier="a larger --lambda"),
             err=True,
         )
         return 1

@@ -158,7 +158,7 @@ def command(
         click.echo(json.dumps(facts, indent=2))
     elif not quiet:
         click.echo("\n".join(_lines(request, examples, found, facts, read, taken)))
-    return _shortcomings(found, tolerance, quiet)
+    return _shortcomings(found, tolerance, effort.time_limit, quiet)
 
 
 class _Request(NamedTuple):
@@ -345,7 +345,7 @@ def _lines(
         yield "no model is written: choose C with --cv K, or train with -C"
 
 
-def _shortcomings(found: _Fitted, tolerance: float, quiet: bool) -> int:
+def _shortcomings(found: _Fitted, tolerance: float, time_limit: float, quiet: bool) -> int:
     """Say what falls short of what was asked for; the exit status."""
     _, validation, points, trained = found
     notes, failures = [], []
@@ -361,8 +361,7 @@ def _shortcomings(found: _Fitted, tolerance: float, quiet: bool) -> int:
         failures.append(f"path: it ends at C = {points[-1].C:g}, not certified to {tolerance:g}")
     if trained is not None and trained.gap > tolerance:
         failures.append(
-            f"not certified to {tolerance:g}: --time-limit or rounding ended the training; allow "
-            "more time, a larger --tol or a smaller C"
+            training_text.shortfall(trained, tolerance, time_limit, easier="a smaller C")
         )
     for line in [*([] if quiet else notes), *failures]:
         click.echo(line, err=True)

@@ -19,6 +19,24 @@ if TYPE_CHECKING:
 _LISTED = 20
 
 
+def shortfall(trained: Trained, tolerance: float, time_limit: float, easier: str) -> str:
+    """Why a model is not certified to the tolerance, and what may help.
+
+    Parameters
+    ----------
+    trained : Trained
+    tolerance : float
+    time_limit : float
+        Seconds that each fit was given.
+    easier : str
+        The option that makes the problem easier, as in "a smaller C".
+    """
+    why = "no method came nearer, usually because of rounding; choose scaled features"
+    if trained.out_of_time(tolerance, time_limit):
+        why = "--time-limit ended the training; allow more time"
+    return f"not certified to {tolerance:g}: {why}, a larger --tol or {easier}"
+
+
 def path_text(records: Sequence[dict[str, Any]], files: PathFiles) -> list[str]:
     """A path, one line for each C, and where its files are."""
     validated = "validation_error" in records[0]

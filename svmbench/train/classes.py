@@ -48,6 +48,13 @@ class Trained:
         """The largest relative gap of the fits."""
         return max(each.gap for each in self.fits)
 
+    def out_of_time(self, tolerance: float, time_limit: float) -> bool:
+        """Whether a fit that falls short of the tolerance has used up so many seconds.
+
+        One that falls short earlier has ended because no method came nearer.
+        """
+        return any(each.gap > tolerance and each.seconds >= time_limit for each in self.fits)
+
 
 def train(
     examples: Examples,

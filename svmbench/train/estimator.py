@@ -293,10 +293,11 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.certificate_, self.n_iter_ = learnt.certificate, learnt.n_certificates
         tol = float(self.tol)  # fractions have no such form before Python 3.12
         if trained.gap > tol:
-            if self.max_seconds is None:  # nothing else ends a fit
-                remedy = "rounding allows no more; raise tol, scale the features, or lower C"
+            remedy = "raise tol, scale the features, or lower C"
+            if trained.out_of_time(tol, self._effort().time_limit):
+                remedy = f"raise max_seconds, {remedy}"
             else:
-                remedy = "raise max_seconds or tol, scale the features, or lower C"
+                remedy = f"rounding allows no more; {remedy}"
             warnings.warn(
                 f"certified to {trained.gap:.1e} only, not to tol={tol:g}; {remedy}",
                 ConvergenceWarning,

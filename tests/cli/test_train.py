@@ -338,6 +338,17 @@ def test_a_fit_that_is_given_up_says_so(folder):
     assert (folder / "tiny-sparse.libsvm.model").exists()
 
 
+def test_what_ended_a_fit_early_is_said_and_nothing_else(folder):
+    late = invoke("train", SPARSE, "--tol", "1e-15", "--time-limit", "1e-6")
+    assert "1e-15: --time-limit ended the training; allow more time" in late.stderr
+    assert "rounding" not in late.stderr
+    for limit in ((), ("--time-limit", "1h")):
+        rounded = invoke("train", SPARSE, "--tol", "1e-20", *limit)
+        assert rounded.exit_code == 1
+        assert "1e-20: no method came nearer, usually because of rounding" in rounded.stderr
+        assert "time" not in rounded.stderr
+
+
 def test_features_that_the_model_does_not_know_count_nothing(folder):
     (folder / "a").write_text("1 1:1\n-1 1:-1\n")
     (folder / "b").write_text("1 1:1 9:-5\n-1 1:-1 9:5\n")
