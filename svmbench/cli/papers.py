@@ -163,12 +163,13 @@ def _make(
     begun = time.monotonic()
     with ProgressReporter(quiet) as reporter:
         runs = None if budget is None else budget - reserve(known, chosen, budget)
-        doubts = Doubts(root, known, planned)
+        doubts = Doubts(root, known, planned, chosen)
         result = run_series(planned, reporter, asked, budget=runs, doubts=doubts)
         if not result.interrupted:
             reporter.writes("tables, figures and claims")
             stale = outdated(root, known, chosen) if planned else chosen
-            remember(root, known, stale, write_papers(root, known, stale, linked=linked))
+            files = write_papers(root, known, stale, asked=chosen, linked=linked)
+            remember(root, known, stale, files)
     if not quiet:
         click.echo(_summary(result, planned, root, time.monotonic() - begun))
     if not (quiet or result.interrupted):
@@ -308,10 +309,14 @@ def _summary(result: Result, planned: Sequence[PlannedSweep], root: Path, second
 
 
 def _claims(known: Mapping[str, Paper], chosen: Sequence[tuple[str, str]], root: Path) -> str:
-    """How many claims have each verdict, by paper and in all; judged together, as on the page."""
+    """How many claims have each verdict, by paper and in all; judged together, as on the page.
+
+    Those that were not asked for are left out, and named.
+    """
     from svmbench.claims.judge import judge_claims
     from svmbench.claims.measured import rows
     from svmbench.papers.folders import read_item
+    from svmbench.papers.plan import left_out
     from svmbench.papers.slots import slots
     from svmbench.report.html import SIGNS
 
@@ -330,11 +335,13 @@ def _claims(known: Mapping[str, Paper], chosen: Sequence[tuple[str, str]], root:
         if item in chosen
         for result in claims
     ]
+    missing = left_out(known, chosen)
+    last = f"\nleft out, not being asked for: {', '.join(missing)}" if missing else ""
     if not judged:
-        return "no claims"
+        return f"no claims{last}"
     lines = [
         (key, *(str(sum(entry == (key, verdict) for entry in judged)) for verdict in SIGNS))
         for key in dict.fromkeys(key for key, _ in judged)
     ]
     total = ("in all", *(str(sum(v == verdict for _, v in judged)) for verdict in SIGNS))
-    return align(("claims", *SIGNS), [*lines, total])
+    return align(("claims", *SIGNS), [*lines, total]) + last

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -34,13 +34,20 @@ class Doubts:
     papers : mapping of str to Paper
     planned : sequence of PlannedSweep
         The sweeps that are being run, in the order of the series.
+    chosen : collection of (str, str)
+        Papers and items whose claims are to be decided; others may rest on the same sweeps.
     """
 
     def __init__(
-        self, root: Path, papers: Mapping[str, Paper], planned: Sequence[PlannedSweep]
+        self,
+        root: Path,
+        papers: Mapping[str, Paper],
+        planned: Sequence[PlannedSweep],
+        chosen: Collection[tuple[str, str]],
     ) -> None:
         self._root = root
         self._papers = papers
+        self._chosen = frozenset(chosen)
         self._places = {each.folder: at for at, each in enumerate(planned)}
         self._read: dict[tuple[Path, str], tuple[tuple[int, int], _Read]] = {}
         self._known = KnownParts()
@@ -69,7 +76,7 @@ class Doubts:
         )
         found: dict[object, Doubt] = {}
         for (key, name), results in zip(items, judged, strict=True):
-            for result in results:
+            for result in results if (key, name) in self._chosen else ():
                 for doubt in self._doubts(self._papers[key], name, result):
                     # Two accuracies of one pair of cells may differ in what makes pairs of them.
                     which = doubt.key, doubt.skippable

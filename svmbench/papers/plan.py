@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from svmbench.config.dataset_spec import DatasetSpec
@@ -41,6 +41,18 @@ def choose(papers: Mapping[str, Paper], wanted: Sequence[str]) -> list[tuple[str
             )
         chosen |= {item for item in items if item == (key, name) or (item[0] == key and not name)}
     return [item for item in items if item in chosen or not wanted]
+
+
+def left_out(papers: Mapping[str, Paper], shown: Collection[tuple[str, str]]) -> list[str]:
+    """What is not among some items, as one would ask for it: papers, or single items of others."""
+    names = []
+    for key, paper in papers.items():
+        missing = [name for name in paper.items if (key, name) not in shown]
+        if len(missing) == len(paper.items):
+            names.append(key)
+        else:
+            names += [f"{key}/{name}" for name in missing]
+    return names
 
 
 def planned_sweeps(

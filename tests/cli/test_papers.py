@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 
 import pytest
 from click.testing import CliRunner
@@ -97,6 +98,28 @@ def test_from_nothing_to_the_page_and_again(papers, tmp_path):
     assert "reran runs with lost files: 1 damaged, 1 missing" in second.stdout
     third = papers("--quiet")
     assert (third.exit_code, third.output) == (0, "")
+
+
+def test_what_was_not_asked_for_is_named_and_does_not_count(papers, tmp_path):
+    folder = tmp_path / "papers"
+    shutil.copytree(folder / "small", folder / "other")
+    (folder / "small" / "table-2.yaml").write_text(TABLE.replace("order: 1", "order: 2"))
+    page = tmp_path / "results" / "papers" / "index.html"
+
+    def counted(*arguments):
+        said = papers(*arguments)
+        assert said.exit_code == 0, said.output
+        (row,) = re.findall(r'<ul class="counts">(.*?)</ul>', page.read_text(), re.S)
+        return sum(map(int, re.findall(r"<b>(\d+)</b>", row))), said.stdout.splitlines()[-1]
+
+    assert counted("small/table-1") == (2, "left out, not being asked for: other, small/table-2")
+    assert "neither asked for nor run: other, small/table-2<" in page.read_text()
+    # What an earlier call has run remains on the page, which claims are counted or not.
+    assert counted("other/table-1") == (4, "left out, not being asked for: small")
+    assert "neither asked for nor run: small/table-2<" in page.read_text()
+    claims, last = counted("--report-only")
+    assert (claims, last.split()[:2]) == (6, ["in", "all"])
+    assert "nor run" not in page.read_text()
 
 
 def test_tables_follow_their_description(papers, tmp_path):

@@ -30,7 +30,7 @@ def asked(paper_files, tmp_path):
         datasets=(("adult", False),),
         lambdas=REGULARISATION,
     )
-    return root, planned, Doubts(root, known, planned)
+    return root, planned, Doubts(root, known, planned, choose(known, []))
 
 
 def test_an_open_claim_asks_for_repeats_of_the_cells_it_rests_on(asked):
@@ -61,7 +61,16 @@ def test_what_is_not_being_run_is_not_asked_for(asked, paper_files, tmp_path):
     root, planned, _ = asked
     known = papers(tmp_path / "papers")
     others = [job for job in planned if job.item != "times"]
-    assert Doubts(root, known, others)() == []
+    assert Doubts(root, known, others, choose(known, []))() == []
+
+
+def test_claims_that_were_not_asked_for_take_no_repeats_of_a_sweep_that_they_share(asked, tmp_path):
+    root, planned, doubts = asked
+    known = papers(tmp_path / "papers")
+    everything = choose(known, [])
+    assert {doubt.text.split(".")[0] for doubt in doubts()} == {"DCD beats Pegasos"}
+    others = [place for place in everything if place != ("demo", "times")]
+    assert Doubts(root, known, planned, others)() == []
 
 
 def test_only_cells_with_new_runs_are_looked_at_again(asked, monkeypatch):

@@ -301,7 +301,7 @@ def test_each_sweep_is_asked_for_the_repeats_that_it_lacks(tmp_path):
             root / "small" / "table-1" / name, repeats=repeats, labels=("pegasos", "dcd"),
             datasets=(("adult", False),), lambdas=(lam,),
         )  # fmt: skip
-    doubts = Doubts(root, known, planned)
+    doubts = Doubts(root, known, planned, choose(known, []))
     asked = {planned[doubt.sweep].name: doubt for doubt in doubts()}
     assert {name: doubt.pairs for name, doubt in asked.items()} == {"first": 3, "second": 4}
     assert {name: {lam for _, lam, _ in doubt.cells} for name, doubt in asked.items()} == {

@@ -182,6 +182,7 @@ def to_page(
     profiles: Sequence[Figure],
     looks: Mapping[str, Look],
     *,
+    left_out: Sequence[str] = (),
     linked: bool = False,
 ) -> str:
     """The page.
@@ -194,6 +195,8 @@ def to_page(
     profiles : sequence of Figure
     looks : mapping of str to Look
         By label and by solver.
+    left_out : sequence of str
+        Names of papers and items that it does not show.
     linked : bool
         Whether its figures are links to PNGs.
     """
@@ -206,6 +209,7 @@ def to_page(
         ["report.css", "papers.css"],
         "report.js",
         papers=papers,
+        left_out=left_out,
         views=views,
         signs=SIGNS,
         look_at_strips=LOOK,

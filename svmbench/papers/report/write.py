@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -12,6 +12,7 @@ from svmbench.claims.parts import ClaimResult
 from svmbench.durable import write_text
 from svmbench.papers.folders import read_item
 from svmbench.papers.model import Paper
+from svmbench.papers.plan import left_out
 from svmbench.papers.report.figures import caption, look, write_figures
 from svmbench.papers.report.layout import ItemResults
 from svmbench.papers.report.page import ItemView, PaperView, to_page
@@ -30,6 +31,7 @@ def write_papers(
     papers: Mapping[str, Paper],
     items: Sequence[tuple[str, str]] | None = None,
     *,
+    asked: Collection[tuple[str, str]] | None = None,
     linked: bool = False,
 ) -> list[Path]:
     """Write tables and figures of items, and the page of all papers, from the existing runs.
@@ -41,8 +43,11 @@ def write_papers(
         written to ``root/KEY/ITEM/``, the page to ``root/index.html``.
     papers : mapping of str to Paper
     items : sequence of (str, str), optional
-        Paper and item whose files are rewritten; all unless given. The page always covers
-        all papers; for other items it shows the existing figures.
+        Paper and item whose files are rewritten; all unless given. For other items, the page
+        shows the existing figures.
+    asked : collection of (str, str), optional
+        Items that the page shows in any case, all unless given. It leaves out others without runs,
+        and names them: their claims would count as open, although nobody has asked for them.
     linked : bool
         Whether the page links the figures' PNGs instead of embedding the pictures.
 
@@ -70,10 +75,15 @@ def write_papers(
         [(source.item.claims, source.rows) for source in sources],
         [source.slots() for source in sources],
     )
+    shown = set()
     for source, results in zip(sources, judged, strict=True):
+        place = source.paper.key, source.name
+        if not (source.rows or asked is None or place in asked):
+            continue
+        shown.add(place)
         folder = root / source.paper.key / source.name
         view = _view(source, results)
-        if items is None or (source.paper.key, source.name) in items:
+        if items is None or place in items:
             files = write_tables(view.tables, folder) + write_figures(source, looks, folder)
             _drop_stale(folder, files)
             written += files
@@ -83,13 +93,17 @@ def write_papers(
     overall = write_overall(problems, looks, root)
     written += [path for path, _ in overall]
     pages = []
+    missing = left_out(papers, shown)
     for key, members in views.items():
+        if key in missing:
+            continue
         title = f"{papers[key].title}: verdicts"
         claims = [result for view in members for result in view.claims]
         written += write_verdicts(claims, title, root / key / "verdicts")
         pages.append(PaperView(papers[key], members, strips(claims)))
     profiles = figures_of(overall, page, linked=linked)
-    write_text(page, to_page(pages, shares(problems), profiles, looks, linked=linked))
+    text = to_page(pages, shares(problems), profiles, looks, left_out=missing, linked=linked)
+    write_text(page, text)
     return [*written, page]
 
 
