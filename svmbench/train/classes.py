@@ -304,6 +304,26 @@ def _require_room(examples: Examples, objective: Objective, threads: int, fits: 
     return chunks
 
 
+def require_rows_in_memory(rows: Dataset, work: str, remedy: str) -> None:
+    """Refuse rows in a file that do not fit into the free memory, for work that reads them often.
+
+    Parameters
+    ----------
+    rows : Dataset
+    work : str
+        As the subject of "on ... rows needs".
+    remedy : str
+        What the user can do.
+
+    Raises
+    ------
+    DataError
+    """
+    if rows.mapped_bytes:
+        what = f"{rows.name}: {work} on {rows.n_samples:,} rows"
+        require_memory(rows.mapped_bytes + _VECTORS * 8 * rows.n_samples, what, remedy)
+
+
 def _exceed_memory(rows: Dataset, working: int) -> bool:
     """Whether rows in a file do not fit into the free memory beside so many bytes."""
     if not rows.mapped_bytes:

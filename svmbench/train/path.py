@@ -21,7 +21,12 @@ import numpy as np
 
 from svmbench.data.dataset import Dataset, FloatArray
 from svmbench.kernels.objective import combination
-from svmbench.train.classes import Trained, Training, weight_of_errors
+from svmbench.train.classes import (
+    Trained,
+    Training,
+    require_rows_in_memory,
+    weight_of_errors,
+)
 from svmbench.train.effort import USUAL, Effort
 from svmbench.train.examples import Examples, scaled
 from svmbench.train.fit import AT_START, Fit
@@ -58,7 +63,15 @@ def grid(examples: Examples, objective: Objective) -> tuple[float, ...]:
     tuple of float
         Ascending. The first is at most the C at which a row reaches margin one with w = C v, the
         direction in which w begins to grow from 0, and at most the C at which a row alone does.
+
+    Raises
+    ------
+    DataError
+        When the rows are in a file and exceed the free memory: fits at many C, each by chunks and
+        from zeros, would read them from the disk for hours.
     """
+    remedy = "train with one C, or on fewer rows"
+    require_rows_in_memory(examples.rows, f"training with {COUNT} values of C", remedy)
     reach = 0.0
     for label in examples.classes[: 1 if len(examples.classes) == 2 else None]:
         with np.errstate(all="ignore"):  # what is out of range, training refuses

@@ -104,6 +104,19 @@ def test_folds_of_rows_in_a_file_need_memory_for_a_copy(large, monkeypatch):
         examples.chosen(np.arange(39_000))
 
 
+@pytest.mark.parametrize("how", [("--path",), ("--cv", "2"), ("--path", "--cv", "2")])
+def test_many_values_of_c_are_refused_before_the_rows_are_looked_at(
+    large, tmp_path, monkeypatch, how
+):
+    monkeypatch.setattr("svmbench.memory.available_memory", lambda: MEMORY)
+    monkeypatch.setattr("svmbench.train.path.combination", None)  # the first look
+    done = CliRunner().invoke(main, ["train", str(large), *how, "-o", str(tmp_path / "m")])
+    assert done.exit_code == 3
+    assert done.stderr.count("\n") == 1
+    assert "training with 25 values of C on 40,000 rows needs 0.00" in done.stderr
+    assert list(tmp_path.iterdir()) == [large]
+
+
 def test_the_command_trains_beyond_memory(large, tmp_path):
     model = tmp_path / "m"
     words = ["train", str(large), "-C", "0.1", "--tol", "1e-2", "-o", str(model), "--json"]
