@@ -74,6 +74,27 @@ def rebuilt(
     )
 
 
+def without_empty_columns(data: Dataset) -> tuple[Dataset, Array]:
+    """The rows without the columns that have no entries.
+
+    Parameters
+    ----------
+    data : Dataset
+        Sparse, with an entry.
+
+    Returns
+    -------
+    Dataset
+    ndarray of integers, shape (new d,)
+        The numbers of its columns in the rows given, ascending.
+    """
+    assert data.indices is not None
+    columns = np.sort(data.indices)
+    used = columns[np.append(True, columns[1:] != columns[:-1])]  # np.unique loads numpy.ma
+    indices = np.searchsorted(used, data.indices).astype(column_type(len(used)))
+    return replace(data, n_features=len(used), indices=indices), used
+
+
 def with_constant(data: Dataset, value: float) -> Dataset:
     """The rows with a last feature that has the same value in each.
 

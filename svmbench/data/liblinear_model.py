@@ -10,9 +10,11 @@ from __future__ import annotations
 import hashlib
 import math
 from codecs import BOM_UTF8
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,8 +35,8 @@ LARGEST_LABEL = 2**31 - 1
 #: Header lines and their number of values; None for one per class.
 _KEYS = {"solver_type": 1, "nr_class": 1, "label": None, "nr_feature": 1, "bias": 1}
 
-#: Weights that are turned into text at a time.
-_AT_A_TIME = 1 << 16
+#: Weights that are turned into text at a time, and bytes of text that are looked at.
+_AT_A_TIME, _BYTES_AT_A_TIME = 1 << 16, 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,16 +122,20 @@ def write_liblinear(path: Path, model: LiblinearModel) -> str:
     written, step = hashlib.sha256(), max(1, _AT_A_TIME // rows.shape[1])
     with replacing(path, "wb") as file:
         for first in range(-step, len(rows), step):
-            part = header if first < 0 else [_line(row) for row in rows[first : first + step]]
+            part = header if first < 0 else _lines(rows[first : first + step])
             text = ("\n".join(part) + "\n").encode("ascii")
             written.update(text)
             file.write(text)
     return written.hexdigest()
 
 
-def _line(row: FloatArray) -> str:
+def _lines(rows: FloatArray) -> list[str]:
     """Weights as text; LIBLINEAR ends each line with a blank."""
-    return "".join(f"{weight!r} " for weight in row.tolist())
+    lines = ["0.0 " * rows.shape[1]] * len(rows)
+    # Of millions of columns, most have no entry in any row.
+    for k in np.flatnonzero((rows.view(np.int64) != 0).any(axis=1)).tolist():
+        lines[k] = "".join(f"{weight!r} " for weight in rows[k].tolist())
+    return lines
 
 
 def read_liblinear(path: Path) -> LiblinearModel:
@@ -152,7 +158,7 @@ def read_liblinear(path: Path) -> LiblinearModel:
             raise DataError(f"{path}: no such model; check the path") from None
         reason = error.strerror if isinstance(error, OSError) else "not text"
         raise DataError(f"{path}: cannot be read as a model: {reason}") from None
-    lines = text.splitlines()
+    lines, begin = _header_lines(text)
     header, after = _header(path, lines)
     labels = tuple(_whole(path, 3, label) for label in header["label"])
     if not -LARGEST_LABEL - 1 <= min(labels) <= max(labels) <= LARGEST_LABEL:
@@ -165,9 +171,10 @@ def read_liblinear(path: Path) -> LiblinearModel:
         raise DataError(f"{path}: nr_feature {d} is negative; the file is damaged")
     k = 1 if len(labels) == 2 and kind != "MCSVM_CS" else len(labels)
     wanted = d + (constant >= 0.0)
-    rows = [line for line in lines[after:] if line.strip()]
-    if len(rows) != wanted:
-        raise DataError(f"{path}: {len(rows)} lines of weights, not {wanted}; the file is damaged")
+    rows = list(_rows(content[begin:], k))
+    count = sum(each.total for each in rows)
+    if count != wanted:
+        raise DataError(f"{path}: {count} lines of weights, not {wanted}; the file is damaged")
     if not text.endswith("\n"):  # the digits of the last weight may be cut
         raise DataError(f"{path}: the last line has no line end; the file is cut short")
     weights = _weights(path, rows, after + 1, k)
@@ -176,6 +183,72 @@ def read_liblinear(path: Path) -> LiblinearModel:
     if not np.isfinite(biases).all():
         raise DataError(f"{path}: bias {constant:g} times its weight leaves double precision")
     return LiblinearModel(kind, labels, np.ascontiguousarray(weights[:d].T), biases, constant)
+
+
+def _header_lines(text: str) -> tuple[list[str], int]:
+    """The lines up to that of ``w``, and where the next one begins; all if there is none."""
+    lines, begin = [], 0
+    while begin < len(text):
+        end = text.find("\n", begin)
+        end = len(text) if end < 0 else end
+        lines.append(text[begin:end])
+        begin = end + 1
+        if lines[-1].split()[:1] == ["w"]:
+            break
+    return lines, begin
+
+
+class _Rows(NamedTuple):
+    """Some lines of weights, of which those of zeros are only counted.
+
+    Parameters
+    ----------
+    total : int
+        How many lines there are.
+    others : ndarray of integers, shape (n,)
+        Numbers of those that are not read as zeros, counted from the first of these lines.
+    lines : list of str
+        The others.
+    """
+
+    total: int
+    others: Array
+    lines: list[str]
+
+
+def _rows(content: bytes, k: int) -> Iterator[_Rows]:
+    """Lines of k weights, without blank ones.
+
+    A model of millions of columns has millions of lines of zeros. They are found as bytes, without
+    a string for each.
+    """
+    begin = 0
+    while begin < len(content):
+        cut = content.find(b"\n", begin + _BYTES_AT_A_TIME)
+        end = len(content) if cut < 0 else cut + 1
+        text = np.frombuffer(content, dtype=np.uint8, count=end - begin, offset=begin)
+        ends = np.flatnonzero(text == ord("\n"))
+        if text[-1] != ord("\n"):
+            ends = np.append(ends, len(text))
+        starts = np.append(0, ends[:-1] + 1)
+        zeros = np.zeros(len(ends), dtype=bool)
+        for zero in (b"0 " * k, b"0.0 " * k):  # as LIBLINEAR writes them, and as we do
+            alike = np.flatnonzero(ends - starts == len(zero))
+            for at, byte in enumerate(zero):
+                alike = alike[text[starts[alike] + at] == byte]
+            zeros[alike] = True
+        others = np.flatnonzero(~zeros)
+        lines = [
+            content[begin + starts[at] : begin + ends[at]].decode("ascii") for at in others.tolist()
+        ]
+        blank = np.array([not line.strip() for line in lines], dtype=bool)
+        before = np.cumsum(blank)
+        yield _Rows(
+            len(ends) - int(blank.sum()),
+            (others - before)[~blank],
+            [line for line in lines if line.strip()],
+        )
+        begin = end
 
 
 def _header(path: Path, lines: list[str]) -> tuple[dict[str, list[str]], int]:
@@ -213,10 +286,19 @@ def _whole(path: Path, line: int, text: str) -> int:
         raise DataError(f"{path}:{line}: {text[:60]!r} is no whole number") from None
 
 
-def _weights(path: Path, rows: list[str], first: int, k: int) -> FloatArray:
+def _weights(path: Path, rows: Sequence[_Rows], first: int, k: int) -> FloatArray:
     """Lines of k weights as an array; ``first`` is the number of the first line."""
+    weights, begin = np.zeros((sum(each.total for each in rows), k)), 0
+    for total, others, lines in rows:
+        weights[begin + others] = _numbers(path, lines, first + begin + others, k)
+        begin += total
+    return weights
+
+
+def _numbers(path: Path, rows: list[str], numbers: Array, k: int) -> FloatArray:
+    """Lines of k weights as an array; ``numbers`` are those of the lines."""
     texts: list[str] = []
-    for number, row in enumerate(rows, first):
+    for number, row in zip(numbers.tolist(), rows, strict=True):
         found = row.split()
         if len(found) != k:
             raise DataError(f"{path}:{number}: {len(found)} weights, not {k}; the file is damaged")
@@ -226,7 +308,7 @@ def _weights(path: Path, rows: list[str], first: int, k: int) -> FloatArray:
         if np.isfinite(weights).all() and not any("_" in text for text in texts):
             return weights
     # One by one takes longer, and says which is no number.
-    each = [_number(path, first + n // k, text) for n, text in enumerate(texts)]
+    each = [_number(path, int(numbers[n // k]), text) for n, text in enumerate(texts)]
     return np.array(each).reshape(len(rows), k)
 
 

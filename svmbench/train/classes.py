@@ -10,8 +10,8 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from svmbench.data.dataset import Dataset, FloatArray
-from svmbench.data.derived import with_constant
+from svmbench.data.dataset import Array, Dataset, FloatArray
+from svmbench.data.derived import with_constant, without_empty_columns
 from svmbench.data.liblinear_model import LiblinearModel
 from svmbench.errors import ConfigError, DataError
 from svmbench.memory import available_memory, require_memory
@@ -24,8 +24,16 @@ from svmbench.train.objective import SOLVER_TYPES, Objective
 
 T = TypeVar("T")
 
-#: Vectors of weights that a fit holds at most, and those that are kept of each.
-_VECTORS, _KEPT = 8, 3
+#: Vectors of weights that a fit holds at most, those that are kept of each, and those that a model
+#: takes until it is written.
+_VECTORS, _KEPT, _MODELS = 8, 3, 2
+
+#: Rows with more columns than this, and than so many for each entry, are trained on without their
+#: empty columns: each step of Newton's and each certificate would take as long as these are many.
+_MANY_COLUMNS, _COLUMNS_PER_ENTRY = 1 << 20, 2
+
+
+_FEWER_COLUMNS = "drop unused columns"
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +45,7 @@ class Trained:
     model : LiblinearModel
     fits : tuple of Fit
         One for two classes, else one per class, in the model's order. With a regularised bias,
-        their last weight is that of the constant feature.
+        their last weight is that of the constant feature. Columns without entries may be left out.
     """
 
     model: LiblinearModel
@@ -138,10 +146,11 @@ class Training:
                 f"{examples.rows.name}: all rows have the label {self._classes[0]}; two classes "
                 "are needed"
             )
-        self._examples = examples.counting()
+        self._examples, self._columns = _without_empty_columns(examples.counting())
         self._wanted = self._classes[:1] if len(self._classes) == 2 else self._classes
         self._threads = max(1, min(effort.threads, len(self._wanted)))
         self._effort = replace(effort, threads=max(1, effort.threads // len(self._wanted)))
+        self._n_features = examples.rows.n_features
         self._chunks = _require_room(self._examples, objective, self._threads, len(self._wanted))
         self._given = self._examples.rows
         self._squares = SquaredLengths.of(self._given)
@@ -183,7 +192,31 @@ class Training:
 
         with self._blas.held():
             fits = run_in_threads(of_class, self._wanted, self._threads, failed)
-        return Trained(_model(self._classes, objective, fits), fits)
+        model = _model(self._classes, objective, fits)
+        if self._columns is not None:
+            weights = np.zeros((len(model.weights), self._n_features))
+            weights[:, self._columns] = model.weights
+            model = replace(model, weights=weights)
+        return Trained(model, fits)
+
+
+def _without_empty_columns(examples: Examples) -> tuple[Examples, Array | None]:
+    """The examples, without empty columns if these are very many, and the columns that are left.
+
+    None if all are left. The weights of the others are 0.
+    """
+    rows = examples.rows
+    few = max(_MANY_COLUMNS, _COLUMNS_PER_ENTRY * rows.nnz)
+    if rows.indices is None or rows.mapped_bytes or rows.nnz == 0 or rows.n_features <= few:
+        return examples, None
+    planes = 1 if len(examples.classes) == 2 else len(examples.classes)
+    require_memory(
+        _MODELS * planes * 8 * rows.n_features,
+        f"{rows.name}: a model of {rows.n_features:,} columns",
+        _FEWER_COLUMNS,
+    )
+    rows, columns = without_empty_columns(rows)
+    return replace(examples, rows=rows), columns
 
 
 def _starts(
@@ -277,7 +310,7 @@ def _require_room(examples: Examples, objective: Objective, threads: int, fits: 
     columns = (
         (_VECTORS * threads + _KEPT * fits) * 8 * d,
         f"{rows.name}: training on {d:,} columns",
-        "drop unused columns",
+        _FEWER_COLUMNS,
     )
     what = f"{rows.name}: training on {m:,} rows"
     working = _VECTORS * threads * 8 * m

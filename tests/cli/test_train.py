@@ -576,7 +576,7 @@ def test_more_columns_than_memory_are_one_line(folder, monkeypatch):
     monkeypatch.setattr("svmbench.memory.available_memory", lambda: 8 * 10**9)
     result = invoke("train", "wide")
     assert result.exit_code == 3
-    assert "wide: training on 2,000,000,000 columns needs 176.0 GB of memory" in result.stderr
+    assert "wide: a model of 2,000,000,000 columns needs 32.0 GB of memory" in result.stderr
 
 
 def test_rows_that_do_not_fit_into_memory_are_one_line_before_training(folder, monkeypatch):

@@ -1,6 +1,7 @@
 """Training of one or several classes: where it runs, and how it ends early."""
 
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -36,6 +37,37 @@ def test_training_errors_are_those_of_the_model_s_predictions():
         predicted = trained.model.classes_of(trained.model.decision_values(rows.rows))
         wrong = np.count_nonzero(predicted != labels[order])
         assert training_errors(rows, trained.model) == (wrong,)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("bias", ["none", "regularised", "free"])
+def test_very_many_empty_columns_are_left_out_of_training(monkeypatch, k, bias):
+    columns, far = np.array([5, 70_000, 4_000_000]), 5_000_000
+    rng = np.random.default_rng(2)
+    labels = np.arange(60) % k
+    X = rng.normal(size=(60, 3)) + labels[:, None]
+    few = dataset(X, np.ones(60), "uint16+float64")
+    numbers = columns[few.indices].astype(np.int32)
+    wide = replace(few, n_features=far, indices=numbers)
+    lengths, fitted = set(), classes.fit
+
+    def noted(problem, *rest, **how):
+        lengths.add(problem.data.n_features)
+        return fitted(problem, *rest, **how)
+
+    monkeypatch.setattr(classes, "fit", noted)
+    objective = Objective(C=0.1, bias=bias)
+    of_few, of_wide = (train(Examples(rows, labels), objective) for rows in (few, wide))
+    assert lengths == {3 + (bias == "regularised")}
+    weights = of_wide.model.weights
+    assert weights.shape == (1 if k == 2 else 3, far)
+    assert np.array_equal(weights[:, columns], of_few.model.weights)
+    assert np.count_nonzero(weights) == np.count_nonzero(of_few.model.weights)
+    assert np.array_equal(of_wide.model.biases, of_few.model.biases)
+    assert [each.dual for each in of_wide.fits] == [each.dual for each in of_few.fits]
+    # A path begins each fit from the one before.
+    again = train(Examples(wide, labels), replace(objective, C=0.2), start=of_wide)
+    assert again.gap <= 1e-4
 
 
 @pytest.mark.parametrize("method", METHODS)

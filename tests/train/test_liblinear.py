@@ -176,6 +176,43 @@ def test_weights_are_read_all_at_once(tmp_path, monkeypatch):
     assert [text for _, _, text in one_by_one] == ["-1"]  # the header's bias
 
 
+@pytest.mark.parametrize("zero", ["0", "0.0"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_lines_of_zeros_are_read_without_a_string_for_each(tmp_path, monkeypatch, zero, classes):
+    rng = np.random.default_rng(1)
+    k = 1 if classes == 2 else classes
+    weights = np.where(rng.random((k, 300)) < 0.02, rng.normal(size=(k, 300)), 0.0)
+    weights[:, 7], weights[:, 9] = -0.0, 5e-324  # neither is one of them
+    model = LiblinearModel("L2R_LR", (3, 1, -5)[:classes], weights, np.zeros(k))
+    path = tmp_path / "model"
+    write_liblinear(path, model)
+    head, _, lines = path.read_text().partition("w\n")
+    lines = lines.replace("0.0 " * k + "\n", f"{zero} " * k + "\n").replace("\n", "\n\n", 5)
+    path.write_text(f"{head}w\n{lines}")
+    read, numbers = [], liblinear_model._numbers
+    monkeypatch.setattr(
+        liblinear_model,
+        "_numbers",
+        lambda path, rows, *of: read.extend(rows) or numbers(path, rows, *of),
+    )
+    monkeypatch.setattr(liblinear_model, "_BYTES_AT_A_TIME", 64)
+    found = read_liblinear(path).weights
+    assert np.array_equal(found.view(np.int64), weights.view(np.int64))
+    assert len(read) == (weights.view(np.int64) != 0).any(axis=0).sum() < 50
+
+
+def test_the_line_of_a_weight_that_is_no_number_is_named_behind_lines_of_zeros(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(liblinear_model, "_BYTES_AT_A_TIME", 8)
+    path = tmp_path / "model"
+    path.write_text(
+        WHOLE.replace("nr_feature 2", "nr_feature 9").replace("0.5 \n", "0 \n" * 7 + "x \n")
+    )
+    with pytest.raises(DataError, match="model:14: 'x' is no finite number"):
+        read_liblinear(path)
+
+
 def test_a_model_is_written_in_pieces(tmp_path, monkeypatch):
     model = LiblinearModel("L2R_LR", (3, 1, -5), np.arange(21.0).reshape(3, 7), np.zeros(3))
     whole = write_liblinear(tmp_path / "model", model)
