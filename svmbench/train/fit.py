@@ -21,6 +21,10 @@ from svmbench.train.effort import USUAL, Effort
 from svmbench.train.methods import FEWEST_DESCENTS, Methods
 from svmbench.train.turns import Candidate, in_turns
 
+#: Work, in stored entries and in passes over the rows, from which a slow fall of the gap counts
+#: against methods: more than most fits take in all, and about a second where rows are few.
+AMPLE_WORK, AMPLE_PASSES = 1e9, 1000.0
+
 #: What stands for a method where the weights are those of the start.
 AT_START = "start"
 
@@ -157,9 +161,10 @@ def _improve(
         begin = np.zeros_like(best.w), 0.0, start.pair[2]
 
     groups = Methods(best, effort, due, begin).groups()
+    ample = max(AMPLE_WORK, AMPLE_PASSES * problem.data.nnz)
     if chunks:
         groups = iter([[_in_chunks(problem, tolerance, effort, due, chunks)]])
-    for method, pair in in_turns(groups, due):
+    for method, pair in in_turns(groups, due, tolerance, ample):
         if effort.given_up():
             break
         best.certify(method, pair)

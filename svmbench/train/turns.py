@@ -3,15 +3,19 @@
 They are tried in groups: those of a group take turns, such that their estimated work stays about
 equal. A fit of n methods therefore takes little longer than n times the best of them. Once a method
 ends short of the tolerance, the next group joins. A method also ends if its gap has not fallen for
-a long time, as where rounding is all that it changes.
+a long time, as where rounding is all that it changes. All end, and the next group takes over, where
+they come nearer far too slowly: if some rows weigh 1e15 times as much as others, for example, dual
+descent may double D in each doubling of its work and never arrive.
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from svmbench.problem import relative_gap
 from svmbench.solvers.pairs import PrimalAndDual, never
 
 #: A method has ended if its own gap, over a multiple of its work until then, has not fallen by this
@@ -23,6 +27,11 @@ PROGRESS, FRUITLESS_WORK, FEWEST_PAIRS, FRUITLESS_PAIRS = 1e-3, 4.0, 20, 6
 #: this multiple of the work of all of them until then. Dual descent alone may come nearer for ever,
 #: and always too slowly.
 OUTDONE_WORK = 16.0
+
+#: Methods come nearer far too slowly if they would need more than the first multiple of their work
+#: so far, should the gap keep falling with the power of the work with which it fell over the
+#: second. Neither is tuned.
+FAR, RECENT = 16.0, 16.0
 
 
 @dataclass(eq=False)
@@ -103,23 +112,69 @@ class Candidate:
         )
 
 
+class Course:
+    """The best relative gap, as work went on."""
+
+    def __init__(self) -> None:
+        self._work: list[float] = []
+        self._gap: list[float] = []
+
+    def add(self, work: float, gap: float) -> None:
+        """Note the gap after so much work in all; inf where there is none yet."""
+        if gap < math.inf:
+            self._work.append(work)
+            self._gap.append(gap)
+
+    def is_far(self, wanted: float) -> bool:
+        """Whether the gap falls far too slowly; so it does where there is none."""
+        if not self._gap:
+            return True
+        work, gap = self._work[-1], self._gap[-1]
+        if gap <= wanted:
+            return False
+        then = bisect_left(self._work, work / RECENT)
+        fall, spent = math.log(self._gap[then] / gap), math.log(work / self._work[then])
+        return math.log(gap / wanted) * spent >= math.log(FAR) * fall
+
+
 def in_turns(
-    groups: Iterator[list[Candidate]], due: Callable[[], bool]
+    groups: Iterator[list[Candidate]],
+    due: Callable[[], bool],
+    wanted: float = 0.0,
+    ample: float = math.inf,
 ) -> Iterator[tuple[Candidate, PrimalAndDual]]:
     """The pairs of all methods; when one ends, the methods of the next group join.
 
     Those that remain end once they have had ample work and come no nearer than the ended ones.
+
+    Parameters
+    ----------
+    groups : iterator of list of Candidate
+    due : callable
+        Whether to end where a method has ended.
+    wanted : float
+        Relative gap.
+    ample : float
+        Work from which methods end that come nearer far too slowly, and the next group takes over;
+        a method that is the only one goes on.
     """
     active = next(groups)
     everyone = list(active)
-    gap, most = math.inf, math.inf
+    gap, most, course = math.inf, math.inf, Course()
     while active:
         work = sum(each.work for each in everyone)
-        nearest = _nearest(everyone)
+        least, bound = _best(everyone)
+        nearest = max(0.0, least - bound)
+        course.add(work, relative_gap(least, bound))
         if most < math.inf and nearest < (1.0 - PROGRESS) * gap:
             gap, most = nearest, OUTDONE_WORK * work
-        if work > most and all(each.begun for each in active):
-            return
+        had_ample = len(everyone) > 1 and sum(each.work for each in active) > ample
+        slow = had_ample and course.is_far(wanted)
+        if (slow or work > most) and all(each.begun for each in active):
+            active = next((group for group in groups if group), [])
+            everyone += active
+            gap, most = nearest, OUTDONE_WORK * work
+            continue
         method = min(active, key=Candidate.turn)
         pair = method.next()
         if pair is not None:
@@ -134,7 +189,6 @@ def in_turns(
             gap, most = nearest, OUTDONE_WORK * work
 
 
-def _nearest(methods: list[Candidate]) -> float:
-    """The gap of the least P and the largest D of these methods."""
-    least = min(each.primal for each in methods)
-    return max(0.0, least - max(each.dual for each in methods))
+def _best(methods: list[Candidate]) -> tuple[float, float]:
+    """The least P and the largest D of these methods."""
+    return min(each.primal for each in methods), max(each.dual for each in methods)
