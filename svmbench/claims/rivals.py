@@ -9,7 +9,6 @@ from dataclasses import replace
 import pandas as pd
 
 from svmbench.claims.measured import MeasuredRow
-from svmbench.records.groups import Group
 from svmbench.records.measures import Asked
 from svmbench.records.samples import least, measured, samples, without_doubtful
 
@@ -57,12 +56,9 @@ def best_of(rivals: Sequence[MeasuredRow], ours: MeasuredRow, asked: Asked) -> M
         row.group.runs[row.group.runs["repeat"].isin(repeats)]
         for row, repeats in repeats_of.items()
     )
-    group = Group(
-        first.group.dataset,
-        first.group.stand_in,
-        first.group.lam,
-        first.group.solver,
-        ", ".join(row.group.label for row in rows),
-        runs.sort_values("repeat", kind="stable", ignore_index=True),
+    group = replace(
+        first.group,
+        label=", ".join(row.group.label for row in rows),
+        runs=runs.sort_values("repeat", kind="stable", ignore_index=True),
     )
     return MeasuredRow(first.sweep, group, first.traces, first.regrets, rows)

@@ -36,6 +36,8 @@ class Group:
     solver, label : str
     runs : DataFrame
         In the order of the repeats; several per repeat if the solver has a horizon.
+    by_c : bool
+        Whether the configuration chose values of C, and not of λ.
     """
 
     dataset: str
@@ -44,6 +46,7 @@ class Group:
     solver: str
     label: str
     runs: pd.DataFrame
+    by_c: bool = False
 
     @cached_property
     def repeats(self) -> pd.DataFrame:
@@ -87,7 +90,7 @@ class Group:
     @property
     def written_lambda(self) -> str:
         """λ as tables and plots print it."""
-        return regularisation(self.lam, float(self.runs["C"].iloc[0]))
+        return regularisation(self.lam, float(self.runs["C"].iloc[0]), self.by_c)
 
     def column(self, name: str) -> list[float]:
         """A column's values by repeat, nan if there is none."""
@@ -114,7 +117,7 @@ def group_runs(results: Results) -> dict[tuple[str, bool], list[Group]]:
         first = members.iloc[0]
         dataset, stand_in, lam, solver, label = (first[name] for name in ROW)
         runs = members.sort_values("repeat", kind="stable")
-        groups.append(Group(dataset, stand_in, lam, solver, label, runs))
+        groups.append(Group(dataset, stand_in, lam, solver, label, runs, results.by_c))
     groups.sort(
         key=lambda group: (
             results.datasets.index(group.dataset),

@@ -95,6 +95,11 @@ class Results:
         return group_runs(self)
 
     @property
+    def by_c(self) -> bool:
+        """Whether the configuration chose values of C, and not of λ."""
+        return "C" in self.config
+
+    @property
     def distance(self) -> str:
         """Whether the sweep's accuracies are relative or absolute distances."""
         return _distance(self.config)

@@ -101,10 +101,13 @@ def place_words(written: str) -> str:
     return f"C = {match[2]} (λ = {match[1]})" if match else f"λ = {written}"
 
 
-def regularisation(lam: float, C: float) -> str:
-    """λ, with C next to it if C has fewer digits: a user chose the rounder of the two."""
+def regularisation(lam: float, C: float, by_c: bool = False) -> str:
+    """λ, with C next to it if a configuration chose values of C, or if C has fewer digits.
+
+    Runs may come from elsewhere: a user chose the rounder of the two.
+    """
     plain = short(lam, 3, plain_from=0.1)
-    if math.isclose(float(plain), lam, rel_tol=1e-9) and _digits(lam) <= _digits(C):
+    if not by_c and math.isclose(float(plain), lam, rel_tol=1e-9) and _digits(lam) <= _digits(C):
         return plain
     return f"{plain} (C = {short(C, 4)})"
 

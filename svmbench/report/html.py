@@ -329,7 +329,7 @@ def _certificates(results: Results) -> list[dict[str, Any]]:
             found.append(
                 {
                     "dataset": heading(*key),
-                    "lambda": regularisation(row["lambda"], row["C"]),
+                    "lambda": regularisation(row["lambda"], row["C"], results.by_c),
                     "dual": repr(row["reference_dual"]),
                     "primal": _known(row["reference_primal"]),
                     "gap": f"{gap:.2e}" if gap == gap else "–",

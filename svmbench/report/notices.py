@@ -62,12 +62,12 @@ def notices(
         *(_stand_ins(runs) if of_stand_ins else ()),
         *_untested(runs),
         *_contended(runs),
-        *_remarks(runs),
+        *_remarks(results),
         *_unfinished(results),
-        *_unwell(runs),
+        *_unwell(results),
         *_not_installed(runs),
-        *_killed(runs),
-        *_skipped(runs),
+        *_killed(results),
+        *_skipped(results),
         *_references(results),
         *_noise(samples),
         *_off_clock(runs),
@@ -107,14 +107,15 @@ def _contended(runs: pd.DataFrame) -> Iterator[Notice]:
         )
 
 
-def _remarks(runs: pd.DataFrame) -> Iterator[Notice]:
+def _remarks(results: Results) -> Iterator[Notice]:
     """What solvers report about their choices, once per cell."""
+    runs = results.runs
     said = runs[runs["remark"] != ""].drop_duplicates([*ROW, "remark"])
     if not said.empty:
         yield Notice(
             f"{', '.join(dict.fromkeys(said['label']))}: remarks on the training.",
             tuple(
-                f"{dataset}, {label}, λ = {regularisation(lam, C)}: {remark}"
+                f"{dataset}, {label}, λ = {regularisation(lam, C, results.by_c)}: {remark}"
                 for dataset, label, lam, C, remark in zip(
                     said["dataset"],
                     said["label"],
@@ -138,12 +139,13 @@ def _unfinished(results: Results) -> Iterator[Notice]:
         )
 
 
-def _unwell(runs: pd.DataFrame) -> Iterator[Notice]:
+def _unwell(results: Results) -> Iterator[Notice]:
+    runs = results.runs
     ill = runs[runs["state"].isin(ENDED_BADLY)]
     if not ill.empty:
         yield Notice(
             f"{len(ill)} of {len(runs)} runs did not end well: {counted_states(ill['state'])}.",
-            tuple(_described(ill, with_state=True)),
+            tuple(_described(ill, results.by_c, with_state=True)),
         )
 
 
@@ -156,33 +158,36 @@ def _not_installed(runs: pd.DataFrame) -> Iterator[Notice]:
         )
 
 
-def _killed(runs: pd.DataFrame) -> Iterator[Notice]:
+def _killed(results: Results) -> Iterator[Notice]:
     """Runs stopped from outside at a limit: their traces end before it."""
+    runs = results.runs
     killed = runs[(runs["state"] == "time_limit") & (runs["reason"] != "")]
     if not killed.empty:
         yield Notice(
             f"{len(killed)} of {len(runs)} runs had to be killed: their last checkpoint is "
             "before the limit.",
-            tuple(_described(killed)),
+            tuple(_described(killed, results.by_c)),
         )
 
 
-def _skipped(runs: pd.DataFrame) -> Iterator[Notice]:
+def _skipped(results: Results) -> Iterator[Notice]:
+    runs = results.runs
     skipped = runs[runs["state"] == "skipped"]
     if not skipped.empty:
         yield Notice(
             f"{len(skipped)} of {len(runs)} runs were skipped, because a repeat of the same cell "
             "had met the time limit.",
-            tuple(_described(skipped)),
+            tuple(_described(skipped, results.by_c)),
         )
 
 
-def _described(runs: pd.DataFrame, with_state: bool = False) -> Iterator[str]:
+def _described(runs: pd.DataFrame, by_c: bool, with_state: bool = False) -> Iterator[str]:
     """A line for each data set, label and cause: how many runs, and at which λ."""
     keys = ["dataset", "label", "state", "reason"]
     for (dataset, label, state, reason), members in runs.groupby(keys, sort=False):
         lambdas = members[["lambda", "C"]].drop_duplicates().sort_values("lambda", ascending=False)
-        named = ", ".join(regularisation(lam, C) for lam, C in lambdas.itertuples(index=False))
+        pairs = lambdas.itertuples(index=False)
+        named = ", ".join(regularisation(lam, C, by_c) for lam, C in pairs)
         count = counted(len(members), "run")
         cause = ": ".join(filter(None, [in_words(str(state)) * with_state, str(reason)]))
         yield f"{label} on {dataset}, λ = {named}: {count}" + (f", {cause}" if cause else "")
@@ -194,7 +199,7 @@ def _references(results: Results) -> Iterator[Notice]:
     problems = results.runs.drop_duplicates(["dataset", "stand_in", "lambda"])
     wide, absolute = [], []
     for row in problems.to_dict("records"):
-        place = f"{row['dataset']}, λ = {regularisation(row['lambda'], row['C'])}"
+        place = f"{row['dataset']}, λ = {regularisation(row['lambda'], row['C'], results.by_c)}"
         if row["reference_dual"] <= 0:
             absolute.append(place)
         elif asked is not None and not row["reference_gap"] <= asked:

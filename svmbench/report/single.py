@@ -16,7 +16,7 @@ from svmbench.records.abscissae import ABSCISSAE
 from svmbench.records.groups import Group, heading
 from svmbench.records.measures import ALONG, MEASURES, Measure
 from svmbench.records.read import Results
-from svmbench.records.spelling import meant, place_words, regularisation, short, written_apart
+from svmbench.records.spelling import meant, place_words, short, written_apart
 from svmbench.report.curves import (
     Curve,
     heights_along,
@@ -236,8 +236,7 @@ def chosen(results: Results, asked: FigureRequest) -> list[Group]:
     groups = _only(
         groups, lambda group: group.dataset, asked.dataset, f"{results.folder}: data set", "dataset"
     )
-    lambdas = {group.lam: regularisation(group.lam, float(group.runs["C"].iloc[0]))
-               for group in groups}  # fmt: skip
+    lambdas = {group.lam: group.written_lambda for group in groups}
     left = list(lambdas)
     if asked.lam is not None:
         alike = {short(lam) for lam in meant(short(asked.lam), lambdas)}

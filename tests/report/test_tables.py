@@ -25,6 +25,7 @@ from svmbench.records.spelling import (
 )
 from svmbench.records.statistics import median_interval
 from svmbench.report.markup import to_csv, to_latex, to_markdown
+from svmbench.report.notices import notices
 from svmbench.report.table import Table
 from svmbench.report.tables import build_tables
 from svmbench.report.tables.words import interval_notes
@@ -321,6 +322,26 @@ def test_parameters_are_written_as_one_would():
     assert regularisation(1 / (2.0 * 32561), 2.0) == "1.54e-5 (C = 2)"
     assert place_words("1.54e-5 (C = 2)") == "C = 2 (λ = 1.54e-5)"
     assert place_words("1e-4") == "λ = 1e-4"
+
+
+@pytest.mark.parametrize(
+    ("axis", "written"), [({"C": [1.0]}, "1e-3 (C = 1)"), ({"lambda": [1e-3]}, "1e-3")]
+)
+def test_tables_show_the_c_of_a_sweep_over_c_however_round_lambda_is(
+    make_results, tmp_path, change, axis, written
+):
+    folder = make_results(
+        tmp_path / "r", repeats=3, lambdas=(1e-3,), labels=("dcd",), datasets=(("adult", False),),
+        **axis,
+    )  # fmt: skip
+    change(folder, "repeat == 0", state="skipped")
+    results = read_results(change(folder, m=1000, C=1.0, remark="found it"))
+    for table in build_tables(results):
+        assert f"| {written} " in to_markdown(table), table.kind
+    said = [line for notice in notices(results, []) for line in notice.details]
+    assert len(said) == 2  # a remark and the skipped run
+    assert all(f"λ = {written}:" in line for line in said)
+    assert place_words(written) == ("C = 1 (λ = 1e-3)" if "C" in axis else "λ = 1e-3")
 
 
 @pytest.mark.parametrize(

@@ -111,6 +111,7 @@ def _concluded(samples: Samples, answer: Answer) -> ComparedCase:
         stand_in=bool(group.stand_in),  # JSON does not know numpy's
         lam=float(group.lam),
         C=float(group.runs["C"].iloc[0]),
+        written_lambda=group.written_lambda,
         accuracy=samples.accuracy,
         label=samples.match.label,
         a=samples.a,

@@ -35,6 +35,8 @@ class ComparedCase:
     dataset : str
     stand_in : bool
     lam, C, accuracy : float
+    written_lambda : str
+        λ as tables print it.
     label : str
         ``a -> b`` if the two sides' labels differ.
     a, b : tuple of float
@@ -53,6 +55,7 @@ class ComparedCase:
     stand_in: bool
     lam: float
     C: float
+    written_lambda: str
     accuracy: float
     label: str
     a: tuple[float, ...]

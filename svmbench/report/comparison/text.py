@@ -9,7 +9,7 @@ from typing import Any
 
 from svmbench.records.groups import heading
 from svmbench.records.measures import MEASURES
-from svmbench.records.spelling import counted, regularisation, short
+from svmbench.records.spelling import counted, short
 from svmbench.records.statistics import median, reached
 from svmbench.report.comparison.model import ComparedCase, Comparison
 from svmbench.report.numbers import format_value
@@ -27,7 +27,7 @@ def _row(case: ComparedCase, other_machine: bool) -> tuple[str, ...]:
     mark = ("" if case.paired else "†") + ("‡" if other_machine else "")
     return (
         heading(case.dataset, case.stand_in),
-        regularisation(case.lam, case.C),
+        case.written_lambda,
         short(case.accuracy),
         case.label,
         _sample_text(case.a),

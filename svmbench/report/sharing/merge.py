@@ -15,7 +15,7 @@ from svmbench.durable import resolved, write_text
 from svmbench.errors import ConfigError, DataError
 from svmbench.records.groups import Group, heading
 from svmbench.records.measures import PASS_UNIT, Asked
-from svmbench.records.spelling import regularisation, short
+from svmbench.records.spelling import short
 from svmbench.records.summaries import summary
 from svmbench.report.html import render
 from svmbench.report.markup import write_tables
@@ -254,7 +254,7 @@ def _section(
     first = any_group.runs.iloc[0]
     found, last = [], None
     for (negative, _, label), groups in sorted(rows.items(), key=lambda entry: entry[0]):
-        C = next(iter(groups.values())).runs.iloc[0]["C"]
+        written = next(iter(groups.values())).written_lambda
         for accuracy in sorted(set().union(*(accuracies[at] for at in groups)), reverse=True):
             cells = [
                 accuracy_cell(summary(groups[at], Asked(counted, accuracy)))
@@ -262,7 +262,7 @@ def _section(
                 else TableCell("")
                 for at in range(len(members))
             ]
-            names = (regularisation(-negative, C), label, short(accuracy))
+            names = (written, label, short(accuracy))
             found.append(Row((*map(TableCell, names), *cells), negative != last, label))
             last = negative
     return Section(
