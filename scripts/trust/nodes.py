@@ -12,10 +12,11 @@ import math
 import os
 import random
 import signal
+import statistics
 import subprocess
 import sys
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
@@ -609,34 +610,50 @@ def partition(smoke: bool, keep: Path | None) -> None:
 
 
 @main.command()
+@click.option("--turns", default=1, show_default=True, help="Number of sweeps at either place.")
 @SMOKE
 @KEEP
-def same(smoke: bool, keep: Path | None) -> None:
-    """Compare a sweep on three nodes with one without a cluster, in its numbers and times."""
+def same(turns: int, smoke: bool, keep: Path | None) -> None:
+    """Compare a sweep on three nodes with one without a cluster, in its numbers and times.
+
+    The two places take turns, each first in every other turn, because a busy machine changes times.
+    """
     facts: dict[str, Any] = SMALL if smoke else ADULT
     findings = Findings()
+    ratios: dict[str, list[float]] = defaultdict(list)
+    nodes: Counter[str] = Counter()
+    different: list[str] = []
     with trial(keep) as root, cluster_in(root / "cluster") as cluster:
         here, there = Place(root / "here"), planned_in(root / "there")
         # As many runs at a time on both sides, so that they disturb each other as much.
-        jobs = ("--jobs", str(len(NAMES)))
-        for place, more in ((here, jobs), (there, ("--cluster", cluster.address))):
-            place.write_config(**facts)
-            code, said = place.run(*place.sweep, *more)
-            findings.codes[code] += 1
-            findings.expect(code == 0, f"exit code {code}: {said}")
-        found = differences(there.results, here.results)
-        findings.wrong += found
-        nodes = pd.read_csv(there.results / "runs.csv")["node"].value_counts()
-        findings.expect(smoke or len(nodes) == len(NAMES), f"not all nodes took part: {nodes}")
+        sides = (here, "--jobs", str(len(NAMES))), (there, "--cluster", cluster.address)
+        for turn in range(turns):
+            for place, *more in sides[:: 1 if turn % 2 == 0 else -1]:
+                place.write_config(**facts)
+                code, said = place.run(*place.sweep, "--fresh", *more)
+                findings.codes[code] += 1
+                findings.expect(code == 0, f"exit code {code}: {said}")
+            different += differences(there.results, here.results)
+            took_part = Counter(map(str, pd.read_csv(there.results / "runs.csv")["node"]))
+            findings.expect(
+                smoke or len(took_part) == len(NAMES), f"not all nodes took part: {took_part}"
+            )
+            nodes.update(took_part)
+            for label, ratio in _ratios(there.results, here.results).items():
+                ratios[label].append(ratio)
+        findings.wrong += different
         findings.report(
             "same",
             runs_of_the_nodes=", ".join(f"{name} {count}" for name, count in nodes.items()),
-            **{
-                f"processor_time_of_{label}": f"{ratio:.3f}"
-                for label, ratio in _ratios(there.results, here.results).items()
-            },
-            differences="; ".join(found) or "none but times",
+            **{f"processor_time_of_{label}": _spread(found) for label, found in ratios.items()},
+            differences="; ".join(different) or "none but times",
         )
+
+
+def _spread(found: list[float]) -> str:
+    """Median of some ratios, and the least and the largest if there are several."""
+    middle = f"{statistics.median(found):.3f}"
+    return f"{middle} ({min(found):.3f} to {max(found):.3f})" if len(found) > 1 else middle
 
 
 def _ratios(one: Path, other: Path) -> dict[str, float]:

@@ -18,6 +18,7 @@ from small_sweep import linux
 
 from problems import dataset
 from svmbench.cli import main
+from svmbench.errors import DataError
 from svmbench.problem import Problem
 from svmbench.solvers.distributed.cocoa import Cocoa
 from svmbench.solvers.distributed.newton_shards import NewtonShards
@@ -168,6 +169,38 @@ def test_a_shard_that_had_answered_before_its_node_was_lost_is_asked_again():
     assert executor.call("__next__") == [0, 0]
     assert c.answers < 100
     assert executor.call("__next__") == [1, 1]
+
+
+@pytest.mark.parametrize(("free", "at_a_time"), [(None, 2), (10**9, 2), (60_000, 1)])
+def test_shards_are_sent_together_only_if_memory_has_room(free, at_a_time, monkeypatch):
+    waiting, most = [], []
+
+    class Asked(Mortal):
+        def begin(self, actor, method, pickled):
+            waiting.append(self)
+            most.append(len(waiting))
+            return super().begin(actor, method, pickled)
+
+        def ended(self, begun):
+            waiting.remove(self)
+            return super().ended(begun)
+
+    def available():
+        return free and free - 50_000 * len(waiting)
+
+    monkeypatch.setattr("svmbench.harness.cluster.shards.available_memory", available)
+    nodes = [Asked("a", 100), Asked("b", 100)]
+    run = begun(NewtonShards, SimpleNamespace(hosts=lambda: nodes))
+    assert max(most) == at_a_time
+    assert sorted(map(len, map(run._executor._shards_of, run._executor._hosts))) == [1, 2]
+
+
+def test_a_shard_that_memory_has_no_room_to_send_is_refused(monkeypatch):
+    monkeypatch.setattr("svmbench.memory.available_memory", lambda: 20_000)
+    place = SimpleNamespace(hosts=lambda: [Mortal("a", 100)])
+    with pytest.raises(DataError, match=r"sending the rows .* are free; take more shards"):
+        begun(NewtonShards, place)
+    begun(NewtonShards, place, shards=30)
 
 
 def test_an_actor_that_its_node_has_lost_is_made_again_elsewhere(two):

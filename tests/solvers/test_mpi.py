@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 from problems import PROBLEMS
 from svmbench.cli import main
-from svmbench.errors import ConfigError
+from svmbench.errors import ConfigError, DataError
 from svmbench.solvers.distributed import mpi
 from svmbench.solvers.distributed.cocoa import Cocoa
 from svmbench.solvers.distributed.executor import ShardError
@@ -105,6 +105,16 @@ def test_what_a_part_raises_is_said_and_the_next_parts_work(job):
     with pytest.raises(ShardError, match=r"^process 2: AttributeError: .*items"):
         executor.call("items")
     assert executor.call("clear") == [None] * 3
+
+
+def test_rows_that_memory_has_no_room_to_send_are_refused_and_the_next_rows_work(job, monkeypatch):
+    run = NewtonShards(NewtonShards.schema(shards=5))
+    run.executor = job
+    with monkeypatch.context() as patch:
+        patch.setattr("svmbench.memory.available_memory", lambda: 100)
+        with pytest.raises(DataError, match="more processes with --mpi"):
+            run.start(PROBLEMS["sparse"], 4)
+    assert job([dict]).call("clear") == [None]
 
 
 class Narrow(Comm):

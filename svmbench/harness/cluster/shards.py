@@ -15,7 +15,15 @@ from typing import Any, NamedTuple
 from svmbench.harness.cluster.dask_node import DaskNode
 from svmbench.harness.cluster.place import DaskPlace
 from svmbench.harness.place import NodeLostError
-from svmbench.solvers.distributed.executor import Executor, MakeShard, ShardError
+from svmbench.memory import available_memory
+from svmbench.solvers.distributed.executor import (
+    Executor,
+    MakeShard,
+    ShardError,
+    memory_to_send,
+    require_room_to_send,
+    size_of,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -122,6 +130,8 @@ class OnNodes(Executor):
         If no node is left.
     ShardError
         If a shard cannot be made, as for lack of memory.
+    DataError
+        If this process has no memory to send a shard.
     """
 
     def __init__(self, makers: Sequence[MakeShard], place: DaskPlace) -> None:
@@ -174,6 +184,8 @@ class OnNodes(Executor):
     def _have_shards(self, numbers: Iterable[int]) -> set[int]:
         """Have these shards made, each on the node with the fewest, one at a time on each node.
 
+        Nodes make theirs side by side if the free memory has room for what is sent to them.
+
         Returns
         -------
         set of int
@@ -183,14 +195,19 @@ class OnNodes(Executor):
         made = set(left)
         while left:
             self._look_around()
-            begun = []
+            begun: list[tuple[_Host, Any]] = []
             for host in sorted(self._hosts, key=lambda each: len(self._shards_of(each))):
-                if left:
-                    number = left.pop(0)
-                    self._host[number] = host
-                    journal = [ShardCall(number, *each) for each in self._journal]
-                    value = (number, self._makers[number], journal)
-                    begun.append((host, host.begin("make", value)))
+                if not left:
+                    break
+                needed, free = self._memory_to_send(left[0]), available_memory()
+                if begun and free is not None and needed > free:
+                    break  # there will be room once those have arrived
+                require_room_to_send(needed)
+                number = left.pop(0)
+                self._host[number] = host
+                journal = [ShardCall(number, *each) for each in self._journal]
+                value = (number, self._makers[number], journal)
+                begun.append((host, host.begin("make", value)))
             for host, each in begun:
                 try:
                     host.ended(each)
@@ -199,6 +216,10 @@ class OnNodes(Executor):
                     left += lost
                     made.update(lost)
         return made
+
+    def _memory_to_send(self, number: int) -> int:
+        repeated = size_of([arguments for _, arguments in self._journal])
+        return memory_to_send([self._makers[number]], repeated)
 
     def _look_around(self) -> None:
         """Take note of the nodes that are there now."""

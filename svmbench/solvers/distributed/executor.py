@@ -16,12 +16,17 @@ from typing import Any
 import numpy as np
 
 from svmbench.errors import SvmbenchError
+from svmbench.memory import require_memory
 
 #: Makes a shard, where the shard will be: it can be pickled, which shards often cannot.
 MakeShard = Callable[[], Any]
 
 #: Bytes of a number that travels by itself.
 NUMBER = 8
+
+#: Copies of a shard that are in memory while it is sent: its rows if they are dealt out, and what
+#: is made of them to travel, which grows as it is made.
+COPIES = 3
 
 
 class ShardError(SvmbenchError):
@@ -111,3 +116,22 @@ def size_of(value: Any) -> int:
     if isinstance(value, (tuple, list)):
         return sum(size_of(each) for each in value)
     return NUMBER
+
+
+def memory_to_send(makers: Sequence[MakeShard], more: int = 0) -> int:
+    """Bytes of memory that it takes to send shards, and so many other bytes, to another process."""
+    return COPIES * (sum(getattr(make, "nbytes", 0) for make in makers) + more)
+
+
+def require_room_to_send(needed: int) -> None:
+    """Refuse shards that need more memory than is free: the system would kill this process.
+
+    Raises
+    ------
+    DataError
+    """
+    require_memory(
+        needed,
+        "sending the rows of a shard",
+        "take more shards (--shards), more processes with --mpi, or fewer rows",
+    )

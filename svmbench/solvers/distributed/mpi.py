@@ -17,7 +17,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from svmbench.errors import ConfigError
-from svmbench.solvers.distributed.executor import Executor, MakeShard, ShardError
+from svmbench.solvers.distributed.executor import (
+    Executor,
+    MakeShard,
+    ShardError,
+    memory_to_send,
+    require_room_to_send,
+)
 from svmbench.solvers.installed import build
 
 
@@ -33,6 +39,8 @@ class OnRanks(Executor):
     ------
     ShardError
         If a shard cannot be made.
+    DataError
+        If this process has no memory to send shards.
     """
 
     def __init__(self, makers: Sequence[MakeShard], comm: Any) -> None:
@@ -41,7 +49,9 @@ class OnRanks(Executor):
         others = range(1, comm.Get_size())
         self._numbers = {rank: range(rank - 1, self.n_shards, len(others)) for rank in others}
         for rank, numbers in self._numbers.items():
-            comm.send([makers[number] for number in numbers], dest=rank)
+            sent = [makers[number] for number in numbers]
+            require_room_to_send(memory_to_send(sent))
+            comm.send(sent, dest=rank)
         self._answers()
 
     def _map(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:

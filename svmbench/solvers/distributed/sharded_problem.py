@@ -77,6 +77,12 @@ class ShardMaker:
     shard: Shard
     given: tuple[Any, ...] = ()
 
+    @property
+    def nbytes(self) -> int:
+        """About as many bytes as its rows take."""
+        m = self.problem.data.n_samples
+        return self.problem.data.nbytes * len(range(m)[self.shard.place]) // m
+
     def __call__(self) -> ShardSums:
         """What keeps the shard."""
         return self.kind(problem_of(self.problem, self.shard), *self.given)
