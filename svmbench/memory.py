@@ -70,10 +70,16 @@ class Growing:
     ----------
     what : str
         The data set and the work, as the subject of "needs".
+
+    Attributes
+    ----------
+    remedy : str
+        What the user can do.
     """
 
     def __init__(self, what: str) -> None:
         self._what = what
+        self.remedy = "take fewer rows"
         self._taken = self._checked = self._later = 0
 
     def add(self, taken: int, later: int = 0) -> None:
@@ -95,7 +101,7 @@ class Growing:
         self._later += later
         if self._taken >= self._checked + _CHECKED_EVERY:
             self._checked = self._taken
-            require_memory(_MARGIN + self._later, self._what, "take fewer rows")
+            require_memory(_MARGIN + self._later, self._what, self.remedy)
 
 
 def _left_by_groups() -> Iterator[int]:

@@ -10,6 +10,7 @@ import mmap
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,11 @@ from svmbench.errors import DataError
 
 #: Share of the free disk that a text may take: a small compressed file may hold endless rows.
 _SHARE = 0.5
+
+#: File systems whose files are in memory.
+_IN_MEMORY = ("tmpfs", "ramfs")
+
+_MOUNTS = Path("/proc/self/mountinfo")
 
 #: Bytes after which what was written is put on the disk and need not stay in memory.
 _WRITTEN = 64 << 20
@@ -61,6 +67,22 @@ class Room:
             self.folder.mkdir(parents=True, exist_ok=True)
             free = os.statvfs(self.folder)
         self._most = self._left = int(_SHARE * free.f_bavail * free.f_frsize)
+
+    @property
+    def is_in_memory(self) -> bool:
+        """Whether the folder is on no disk but in memory, where files save none.
+
+        False where the system does not say.
+        """
+        try:
+            device = self.folder.stat().st_dev
+            # Names of folders may have any bytes.
+            mounts = _MOUNTS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+        except OSError:
+            return False
+        number = f"{os.major(device)}:{os.minor(device)}"
+        own = (line for line in mounts if line.split(" ")[2:3] == [number])
+        return any(line.partition(" - ")[2].startswith(_IN_MEMORY) for line in own)
 
     def take(self, size: int) -> None:
         """Count so many bytes.

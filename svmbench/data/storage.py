@@ -101,12 +101,11 @@ class _FiledParts:
 
     Parameters
     ----------
-    what : str
-        The reading, as the subject of a refusal.
+    room : Room
+        For all files together.
     """
 
-    def __init__(self, what: str) -> None:
-        room = Room(what)
+    def __init__(self, room: Room) -> None:
         kinds = "labels", "label_indptr", "indptr", "indices", "values"
         self._files = {kind: Scratch(room) for kind in kinds}
         self._places: dict[str, list[Extent | None]] = {kind: [] for kind in kinds}
@@ -156,16 +155,25 @@ class Parts:
             When there is no room for it.
         """
         self._taken += part.nbytes + part.nbytes_later
-        if self._taken <= self._most:
-            self._growing.add(part.nbytes, part.nbytes_later)
-            self._parts.append(part)
+        if self._taken > self._most and self._filed is None:
+            self._file()
+        if self._filed is not None:
+            self._filed.add(part)
             return
-        if self._filed is None:
-            self._filed = _FiledParts(self._what)
-            self._parts.reverse()
-            while self._parts:
-                self._filed.add(self._parts.pop())
-        self._filed.add(part)
+        self._growing.add(part.nbytes, part.nbytes_later)
+        self._parts.append(part)
+
+    def _file(self) -> None:
+        """Put all parts into files, unless these would be in memory as well."""
+        room = Room(self._what)
+        if room.is_in_memory:
+            self._most = math.inf
+            self._growing.remedy += f", or set SVMBENCH_CACHE: {room.folder} is not on a disk"
+            return
+        self._filed = _FiledParts(room)
+        self._parts.reverse()
+        while self._parts:
+            self._filed.add(self._parts.pop())
 
     def all(self) -> list[Part]:
         """All parts, in order."""

@@ -1,5 +1,7 @@
 """Rows that do not fit into memory: read into a file without a name, the same as in memory."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,12 @@ from svmbench.errors import DataError
 from svmbench.train.examples import read_examples
 
 ROWS = 60_000
+
+
+@pytest.fixture(autouse=True)
+def on_a_disk(monkeypatch):
+    """Folders of tests count as such, wherever they are."""
+    monkeypatch.setattr(scratch, "_IN_MEMORY", ())
 
 
 def lines(kind):
@@ -151,4 +159,40 @@ def test_a_folder_that_cannot_be_written_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr(storage, "available_memory", lambda: 0)
     monkeypatch.setenv("SVMBENCH_CACHE", str(path / "below-a-file"))
     with pytest.raises(DataError, match="make room, or set SVMBENCH_CACHE"):
+        rows_of(path, beyond_memory=True)
+
+
+def mounted(folder, kind):
+    device = folder.stat().st_dev
+    number = f"{os.major(device)}:{os.minor(device)}"
+    return (
+        "22 1 0:999 / /elsewhere rw shared:2 - tmpfs none rw\n"
+        f"23 1 {number} / /here rw,nosuid shared:3 - {kind} none rw,size=9k\n"
+    )
+
+
+@pytest.mark.parametrize(("kind", "in_file"), [("tmpfs", False), ("ext4", True), ("", True)])
+def test_no_file_is_made_where_files_are_in_memory(tmp_path, monkeypatch, kind, in_file):
+    path, mounts = tmp_path / "a.libsvm", tmp_path / "mounts"
+    path.write_text("".join(lines("ones")))
+    if kind:
+        mounts.write_text(mounted(tmp_path, kind))
+    monkeypatch.setattr(scratch, "_IN_MEMORY", ("tmpfs", "ramfs"))
+    monkeypatch.setattr(scratch, "_MOUNTS", mounts)
+    monkeypatch.setattr(storage, "available_memory", lambda: 0)
+    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path / "cache"))
+    assert bool(rows_of(path, beyond_memory=True).mapped_bytes) == in_file
+
+
+def test_a_refusal_says_that_the_cache_is_in_memory(tmp_path, monkeypatch):
+    path, mounts = tmp_path / "a.libsvm", tmp_path / "mounts"
+    path.write_text("".join(lines("ones")))
+    mounts.write_text(mounted(tmp_path, "tmpfs"))
+    monkeypatch.setattr(scratch, "_IN_MEMORY", ("tmpfs", "ramfs"))
+    monkeypatch.setattr(scratch, "_MOUNTS", mounts)
+    monkeypatch.setattr(storage, "available_memory", lambda: 0)
+    monkeypatch.setattr("svmbench.memory.available_memory", lambda: 1000)
+    monkeypatch.setattr("svmbench.memory._CHECKED_EVERY", 100)
+    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path / "cache"))
+    with pytest.raises(DataError, match=r"set SVMBENCH_CACHE: .*cache is not on a disk$"):
         rows_of(path, beyond_memory=True)
