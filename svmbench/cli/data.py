@@ -224,7 +224,7 @@ def _own_facts(entry: Entry) -> dict[str, str]:
 
     path = Path(entry.train.path or "")
     cached = _cached(entry).get("train")
-    text = libsvm.parse_libsvm(path)
+    text = libsvm.parse_own(path)
     labels, counts = np.unique(text.labels, return_counts=True)
     try:
         positive: tuple[float, ...] = libsvm.positive_labels(text)

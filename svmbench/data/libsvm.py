@@ -17,7 +17,7 @@ import numpy as np
 
 from svmbench.data.dataset import Array, Dataset, Provenance
 from svmbench.data.in_order import in_order
-from svmbench.data.stamp import Stamp
+from svmbench.data.stamp import Stamp, require_unchanged, stamp_before_reading
 from svmbench.data.storage import (
     FLOAT32_DIGITS,
     Part,
@@ -325,6 +325,23 @@ def parse_libsvm(
     except MemoryError as error:
         what = str(error) or "no memory left"
         raise DataError(f"{path}: too large for the memory ({what}); take fewer rows") from None
+
+
+def parse_own(
+    path: Path, *, dtype: StoredPrecision | None = None, beyond_memory: bool = False
+) -> ParsedText:
+    """Read a user's own file of LIBSVM text, as `parse_libsvm` does.
+
+    Raises
+    ------
+    DataError
+        Also when the file has changed while it was read: nobody has a hash to check it by, and the
+        end of one that is cut looks like that of any other.
+    """
+    before = stamp_before_reading(path)
+    text = parse_libsvm(path, dtype=dtype, beyond_memory=beyond_memory)
+    require_unchanged(path, before)
+    return text
 
 
 def available_processors() -> int:

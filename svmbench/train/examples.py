@@ -179,10 +179,10 @@ def read_examples(
     Raises
     ------
     DataError
-        When the file cannot be read, is not LIBSVM text, or its labels are no whole numbers
-        or too large.
+        When the file cannot be read, changes meanwhile, is not LIBSVM text, or its labels are no
+        whole numbers or too large.
     """
-    text = libsvm.parse_libsvm(path, dtype=dtype, beyond_memory=True)
+    text = libsvm.parse_own(path, dtype=dtype, beyond_memory=True)
     labels = _whole(text.labels, path)
     rows = libsvm.to_dataset(
         text,

@@ -2,12 +2,14 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
+import warnings
 from concurrent.futures import Future
 from contextlib import ExitStack
 
@@ -36,7 +38,9 @@ from svmbench.verify.folder import Verifier
 pytest.importorskip("distributed", reason="the extra cluster is not installed")
 pytestmark = linux
 
-from svmbench.harness.cluster import dask_node, node  # noqa: E402, only with distributed
+from distributed.versions import VersionMismatchWarning  # noqa: E402, only with distributed
+
+from svmbench.harness.cluster import dask_node, node  # noqa: E402
 from svmbench.harness.cluster import place as planner  # noqa: E402
 from svmbench.harness.cluster.place import DaskPlace  # noqa: E402
 
@@ -609,6 +613,34 @@ def test_a_program_that_is_silent_is_given_up(monkeypatch):
         with pytest.raises(ConfigError, match="no Dask scheduler there"):
             planner.DaskPlace(f"127.0.0.1:{silent.getsockname()[1]}")
         assert time.monotonic() - begun < 20.0
+
+
+def test_a_scheduler_of_another_version_is_named_in_one_line(two, monkeypatch, caplog):
+    with two.open():
+        assert not caplog.messages
+    monkeypatch.setattr(planner.distributed, "__version__", "1.0")
+    with warnings.catch_warnings(record=True) as said, two.open() as place:
+        assert place.nodes == {"a", "b"}
+        warnings.warn("a table of ten lines", VersionMismatchWarning, stacklevel=1)
+    assert not said
+    (line,) = caplog.messages
+    assert re.search(r"its scheduler has Dask \d\S+, and this process 1\.0; .* install", line)
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("No.\n\nmore", "No."),
+        (
+            "Failed. This\noccurs if versions differ.\nSee",
+            "Failed. This occurs if versions differ.",
+        ),
+        ("", "OSError"),
+        ("a b\nSee", "a b"),
+    ],
+)
+def test_an_error_is_said_in_whole_sentences(said, text):
+    assert dask_node.text_of(OSError(said)) == text
 
 
 def test_the_address_of_a_worker_is_none_of_a_scheduler(two, monkeypatch):

@@ -105,8 +105,10 @@ async def call_actor(
 
 
 def text_of(error: object) -> str:
-    """The first line of an error's message, or its kind."""
-    return next(iter(str(error).strip().splitlines()), "") or type(error).__name__
+    """The first line of an error's message, with the rest of its sentence, or the error's kind."""
+    lines = str(error).strip().splitlines()
+    ends = next((k for k, line in enumerate(lines[1:], 1) if not line[:1].islower()), len(lines))
+    return " ".join(lines[:ends]) or type(error).__name__
 
 
 class Attendance:

@@ -11,15 +11,18 @@ import asyncio
 import json
 import logging
 import secrets
+import warnings
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import distributed
 from distributed import Client
 from distributed.comm import connect
 from distributed.security import Security
+from distributed.versions import VersionMismatchWarning
 
 from svmbench.errors import ConfigError
 from svmbench.harness.cluster import node
@@ -239,10 +242,18 @@ def _connected(address: str) -> Client:
     # What it says when it loses the scheduler is said here, in one line.
     for name in ("distributed", "distributed.client"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
+    # Dask's own is a table of ten lines.
+    warnings.simplefilter("ignore", VersionMismatchWarning)
     try:
         # Dask itself would wait for ever for a scheduler file that is not there.
         at = _address_in(Path(address)) if address.endswith(".json") else address
-        asyncio.run(_knock(at))
+        version = asyncio.run(_knock(at))
+        if version != distributed.__version__:
+            _log.warning(
+                "--cluster %s: its scheduler has Dask %s, and this process %s; if nodes fail, "
+                "install the same version everywhere",
+                *(address, version, distributed.__version__),
+            )
         return Client(at, timeout=PATIENCE, set_as_default=False, name="svmbench")
     except (OSError, TimeoutError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ConfigError(
@@ -251,8 +262,8 @@ def _connected(address: str) -> Client:
         ) from None
 
 
-async def _knock(address: str) -> None:
-    """Require a scheduler at an address.
+async def _knock(address: str) -> str:
+    """Require a scheduler at an address; its version of Dask.
 
     Dask's client waits for ever for a program that is silent, and prints a traceback when it is
     deleted without ever having had a scheduler.
@@ -261,12 +272,17 @@ async def _knock(address: str) -> None:
     async with asyncio.timeout(2.0 * PATIENCE):
         comm = await connect(address, timeout=PATIENCE, **given)
         try:
-            await comm.write({"op": "identity", "n_workers": 0, "reply": True})
-            said = await comm.read()
+            said = await _answer(comm, op="identity", n_workers=0)
+            if not isinstance(said, dict) or said.get("type") != "Scheduler":
+                raise OSError("it is not a scheduler that answers")
+            return str((await _answer(comm, op="versions"))["packages"]["distributed"])
         finally:
             comm.abort()
-    if not isinstance(said, dict) or said.get("type") != "Scheduler":
-        raise OSError("it is not a scheduler that answers")
+
+
+async def _answer(comm: Any, **asked: Any) -> Any:
+    await comm.write({**asked, "reply": True})
+    return await comm.read()
 
 
 def _address_in(file: Path) -> str:
