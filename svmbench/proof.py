@@ -10,11 +10,16 @@ With a ball ||w||_1 <= z, D(alpha) is the largest over tau >= 0 of the mean of t
 lam h(w(alpha)), where h(u) = 1/2 ||S(u)||^2 + tau z and S(u)_j = sign(u_j) max(|u_j| - tau, 0): any
 tau gives a lower bound. h is convex and its gradient S is 1-Lipschitz, so that an error of e in u
 adds at most |S(u)|.|e| + 1/2 ||e||^2 to it. Without a ball tau is 0 and S(u) is u.
+
+Where lambda or weights of rows are near the least doubles, operations underflow: each is then off
+by at most half the least double, whatever its size, which is added to the bounds for each of them.
+Sums do not underflow.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -28,6 +33,9 @@ UNIT = float(np.finfo(np.float64).eps) / 2.0
 
 #: Squares that may together leave double precision, in one order of summation or another.
 OVERFLOWING = 1e308
+
+#: The least positive double, and the least one with all its digits.
+LEAST, TINY = math.ulp(0.0), float(np.finfo(np.float64).tiny)
 
 #: Factor for the rounding of the bounds themselves.
 _SAFE = 1.01
@@ -44,24 +52,25 @@ def proven_dual(problem: Problem, alpha: FloatArray) -> float:
     Returns
     -------
     float
-        -inf where alpha is not feasible, or where the bound overflows.
+        -inf where alpha is not feasible, lambda m has not all its digits, or the bound overflows.
     """
-    if not problem.feasible(alpha):
+    if not problem.feasible(alpha) or problem.lam * problem.data.n_samples < TINY:
         return -math.inf
     data, counted = problem.data, problem.counted(alpha)
     total, terms, share = _conjugates(problem, alpha, counted)
     with np.errstate(over="ignore", invalid="ignore"):
         sums, sizes = objective.exact_combination(data.rows, counted)
         off = (3.0 + float(data.n_samples) ** 2 * UNIT) * UNIT * sizes + share * sizes
+        off += _underflow(counted, lambda: math.sqrt(float(np.max(data.rows.norms2()))))
         scale = problem.lam * data.n_samples
-        u, off = sums / scale, _SAFE * off / scale
+        u, off = sums / scale, _SAFE * off / scale + LEAST
         tau = problem.nearest(u)[1]
         sizes = np.maximum(np.abs(u) - tau, 0.0)  # of S(u)
         squares = sizes * sizes
         if not (squares.sum() < OVERFLOWING and np.isfinite(off).all()):
             return -math.inf
         twice = (1.0 + 8.0 * UNIT) * math.fsum(squares)  # of h
-        twice += _SAFE * float(sizes @ (2.0 * off) + off @ off)
+        twice += _SAFE * float(sizes @ (2.0 * off) + off @ off) + 3.0 * len(sizes) * LEAST
         if tau > 0.0:
             twice += (1.0 + 4.0 * UNIT) * 2.0 * tau * problem.l1_radius
     return _less_rounding(total, terms, data.n_samples, 0.5 * problem.lam * twice)
@@ -89,18 +98,23 @@ def proven_by_norms(problem: Problem, alpha: FloatArray, dual: float, longest: f
     Returns
     -------
     float
-        -inf where the bound overflows.
+        -inf where lambda m has not all its digits, or the bound overflows.
     """
     data, lam, counted = problem.data, problem.lam, problem.counted(alpha)
     m, d = data.n_samples, data.n_features
+    if lam * m < TINY:
+        return -math.inf
+    longest += math.sqrt(d * LEAST)  # squares of values may underflow
     total, terms, share = _conjugates(problem, alpha, counted)
     with np.errstate(over="ignore", invalid="ignore"):
         reach = _SAFE * longest * float(np.sum(counted)) / (lam * m)
         off = _SAFE * ((m + 4.0) * UNIT + share) * reach
+        lost = _underflow(counted, lambda: longest)
+        off += _SAFE * math.sqrt(d) * (lost / (lam * m) + LEAST)
         # D is the mean of the conjugates less lam/2 ||w||^2, up to a few roundings.
         computed = (total + share * terms) / m
         regular = max(0.0, computed - dual) + 8.0 * UNIT * (abs(computed) + abs(dual))
-        regular *= 1.0 + (d + 16.0) * UNIT
+        regular = regular * (1.0 + (d + 16.0) * UNIT) + (lam * d + 4.0) * LEAST
         norm = math.sqrt(2.0 * regular / lam) if regular < math.inf else math.inf
         regular += lam * off * (norm + 0.5 * off)
     return _less_rounding(total, terms, m, regular) if regular < math.inf else -math.inf
@@ -121,11 +135,26 @@ def _conjugates(
     if problem.bias == "free":
         positive, negative = objective.balance(problem.data.rows, counted)
         larger = max(positive, negative)
-        share = abs(positive - negative) / larger + 4.0 * UNIT if larger > 0.0 else 0.0
+        if larger > 0.0:
+            share = (abs(positive - negative) + len(alpha) * LEAST) / larger + 4.0 * UNIT
     return total - share * terms, terms, share
+
+
+def _underflow(counted: FloatArray, longest: Callable[[], float]) -> float:
+    """What underflow may change in the sum of counted_i x_ij over the rows, for any column j.
+
+    Parameters
+    ----------
+    counted : ndarray of float64, shape (m,)
+        c_i alpha_i, each a product that may have underflowed.
+    longest : callable
+        The largest ||x_i||; asked for only where one of them may have.
+    """
+    tiny = int(np.count_nonzero(np.abs(counted) < TINY))
+    return LEAST * (len(counted) + (tiny * longest() if tiny else 0.0))
 
 
 def _less_rounding(total: float, terms: float, m: int, regular: float) -> float:
     """The bound: the mean of the conjugates, less lam/2 ||w||^2 and the rounding of both."""
-    proven = (total - 8.0 * UNIT * terms) / m - regular
-    return proven - 4.0 * UNIT * abs(proven) if proven > -math.inf else -math.inf
+    proven = (total - 8.0 * UNIT * terms - 4.0 * m * LEAST) / m - regular
+    return proven - 4.0 * UNIT * abs(proven) - 4.0 * LEAST if proven > -math.inf else -math.inf

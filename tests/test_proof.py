@@ -60,6 +60,47 @@ def test_a_free_bias_is_proven_with_alpha_that_rounding_unbalances():
     assert proven_dual(problem, alpha) == -np.inf
 
 
+def tiny(loss, size, weighted):
+    """A problem with lambda of this size, and dual variables that make w of about 1."""
+    light = (np.arange(20) % 2 == 1) & weighted
+    weights = np.where(light, size, 1.0)
+    alpha = np.clip(np.random.default_rng(3).random(20), 1e-3, 1.0) * np.where(light, 1.0, size)
+    weights = weights / weights.mean() if weighted else None
+    return Problem(scaled(20, 1.0, 3), size, Loss(loss), row_weights=weights), alpha
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared-hinge"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("size", [1e-200, 1e-290, 1e-300, 1e-305, 1e-307, 3e-308])
+def test_what_is_proven_is_no_more_than_the_exact_dual_where_products_underflow(
+    loss, weighted, size
+):
+    problem, alpha = tiny(loss, size, weighted)
+    for times in (0.01, 0.1, 1.0):
+        dual = problem.dual(times * alpha)
+        proven = proven_dual(problem, times * alpha)
+        by_norms = proven_by_norms(problem, times * alpha, dual, longest(problem))
+        exact = exact_dual(problem, times * alpha)
+        assert proven <= exact
+        assert by_norms <= exact
+        if size <= 1e-300:
+            continue
+        assert proven == pytest.approx(float(exact), rel=1e-12, abs=0.0)
+        assert by_norms == pytest.approx(float(exact), rel=1e-10, abs=0.0)
+
+
+def test_the_dual_in_double_precision_exceeds_the_exact_one_where_products_underflow():
+    problem, alpha = tiny("hinge", 3e-308, weighted=True)
+    all_times = np.linspace(0.01, 1.0, 30)
+    assert any(problem.dual(t * alpha) > exact_dual(problem, t * alpha) for t in all_times)
+
+
+def test_nothing_is_proven_where_lambda_has_not_all_its_digits():
+    problem, alpha = tiny("hinge", 1e-312, weighted=False)
+    assert proven_dual(problem, alpha) == -np.inf
+    assert proven_by_norms(problem, alpha, problem.dual(alpha), longest(problem)) == -np.inf
+
+
 @pytest.mark.parametrize("radius", [1e-6, 0.1, 1.0, 1e3])
 @pytest.mark.parametrize("loss", ["hinge", "squared-hinge"])
 @pytest.mark.parametrize("scale", [1.0, 1e9, 1e13, 1e15])

@@ -117,7 +117,7 @@ def test_c_must_be_positive(C):
         Objective(C=C)
 
 
-@pytest.mark.parametrize("C", [1e-320, 1e308])
+@pytest.mark.parametrize("C", [1e-320, 1e303, 1e308])  # the second would leave 1e-309
 def test_c_that_leaves_no_lambda_is_refused(C):
     with pytest.raises(ConfigError, match="out of range"):
         Objective(C=C).regularisation(10**6)
@@ -309,6 +309,8 @@ def test_conjugate_gradients_of_values_that_underflow_end():
 def test_a_lambda_out_of_range_is_named():
     with pytest.raises(ConfigError, match="lambda = 1e-320 is out of range for 10 rows"):
         Objective.of_lambda("hinge", 1e-320, 10, "none")
+    with pytest.raises(ConfigError, match="lambda = 1e-310 is out of range for 1000000 rows"):
+        Objective.of_lambda("hinge", 1e-310, 10**6, "none")  # it would leave C = 1e304
     with pytest.raises(ConfigError, match="lambda = 1e\\+308 is out of range for 10 rows"):
         Objective.of_lambda("hinge", 1e308, 10, "none")
 

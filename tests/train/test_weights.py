@@ -208,6 +208,8 @@ def test_weights_of_any_size(loss, scale):
         (1e200, 2e200, 1e200, r"weights from 1e\+200 to inf are out of range"),
         (8e307, 9e307, 10.0, r"weights from 8e\+307 to inf are out of range"),
         (1e-200, 2e-200, 1e-200, r"weights from 0 to 2e-200 are out of range"),
+        # Less than a thousand least doubles: such a weight would be rounded to three digits.
+        (2e-321, 1.0, 1.0, r"weights from 2e-321 to 1 are out of range"),
     ],
 )
 @every_loss
