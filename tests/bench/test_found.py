@@ -1,0 +1,149 @@
+"""What a benchmark has found: complete ladders, floors, growth and data sets."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from measured_rows import GATHERS, SWEPT, epochs, group, point
+
+from svmbench.bench import found as findings
+from svmbench.bench import write
+from svmbench.bench.found import Found
+from svmbench.bench.profile import Profile
+from svmbench.bench.tables.columns import over_arrays, source_text
+from svmbench.claims.measured import MeasuredRow
+from svmbench.config import Sweep
+from svmbench.harness.sources import Source
+from svmbench.records.read import Results
+from svmbench.solvers.peers.peer import TOLERANCES
+
+
+def test_a_ladder_that_the_budget_has_cut_short_has_not_failed_to_arrive():
+    sweep = Sweep.model_validate(
+        {
+            "version": 1,
+            "name": "x",
+            "datasets": ["tiny-dense"],
+            "lambda": 1e-2,
+            "solvers": ["dcd", "liblinear", "mpu"],
+            "stop": {"accuracy": [1e-1, 1e-2]},
+        }
+    )
+    ended = [
+        # label, repeat, horizon, state, seconds to 0.01
+        ("dcd", 0, math.nan, "max_steps", math.nan),
+        ("liblinear", 0, 8.0, "converged", math.nan),
+        ("liblinear", 0, 4.0, "converged", 0.5),
+        ("liblinear", 1, 8.0, "converged", math.nan),
+        ("liblinear", 2, 8.0, "converged", math.nan),
+        ("liblinear", 2, 4.0, "max_steps", math.nan),
+        ("liblinear", 3, TOLERANCES[-2], "converged", math.nan),
+        ("liblinear", 3, TOLERANCES[-1], "converged", math.nan),
+        ("mpu", 0, 0.1, "converged", math.nan),
+        ("mpu", 1, 0.1, "converged", math.nan),
+        ("mpu", 1, 0.01, "converged", 0.5),
+    ]  # fmt: skip
+    runs = pd.DataFrame(
+        [
+            {
+                "label": label, "solver": label, "lambda": 1e-2, "repeat": repeat,
+                "horizon": horizon, "state": state, "seconds_to_0.01": seconds,
+                "train_seconds": 1.0, "limit_seconds": math.nan,
+            }
+            for label, repeat, horizon, state, seconds in ended
+        ]
+    )  # fmt: skip
+    results = Results(
+        folder=Path(), name="x", runs=runs, traces=runs[:0], accuracies=(0.1, 0.01), tables=(),
+        plots=(), datasets=(), solvers=(), repeats=3, environment={}, config={}, config_text="",
+    )  # fmt: skip
+    kept, left = findings.without_unfinished(results, sweep)
+    found_there = set(zip(kept.runs["label"], kept.runs["repeat"], strict=True))
+    assert found_there == {
+        ("dcd", 0), ("liblinear", 0), ("liblinear", 2), ("liblinear", 3), ("mpu", 1)
+    }  # fmt: skip
+    assert left == 2
+
+
+def test_the_floor_is_the_larger_of_memory_and_core():
+    # 6 bytes an entry and 8 a row of 4 entries, at 25 GB/s; 125 doubles just fit the first level
+    floor = findings.machine_floor(GATHERS, epochs().groups[0])
+    assert (floor.stream, floor.core, floor.level) == (pytest.approx(8 / 25), 0.2 + 0.4, "L1")
+    assert floor.least == floor.core
+    assert findings.machine_floor(GATHERS, epochs(d=126).groups[0]).level == "memory"
+    dense = findings.machine_floor(GATHERS, epochs(storage="dense float32").groups[0])
+    assert (dense.least, dense.core) == (pytest.approx(4 / 25), 0.0)
+    assert findings.machine_floor([], epochs().groups[0]) is None
+
+
+@given(st.floats(0.1, 10.0), st.floats(0.2, 5.0))
+def test_growth_is_from_one_size_to_the_next(seconds, factor):
+    points = [point(0, 100, 4, 1.0), point(1, 200, 4, 2.0 * factor), point(2, 100, 8, seconds)]
+    along_m, along_d = findings.steps([MeasuredRow("growth", one) for one in points])
+    assert (along_m.axis, along_m.grown, along_d.axis, along_d.slowed) == ("m", 2.0, "d", seconds)
+    assert along_m.slowed == pytest.approx(2.0 * factor)
+    assert over_arrays(points[0]) == 1.25
+
+
+def of_source(stand_in, source, scale):
+    """The runs of a sweep, and a measurement outside the sweeps, on the same rows."""
+    size = {"m": 1000, "d": 125, "nnz": 4000}
+    ran = group("dcd", [1.0])
+    runs = ran.runs.assign(data_source=source, **size)
+    swept = replace(SWEPT, groups=[replace(ran, stand_in=stand_in, runs=runs)], results=runs)
+    return swept, epochs(stand_in=stand_in, scale=scale)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "marked", "listed"),
+    [
+        ((False, "files", None), "tuned on", "the set itself"),
+        ((True, 'stand-in {"scale": 0.2}', 0.2), "adult: stand-in, SCALE 0.2; tuned on",
+         "STAND-IN, SCALE 0.2"),
+        ((True, "", None), "adult: stand-in, SCALE unknown; tuned on", "STAND-IN, SCALE unknown"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("here", [{"scale": None}, {"scale": 0.5}, {"unavailable": "not here"}])
+def test_sets_are_what_was_measured_whatever_is_on_the_machine_of_the_report(
+    recorded, marked, listed, here
+):
+    profile = Profile.model_validate(
+        {"version": 1, "name": "x", "title": "x", "sets": [{"data": "adult", "tuned": True}]}
+    )
+    planned = SimpleNamespace(
+        profile=profile, sources={"adult": Source(profile.sets[0].data, **here)}
+    )
+    for part in of_source(*recorded):
+        result = Found(planned, [part])
+        assert source_text(result, "adult", part.groups[0]) == marked
+        (row,) = write._sets(result)
+        assert row["what"] == listed
+
+
+def test_sets_that_were_not_measured_are_what_they_would_be():
+    profile = Profile.model_validate(
+        {"version": 1, "name": "x", "title": "x", "sets": [{"data": "adult"}]}
+    )
+
+    def what(**here):
+        source = Source(profile.sets[0].data, **here)
+        (row,) = write._sets(Found(SimpleNamespace(profile=profile, sources={"adult": source}), []))
+        return row["what"]
+
+    assert what() == "the set itself"
+    assert what(scale=0.5) == "STAND-IN, SCALE 0.5"
+    assert what(unavailable="not here") == "left out: not here"
+
+
+def test_rows_of_a_storage_that_is_not_known_have_no_bound():
+    (own, _) = epochs(storage="int64+float64").groups
+    assert findings.machine_floor(GATHERS, own) is None
+    (own, _) = epochs(nnz=None).groups
+    assert findings.machine_floor(GATHERS, own) is None
