@@ -114,17 +114,8 @@ class LoadedResults:
 
         Parameters
         ----------
-        x : {'seconds', 'epochs'}
-        y : {'suboptimality', 'primal', 'gap', 'train-error', 'test-error'}
-        solvers : sequence of str or str
-            Names of solvers or labels; all unless given.
-        dataset : str, optional
-            Needed if there are several.
-        lam : float, optional
-            λ; needed if there are several.
-        style : {'paper', 'slides'}
-        width : str or float, optional
-            ``3.3in``, ``8cm``, ``84mm``, ``240pt``, or inches.
+        x, y, solvers, dataset, lam, style, width
+            As for `svmbench.report.single.FigureRequest`. ``solvers`` may be a single name.
 
         Returns
         -------

@@ -16,11 +16,12 @@ from svmbench.data.liblinear_model import LiblinearModel
 from svmbench.errors import ConfigError, DataError
 from svmbench.memory import available_memory, require_memory
 from svmbench.problem import Problem
+from svmbench.proof import TINY
 from svmbench.train.blas import OneThread
 from svmbench.train.effort import USUAL, Effort
 from svmbench.train.examples import Examples, scaled
 from svmbench.train.fit import Fit, fit
-from svmbench.train.objective import LEAST, SOLVER_TYPES, Objective
+from svmbench.train.objective import SOLVER_TYPES, Objective
 
 T = TypeVar("T")
 
@@ -260,7 +261,7 @@ def _normalised(
         in_range = _has_squares(squares, times_mean.regularisation(len(shares)))
     except (ConfigError, OverflowError):  # of fsum, where an infinite weight left others unscaled
         in_range = False
-    if not (in_range and (shares >= LEAST).all()):
+    if not (in_range and (shares >= TINY).all()):
         raise ConfigError(
             f"{name}: weights from {weights.min():.3g} to {weights.max():.3g} are out of "
             f"range with C = {objective.C:.3g}; bring them and C nearer 1"

@@ -7,12 +7,12 @@ that lam = 1/(C m); and it halves the squared hinge, so that there lam = 1/(2 C 
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import dataclass
 
 from svmbench.errors import ConfigError
 from svmbench.names import TRAINED_BIASES, TRAINED_LOSSES
 from svmbench.problem import Loss
+from svmbench.proof import TINY
 
 #: Name of each loss in LIBLINEAR's models, its solvers of the dual problem.
 SOLVER_TYPES = {
@@ -20,10 +20,6 @@ SOLVER_TYPES = {
     "squared-hinge": "L2R_L2LOSS_SVC_DUAL",
     "logistic": "L2R_LR",
 }
-
-#: The least number with all its digits. Smaller ones have fewer the smaller they are, so that what
-#: is trained would not be what was asked for.
-LEAST = sys.float_info.min
 
 #: Each loss at w = 0 and b = 0, as `Problem` has it.
 LOSS_AT_ZERO = {"hinge": 1.0, "squared-hinge": 0.5, "logistic": math.log(2.0)}
@@ -70,7 +66,7 @@ class Objective:
         """
         product = _factor(self.loss) * self.C * m
         lam = 1.0 / product if product > 0.0 else math.inf
-        if not LEAST <= lam < math.inf:
+        if not TINY <= lam < math.inf:
             raise ConfigError(f"C = {self.C:g} is out of range for {m} rows; choose one nearer 1")
         return lam
 
@@ -87,7 +83,7 @@ class Objective:
             raise ConfigError(f"lambda must be positive and finite, not {lam!r}")
         product = _factor(loss) * lam * m
         C = 1.0 / product if product > 0.0 else math.inf
-        if lam < LEAST or not 0.0 < C < math.inf:
+        if lam < TINY or not 0.0 < C < math.inf:
             raise ConfigError(f"lambda = {lam!r} is out of range for {m} rows")
         return cls(loss, C, bias)
 

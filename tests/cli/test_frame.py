@@ -317,6 +317,21 @@ def test_figures_need_no_backend_of_the_user_s():
     assert done.stdout == "drawn\n", done.stderr
 
 
+def interrupted(code, says, number, **how):
+    """Exit code and errors of a command that is sent a signal once it says something."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "config", "check", "smoke"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **how,
+    )
+    assert process.stdout.readline() == f"{says}\n"
+    process.send_signal(number)
+    _, error = process.communicate(timeout=60)
+    return process.returncode, error
+
+
 @pytest.mark.parametrize("inherited", [signal.SIG_DFL, signal.SIG_IGN])
 def test_an_interruption_from_outside_is_one_line_and_130(inherited):
     """Also if the process inherits that SIGINT is ignored, as a script's background jobs do."""
@@ -326,17 +341,10 @@ def test_an_interruption_from_outside_is_one_line_and_130(inherited):
         "from svmbench.cli import main\n"
         "main(prog_name='svmbench')"
     )
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, "config", "check", "smoke"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, inherited),
+    ended = interrupted(
+        code, "ready", signal.SIGINT, preexec_fn=lambda: signal.signal(signal.SIGINT, inherited)
     )
-    assert process.stdout.readline() == "ready\n"
-    process.send_signal(signal.SIGINT)
-    _, error = process.communicate(timeout=60)
-    assert (process.returncode, error) == (130, "svmbench: interrupted\n")
+    assert ended == (130, "svmbench: interrupted\n")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -373,16 +381,7 @@ def test_an_interruption_of_a_process_that_is_leaving_does_not_change_its_exit_c
         "from svmbench.cli import main\n"
         "main(prog_name='svmbench')"
     )
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, "config", "check", "smoke"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout.readline() == "leaving\n"
-    process.send_signal(number)
-    _, error = process.communicate(timeout=60)
-    assert (process.returncode, error) == (130, "svmbench: interrupted\n")
+    assert interrupted(code, "leaving", number) == (130, "svmbench: interrupted\n")
 
 
 def test_an_interruption_of_an_import_does_not_change_the_exit_code(tmp_path):

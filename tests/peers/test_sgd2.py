@@ -17,7 +17,7 @@ from problems import at_start as started
 from svmbench.problem import Problem
 from svmbench.solvers.stochastic.svmasgd import SvmAsgd
 from svmbench.solvers.stochastic.svmsgd import SvmSgd
-from twins.rng import Generator
+from twins.rng import shuffled
 
 UNIT = np.finfo(np.float64).eps / 2.0  # unit roundoff
 NAMES = [*ordinary_problems(), "zero-rows", "one-class", "one-row", "unseen-features"]
@@ -99,13 +99,6 @@ def determine_eta0(X, y, lam):
     return low
 
 
-def order_of(problem, seed):
-    """The rows as the programs see them: shuffled once, then from front to back."""
-    order = list(range(problem.data.n_samples))
-    Generator(seed).shuffle(order)
-    return order
-
-
 def rounding(problem, steps):
     """What rounding can make of an iterate, in norm, in so many steps of two programs.
 
@@ -123,7 +116,7 @@ def follow(problem, run, seed, epochs_before_the_mean=None, steps=500):
     rounding decides.
     """
     X, y, lam = dense(problem.data), labels(problem.data), problem.lam
-    plain, order = Sgd2(X, y, lam), order_of(problem, seed)
+    plain, order = Sgd2(X, y, lam), shuffled(problem.data.n_samples, seed)
     power, t_start = 1.0, None
     if epochs_before_the_mean is not None:
         power, t_start = 0.75, math.ceil(epochs_before_the_mean * len(y))
@@ -154,7 +147,7 @@ def follow(problem, run, seed, epochs_before_the_mean=None, steps=500):
 @pytest.mark.parametrize("seed", [3, 2**64 - 1])
 def test_the_same_first_step(name, solver, seed):
     problem = PROBLEMS[name]
-    order = order_of(problem, seed)
+    order = shuffled(problem.data.n_samples, seed)
     X, y = dense(problem.data)[order], labels(problem.data)[order]
     assert started(solver, problem, seed).eta0 == determine_eta0(X, y, problem.lam)
 

@@ -27,15 +27,14 @@ from svmbench.solvers.stochastic.svmsgd import SvmSgd
 from svmbench.verify.contract import continues_by
 from twins.decaying import Decaying, searched
 from twins.optimum import optimum
-from twins.rng import Generator
+from twins.rng import Generator, shuffled
 
 TOLERANCE = {"float64": 1e-12, "float32": 3e-5}
 started = partial(at_start, SvmAsgd)
 
 
 def twin_of(problem, seed, eta0, loss="hinge"):
-    order = list(range(problem.data.n_samples))
-    Generator(seed).shuffle(order)
+    order = shuffled(problem.data.n_samples, seed)
     X, y, lam = dense(problem.data), labels(problem.data), problem.lam
     return Decaying(X, y, lam, eta0, lam * eta0, 0.75, cycle(order), loss=loss)
 

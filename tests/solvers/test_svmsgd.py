@@ -31,16 +31,10 @@ from svmbench.solvers.stochastic.sgd_s import SgdS
 from svmbench.solvers.stochastic.svmsgd import SvmSgd
 from twins.decaying import Decaying, cost, searched
 from twins.optimum import optimum
-from twins.rng import Generator
+from twins.rng import shuffled
 
 TOLERANCE = {"float64": 1e-12, "float32": 3e-5}
 started = partial(at_start, SvmSgd)
-
-
-def order_of(problem, seed):
-    order = list(range(problem.data.n_samples))
-    Generator(seed).shuffle(order)
-    return order
 
 
 def twin_of(problem, order, eta0):
@@ -62,7 +56,7 @@ def assert_steps_agree(run, plain, tolerance):
 def test_equals_its_twin_step_by_step(name, precision):
     problem = PROBLEMS[name]
     run = started(problem, 17, precision=precision)
-    order = order_of(problem, 17)
+    order = shuffled(problem.data.n_samples, 17)
     X, y = dense(problem.data)[order], labels(problem.data)[order]
     eta0 = searched(X, y, problem.lam)
     assert run.eta0 == eta0
@@ -76,7 +70,7 @@ def test_equals_its_twin_step_by_step(name, precision):
 def test_with_a_free_bias_equals_its_twin(name, rate, precision):
     problem = replace(PROBLEMS[name], bias="free")
     run = started(problem, 17, precision=precision, bias_rate=rate)
-    order = order_of(problem, 17)
+    order = shuffled(problem.data.n_samples, 17)
     X, y, lam = dense(problem.data), labels(problem.data), problem.lam
     assert run.eta0 == searched(X[order], y[order], lam, rate)
     plain = Decaying(X, y, lam, run.eta0, lam * run.eta0, 1.0, cycle(order), bias_rate=rate)
@@ -115,7 +109,7 @@ def test_the_programs_rate_stops_the_bias_short_where_lambda_is_large():
 def test_with_the_logistic_loss_equals_its_twin(name, bias, precision):
     problem = replace(PROBLEMS[name], loss=Loss("logistic"), bias=bias)
     run = started(problem, 17, precision=precision)
-    order = order_of(problem, 17)
+    order = shuffled(problem.data.n_samples, 17)
     X, y, lam = dense(problem.data), labels(problem.data), problem.lam
     rate = max(0.01, min(1.0, lam)) if bias == "free" else 0.0
     assert run.eta0 == searched(X[order], y[order], lam, rate, "logistic")
@@ -139,13 +133,16 @@ def test_equals_its_twin_exactly_where_no_step_rounds(precision, seed):
     # The second step, 1/3 of lam = 1 and eta0 = 1/2, would round.
     problem = Problem(dataset(*dyadic(seed % 97, 40, 7)), 1.0)
     run = started(problem, seed, precision=precision, eta0=0.5)
-    plain = twin_of(problem, order_of(problem, seed), 0.5)
+    plain = twin_of(problem, shuffled(problem.data.n_samples, seed), 0.5)
     plain.step()
     run.advance(1)
     assert run.w.any()
     np.testing.assert_array_equal(run.w, plain.w)
     # With a constant step of 1/2 the weights are dyadic as long as their digits last.
-    rows, order = problem.data.rows, np.array(order_of(problem, seed), dtype=np.int32)
+    rows, order = (
+        problem.data.rows,
+        np.array(shuffled(problem.data.n_samples, seed), dtype=np.int32),
+    )
     schedule = Schedule(0.5, 0.0, 4)
     kernel = DecayingSgd(rows, order, 1.0, schedule, ties=True, precision=precision)
     X, y = plain.X, plain.y
@@ -196,7 +193,7 @@ def test_a_fixed_order_depends_on_the_seed():
 @given(dyadic_problems(), st.integers(0, 2**64 - 1))
 def test_the_search_ends_beside_a_lower_cost(problem, seed):
     run = started(problem, seed)
-    order = order_of(problem, seed)
+    order = shuffled(problem.data.n_samples, seed)
     X, y, lam = dense(problem.data)[order], labels(problem.data)[order], problem.lam
     assert math.log2(run.eta0).is_integer()
     assert run.eta0 * lam < 1.0
@@ -261,7 +258,7 @@ def test_regret_is_within_its_bound(name, eta0):
     problem = PROBLEMS[name]
     lam, u = problem.lam, optimum(problem).w
     run = started(problem, 8, eta0=eta0)
-    order = order_of(problem, 8)
+    order = shuffled(problem.data.n_samples, 8)
     X, y = dense(problem.data), labels(problem.data)
     bound = (1.0 / run.eta0 - lam) * np.sum(u**2) / 2.0
     regret = 0.0
@@ -291,7 +288,7 @@ def test_a_step_touches_its_row_and_nothing_else(storage):
     problem = Problem(dataset(*dyadic(2, 30, 400, density=0.02), storage), 2.0**-4)
     X = dense(problem.data)
     run = started(problem, 6)
-    plain = twin_of(problem, order_of(problem, 6), run.eta0)
+    plain = twin_of(problem, shuffled(problem.data.n_samples, 6), run.eta0)
     expected = 0
     for _ in range(90):
         before = plain.updates

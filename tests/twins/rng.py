@@ -51,3 +51,10 @@ class Generator:
         for k in range(len(order) - 1, 0, -1):
             j = self.below(k + 1)
             order[k], order[j] = order[j], order[k]
+
+
+def shuffled(m, seed):
+    """The numbers 0 to m - 1 in the first order that a generator shuffles them to."""
+    order = list(range(m))
+    Generator(seed).shuffle(order)
+    return order
