@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 from svmbench.data.cache import (
     HEADER,
     admit_entry,
+    cache_dir,
     content_hash,
     entry_path,
     unfinished_entry,
@@ -64,17 +66,33 @@ def receive(mark: str, piece: Piece) -> None:
     Raises
     ------
     DataError
-        If its bytes were changed on the way, or pieces are missing before it.
+        If its bytes were changed on the way, pieces are missing before it, or the cache cannot be
+        written. The pieces so far are removed then.
     """
+    try:
+        _append(unfinished_entry(mark), piece)
+    except OSError as error:
+        forget(mark)
+        raise DataError(f"{cache_dir()}: cannot write the cache ({error.strerror})") from None
+    except DataError:
+        forget(mark)
+        raise
+
+
+def _append(folder: Path, piece: Piece) -> None:
     if hashlib.sha256(piece.content).hexdigest() != piece.sha256:
         raise DataError(f"{piece.file}: a piece of the rows was changed on the way")
-    folder = unfinished_entry(mark)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / Path(piece.file).name
     with path.open("r+b" if path.exists() else "xb") as file:
         if file.seek(0, 2) != piece.offset:
             raise DataError(f"{piece.file}: pieces of the rows are missing")
         file.write(piece.content)
+
+
+def forget(mark: str) -> None:
+    """Remove the pieces of an entry that is not wanted any more."""
+    shutil.rmtree(unfinished_entry(mark), ignore_errors=True)
 
 
 def admit(mark: str, key: str, expected: str) -> None:

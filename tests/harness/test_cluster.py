@@ -1,6 +1,7 @@
 """Sweeps over the nodes of a Dask cluster: processes of this machine with their own caches."""
 
 import json
+import math
 import os
 import re
 import signal
@@ -12,6 +13,7 @@ import time
 import warnings
 from concurrent.futures import Future
 from contextlib import ExitStack
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -28,6 +30,7 @@ from small_sweep import ONE_RUN, linux, runs_csv, sweep
 
 from svmbench.cli import main
 from svmbench.data.cache import content_hash
+from svmbench.data.load import load
 from svmbench.errors import ConfigError
 from svmbench.harness.environment import fingerprint
 from svmbench.harness.options import Options, Reporter
@@ -161,6 +164,25 @@ def test_a_file_of_the_users_own_travels(two, tmp_path):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SVMBENCH_CACHE", str(two.folder / "cache-a"))
         assert content_hash(key) == content
+
+
+def test_an_interruption_leaves_no_pieces_of_rows_on_a_node(two, tmp_path, monkeypatch):
+    path, stop = tmp_path / "long.libsvm", threading.Event()
+    path.write_text("".join(f"{1 if k % 2 else -1} 1:{k % 7} 2:{k % 2}.5\n" for k in range(80)))
+    sent = dask_node.pieces
+
+    def stopped_after_one(key):
+        for piece in sent(key):
+            yield piece
+            stop.set()
+
+    monkeypatch.setattr(dask_node, "pieces", stopped_after_one)
+    key = load({"path": str(path)}).train_path
+    with two.open() as place:
+        each = place.hosts()[0]
+        each.prepare(SimpleNamespace(train_path=key, test_path=None, origin=None), stop, math.inf)
+    assert stop.is_set()
+    assert not [*two.folder.glob("cache-*/datasets/.writing-*")]
 
 
 @pytest.fixture

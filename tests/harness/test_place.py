@@ -4,11 +4,20 @@ import threading
 from contextlib import contextmanager
 from functools import partial
 from itertools import groupby
+from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from small_sweep import runs_csv, sweep
 
-from svmbench.data.cache import HEADER, cache_dir, content_hash, entry_path, open_cached
+from svmbench.data.cache import (
+    HEADER,
+    cache_dir,
+    content_hash,
+    entry_path,
+    open_cached,
+    unfinished_entry,
+)
 from svmbench.data.load import load
 from svmbench.data.moved import Piece, admit, pieces, receive
 from svmbench.errors import ConfigError, DataError
@@ -278,14 +287,26 @@ def test_a_changed_piece_is_refused(moved):
 
 def test_a_missing_piece_is_noticed(moved):
     found, key, content = moved
+    receive("mark", found[0])
     with pytest.raises(DataError, match="missing"):
-        receive("mark", next(piece for piece in found if piece.offset))
+        receive("mark", found[2])
+    assert not unfinished_entry("mark").exists()
     arrays = [piece for piece in found if piece.file != HEADER]
     for piece in [*arrays[:-1], *found[len(arrays) :]]:  # one array is cut short
         receive("other", piece)
     with pytest.raises(DataError, match=r"damaged|sha256"):
         admit("other", key, content)
     assert content_hash(key) is None
+
+
+def test_a_disk_without_room_keeps_no_pieces(moved, monkeypatch):
+    found, _, _ = moved
+    receive("mark", found[0])
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", Mock(side_effect=OSError(28, "full")))
+        with pytest.raises(DataError, match=r"cannot write the cache \(full\)"):
+            receive("mark", found[1])
+    assert not unfinished_entry("mark").exists()
 
 
 def test_other_rows_are_not_taken_for_these(moved):

@@ -255,6 +255,7 @@ class DaskNode(Node):
         mark = secrets.token_hex(8)
         for piece in pieces(key):
             if stopped():
+                self._tell(node.forget_rows, mark)
                 return
             self._tell(node.take_piece, mark, piece)
         self._ask(node.admit_rows, mark, key, content, stopped=stopped)

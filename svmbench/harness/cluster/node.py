@@ -26,7 +26,7 @@ from distributed import get_worker
 
 from svmbench.data.cache import content_hash
 from svmbench.data.load import load
-from svmbench.data.moved import Piece, admit, receive
+from svmbench.data.moved import Piece, admit, forget, receive
 from svmbench.errors import SvmbenchError
 from svmbench.harness.assignment import Assignment
 from svmbench.harness.environment import environment, fingerprint
@@ -174,6 +174,12 @@ def make_rows(origin: Origin, key: str, content: str) -> bool:
 def take_piece(mark: str, piece: Piece) -> None:
     """Keep a piece of rows that the planner sends."""
     receive(mark, piece)
+
+
+@_in_words
+def forget_rows(mark: str) -> None:
+    """Remove the pieces that have come of rows that the planner does not need any more."""
+    forget(mark)
 
 
 @_in_words
