@@ -122,16 +122,20 @@ def limited(folder: Path, words: list[str]) -> tuple[str, int, int, float]:
         text=True,
     )
     private = read = 0
-    while child.poll() is None:
-        try:
-            status = Path(f"/proc/{child.pid}/status").read_text()
-            said = Path(f"/proc/{child.pid}/io").read_text()
-        except OSError:
-            break
-        private = max(private, _number(status, "RssAnon:", 1024))
-        read = max(read, _number(said, "read_bytes:", 1))
-        time.sleep(0.02)
-    out = child.communicate()[0]
+    try:
+        while child.poll() is None:
+            try:
+                status = Path(f"/proc/{child.pid}/status").read_text()
+                said = Path(f"/proc/{child.pid}/io").read_text()
+            except OSError:
+                break
+            private = max(private, _number(status, "RssAnon:", 1024))
+            read = max(read, _number(said, "read_bytes:", 1))
+            time.sleep(0.02)
+        out = child.communicate()[0]
+    finally:
+        child.kill()  # Ctrl-C has ended this process alone
+        child.wait()
     if child.returncode:
         raise click.ClickException(f"the process with the limit ended with {child.returncode}")
     return out, private, read, time.monotonic() - begun
