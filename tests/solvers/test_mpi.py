@@ -10,6 +10,7 @@ import sys
 import threading
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -172,6 +173,23 @@ def test_a_process_that_cannot_say_its_build_is_refused(monkeypatch):
 def test_a_job_of_one_process_is_refused():
     with pytest.raises(ConfigError, match="mpiexec -n 3"), ranks(Comm(0, [[]])):
         pass
+
+
+def test_mpi_is_finalized_before_the_command_line_ends_its_process(monkeypatch):
+    done, ends = [], []
+    world = SimpleNamespace(
+        COMM_WORLD=Comm(0, [[]]),
+        Is_finalized=lambda: bool(done),
+        Finalize=lambda: done.append(True),
+    )
+    monkeypatch.setitem(sys.modules, "mpi4py", SimpleNamespace(MPI=world))
+    monkeypatch.setattr(mpi.atexit, "register", lambda *call: ends.append(partial(*call)))
+    for _ in range(2):
+        with pytest.raises(ConfigError, match="mpiexec -n 3"), ranks():
+            pass
+    for end in ends:
+        end()
+    assert done == [True]
 
 
 def test_without_mpi_its_package_is_named(monkeypatch, tmp_path):

@@ -12,6 +12,7 @@ Messages are pickled. If a process ends, MPI ends the whole job.
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -135,6 +136,11 @@ class Ranks:
             raise ConfigError(f"{_ANOTHER_BUILD} (process {numbers})")
 
 
+def _finalize(library: Any) -> None:
+    if not library.Is_finalized():
+        library.Finalize()
+
+
 @contextmanager
 def ranks(comm: Any = None) -> Iterator[Ranks | None]:
     """What makes executors, in the first process of a job; None in the others, after their work.
@@ -157,6 +163,8 @@ def ranks(comm: Any = None) -> Iterator[Ranks | None]:
             raise ConfigError(
                 f"no MPI ({said}); install one, and then: pip install mpi4py"
             ) from None
+        # The command line ends before what mpi4py does itself, and MPI would call that improper.
+        atexit.register(_finalize, MPI)
         comm = MPI.COMM_WORLD
     if comm.Get_size() < 2:
         raise ConfigError("an MPI job of one process has no process for shards; use mpiexec -n 3")
