@@ -127,7 +127,12 @@ class Cluster:
         for name in NAMES:
             if name not in self.nodes or self.nodes[name].poll() is not None:
                 self.start(name)
-        wait_until(lambda: self._known() == set(NAMES), STARTING, "the nodes do not come")
+        with suppress(click.ClickException):
+            wait_until(self._complete, STARTING / 2, "")
+        # A worker of Dask whose link was cut may give its scheduler up, and yet not end.
+        for name in set(NAMES) - self._known():
+            self.start(name)
+        wait_until(self._complete, STARTING, "the nodes do not come")
 
     def start(self, name: str) -> None:
         """Start a node."""
@@ -158,6 +163,9 @@ class Cluster:
 
     def _mark(self, name: str) -> str:
         return str(self.root / f"processes-of-{name}")
+
+    def _complete(self) -> bool:
+        return self._known() == set(NAMES)
 
     def _known(self) -> set[str]:
         if not Path(self.address).exists():

@@ -29,6 +29,17 @@ def test_what_a_killed_node_leaves_is_gone_once_it_is_back(tmp_path, monkeypatch
     assert not trial.findings.wrong
 
 
+def test_a_node_that_neither_ends_nor_comes_back_is_started_again(monkeypatch):
+    monkeypatch.setattr(nodes, "STARTING", 0.2)
+    known, started = {"a", "b"}, []
+    cluster = object.__new__(nodes.Cluster)
+    cluster.nodes = {name: SimpleNamespace(poll=lambda: None) for name in nodes.NAMES}
+    monkeypatch.setattr(cluster, "_known", lambda: known | set(started))
+    monkeypatch.setattr(cluster, "start", started.append)
+    cluster.start_missing()
+    assert started == ["with-nanny"]
+
+
 @pytest.mark.parametrize("command", [("kills",), ("stops", "--longest", "3")])
 def test_a_sweep_whose_nodes_are_disturbed_comes_to_the_same_numbers(command):
     words = [*command, "--smoke", "--times", "2", "--interval", "2"]
