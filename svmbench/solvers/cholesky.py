@@ -75,7 +75,7 @@ def _loaded_or_worth_it(size: int) -> bool:
     return sum((each / LARGE) ** 3 for each in _without) > LOADING
 
 
-def factor_of(system: FloatArray) -> FloatArray | None:
+def factor_of(system: FloatArray, spoil: bool = False) -> FloatArray | None:
     """The upper triangular U with U^T U = system; None where rounding has made it indefinite.
 
     `svmbench.kernels.cholesky.solution` solves the system with it.
@@ -84,6 +84,8 @@ def factor_of(system: FloatArray) -> FloatArray | None:
     ----------
     system : ndarray of float64, shape (d, d)
         Symmetric and in C order; only its upper triangle is read.
+    spoil : bool
+        Whether the factor may be written where the system is, which saves a copy.
 
     Returns
     -------
@@ -93,7 +95,7 @@ def factor_of(system: FloatArray) -> FloatArray | None:
     factor: Array
     if len(system) >= LARGE and _loaded_or_worth_it(len(system)):
         # In Fortran's order the upper triangle is the lower one.
-        factor, failed = lapack().dpotrf(system.T, lower=1, clean=0)
+        factor, failed = lapack().dpotrf(system.T, lower=1, clean=0, overwrite_a=spoil)
         return None if failed else factor.T
     try:
         factor = np.linalg.cholesky(system.T)

@@ -537,6 +537,56 @@ def test_early_shrinking_drops_what_lies_beyond_twice_the_mean_gradient(early):
     assert plain.closest > 1e-12
 
 
+def test_plain_passes_visit_all_rows_once_and_only_those_after_them_are_greedy():
+    problem = PROBLEMS["overlapping"]
+    rows, lam, seed = problem.data.rows, problem.lam, 5
+    parts = {"early": True, "greedy": True, "plain": 3, "scaling": False}
+    phase = dual_phase.DualPhase(rows, lam, Generator(seed), 1, True, 1e-9, **parts)
+    plain, rng = Descent(rows, lam), Generator(seed)
+    for _ in range(3):
+        phase.iterate()
+        plain.descend(rng, 1, False)
+        assert np.array_equal(phase.state.w, plain.w)
+        assert phase.state.nonzeros == plain.nonzeros
+        assert phase.state.active == rows.m
+    for _ in range(3):
+        phase.iterate()
+        plain.descend(rng, 1, False)
+    assert phase.state.active < rows.m
+    assert not np.array_equal(phase.state.w, plain.w)
+
+
+def test_passes_are_not_plain_where_the_first_moves_few_rows(monkeypatch):
+    problem = PROBLEMS["overlapping"]
+    parts = {"early": True, "greedy": True}
+    seen = []
+    for plain, least in ((0, 0.0), (3, 0.0), (3, 1.1)):
+        monkeypatch.setattr(dual_phase, "MANY_MOVED", least)
+        phase = dual_phase.DualPhase(
+            problem.data.rows, problem.lam, Generator(5), 1, True, 1e-9, plain=plain, **parts
+        )
+        for _ in range(3):
+            phase.iterate()
+        seen.append(phase.w)
+    assert not np.array_equal(seen[0], seen[1])
+    assert np.array_equal(seen[0], seen[2])
+
+
+def test_a_start_from_dual_variables_makes_no_plain_passes():
+    problem = PROBLEMS["overlapping"]
+    parts, halves = {"early": True, "greedy": True}, np.full(problem.data.n_samples, 0.5)
+    starts = []
+    for plain in (0, 3):
+        phase = dual_phase.DualPhase(
+            problem.data.rows, problem.lam, Generator(5), 1, True, 1e-9, plain=plain, **parts
+        )
+        phase.resume(halves, problem.weights(halves))
+        for _ in range(3):
+            phase.iterate()
+        starts.append(phase.w)
+    assert np.array_equal(*starts)
+
+
 def test_greedy_passes_need_far_fewer_entries_where_a_few_rows_resemble_each_other():
     rng = np.random.default_rng(8)
     rows = rng.normal(size=(150, 200))

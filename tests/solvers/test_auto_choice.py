@@ -60,17 +60,18 @@ def test_a_pass_costs_its_calls_its_visits_and_its_entries():
     assert tenth.descent(1, 40, 240) == pytest.approx(one)
 
 
-def test_a_newton_step_costs_a_factor_and_a_visit_of_each_row():
-    for storage, outer in (
-        ("dense float64", choice.DENSE_OUTER_COST),
-        ("uint16+float32", choice.SPARSE_OUTER_COST),
-    ):
-        rows = dataset(np.ones((400, 6)), np.ones(400), storage).rows
-        costs = choice.ExpectedCosts(rows, 400, [])
-        step = choice.STEP_COST + factor_cost(6) + 400 * choice.ROW_COST
-        step += 2400 * choice.TOUCH_COST
-        products = choice.OUTER_PRODUCTS * 400 * outer * 6**2 / 2.0
-        assert costs.newton(1e-4) == pytest.approx(costs.steps(400, 1e-4) * step + products)
+@pytest.mark.parametrize(("storage", "filled", "outer"), [
+    ("dense float64", 6, choice.BLAS_OUTER_COST * 6**2),
+    ("uint16+float32", 6, choice.BLAS_OUTER_COST * 6**2),
+    ("uint16+float32", 1, choice.SPARSE_OUTER_COST / 2.0),
+])  # fmt: skip
+def test_a_newton_step_costs_a_factor_and_a_visit_of_each_row(storage, filled, outer):
+    rows = dataset(np.tile(np.arange(6) < filled, (400, 1)), np.ones(400), storage).rows
+    costs = choice.ExpectedCosts(rows, 400, [])
+    step = choice.STEP_COST + factor_cost(6) + 400 * choice.ROW_COST
+    step += 400 * filled * choice.TOUCH_COST
+    products = choice.OUTER_PRODUCTS * 400 * outer
+    assert costs.newton(1e-4) == pytest.approx(costs.steps(400, 1e-4) * step + products)
 
 
 def test_more_steps_are_expected_of_many_features_and_of_a_small_dual():
@@ -265,3 +266,28 @@ def test_steps_on_free_rows_are_possible_where_a_newton_step_costs_more_than_the
         run = Auto(AutoParameters(method="dual-newton"))
         run.start(problem, 1)
         assert (run._phase._subspace is not None) == dear
+
+
+def test_the_first_passes_are_plain_where_newton_steps_are_near():
+    for problem, near in ((made(m=4000), True), (made(m=200, d=120), False)):
+        rows = problem.data.rows
+        per_row = choice.VISIT_COST + 2.0 * rows.d * choice.TOUCH_COST
+        first = choice.FIRST_PASSES * (choice.PASS_COST + rows.m * per_row)
+        costs = costs_of(problem)
+        assert costs.near == near == (costs.newton(1.0) < choice.NEAR * first)
+        for method in ("choose", "dual", "dual-newton"):
+            run = Auto(AutoParameters(method=method))
+            run.start(problem, 1)
+            expected = choice.FIRST_PASSES if near and method != "dual" else 0
+            assert run._phase._plain == expected
+        run.resume(problem, 1, np.zeros(rows.m))
+        assert run._phase._plain == 0
+
+
+def test_the_first_passes_are_not_plain_where_a_trial_has_foretold_what_follows(small):
+    problem = made(m=4000, lam=1.0)
+    run = Auto()
+    run.start(problem, 1)
+    assert costs_of(problem).near
+    assert run.remark.startswith("dual-newton: descent on")
+    assert run._phase._plain == 0

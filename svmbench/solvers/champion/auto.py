@@ -17,6 +17,7 @@ from svmbench.solvers.champion.choice import FIRST_PASSES, NEWTON_GAP, ExpectedC
 from svmbench.solvers.champion.dual_phase import DualPhase
 from svmbench.solvers.champion.interior_phase import InteriorPhase
 from svmbench.solvers.champion.newton_phase import AT_ZERO, NewtonPhase
+from svmbench.solvers.champion.samples import sample_sizes
 from svmbench.solvers.champion.sharing import LEAST_ENTRIES
 from svmbench.solvers.champion.threaded_multipliers import threads_for
 from svmbench.solvers.cholesky import load
@@ -200,6 +201,9 @@ class Auto(Solver):
             gap,
             looking,
         )
+        # With many rows a trial has foretold which method it will be.
+        near = self._choice.method == "dual-newton" and costs.near
+        near = near and not sample_sizes(rows.m, rows.d)
         self._phase: NewtonPhase | DualPhase | InteriorPhase
         if self._choice.method == "newton":
             self._phase = self._newton(parameters.penalty, None)
@@ -217,6 +221,7 @@ class Auto(Solver):
                 scaling=parameters.scaling,
                 early=parameters.early_shrinking,
                 greedy=parameters.greedy,
+                plain=FIRST_PASSES if near else 0,
                 together=self.threads > 1 and problem.data.nnz >= LEAST_ENTRIES,
             )
         self.counters = self._phase.counters

@@ -27,9 +27,10 @@ PASS_COST, VISIT_COST, TOUCH_COST = 12_000.0, 14.0, 0.45
 #: What a Newton step costs besides its factor and as much per entry: its calls, and per row.
 STEP_COST, ROW_COST = 40_000.0, 25.0
 
-#: A multiply-add of the outer product of a sparse row, which is scattered, and of a dense one; and
-#: the share of the rows whose outer products Newton steps add.
-SPARSE_OUTER_COST, DENSE_OUTER_COST, OUTER_PRODUCTS = 1.0, 0.2, 0.7
+#: A multiply-add of the outer product of a sparse row, which is scattered; what BLAS takes for a
+#: row, over d^2, where rows are full enough for it; and the share of the rows whose outer products
+#: Newton steps add.
+SPARSE_OUTER_COST, BLAS_OUTER_COST, OUTER_PRODUCTS = 1.0, 0.05, 0.7
 
 #: Newton steps to this gap are about the first times the d/m to the power of the second, over D to
 #: the power of the third: a plane nearly separates rows with many features or a small D.
@@ -51,6 +52,10 @@ SLOWING = 2.0
 #: Passes before dual descent is first compared with Newton steps. These begin with four simpler
 #: ones, so that what is spent until then is not lost.
 FIRST_PASSES = 3
+
+#: Newton steps that are expected to cost less than so many times these passes are near: they are
+#: likely to follow, and begin better if the passes have visited all rows alike.
+NEAR = 8.0
 
 #: Fewest and most rows on which dual descent is tried, and their share of all rows between these.
 TRIAL_ROWS, TRIAL_SHARE = (2000, 4000), 1.0 / 16.0
@@ -86,8 +91,8 @@ class ExpectedCosts:
         self._d: int = rows.d
         self._share: float = m / max(1, rows.m)
         self._length: float = rows.nnz / max(1, rows.m)
-        each = DENSE_OUTER_COST if rows.indptr is None else SPARSE_OUTER_COST
-        self._outer = OUTER_PRODUCTS * each * 0.5 * self._length**2
+        scattered = SPARSE_OUTER_COST * 0.5 * self._length**2
+        self._outer = OUTER_PRODUCTS * min(scattered, BLAS_OUTER_COST * float(self._d) ** 2)
 
     def descent(self, passes: int, visits: float, entries: float) -> float:
         """Cost of passes that visited so many of the given rows, if all rows had been there."""
@@ -99,6 +104,13 @@ class ExpectedCosts:
         """Whether a single Newton step costs more than the first passes, so that it is far off."""
         passes = FIRST_PASSES * self._m * (VISIT_COST + TOUCH_COST * self._length)
         return factor_cost(self._d) > passes
+
+    @property
+    def near(self) -> bool:
+        """Whether Newton steps are likely to follow the first passes, as they cost but little."""
+        # Each pass reads all entries, and may write as many.
+        rows = self._m * (VISIT_COST + 2.0 * TOUCH_COST * self._length)
+        return self.newton(1.0) < NEAR * FIRST_PASSES * (PASS_COST + rows)
 
     def steps(self, m: int, bound: float) -> float:
         """Newton steps that m rows need to `NEWTON_GAP`, where D is ``bound``."""

@@ -28,6 +28,10 @@ RESTORE_SHARE, RESTORE_PASSES = 0.03, 8.0
 #: Factor of the last pass's shrinking thresholds, beyond which rows are then shrunk again.
 THRESHOLD_MARGIN = 2.0
 
+#: Share of the rows that the first pass moves, from which the next passes may be plain: with fewer,
+#: most rows are shrunk soon, and passes over the others cost little.
+MANY_MOVED = 0.2
+
 #: Steps are left out if they gain less per entry than so many times what the last pass gained.
 LEAST_GAIN = 0.1
 
@@ -74,6 +78,10 @@ class DualPhase:
     greedy : bool
         Whether steps that raised D much are repeated before the next pass, and those that would
         raise it little are left out.
+    plain : int
+        First passes that visit all rows once each, whatever ``shrinking``, ``early`` and ``greedy``
+        are, unless the first one moves less than `MANY_MOVED` of them. Newton steps that soon
+        follow begin better there.
     together : bool
         Whether two threads share large passes and surveys.
     """
@@ -92,6 +100,7 @@ class DualPhase:
         scaling: bool = True,
         early: bool = False,
         greedy: bool = False,
+        plain: int = 0,
         together: bool = False,
     ) -> None:
         self._sharing = Sharing() if together else None
@@ -101,10 +110,10 @@ class DualPhase:
         stored = (rows.indptr, rows.indices, rows.values, rows.labels)
         self._row_bytes = sum(array.nbytes for array in stored if array is not None) / rows.m
         self._nnz: int = rows.nnz
-        self._tolerance, self._early = tolerance, early
-        if greedy:
-            self._state.least_gain = LEAST_GAIN if rows.nnz >= LONG_ROW * rows.m else 0.0
-            self._state.high_gain = HIGH_GAIN
+        self._tolerance, self._early, self._greedy = tolerance, early, greedy
+        self._plain = plain
+        if not plain:
+            self._be_greedy()
         # Entries touched in all.
         self._visited = 0
         # By the last survey: P - D, what had been expected of it, and the relative gap. Whether w
@@ -139,6 +148,19 @@ class DualPhase:
         state.w[: self._d] = w
         state.take_alpha(change)
         self._known_norm2 = None
+        self._plain = 0
+        self._be_greedy()
+
+    @property
+    def _shrinks(self) -> bool:
+        return self._shrinking and not self._plain
+
+    def _be_greedy(self) -> None:
+        """From now on repeat steps that gain much, and leave out those that gain little."""
+        if self._greedy:
+            long = self._nnz >= LONG_ROW * self._m
+            self._state.least_gain = LEAST_GAIN if long else 0.0
+            self._state.high_gain = HIGH_GAIN
 
     def iterate(self) -> None:
         """Make a pass over the active rows; then, where due, survey or reactivate all rows."""
@@ -153,6 +175,12 @@ class DualPhase:
         expected, solved = state.slack_sum / self._m, self._solved
         touched, bound = state.nonzeros - before, self.bound()
         self._progress.add(self._visited + touched, relative_gap(bound + expected, bound))
+        if self._plain:
+            # The first pass tells; it is the same, plain or not.
+            stay = self._visited > 0 or state.updates >= MANY_MOVED * self._m
+            self._plain = self._plain - 1 if stay else 0
+            if not self._plain:
+                self._be_greedy()
         self._solve_free_rows(touched)
         self._visited += state.nonzeros - before
         if self._scaling and self._visited >= self._scale_next:
@@ -192,7 +220,7 @@ class DualPhase:
         """Repeat the steps that gained much in the last pass, if that is wanted; make a pass."""
         self._state.revisit()
         if self._sharing is None:
-            self._state.descend(self._rng, block_rows, self._shrinking)
+            self._state.descend(self._rng, block_rows, self._shrinks)
             self._known_norm2 = None
         else:
             self._share_pass(self._sharing, block_rows)
@@ -203,7 +231,7 @@ class DualPhase:
         exchanges = sharing.exchanges_of(state.active * self._nnz / self._m)
         self._known_norm2 = None
         earlier, before = self.bound() if exchanges else 0.0, state.gain_sum
-        state.descend(self._rng, block_rows, self._shrinking, exchanges)
+        state.descend(self._rng, block_rows, self._shrinks, exchanges)
         self._known_norm2 = None
         if exchanges:
             sharing.judge(self._m * (self.bound() - earlier), state.gain_sum - before)
@@ -260,7 +288,7 @@ class DualPhase:
         """Pass over all rows without a step: P - D, and the rows that are active from now on."""
         state = self._state
         self._widen()
-        state.survey(self._shrinking, self._scale)
+        state.survey(self._shrinks, self._scale)
         self._new_rows()
         self._visited += self._nnz
         self._expected, self._work = expected, 0

@@ -81,6 +81,9 @@ class NewtonPhase:
     _inner_steps: int
     _unsolved: int
     _primal_before: float
+    # What is known of the present w and alpha: P, and the gap that the inner problem leaves.
+    _known: tuple[float, float] | None = None
+    _system: FloatArray | None = None
 
     def __init__(
         self,
@@ -200,7 +203,7 @@ class NewtonPhase:
             self._next_stage(primal)
         else:
             before = counts(state)
-            self._centres = None
+            self._centres = self._known = None
             state.recentre(state.penalty * self._growth)
             self._count(state, before)
             self._inner_steps = 0
@@ -284,7 +287,7 @@ class NewtonPhase:
             self._state = self._multipliers(rows)
         self._draw_ahead()
         before = counts(self._state) if self._state.presentations else Counts(0, 0, 0)
-        self._centres = centres
+        self._centres, self._known = centres, None
         self._state.begin(w, centres, penalty)
         self._count(self._state, before)
         self._largest = np.zeros(max(rows.d, 1))
@@ -311,28 +314,31 @@ class NewtonPhase:
     def _threads_on(self, rows: CompactRows) -> int:
         return min(int(rows.m), threads_for(rows.nnz, self._threads, rows.d))
 
-    def _residual(self) -> float:
-        """||lam w - u||^2 / (2 lam): the part of the gap that the inner problem leaves."""
-        gradient = self._lam * self._state.w - self._state.pull
-        return float(gradient @ gradient) / (2.0 * self._lam)
+    def _look(self) -> tuple[float, float]:
+        """P, and ||lam w - u||^2 / (2 lam): the part of the gap that the inner problem leaves.
+
+        P follows from the same sums as the gap. This form does not subtract ||u||^2/(2 lam), which
+        exceeds P by many orders of magnitude where a feature is large.
+        """
+        if self._known is None:
+            state, lam = self._state, self._lam
+            w, pull = state.w, state.pull
+            gradient = lam * w - pull
+            shares = (state.alpha_sum + state.slack_sum) / state.m
+            primal = float(shares + w @ (0.5 * lam * w - pull))
+            self._known = primal, float(gradient @ gradient) / (2.0 * lam)
+        return self._known
 
     def _gap(self) -> float:
-        return float(self._state.slack_sum / self._state.m + self._residual())
+        return float(self._state.slack_sum / self._state.m + self._look()[1])
 
     def _primal(self) -> float:
-        """P(w) from the same sums as the gap.
-
-        This form does not subtract ||u||^2/(2 lam), which exceeds P by many orders of magnitude
-        where a feature is large.
-        """
-        state = self._state
-        shares = (state.alpha_sum + state.slack_sum) / state.m
-        return float(shares + state.w @ (0.5 * self._lam * state.w - state.pull))
+        return self._look()[0]
 
     def _inner_solved(self) -> bool:
         rest = self._state.slack_sum / self._state.m
         enough = max(INNER_SHARE * rest, 0.1 * NEGLIGIBLE * self._primal())
-        return self._residual() <= enough or self._inner_steps >= INNER_STEPS
+        return self._look()[1] <= enough or self._inner_steps >= INNER_STEPS
 
     def _newton_step(self) -> bool:
         """Take a step; return False if rounding prevents it."""
@@ -341,6 +347,7 @@ class NewtonPhase:
         if factor is None:
             return False
         state.move(cholesky.solution(factor, state.pull - self._lam * state.w))
+        self._known = None
         self._inner_steps += 1
         return True
 
@@ -349,15 +356,19 @@ class NewtonPhase:
 
         The ridge is a share of each diagonal entry, so that the scales of features do not matter.
         """
-        state = self._state
-        system = state.curvature * (state.penalty / state.m)
-        diagonal = np.array(np.diagonal(system))
+        state, d = self._state, len(self._state.w)
+        if self._system is None:
+            # One matrix for all steps: to get memory for a new one takes as long as to fill it.
+            self._system = np.empty((d, d))
+        system, scale = self._system, state.penalty / state.m
+        diagonal = scale * np.diagonal(state.curvature)
         # The rounding error in a column is a share of its largest value so far.
         self._largest = np.maximum(self._largest, diagonal)
         diagonal = np.maximum(diagonal, ROUNDING * self._largest) + self._lam
         for ridge in RIDGES:
-            np.fill_diagonal(system, diagonal * (1.0 + ridge))
-            factor = factor_of(system)
+            np.multiply(state.curvature, scale, out=system)
+            system.flat[:: d + 1] = diagonal * (1.0 + ridge)
+            factor = factor_of(system, spoil=True)
             if factor is not None:
                 return factor
         return None
