@@ -12,7 +12,6 @@ from svmbench.data.blocks import Block, blocks, row_starts
 from svmbench.data.dataset import Array, Dataset, FloatArray
 from svmbench.data.storage import FLOAT32_DIGITS, column_type
 from svmbench.kernels import subset
-from svmbench.kernels.appended import with_last
 
 #: Least number that single precision holds with all its digits.
 TINY32 = float(np.finfo(np.float32).tiny)
@@ -129,6 +128,8 @@ def with_constant(data: Dataset, value: float) -> Dataset:
 
 def _with_last(indptr: Array, given: Array, last: float, dtype: Any) -> Array:
     """The entries of all rows, with the same last one in each."""
+    from svmbench.kernels.appended import with_last  # most fits have no constant feature
+
     entries = np.ascontiguousarray(given, dtype=dtype)
     out = np.empty(len(entries) + len(indptr) - 1, dtype=dtype)
     of_type = np.array([last], dtype=dtype)
