@@ -1,7 +1,7 @@
 # Acceleration of dual coordinate descent: the best step in a plane, after passes over the rows.
 #
-#   problem   max D(alpha) = 1/m sum (alpha_i - nu alpha_i^2/2) - lam/2 ||w(alpha)||^2 over
-#             0 <= alpha_i <= upper
+#   problem   max D(alpha) = 1/m sum c_i (alpha_i - nu alpha_i^2/2) - lam/2 ||w(alpha)||^2 over
+#             0 <= alpha_i <= upper, w(alpha) = 1/(lam m) sum c_i alpha_i y_i x_i
 #   plane     delta, what the passes have moved, and p, the whole step before, both over the free
 #             rows 0 < alpha_i < upper alone; w_delta = w(delta) and w_p = w(p) are kept as vectors
 #   update    (a, b) maximise D(alpha + a delta + b p), which takes six inner products;
@@ -55,6 +55,8 @@ cdef class Acceleration(Counters):
     lam : float
     nu, upper : float
         Curvature of the loss, and the upper bound of the dual variables.
+    row_weights : ndarray of float64, shape (m,), optional
+        The c_i; 1 each by default.
 
     Attributes
     ----------
@@ -69,14 +71,19 @@ cdef class Acceleration(Counters):
     cdef readonly int64_t refused
     cdef double _delta_error, _step_error   # of w_delta and w_p, as lengths
     cdef double[::1] _before, _step, _w_before, _w_delta, _w_step
+    cdef const double[::1] _row_weights
+    cdef const double *_counts      # NULL for 1 each
     cdef int32_t[::1] _moving       # after a step only those of them that are free
     cdef Py_ssize_t _count          # how many these are
 
-    def __init__(self, CompactRows rows, double lam, double nu=0.0, double upper=1.0):
+    def __init__(self, CompactRows rows, double lam, double nu=0.0, double upper=1.0,
+                 row_weights=None):
         cdef Py_ssize_t m = rows.c.m, d = max(rows.c.d, 1)
         self.rows, self.lam, self.nu, self.upper = rows, lam, nu, upper
         self._before, self._step = np.zeros(m), np.zeros(m)
         self._w_before, self._w_delta, self._w_step = np.zeros(d), np.zeros(d), np.zeros(d)
+        self._row_weights = row_weights
+        self._counts = NULL if row_weights is None else &self._row_weights[0]
         self._moving = np.empty(0, dtype=np.int32)
         self._count = 0
 
@@ -89,7 +96,7 @@ cdef class Acceleration(Counters):
             The rows that they may move, among them all that are free.
         alpha : ndarray of float64, shape (m,)
         w : ndarray of float64, shape (d,)
-            w(alpha).
+            w(alpha), up to what `shift` adds.
         """
         cdef Py_ssize_t k, i
         for k in range(self._count):
@@ -103,6 +110,10 @@ cdef class Acceleration(Counters):
         self._w_before[:w.shape[0]] = w
         for k in range(moving.shape[0]):
             self._before[moving[k]] = alpha[moving[k]]
+
+    def shift(self, double amount):
+        """Take note that the last weight has been moved by so much, with alpha as it was."""
+        self._w_before[self.rows.c.d - 1] += amount
 
     def step(self, double[::1] alpha, double[::1] w):
         """Move alpha and w to the best point of the plane, or not at all.
@@ -121,18 +132,22 @@ cdef class Acceleration(Counters):
             solve(&plane, &a, &b)
             self._take(alpha, w, a, b)
 
+    cdef inline double _weight(self, Py_ssize_t i) noexcept nogil:
+        return 1.0 if self._counts == NULL else self._counts[i]
+
     cdef inline bint _free(self, double alpha) noexcept nogil:
         return 0.0 < alpha < self.upper
 
     cdef void _move(self, Py_ssize_t i, double change, double[::1] w) noexcept nogil:
         """Add to w(alpha) what a change of alpha_i adds."""
         cdef const Rows *rows = &self.rows.c
-        row_axpy(rows, i, change * rows.labels[i] / (self.lam * rows.m), &w[0])
+        cdef double counted = self._weight(i) * change
+        row_axpy(rows, i, counted * rows.labels[i] / (self.lam * rows.m), &w[0])
         self.nonzeros += row_nonzeros(rows, i)
 
     cdef void _leave_bounds(self, double[::1] alpha, double[::1] w, Plane *plane) noexcept nogil:
         """Restrict both directions to the free rows, and find D in their plane."""
-        cdef double m = self.rows.c.m, delta, step, alphas = 0.0
+        cdef double m = self.rows.c.m, delta, step, c, slope
         cdef double first = 0.0, second = 0.0, a = 0.0, b = 0.0, ab = 0.0
         cdef Products w_sums
         cdef Py_ssize_t k, i, d = w.shape[0], free = 0
@@ -145,12 +160,13 @@ cdef class Acceleration(Counters):
             if self._free(alpha[i]):
                 self._moving[free] = i
                 free += 1
-                alphas = 1.0 - self.nu * alpha[i]
-                first += alphas * delta
-                second += alphas * step
-                a += delta * delta
-                b += step * step
-                ab += delta * step
+                c = self._weight(i)
+                slope = c * (1.0 - self.nu * alpha[i])
+                first += slope * delta
+                second += slope * step
+                a += c * delta * delta
+                b += c * step * step
+                ab += c * delta * step
                 continue
             if delta != 0.0:
                 self._move(i, -delta, self._w_delta)
@@ -199,7 +215,7 @@ cdef class Acceleration(Counters):
             self._before[i] = old
             alpha[i] = new
             change += new - old
-            rise += (new - old) * (1.0 - 0.5 * self.nu * (new + old))
+            rise += self._weight(i) * (new - old) * (1.0 - 0.5 * self.nu * (new + old))
         rise = rise / self.rows.c.m - 0.5 * self.lam * growth(&w[0], &self._w_before[0], d)
         if rise >= 0.0:
             self.change, self.rise = change, rise

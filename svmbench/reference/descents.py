@@ -12,6 +12,7 @@ import numpy as np
 
 from svmbench.data.dataset import Dataset, FloatArray
 from svmbench.data.derived import constant_feature, with_constant, with_last_value
+from svmbench.names import HINGES
 from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.dual.bias import best_bias
 from svmbench.solvers.dual.dcd import Dcd, DcdParameters
@@ -206,11 +207,15 @@ class _Started(Dcd):
     def shift(self, amount: float) -> None:
         """Add an offset to the last weight, independent of alpha."""
         self._kernel.w[-1] += amount
+        if self._accelerator is not None:
+            self._accelerator.shift(amount)
+            self._earlier = self._bound()
 
 
 def _started(problem: Problem) -> _Started:
     """Descent from zeros, in an order of rows that is fast beyond the caches, too."""
-    solver = _Started(DcdParameters(order="blocks", greedy=True))
+    accelerated = problem.loss.name in HINGES
+    solver = _Started(DcdParameters(order="blocks", greedy=True, acceleration=accelerated))
     solver.start(problem, seed=0)
     return solver
 

@@ -1,5 +1,7 @@
 """Steps in the plane of the last passes: their twin, what they keep true, and what they are for."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -19,7 +21,13 @@ every_loss = pytest.mark.parametrize("loss", LOSSES)
 
 def weights(problem, alpha):
     X, y = dense(problem.data), labels(problem.data)
-    return X.T @ (alpha * y) / (problem.lam * len(y))
+    return X.T @ (problem.counted(alpha) * y) / (problem.lam * len(y))
+
+
+def weighted(problem):
+    """The same problem with weights of rows."""
+    c = np.random.default_rng(5).exponential(size=problem.data.n_samples) + 0.1
+    return replace(problem, row_weights=c / c.mean())
 
 
 def walk(problem, rng, alpha, upper):
@@ -28,27 +36,35 @@ def walk(problem, rng, alpha, upper):
     return np.clip(moved, 0.0, min(upper, 3.0))
 
 
-def follow(problem, loss, seed, steps=12):
-    """Steps of both after random moves, until a tie; the twin."""
+def follow(problem, loss, seed, steps=12, shifts=0.0):
+    """Steps of both after random moves, until a tie; the twin.
+
+    The last weight is shifted before each step, too.
+    """
     nu, upper = LOSSES[loss]
     rng = np.random.default_rng(seed)
     X, y = dense(problem.data), labels(problem.data)
-    kernel = Acceleration(problem.data.rows, problem.lam, nu, upper)
-    plain = Twin(X, y, problem.lam, nu, upper)
+    c = problem.row_weights
+    kernel = Acceleration(problem.data.rows, problem.lam, nu, upper, c)
+    plain = Twin(X, y, problem.lam, nu, upper, c)
     alpha = np.clip(rng.normal(size=len(y)), 0.0, 1.0)
     for _ in range(steps):
         moving = np.arange(len(y), dtype=np.int32)
-        kernel.begin(moving, alpha, weights(problem, alpha))
+        kernel.begin(moving, alpha, plain.shifted(alpha))
         plain.begin(alpha)
         alpha = walk(problem, rng, alpha, upper)
-        mine, w = alpha.copy(), weights(problem, alpha)
+        if shifts:
+            amount = shifts * rng.normal()
+            kernel.shift(amount)
+            plain.offset[-1] += amount
+        mine, w = alpha.copy(), plain.shifted(alpha)
         before = alpha
         kernel.step(mine, w)
         alpha = plain.step(alpha)
         if plain.closest < 1e-10:
             break
         np.testing.assert_allclose(mine, alpha, rtol=0.0, atol=1e-9)
-        np.testing.assert_allclose(w, weights(problem, mine), rtol=0.0, atol=1e-10 / problem.lam)
+        np.testing.assert_allclose(w, plain.shifted(mine), rtol=0.0, atol=1e-10 / problem.lam)
         assert kernel.refused == plain.refused
         assert kernel.change == pytest.approx(np.sum(mine - before), abs=1e-9)
         rise = plain.dual(mine) - plain.dual(before)
@@ -57,10 +73,13 @@ def follow(problem, loss, seed, steps=12):
     return plain
 
 
+@pytest.mark.parametrize("shifts", [0.0, 0.5], ids=["", "shifted"])
+@pytest.mark.parametrize("counted", [False, True], ids=["", "weighted"])
 @every_loss
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_equals_its_twin(name, loss):
-    twins = [follow(PROBLEMS[name], loss, seed) for seed in range(5)]
+def test_equals_its_twin(name, loss, counted, shifts):
+    problem = weighted(PROBLEMS[name]) if counted else PROBLEMS[name]
+    twins = [follow(problem, loss, seed, shifts=shifts) for seed in range(5)]
     assert sum(plain.taken for plain in twins) >= 20
     assert sum(plain.clipped for plain in twins) >= 5
 

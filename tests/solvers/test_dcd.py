@@ -35,6 +35,7 @@ from twins.optimum import optimum
 ACCURACY = {"float64": 1e-6, "float32": 1e-4}
 every_loss = pytest.mark.parametrize("loss", LOSSES)
 every_hinge = pytest.mark.parametrize("loss", HINGES)
+weighted_or_not = pytest.mark.parametrize("counted", [False, True], ids=["", "weighted"])
 started = partial(at_start, Dcd)
 
 
@@ -66,14 +67,13 @@ def violations(problem, run):
     [{}, {"shrinking": False}, {"tolerance": 1e-9, "restore_after": 2.0}, {"tolerance": 10.0}],
     ids=["default", "unshrunk", "budget", "loose"],
 )
-@pytest.mark.parametrize("weighted", [False, True], ids=["", "weighted"])
+@weighted_or_not
 @every_loss
 @every_problem
-def test_equals_its_twin(name, loss, weighted, parameters):
+def test_equals_its_twin(name, loss, counted, parameters):
     problem = with_loss(PROBLEMS[name], loss)
-    if weighted:
-        c = np.random.default_rng(7).exponential(size=problem.data.n_samples) + 0.1
-        problem = replace(problem, row_weights=c / c.mean())
+    if counted:
+        problem = weighted(problem)
     run, plain = started(problem, 31, **parameters), twin_of(problem, 31, **parameters)
     scale = 1.0 + np.max(np.abs(plain.X)) / problem.lam
     for _ in range(60):
@@ -88,9 +88,16 @@ def test_equals_its_twin(name, loss, weighted, parameters):
         assert_close(run.w, plain.w, rtol=0.0, atol=1e-12 * scale)
 
 
-def follow_options(name, loss, seed, **options):
+def weighted(problem):
+    c = np.random.default_rng(7).exponential(size=problem.data.n_samples) + 0.1
+    return replace(problem, row_weights=c / c.mean())
+
+
+def follow_options(name, loss, seed, *, counted=False, **options):
     """Advance both until a decision is close to a tie; the twin, with the steps it took."""
     problem = with_loss(PROBLEMS[name], loss)
+    if counted:
+        problem = weighted(problem)
     is_dense = problem.data.indptr is None
     run, plain = (
         started(problem, seed, **options),
@@ -152,11 +159,12 @@ def frequent_steps(monkeypatch):
     monkeypatch.setattr(twins.dcd, "COSTS", (accelerator.FEATURE_COST, 0.0))
 
 
+@weighted_or_not
 @every_hinge
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_accelerated_it_equals_its_twin(name, loss, frequent_steps):
+def test_accelerated_it_equals_its_twin(name, loss, counted, frequent_steps):
     for seed in (31, 32):
-        follow_options(name, loss, seed, acceleration=True)
+        follow_options(name, loss, seed, counted=counted, acceleration=True)
 
 
 def test_the_accelerated_twins_take_steps(frequent_steps):
@@ -235,19 +243,18 @@ def test_scaled_weights_are_no_worse_after_each_pass(name):
 
 
 @pytest.mark.parametrize(
-    ("options", "loss", "weighted", "message"),
+    ("options", "loss", "counted", "message"),
     [
         ({"acceleration": True, "precision": "float32"}, "hinge", False, "needs precision float64"),
         ({"scaling": True}, "squared-hinge", False, "scaling is for the hinge"),
         ({"acceleration": True}, "logistic", False, "acceleration is for hinges"),
         ({"scaling": True}, "hinge", True, "scaling does not know weights"),
-        ({"acceleration": True}, "hinge", True, "acceleration does not know weights"),
     ],
 )
-def test_options_that_do_not_fit_the_problem_are_refused(options, loss, weighted, message):
+def test_options_that_do_not_fit_the_problem_are_refused(options, loss, counted, message):
     problem = with_loss(PROBLEMS["overlapping"], loss)
-    if weighted:
-        problem = replace(problem, row_weights=np.ones(problem.data.n_samples))
+    if counted:
+        problem = weighted(problem)
     with pytest.raises(SvmbenchError, match=message):
         started(problem, **options)
 

@@ -201,6 +201,14 @@ def test_the_bias_is_the_best_for_its_weights(problem, loss, seed):
     assert found <= min(problem.primal(w, b) for b in tried) + 1e-12 * (1.0 + found)
 
 
+def test_the_bias_is_found_far_in_the_tails_of_the_logistic_loss():
+    # Newton steps of about 1 would have to cross a million.
+    scores = np.array([2e6, 1.0, -3e6])
+    problem = Problem(dataset(scores[:, None], [1, -1, -1]), 1.0, Loss("logistic"), bias="free")
+    found = best_bias(problem, scores)
+    assert problem.primal(np.ones(1), found) == pytest.approx(problem.primal(np.ones(1), -1e6))
+
+
 def test_the_hinges_bias_is_the_middle_of_those_as_good():
     problem = Problem(dataset([[2.0], [-4.0]], [1, -1]), 1.0, bias="free")
     assert best_bias(problem, np.array([2.0, -4.0])) == 1.0  # from -1 to 3, no loss

@@ -10,22 +10,30 @@ ROUNDING = 1e-10  # below this share of what it can be, the determinant counts a
 
 
 class Acceleration(Decisions):
-    """The directions are changes of alpha alone; their weights are found from these each time."""
+    """The directions are changes of alpha alone; their weights are found from these each time.
 
-    def __init__(self, X, y, lam, nu=0.0, upper=1.0):
+    ``row_weights`` are the rows' counts, 1 each by default; ``offset`` is added to the last weight.
+    """
+
+    def __init__(self, X, y, lam, nu=0.0, upper=1.0, row_weights=None):
         self.X, self.y, self.lam, self.nu, self.upper = X, y, lam, nu, upper
-        self.m = len(y)
+        self.m, self.offset = len(y), np.zeros(X.shape[1])
+        self.c = np.ones(self.m) if row_weights is None else row_weights
         self.before, self.last = np.zeros(self.m), np.zeros(self.m)
         self.taken = self.refused = self.clipped = 0
 
     def weights(self, alpha):
         """w(alpha)."""
-        return self.X.T @ (alpha * self.y) / (self.lam * self.m)
+        return self.X.T @ (self.c * alpha * self.y) / (self.lam * self.m)
+
+    def shifted(self, alpha):
+        """w(alpha) and the offset."""
+        return self.weights(alpha) + self.offset
 
     def dual(self, alpha):
         """D(alpha)."""
-        w = self.weights(alpha)
-        return np.mean(alpha - 0.5 * self.nu * alpha**2) - 0.5 * self.lam * (w @ w)
+        w = self.shifted(alpha)
+        return np.mean(self.c * (alpha - 0.5 * self.nu * alpha**2)) - 0.5 * self.lam * (w @ w)
 
     def begin(self, alpha):
         """Remember where the passes begin; rows at a bound have no share in the step before."""
@@ -61,10 +69,11 @@ class Acceleration(Decisions):
     def best(self, alpha, plane):
         """The coefficients of the two directions that maximise D, the box apart."""
         W = np.stack([self.weights(direction) for direction in plane])
-        gradient = plane @ (1.0 - self.nu * alpha) / self.m - self.lam * W @ self.weights(alpha)
-        hessian = self.nu * plane @ plane.T / self.m + self.lam * W @ W.T
+        slopes = self.c * (1.0 - self.nu * alpha)
+        gradient = plane @ slopes / self.m - self.lam * W @ self.shifted(alpha)
+        hessian = self.nu * (self.c * plane) @ plane.T / self.m + self.lam * W @ W.T
         first, second = hessian[0, 0], hessian[1, 1]
-        sizes = np.linalg.norm(np.concatenate([W, [self.weights(alpha)]]), axis=1)
+        sizes = np.linalg.norm(np.concatenate([W, [self.shifted(alpha)]]), axis=1)
         if np.any((sizes[:2] > 0.0) & (sizes[:2] < 1e-5 * sizes[2])):
             self.decide(0.0)  # where rounding may decide
         if second > 0.0 and first > 0.0:

@@ -71,7 +71,7 @@ class Dcd(Greedy):
         if self.loss.name == "logistic":
             return None
         nu, upper = objective.curvature(self.loss), objective.upper_bound(self.loss)
-        return Acceleration(self.X, self.y, lam, nu, upper)
+        return Acceleration(self.X, self.y, lam, nu, upper, self.c)
 
     def advance(self, steps):
         """Visit ``steps`` active rows."""

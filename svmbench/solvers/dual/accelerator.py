@@ -41,6 +41,8 @@ class Accelerator:
     lam : float
     nu, upper : float
         Curvature of the loss, and the upper bound of the dual variables.
+    row_weights : ndarray of float64, shape (m,), optional
+        1 each by default.
 
     Attributes
     ----------
@@ -48,8 +50,15 @@ class Accelerator:
         Steps so far, and how many of them paid.
     """
 
-    def __init__(self, rows: CompactRows, lam: float, nu: float = 0.0, upper: float = 1.0) -> None:
-        self._problem, self._d = (rows, lam, nu, upper), rows.d
+    def __init__(
+        self,
+        rows: CompactRows,
+        lam: float,
+        nu: float = 0.0,
+        upper: float = 1.0,
+        row_weights: FloatArray | None = None,
+    ) -> None:
+        self._problem, self._d = (rows, lam, nu, upper, row_weights), rows.d
         self._kernel: Acceleration | None = None
         self._open = False
         self._cost, self._enough, self._touched = 0.0, 0.0, 0
@@ -73,6 +82,11 @@ class Accelerator:
     def interrupt(self) -> None:
         """Have the next pass begin anew: other rows may take part in it."""
         self._open = False
+
+    def shift(self, amount: float) -> None:
+        """Take note that the last weight has been moved by so much, with alpha as it was."""
+        if self._kernel is not None:
+            self._kernel.shift(amount)
 
     def may_step(self, gain: float, bound: float, touched: int) -> bool:
         """Whether `step` is to be called after a pass that raised D by ``gain``.

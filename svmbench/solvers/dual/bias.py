@@ -44,7 +44,10 @@ def best_bias(problem: Problem, scores: FloatArray) -> float:
 
 
 def _root(derivatives: Callable[[float], tuple[float, float]], least: float, most: float) -> float:
-    """Where a convex function is least: Newton steps on its slope, and halves where they leave.
+    """Where a convex function is least.
+
+    Newton steps on the slope, and halves of the interval where they leave it or do not become
+    shorter by half: in the tails of the logistic loss each of them is about 1.
 
     Parameters
     ----------
@@ -53,7 +56,7 @@ def _root(derivatives: Callable[[float], tuple[float, float]], least: float, mos
     least, most : float
         The minimum is between them.
     """
-    b = 0.5 * (least + most)
+    b, moved = 0.5 * (least + most), most - least
     while least < b < most:
         slope, curvature = derivatives(b)
         if slope == 0.0:
@@ -62,7 +65,9 @@ def _root(derivatives: Callable[[float], tuple[float, float]], least: float, mos
         newton = b - slope / curvature if curvature else math.nan
         if newton == b:
             break
-        b = newton if least < newton < most else 0.5 * (least + most)
+        fast = least < newton < most and abs(newton - b) <= 0.5 * moved
+        following = newton if fast else 0.5 * (least + most)
+        b, moved = following, abs(following - b)
     return b
 
 

@@ -64,7 +64,7 @@ class DcdParameters(BlockParameters):
     acceleration: bool = parameter(
         False,
         "Whether passes, once they gain little, are followed by the best step in the plane of what "
-        "they moved and of the step before. Only in double precision, without weights of rows.",
+        "they moved and of the step before. Only for hinges, in double precision.",
         source="ours",
     )
     greedy: bool = parameter(
@@ -141,16 +141,17 @@ class Dcd(Solver):
         self._accelerator: Accelerator | None = None
         if given.acceleration:
             loss = problem.loss
-            self._accelerator = Accelerator(data.rows, problem.lam, loss.nu, loss.upper)
+            self._accelerator = Accelerator(
+                data.rows, problem.lam, loss.nu, loss.upper, problem.row_weights
+            )
         self._scale = 1.0
         self._orders.draw(self._order)
         self._begin_pass()
 
     def _refuse(self, problem: Problem) -> None:
         given = self.parameters
-        for option in ("acceleration", "scaling"):
-            if getattr(given, option) and problem.row_weights is not None:
-                raise SvmbenchError(f"dcd: {option} does not know weights of rows; switch it off")
+        if given.scaling and problem.row_weights is not None:
+            raise SvmbenchError("dcd: scaling does not know weights of rows; switch it off")
         if given.scaling and problem.loss.name != "hinge":
             raise SvmbenchError(f"dcd: scaling is for the hinge, not for the {problem.loss.name}")
         if given.acceleration and problem.loss.name not in HINGES:
