@@ -16,8 +16,8 @@ from svmbench.names import HINGES
 from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.dual.bias import best_bias
 from svmbench.solvers.dual.dcd import Dcd, DcdParameters
-from svmbench.solvers.dual.progress import ROW_WORK, PastGaps
-from svmbench.solvers.pairs import PrimalAndDual, WorkCount, never
+from svmbench.solvers.dual.progress import PastGaps
+from svmbench.solvers.pairs import ROW_WORK, PrimalAndDual, WorkCount, never
 
 #: Value of the feature that represents a free bias, in units of the rows' root mean square norm.
 #: A larger value takes fewer multiplier steps but poses harder problems between them; of 0.3, 1

@@ -12,8 +12,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from svmbench.solvers.dual.progress import pass_work
-from svmbench.solvers.pairs import PrimalAndDual, WorkCount
+from svmbench.solvers.pairs import PrimalAndDual, WorkCount, pass_work
 from svmbench.solvers.second_order import smooth
 from svmbench.train.best import Best
 from svmbench.train.effort import Effort

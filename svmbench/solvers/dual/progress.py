@@ -1,21 +1,9 @@
-"""The work of passes of dual coordinate descent, and how much of it is still needed."""
+"""How much work passes still need, by what those so far have gained per entry."""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left
-
-from svmbench.data.dataset import Dataset
-
-#: Work of a visit to a row besides that on its entries, in entries of a product of a Newton step. A
-#: visit took 70 to 250 of them on w8a and imdb.tfidf; with the logistic loss, 40 to 150 on them,
-#: adult, kddcup10 and spam_corpus.
-ROW_WORK = 100.0
-
-
-def pass_work(data: Dataset) -> float:
-    """Work of a pass in which every row moves."""
-    return 2.0 * data.nnz + ROW_WORK * data.n_samples
 
 
 class PastGaps:
