@@ -198,7 +198,7 @@ def _header_lines(text: str) -> tuple[list[str], int]:
     return lines, begin
 
 
-class _Rows(NamedTuple):
+class _SomeLines(NamedTuple):
     """Some lines of weights, of which those of zeros are only counted.
 
     Parameters
@@ -216,7 +216,7 @@ class _Rows(NamedTuple):
     lines: list[str]
 
 
-def _rows(content: bytes, k: int) -> Iterator[_Rows]:
+def _rows(content: bytes, k: int) -> Iterator[_SomeLines]:
     """Lines of k weights, without blank ones.
 
     A model of millions of columns has millions of lines of zeros. They are found as bytes, without
@@ -243,7 +243,7 @@ def _rows(content: bytes, k: int) -> Iterator[_Rows]:
         ]
         blank = np.array([not line.strip() for line in lines], dtype=bool)
         before = np.cumsum(blank)
-        yield _Rows(
+        yield _SomeLines(
             len(ends) - int(blank.sum()),
             (others - before)[~blank],
             [line for line in lines if line.strip()],
@@ -286,7 +286,7 @@ def _whole(path: Path, line: int, text: str) -> int:
         raise DataError(f"{path}:{line}: {text[:60]!r} is no whole number") from None
 
 
-def _weights(path: Path, rows: Sequence[_Rows], first: int, k: int) -> FloatArray:
+def _weights(path: Path, rows: Sequence[_SomeLines], first: int, k: int) -> FloatArray:
     """Lines of k weights as an array; ``first`` is the number of the first line."""
     weights, begin = np.zeros((sum(each.total for each in rows), k)), 0
     for total, others, lines in rows:
