@@ -40,10 +40,11 @@ CERTIFICATE_WORK = 4.0
 #: Passes before the first pair that is yielded in any case.
 FIRST_SHOWN = 16
 
-#: Share of another method's expected work before the descent is compared with it. With the logistic
-#: loss, whose gap falls evenly from the first passes, it is the second. Of 85 problems of
-#: scripts/champion/adversary.py (seeds 0 to 5), it took 0.95 of the time that 1/8 took; with the
-#: squared hinge and a free bias, it took spam_corpus at C = 100 20 times as long.
+#: Share of another method's expected work before the descent is compared with it. The second is
+#: that of the logistic loss, whose gap falls evenly from the first passes: fits of 85 problems of
+#: scripts/champion/adversary.py (seeds 0 to 5) took 0.95 of the time that they took with 1/8. For
+#: the squared hinge with a free bias, 1/32 is too soon: a fit of spam_corpus at C = 100 then took
+#: 20 times as long.
 FIRST_COMPARED, FIRST_COMPARED_OF_LOGISTIC = 1 / 8, 1 / 32
 
 
