@@ -21,6 +21,7 @@ from svmbench.train.blas import OneThread
 from svmbench.train.effort import USUAL, Effort
 from svmbench.train.examples import Examples, scaled
 from svmbench.train.fit import Fit, fit
+from svmbench.train.merged import merged
 from svmbench.train.objective import SOLVER_TYPES, Objective
 
 T = TypeVar("T")
@@ -46,7 +47,8 @@ class Trained:
     model : LiblinearModel
     fits : tuple of Fit
         One for two classes, else one per class, in the model's order. With a regularised bias,
-        their last weight is that of the constant feature. Columns without entries may be left out.
+        their last weight is that of the constant feature. Columns without entries may be left out,
+        and so may rows that occur again, whose dual variables are the same.
     """
 
     model: LiblinearModel
@@ -156,8 +158,10 @@ class Training:
         self._given = self._examples.rows
         self._squares = SquaredLengths.of(self._given)
         self._blas = OneThread()
+        self._examples = merged(self._examples, objective)
         if objective.bias == "regularised":
-            self._examples = replace(self._examples, rows=with_constant(self._given, 1.0))
+            rows = with_constant(self._examples.rows, 1.0)
+            self._examples = replace(self._examples, rows=rows)
 
     def at(
         self,

@@ -1,0 +1,105 @@
+"""Groups of equal rows against a dictionary of their bytes, for every storage."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from problems import STORAGES, dataset, dense, dyadic, every_storage
+from svmbench.kernels.equal_rows import count_alike, group_equal
+
+
+def repeated(storage, m, distinct, seed, d=9):
+    """Rows drawn from a few, and a number for each."""
+    X, y = dyadic(seed, distinct, d)
+    X[seed % distinct] = 0.0
+    rng = np.random.default_rng(seed)
+    chosen = rng.integers(0, distinct, size=m)
+    return dataset(X[chosen], y[chosen], storage), rng.integers(-1, 2, size=m)
+
+
+def by_dictionary(data, numbers, weights):
+    """The first row and the sum of weights of each group."""
+    first, sums = {}, {}
+    rows = (dense(data) + 0.0).tolist()
+    for i, key in enumerate(zip(map(tuple, rows), numbers.tolist(), strict=True)):
+        first.setdefault(key, i)
+        sums[key] = sums.get(key, 0.0) + weights[i]
+    return list(first.values()), list(sums.values())
+
+
+@given(
+    st.sampled_from(STORAGES),
+    st.integers(1, 200),
+    st.integers(1, 40),
+    st.integers(0, 2**16),
+    st.sampled_from([np.int8, np.int64]),
+    st.booleans(),
+)
+def test_groups_are_those_of_a_dictionary(storage, m, distinct, seed, kind, weighted):
+    data, numbers = repeated(storage, m, distinct, seed)
+    numbers = numbers.astype(kind)
+    weights = np.random.default_rng(seed).integers(1, 9, size=m) * 0.25
+    first, sums = group_equal(data.rows, numbers, weights if weighted else None, m)
+    expected = by_dictionary(data, numbers, weights if weighted else np.ones(m))
+    assert (first.tolist(), sums.tolist()) == expected
+    assert first.dtype == np.int32
+
+
+@every_storage
+@pytest.mark.parametrize("most", [0, 1, 11, 12])
+def test_more_groups_than_allowed_are_none(storage, most):
+    data = dataset(np.vstack([np.tri(12), np.tri(12)]), [1] * 24, storage)
+    first, sums = group_equal(data.rows, data.labels, None, most)
+    if most < 12:
+        assert first is sums is None
+    else:
+        assert first.tolist() == list(range(12))
+        assert sums.tolist() == [2.0] * 12
+
+
+@every_storage
+def test_a_row_that_differs_in_its_last_entry_is_another(storage):
+    X = np.ones((4, 50))
+    X[1, 49], X[2, 49], X[3, 48] = 0.0, 2.0, 0.0
+    data = dataset(X, [1] * 4, storage)
+    first, _ = group_equal(data.rows, data.labels, None, 4)
+    assert first.tolist() == ([0, 1, 3] if storage.endswith("ones") else [0, 1, 2, 3])
+
+
+@every_storage
+@pytest.mark.parametrize("distinct", [1, 300, 4000])
+def test_rows_that_differ_are_counted(storage, distinct):
+    # The bits of a number tell the rows apart, also where all entries are ones.
+    of_row = np.arange(4000) % distinct
+    data = dataset((of_row[:, None] >> np.arange(12)) & 1, np.ones(4000), storage)
+    assert 0.95 * distinct - 1 <= count_alike(data.rows, of_row) <= 1.05 * distinct + 1
+    assert 1.0 <= round(count_alike(data.rows, data.labels)) <= 1.05 * distinct + 1
+
+
+@every_storage
+def test_random_rows_are_told_apart(storage):
+    X = np.random.default_rng(5).normal(size=(2000, 90))
+    X[np.abs(X) < 1.0] = 0.0
+    data = dataset(X, np.ones(2000), storage)
+    assert count_alike(data.rows, data.labels) > 1500.0
+
+
+@every_storage
+def test_no_rows_have_no_groups(storage):
+    data = dataset(np.zeros((0, 3)), [], storage)
+    assert count_alike(data.rows, data.labels) == 0.0
+    first, sums = group_equal(data.rows, data.labels, None, 0)
+    assert len(first) == len(sums) == 0
+
+
+@pytest.mark.parametrize(
+    ("numbers", "weights", "most"), [(2, 3, 3), (3, 2, 3), (3, 3, 4), (3, 3, -1)]
+)
+def test_lengths_that_do_not_belong_together_are_refused(numbers, weights, most):
+    data = dataset(np.eye(3), [1, 1, 1])
+    with pytest.raises(ValueError, match="do not belong together"):
+        group_equal(data.rows, np.zeros(numbers, dtype=np.int8), np.ones(weights), most)
+    if numbers != 3:
+        with pytest.raises(ValueError, match="do not belong together"):
+            count_alike(data.rows, np.zeros(numbers, dtype=np.int8))
