@@ -75,7 +75,7 @@ cdef inline double best_alpha(Loss loss, double s) noexcept nogil:
     return min(short_by / loss.nu, loss.upper)
 
 
-cdef inline double log_odds(double alpha) noexcept nogil:
+cdef inline double margin_of(double alpha) noexcept nogil:
     """log((1 - alpha)/alpha), the margin at which alpha is minus the logistic loss's slope.
 
     It is clipped where doubles resolve no more of it: near alpha = 1 before near 0.
@@ -86,7 +86,7 @@ cdef inline double log_odds(double alpha) noexcept nogil:
 cdef inline double dual_gradient(Loss loss, double alpha, double s) noexcept nogil:
     """The gradient of -m D along alpha at the margin s."""
     if loss.kind == LOGISTIC:
-        return s - log_odds(alpha)
+        return s - margin_of(alpha)
     return s - 1.0 + loss.nu * alpha
 
 
@@ -104,15 +104,15 @@ cdef inline double best_logistic(double alpha, double gradient, double q) noexce
 
     It is 1/(1 + exp(t)) for the root t of f(t) = t - s - q (1/(1 + exp(t)) - alpha). f increases,
     and is concave for t > 0 and convex for t < 0. On the root's side of 0, Newton steps therefore
-    approach it from one side, but for the first. They end at a tenth of -f at the last alpha, the
-    gradient, and at 1/10: D has then risen by nearly all that it can.
+    approach it from one side, but for the first. They end once |f| is at most a tenth of the
+    gradient, and at most 1/10: D has then risen by nearly all that it can.
     """
-    cdef double odds = log_odds(alpha)
-    cdef double s = gradient + odds, t, p, off
+    cdef double before = margin_of(alpha)
+    cdef double s = gradient + before, t, p, off
     cdef double enough = 0.1 * min(fabs(gradient), 1.0)
     cdef double sign = 1.0 if s + q * (0.5 - alpha) > 0.0 else -1.0
     cdef int _
-    t = odds if odds * sign > 0.0 else 0.0
+    t = before if before * sign > 0.0 else 0.0
     for _ in range(64):
         p = 1.0 / (1.0 + exp(t))
         off = t - s - q * (p - alpha)

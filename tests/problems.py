@@ -8,6 +8,7 @@ cannot flip.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -182,6 +183,12 @@ def with_loss(problem, name, gamma=0.5):
 def with_class(problem, loss="hinge", bias="none", l1_radius=math.inf, gamma=0.5):
     """The same rows and lambda with another loss, bias and ball."""
     return Problem(problem.data, problem.lam, Loss(loss, gamma), bias, l1_radius)
+
+
+def weighted(problem):
+    """The same problem with weights of rows, whose mean is 1."""
+    c = np.random.default_rng(7).exponential(size=problem.data.n_samples) + 0.1
+    return replace(problem, row_weights=c / c.mean())
 
 
 def has_both_classes(problem):

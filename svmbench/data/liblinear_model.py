@@ -323,7 +323,13 @@ def _number(path: Path, line: int, text: str) -> float:
 
 
 def plain(text: str) -> str:
-    """A number as it stands in a model; Python reads underscores between digits, too."""
+    """A number as it stands in a model; Python reads underscores between digits, too.
+
+    Raises
+    ------
+    ValueError
+        When it has one.
+    """
     if "_" in text:
         raise ValueError(f"{text[:60]!r} is no number")
     return text

@@ -576,7 +576,12 @@ def read_libsvm(
 
 
 def require_positive(text: ParsedText, positive: Collection[float]) -> None:
-    """Raise DataError when no row has a positive label: it is probably misstated."""
+    """Refuse rows none of which has a positive label: it is probably misstated.
+
+    Raises
+    ------
+    DataError
+    """
     if not np.isin(text.labels, np.fromiter(positive, dtype=np.float64)).any():
         wanted = show_labels(np.fromiter(positive, dtype=np.float64))
         raise DataError(

@@ -101,7 +101,12 @@ class Room:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Report any failure in one line."""
+        """Report any failure in one line.
+
+        Raises
+        ------
+        DataError
+        """
         try:
             yield
         except OSError as error:

@@ -11,8 +11,8 @@ from svmbench.data.dataset import Dataset, FloatArray
 PrimalAndDual = tuple[FloatArray, float, FloatArray]
 
 #: Work of a visit of dual coordinate descent to a row besides that on its entries, in entries of a
-#: product of a Newton step. A visit took 70 to 250 of them on w8a and imdb.tfidf; with the logistic
-#: loss, 40 to 150 on them, adult, kddcup10 and spam_corpus.
+#: product of a Newton step. A visit took 70 to 250 of these on w8a and imdb.tfidf, and with the
+#: logistic loss 40 to 150 there and on adult, kddcup10 and spam_corpus.
 ROW_WORK = 100.0
 
 

@@ -34,7 +34,7 @@ _VECTORS, _KEPT, _MODELS = 8, 3, 2
 #: empty columns: each step of Newton's and each certificate would take as long as these are many.
 _MANY_COLUMNS, _COLUMNS_PER_ENTRY = 1 << 20, 2
 
-
+#: What the user can do about too many columns.
 _FEWER_COLUMNS = "drop unused columns"
 
 
@@ -356,6 +356,7 @@ def require_rows_in_memory(rows: Dataset, work: str, remedy: str) -> None:
     Raises
     ------
     DataError
+        When they do not fit.
     """
     if rows.mapped_bytes:
         what = f"{rows.name}: {work} on {rows.n_samples:,} rows"
@@ -410,6 +411,7 @@ def require_squares(rows: Dataset, squares: SquaredLengths, lam: float) -> None:
     Raises
     ------
     DataError
+        When they do; the line names the row with the largest.
     """
     if _has_squares(squares, lam):
         return

@@ -28,10 +28,11 @@ STEP_PASSES = 30.0
 #: for the squared hinge with adult, w8a, imdb.tfidf, kddcup10 and mnist in view.
 WORTH_FACTOR = 75.0
 
-#: Expected work of Newton steps on the squared hinge: so many passes and factors, or passes alone
-#: if features are too many for a factor; and the multiple of it that is their longest head start.
-#: Half of those that followed a few passes of dual descent took 0.6 to 1.2 times as much, and 19 of
-#: 20 less than this multiple (90 problems of scripts/champion/adversary.py, seeds 0 to 5).
+#: Expected work of Newton steps on a smooth loss: so many passes and factors, or passes alone if
+#: features are too many for a factor; and the multiple of it that is their longest head start. With
+#: the squared hinge, half of those that followed a few passes of dual descent took 0.6 to 1.2 times
+#: as much, and 19 of 20 less than this multiple (90 problems of scripts/champion/adversary.py,
+#: seeds 0 to 5).
 NEWTON_PASSES, NEWTON_FACTORS, UNFACTORED_PASSES, HEAD_START = 20.0, 2.0, 500.0, 4.0
 
 #: Expected Newton steps on the hinge with weights or a free bias, and those that a turn takes at

@@ -145,7 +145,8 @@ def in_turns(
 ) -> Iterator[tuple[Candidate, PrimalAndDual]]:
     """The pairs of all methods; when one ends, the methods of the next group join.
 
-    Those that remain end once they have had ample work and come no nearer than the ended ones.
+    Those that remain end if the best gap has not fallen by then over `OUTDONE_WORK` times the work
+    of all.
 
     Parameters
     ----------

@@ -1,13 +1,19 @@
 """Steps in the plane of the last passes: their twin, what they keep true, and what they are for."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from problems import STORAGES, dataset, dense, dyadic_problems, labels, ordinary_problems
+from problems import (
+    STORAGES,
+    dataset,
+    dense,
+    dyadic_problems,
+    labels,
+    ordinary_problems,
+    weighted,
+)
 from svmbench.kernels.acceleration import Acceleration
 from svmbench.kernels.descent import Descent
 from svmbench.kernels.rng import Generator
@@ -22,12 +28,6 @@ every_loss = pytest.mark.parametrize("loss", LOSSES)
 def weights(problem, alpha):
     X, y = dense(problem.data), labels(problem.data)
     return X.T @ (problem.counted(alpha) * y) / (problem.lam * len(y))
-
-
-def weighted(problem):
-    """The same problem with weights of rows."""
-    c = np.random.default_rng(5).exponential(size=problem.data.n_samples) + 0.1
-    return replace(problem, row_weights=c / c.mean())
 
 
 def walk(problem, rng, alpha, upper):

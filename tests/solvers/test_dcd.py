@@ -1,6 +1,5 @@
 """dcd against its twin, the optimality conditions, and its own stopping rule."""
 
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -21,6 +20,7 @@ from problems import (
     every_problem,
     labels,
     ordinary_problems,
+    weighted,
     with_loss,
 )
 from svmbench.errors import SvmbenchError
@@ -86,11 +86,6 @@ def test_equals_its_twin(name, loss, counted, parameters):
         assert progress(run) == (plain.presentations, plain.updates, plain.active, plain.stopped)
         assert_close(run.alpha, plain.alpha, rtol=0.0, atol=1e-12)
         assert_close(run.w, plain.w, rtol=0.0, atol=1e-12 * scale)
-
-
-def weighted(problem):
-    c = np.random.default_rng(7).exponential(size=problem.data.n_samples) + 0.1
-    return replace(problem, row_weights=c / c.mean())
 
 
 def follow_options(name, loss, seed, *, counted=False, **options):

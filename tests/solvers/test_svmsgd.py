@@ -139,10 +139,8 @@ def test_equals_its_twin_exactly_where_no_step_rounds(precision, seed):
     assert run.w.any()
     np.testing.assert_array_equal(run.w, plain.w)
     # With a constant step of 1/2 the weights are dyadic as long as their digits last.
-    rows, order = (
-        problem.data.rows,
-        np.array(shuffled(problem.data.n_samples, seed), dtype=np.int32),
-    )
+    rows = problem.data.rows
+    order = np.array(shuffled(problem.data.n_samples, seed), dtype=np.int32)
     schedule = Schedule(0.5, 0.0, 4)
     kernel = DecayingSgd(rows, order, 1.0, schedule, ties=True, precision=precision)
     X, y = plain.X, plain.y

@@ -7,14 +7,14 @@ from scipy.special import expit, logit
 
 from twins import objective
 
-LEAST_ODDS, MOST_ODDS = -37.0, 745.0  # logarithms of the odds: doubles near 1 and 0 end there
+LEAST_MARGIN, MOST_MARGIN = -37.0, 745.0  # doubles resolve no more of alpha near 1 and 0
 LEFT = 0.1  # what a logistic step may leave: this, and this share of the gradient
 
 
-def log_odds(alpha):
+def margin_of(alpha):
     """The margin at which alpha is minus the slope of the logistic loss."""
     with np.errstate(divide="ignore"):
-        return float(np.clip(-logit(alpha), LEAST_ODDS, MOST_ODDS))
+        return float(np.clip(-logit(alpha), LEAST_MARGIN, MOST_MARGIN))
 
 
 def without_entries(loss):
@@ -28,7 +28,7 @@ def without_entries(loss):
 def gradient(loss, alpha, s):
     """That of -m D along alpha at the margin s."""
     if loss.name == "logistic":
-        return s - log_odds(alpha)
+        return s - margin_of(alpha)
     return s - 1.0 + objective.curvature(loss) * alpha
 
 
@@ -51,7 +51,7 @@ def best(loss, alpha, slope, q):
 
 def best_logistic(alpha, slope, q):
     """Newton steps on the margin t of the new alpha, kept on the side of 0 where the root is."""
-    before = log_odds(alpha)
+    before = margin_of(alpha)
     s = slope + before
 
     def excess(t):

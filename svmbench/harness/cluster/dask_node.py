@@ -75,7 +75,13 @@ def workers_of(client: Client) -> dict[str, Any]:
 
 
 def require_scheduler(client: Client) -> None:
-    """Notice that the connection is lost: Dask's client then answers as if there were nothing."""
+    """Notice that the connection is lost: Dask's client then answers as if there were nothing.
+
+    Raises
+    ------
+    OSError
+        If it is.
+    """
     if client.status != "running":
         raise OSError("the connection to its scheduler is lost")
 
@@ -95,7 +101,8 @@ async def call_actor(
 ) -> Any:
     """What a method of an object returns that a node keeps under a key.
 
-    Dask's own `Actor` never ends if anything but an OSError occurs on the way.
+    Dask's own `Actor` never ends if anything but an OSError occurs on the way. What the method
+    raises is raised here.
     """
     arguments = [to_serialize(each) for each in given]
     answer = await client.rpc(address).actor_execute(function=method, actor=key, args=arguments)

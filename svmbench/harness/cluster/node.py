@@ -209,6 +209,11 @@ def make(token: str, name: str, sweep: str, sent: dict[str, Any], seconds: float
     -------
     Made or None
         None if it was given up.
+
+    Raises
+    ------
+    NodeLostError
+        When the planner knew another process by this name.
     """
     global _worker
     if token != TOKEN:

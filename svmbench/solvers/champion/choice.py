@@ -49,7 +49,7 @@ SAVED = 0.5
 #: Passes still cost so many times as much as those so far suggest: they gain less and less.
 SLOWING = 2.0
 
-#: Passes before dual descent is first compared with Newton steps. These begin with four simpler
+#: Passes before dual descent is first compared with Newton steps. These begin with four plain
 #: ones, so that what is spent until then is not lost.
 FIRST_PASSES = 3
 

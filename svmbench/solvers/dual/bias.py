@@ -38,12 +38,12 @@ def best_bias(problem: Problem, scores: FloatArray) -> float:
         # If all scores were s, it would be this less s.
         log_odds = math.log(-float(signs[positive].sum()) / float(signs[~positive].sum()))
         least, most = log_odds - float(scores.max()), log_odds - float(scores.min())
-        return _root(partial(_logistic, scores, signs), least, most)
-    of_hinge = partial(_smooth_hinge, kinks, signs, problem.loss)
-    return _root(of_hinge, float(kinks.min()), float(kinks.max()))
+        return _least(partial(_of_logistic, scores, signs), least, most)
+    of_hinge = partial(_of_smooth_hinge, kinks, signs, problem.loss)
+    return _least(of_hinge, float(kinks.min()), float(kinks.max()))
 
 
-def _root(derivatives: Callable[[float], tuple[float, float]], least: float, most: float) -> float:
+def _least(derivatives: Callable[[float], tuple[float, float]], least: float, most: float) -> float:
     """Where a convex function is least.
 
     Newton steps on the slope, and halves of the interval where they leave it or do not become
@@ -71,16 +71,28 @@ def _root(derivatives: Callable[[float], tuple[float, float]], least: float, mos
     return b
 
 
-def _smooth_hinge(
+def _of_smooth_hinge(
     kinks: FloatArray, signs: FloatArray, loss: Loss, b: float
 ) -> tuple[float, float]:
+    """Slope and curvature in b of the sum of the losses, squared or smoothed hinges.
+
+    Parameters
+    ----------
+    kinks : ndarray of float64, shape (m,)
+        The b at which each loss becomes 0.
+    signs : ndarray of float64, shape (m,)
+        -c_i y_i.
+    loss : Loss
+    b : float
+    """
     bent = np.where(signs < 0.0, kinks - b, b - kinks) / loss.nu
     slope = float((signs * np.clip(bent, 0.0, loss.upper)).sum())
     curved = (bent > 0.0) & (bent < loss.upper)
     return slope, float(np.abs(signs[curved]).sum()) / loss.nu
 
 
-def _logistic(scores: FloatArray, signs: FloatArray, b: float) -> tuple[float, float]:
+def _of_logistic(scores: FloatArray, signs: FloatArray, b: float) -> tuple[float, float]:
+    """The same of logistic losses, from the scores w.x_i, shape (m,)."""
     margins = np.where(signs < 0.0, scores + b, -scores - b)
     slopes = 1.0 / (1.0 + np.exp(np.minimum(margins, 700.0)))
     curvature = float((np.abs(signs) * slopes * (1.0 - slopes)).sum())
