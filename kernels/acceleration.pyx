@@ -57,6 +57,8 @@ cdef class Acceleration(Counters):
         Curvature of the loss, and the upper bound of the dual variables.
     row_weights : ndarray of float64, shape (m,), optional
         The c_i; 1 each by default.
+    constant : float
+        The value of one more, last feature that each row has besides its entries; 0 for none.
 
     Attributes
     ----------
@@ -67,7 +69,7 @@ cdef class Acceleration(Counters):
     """
 
     cdef readonly CompactRows rows
-    cdef readonly double lam, nu, upper, change, rise
+    cdef readonly double lam, nu, upper, constant, change, rise
     cdef readonly int64_t refused
     cdef double _delta_error, _step_error   # of w_delta and w_p, as lengths
     cdef double[::1] _before, _step, _w_before, _w_delta, _w_step
@@ -77,9 +79,10 @@ cdef class Acceleration(Counters):
     cdef Py_ssize_t _count          # how many these are
 
     def __init__(self, CompactRows rows, double lam, double nu=0.0, double upper=1.0,
-                 row_weights=None):
-        cdef Py_ssize_t m = rows.c.m, d = max(rows.c.d, 1)
+                 row_weights=None, double constant=0.0):
+        cdef Py_ssize_t m = rows.c.m, d = max(rows.c.d + (constant != 0.0), 1)
         self.rows, self.lam, self.nu, self.upper = rows, lam, nu, upper
+        self.constant = constant
         self._before, self._step = np.zeros(m), np.zeros(m)
         self._w_before, self._w_delta, self._w_step = np.zeros(d), np.zeros(d), np.zeros(d)
         self._row_weights = row_weights
@@ -113,7 +116,7 @@ cdef class Acceleration(Counters):
 
     def shift(self, double amount):
         """Take note that the last weight has been moved by so much, with alpha as it was."""
-        self._w_before[self.rows.c.d - 1] += amount
+        self._w_before[self._w_before.shape[0] - 1] += amount
 
     def step(self, double[::1] alpha, double[::1] w):
         """Move alpha and w to the best point of the plane, or not at all.
@@ -141,8 +144,10 @@ cdef class Acceleration(Counters):
     cdef void _move(self, Py_ssize_t i, double change, double[::1] w) noexcept nogil:
         """Add to w(alpha) what a change of alpha_i adds."""
         cdef const Rows *rows = &self.rows.c
-        cdef double counted = self._weight(i) * change
-        row_axpy(rows, i, counted * rows.labels[i] / (self.lam * rows.m), &w[0])
+        cdef double step = self._weight(i) * change * rows.labels[i] / (self.lam * rows.m)
+        row_axpy(rows, i, step, &w[0])
+        if self.constant != 0.0:
+            w[rows.d] += step * self.constant
         self.nonzeros += row_nonzeros(rows, i)
 
     cdef void _leave_bounds(self, double[::1] alpha, double[::1] w, Plane *plane) noexcept nogil:

@@ -47,10 +47,12 @@ cdef class Dcd(DualWise):
         That of the weights; dual variables are float64.
     row_weights : ndarray of float64, shape (m,), optional
         Positive; 1 each by default.
+    constant : float
+        The value of one more, last feature that each row has besides its entries; 0 for none.
 
     Attributes
     ----------
-    w : ndarray, shape (d,)
+    w : ndarray, shape (d,), or (d + 1,) with a constant
         The weights w(alpha).
     active : int
         Rows that take part in passes; all of the order at first.
@@ -81,13 +83,13 @@ cdef class Dcd(DualWise):
     cdef Py_ssize_t again
 
     def __init__(self, CompactRows rows, double lam, loss, bint shrinking=True,
-                 precision="float64", row_weights=None):
+                 precision="float64", row_weights=None, double constant=0.0):
         self.lam, self.loss, self.shrinking = lam, loss_of(loss), shrinking
-        super().__init__(rows, best_alpha(self.loss, 0.0))
+        super().__init__(rows, best_alpha(self.loss, 0.0), constant)
         self._row_weights = row_weights  # None, too: a view that was never set is not None
         if row_weights is not None:
             self.norms2 *= row_weights
-        self._w = Weights(rows.c.d, precision)
+        self._w = Weights(rows.c.d + (constant != 0.0), precision)
         self.w = self._w.array
         self.high_gain = INFINITY
         self._again, self._round = np.empty((2, self._order.shape[0]), dtype=np.int32)
@@ -177,6 +179,8 @@ cdef void take_steps(Dcd self, weight_t *w, int64_t target) noexcept nogil:
     cdef double upper = self.upper, lower = self.lower
     cdef double largest = self.largest, smallest = self.smallest
     cdef double y, old, new, margin, gradient, projected, step
+    cdef double constant = self.constant
+    cdef weight_t *of_constant = w + rows.d
     cdef Py_ssize_t i
     while more_rows(self, target):
         i = next_row(self)
@@ -186,6 +190,8 @@ cdef void take_steps(Dcd self, weight_t *w, int64_t target) noexcept nogil:
         old = alpha[i]
         y = rows.labels[i]
         margin = y * row_dot(rows, i, w)
+        if constant != 0.0:
+            margin += y * constant * of_constant[0]
         gradient = dual_gradient(loss, old, margin)
         self.nonzeros += row_nonzeros(rows, i)
         if shrinking and ((old <= 0.0 and gradient > upper)
@@ -204,6 +210,8 @@ cdef void take_steps(Dcd self, weight_t *w, int64_t target) noexcept nogil:
                 if weighted:
                     step *= row_weights[i]
                 row_axpy(rows, i, <weight_t> step, w)
+                if constant != 0.0:
+                    of_constant[0] += <weight_t> (step * constant)
                 self.nonzeros += row_nonzeros(rows, i)
                 self.updates += 1
         if greedy:

@@ -33,9 +33,13 @@ cdef class RowWise(Counters):
 
 
 cdef class DualWise(RowWise):
-    """A method that takes the rows that are not zero, and keeps a dual variable for each row."""
+    """A method that takes the rows that are not zero, and keeps a dual variable for each row.
+
+    Where ``constant`` is not 0, each row has it as one more, last feature.
+    """
 
     cdef readonly object norms2, alpha
+    cdef readonly double constant
     cdef double[::1] _norms2, _alpha
 
 

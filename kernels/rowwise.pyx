@@ -79,19 +79,24 @@ cdef class DualWise(RowWise):
     zero_row_alpha : float
         The dual variable of a zero row. Such a row never moves w: its variable has its best value
         from the start, and it is not presented.
+    constant : float
+        The value of one more, last feature that each row has besides its entries; 0 for none.
 
     Attributes
     ----------
     order : ndarray of int32
         The rows that are not zero, ascending at first; the caller reorders them in place.
     norms2 : ndarray of float64, shape (m,)
-        Squared row norms.
+        Squared row norms, with the constant.
     alpha : ndarray of float64, shape (m,)
         The dual variables, 0 at first but for zero rows.
     """
 
-    def __init__(self, CompactRows rows, double zero_row_alpha):
+    def __init__(self, CompactRows rows, double zero_row_alpha, double constant=0.0):
+        self.constant = constant
         self.norms2 = rows.norms2()
+        if constant:
+            self.norms2 += constant * constant
         self.alpha = np.zeros(rows.c.m)
         self.alpha[self.norms2 == 0.0] = zero_row_alpha
         self._norms2, self._alpha = self.norms2, self.alpha

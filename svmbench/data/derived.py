@@ -153,22 +153,25 @@ def constant_feature(data: Dataset) -> float:
     return float(last[0]) if last[0] > 0.0 and (last == last[0]).all() else 0.0
 
 
-def with_last_value(data: Dataset, value: float) -> Dataset:
-    """The rows with another value of the last feature, which all of them have.
+def without_last_feature(data: Dataset) -> Dataset:
+    """A copy of the rows without their last feature, which all of them have.
 
     Parameters
     ----------
     data : Dataset
         With a `constant_feature`.
-    value : float
-        As for `with_constant`.
     """
-    values = np.ones(data.nnz, dtype=np.float32) if data.values is None else data.values
-    single = is_single(data) and is_single_number(value)
-    values = values.astype(np.float32 if single else np.float64)
+    d = data.n_features - 1
     if data.indices is None:
-        values[:, -1] = value
-    else:
-        assert data.indptr is not None
-        values[data.indptr[1:] - 1] = value
-    return replace(data, values=values)
+        assert data.values is not None
+        return replace(data, n_features=d, values=np.ascontiguousarray(data.values[:, :-1]))
+    assert data.indptr is not None
+    left = np.ones(data.nnz, dtype=bool)
+    left[data.indptr[1:] - 1] = False
+    return replace(
+        data,
+        n_features=d,
+        indptr=data.indptr - np.arange(len(data.indptr)),
+        indices=data.indices[left].astype(column_type(d)),
+        values=None if data.values is None else data.values[left],
+    )

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from svmbench.data.dataset import Dataset, FloatArray
-from svmbench.data.derived import constant_feature, with_constant, with_last_value
+from svmbench.data.derived import constant_feature, without_last_feature
 from svmbench.names import HINGES
 from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.dual.bias import best_bias
@@ -60,6 +61,8 @@ def descent(
     wanted: float = math.inf,
     count: WorkCount | None = None,
     rival: Callable[[float], float] = alone,
+    *,
+    without_constant: Dataset | None = None,
 ) -> Iterator[PrimalAndDual]:
     """Shrinking dual coordinate descent, for no bias and no ball.
 
@@ -82,10 +85,15 @@ def descent(
         Work that another method is expected to take, from the share of the rows with alpha_i > 0.
         Once the descent has done more than that, or is expected to need more for the wanted gap, it
         has fallen behind: a pair is yielded, and ``count.rival`` is this work.
+    without_constant : Dataset, optional
+        The rows without their last feature, for where it is a constant; copied by default.
     """
     constant, rho = constant_feature(problem.data), _constant_for(problem.data)
     if constant >= LARGE_CONSTANT * rho and _follows_rows(problem, constant):
-        yield from _with_smaller_constant(problem, constant, rho, due, start, wanted, count, rival)
+        rows = without_constant or without_last_feature(problem.data)
+        yield from _with_smaller_constant(
+            problem, rows, constant, rho, due, start, wanted, count, rival
+        )
         return
     solver = _started(problem)
     if start is not None:
@@ -114,20 +122,21 @@ def balanced_descent(
     start's bias counts, too.
     """
     data = problem.data
-    rho = _constant_for(data)
-    rows = with_constant(data, rho)
-    weighted = Problem(rows, problem.lam, problem.loss, row_weights=problem.row_weights)
-    solver = _started(weighted)
+    rho, labels = _constant_for(data), data.labels.astype(np.float64)
+    solver = _started(problem, rho)
+
+    def of_constant(alpha: FloatArray) -> float:
+        imbalance = float(problem.counted(alpha) @ labels)
+        return rho * imbalance / (problem.lam * data.n_samples)
+
     if start is not None:
-        solver.resume(start[2], weighted.weights(start[2]))
+        solver.resume(start[2], np.append(problem.weights(start[2]), of_constant(start[2])))
         solver.shift(start[1] / rho)
-    labels = data.labels.astype(np.float64)
     turns = _Turns(problem, solver, due, wanted, WorkCount() if count is None else count, rival)
     while True:
         turns.take()
         alpha = solver.alpha
-        imbalance = float(problem.counted(alpha) @ labels)
-        solver.shift(rho * imbalance / (problem.lam * data.n_samples))
+        solver.shift(of_constant(alpha))
         if turns.worth_a_certificate(solver.w[:-1]):
             alpha = problem.repaired(alpha)
             w = problem.weights(alpha)
@@ -149,6 +158,7 @@ def _follows_rows(problem: Problem, constant: float) -> bool:
 
 def _with_smaller_constant(
     problem: Problem,
+    rows: Dataset,
     constant: float,
     rho: float,
     due: Callable[[], bool],
@@ -164,15 +174,16 @@ def _with_smaller_constant(
     (Rockafellar, SIAM Journal on Control and Optimization 14, 1976): its penalty of the bias,
     lam/(2 rho^2) (b - s)^2 with the offset s = (1 - rho^2/c^2) times the last bias, is the sum of
     that of b and a multiple of the squared distance from the last b, up to a constant.
+
+    ``rows`` are those of the problem without their last feature.
     """
     data = problem.data
-    smaller = Problem(
-        with_last_value(data, rho), problem.lam, problem.loss, row_weights=problem.row_weights
-    )
-    solver = _started(smaller)
+    solver = _started(replace(problem, data=rows), rho)
     offset = 1.0 - (rho / constant) ** 2
     if start is not None:
-        solver.resume(start[2], smaller.weights(start[2]))
+        w = problem.weights(start[2])
+        w[-1] *= rho / constant
+        solver.resume(start[2], w)
         solver.shift(offset * constant * start[0][-1] / rho)
     labels = data.labels.astype(np.float64)
     turns = _Turns(problem, solver, due, wanted, WorkCount() if count is None else count, rival)
@@ -198,7 +209,18 @@ def _constant_for(data: Dataset) -> float:
 
 
 class _Started(Dcd):
-    """Descent from given dual variables, or with an offset of the last feature's weight."""
+    """Descent from given dual variables, or with an offset of the last feature's weight.
+
+    Parameters
+    ----------
+    parameters : DcdParameters
+    constant : float
+        The value of one more, last feature of each row; 0 for none.
+    """
+
+    def __init__(self, parameters: DcdParameters, constant: float) -> None:
+        super().__init__(parameters)
+        self._constant = constant
 
     def resume(self, alpha: FloatArray, w: FloatArray) -> None:
         """Go on from these dual variables and their w(alpha)."""
@@ -213,10 +235,14 @@ class _Started(Dcd):
             self._earlier = self._bound()
 
 
-def _started(problem: Problem) -> _Started:
-    """Descent from zeros, in an order of rows that is fast beyond the caches, too."""
+def _started(problem: Problem, constant: float = 0.0) -> _Started:
+    """Descent from zeros, in an order of rows that is fast beyond the caches, too.
+
+    With a constant, it is one more, last feature of each row.
+    """
     accelerated = problem.loss.name in HINGES
-    solver = _Started(DcdParameters(order="blocks", greedy=True, acceleration=accelerated))
+    parameters = DcdParameters(order="blocks", greedy=True, acceleration=accelerated)
+    solver = _Started(parameters, constant)
     solver.start(problem, seed=0)
     return solver
 

@@ -159,8 +159,10 @@ class Training:
         self._squares = SquaredLengths.of(self._given)
         self._blas = OneThread()
         self._examples = merged(self._examples, objective)
+        self._without_constant: Dataset | None = None
         if objective.bias == "regularised":
-            rows = with_constant(self._examples.rows, 1.0)
+            self._without_constant = self._examples.rows
+            rows = with_constant(self._without_constant, 1.0)
             self._examples = replace(self._examples, rows=rows)
 
     def at(
@@ -185,14 +187,17 @@ class Training:
         bias = "free" if objective.bias == "free" else "none"
 
         def of_class(label: int) -> Fit:
+            problem = _problem(self._examples, self._squares, label, objective, bias)
+            plain = self._without_constant
             return fit(
-                _problem(self._examples, self._squares, label, objective, bias),
+                problem,
                 tolerance,
                 effort,
                 progress=lambda gap: progress(label, gap),
                 start=starts.get(label),
                 chunks=self._chunks,
                 longest=longest,
+                without_constant=plain and plain.relabelled(problem.data.labels),
             )
 
         with self._blas.held():

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from svmbench.data.dataset import FloatArray
+from svmbench.data.dataset import Dataset, FloatArray
 from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.pairs import PrimalAndDual
 from svmbench.train.best import Best
@@ -77,6 +77,7 @@ def fit(
     start: Fit | None = None,
     chunks: int = 0,
     longest: float = math.inf,
+    without_constant: Dataset | None = None,
 ) -> Fit:
     """Train until (P - D)/D is at most the tolerance.
 
@@ -98,6 +99,8 @@ def fit(
         as `descent_by_chunks` takes it. 0 for rows in memory.
     longest : float
         The largest ||x_i||, if it is known. A proof then rarely has to read the rows again.
+    without_constant : Dataset, optional
+        The rows without their last feature, if that is a constant: dual descent would copy them.
 
     Returns
     -------
@@ -121,7 +124,7 @@ def fit(
     # A method that diverges yields infinities, which lose against what is known.
     with np.errstate(all="ignore"):
         best = Best(problem, tolerance, longest)
-        _improve(best, effort, due, progress, start, chunks)
+        _improve(best, effort, due, progress, start, chunks, without_constant)
     seconds = time.monotonic() - begun
     if problem.is_below(best.proven(), best.primal, best.w, best.bias):
         raise AssertionError(f"P = {best.primal!r} is below the proven D = {best.proven()!r}")
@@ -139,6 +142,7 @@ def _improve(
     progress: Callable[[float], None],
     before: Fit | None,
     chunks: int,
+    without_constant: Dataset | None,
 ) -> None:
     """Look at the start and at the pairs of all methods, until the best are good enough."""
     problem, tolerance = best.problem, best.tolerance
@@ -160,7 +164,7 @@ def _improve(
     ):
         begin = np.zeros_like(best.w), 0.0, start.pair[2]
 
-    groups = Methods(best, effort, due, begin).groups()
+    groups = Methods(best, effort, due, begin, without_constant).groups()
     ample = max(AMPLE_WORK, AMPLE_PASSES * problem.data.nnz)
     if chunks:
         groups = iter([[_in_chunks(problem, tolerance, effort, due, chunks)]])

@@ -12,6 +12,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from svmbench.data.dataset import Dataset
 from svmbench.solvers.pairs import PrimalAndDual, WorkCount, pass_work
 from svmbench.solvers.second_order import smooth
 from svmbench.train.best import Best
@@ -71,6 +72,8 @@ class Methods:
         Whether to yield what there is.
     start : PrimalAndDual, optional
         Where methods begin.
+    without_constant : Dataset, optional
+        The rows without their last feature, if that is a constant.
     """
 
     def __init__(
@@ -79,9 +82,11 @@ class Methods:
         effort: Effort,
         due: Callable[[], bool],
         start: PrimalAndDual | None = None,
+        without_constant: Dataset | None = None,
     ) -> None:
         self._best, self._problem, self._tolerance = best, best.problem, best.tolerance
         self._effort, self._due, self._start = effort, due, start
+        self._without_constant = without_constant
 
     @cached_property
     def _system(self) -> smooth.SystemWork:
@@ -177,8 +182,11 @@ class Methods:
         def pairs() -> Iterator[PrimalAndDual]:
             from svmbench.reference.descents import alone, balanced_descent, descent
 
-            down = balanced_descent if problem.bias == "free" else descent
-            yield from down(problem, self._due, self._start, self._tolerance, done, rival or alone)
+            how = problem, self._due, self._start, self._tolerance, done, rival or alone
+            if problem.bias == "free":
+                yield from balanced_descent(*how)
+            else:
+                yield from descent(*how, without_constant=self._without_constant)
 
         return Candidate(
             "dcd",

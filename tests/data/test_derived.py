@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from problems import dataset, dense
-from svmbench.data.derived import constant_feature, with_constant, with_last_value
+from svmbench.data.derived import constant_feature, with_constant, without_last_feature
 from svmbench.kernels.appended import with_last
 
 STORAGES = [
@@ -45,15 +45,16 @@ def test_the_indices_of_a_column_beyond_65536_are_wider():
 
 
 @pytest.mark.parametrize("storage", STORAGES)
-def test_a_constant_is_found_and_replaced(storage):
+@pytest.mark.parametrize("value", [1.0, 0.25])
+def test_a_constant_is_found_and_left_out(storage, value):
     _, data = rows_of(storage)
     assert constant_feature(data) == 0.0
-    longer = with_constant(data, 1.0)
-    assert constant_feature(longer) == 1.0
-    changed = with_last_value(longer, 0.25)
-    assert np.array_equal(dense(changed), dense(with_constant(data, 0.25)))
-    assert np.array_equal(dense(longer)[:, -1], np.ones(40))
-    assert constant_feature(changed) == 0.25
+    longer = with_constant(data, value)
+    assert constant_feature(longer) == value
+    shorter = without_last_feature(longer)
+    assert np.array_equal(dense(shorter), dense(data))
+    assert constant_feature(shorter) == 0.0
+    assert constant_feature(longer) == value
 
 
 @pytest.mark.parametrize("last", [[1.0, 2.0], [0.0, 1.0], [-1.0, -1.0], [0.0, 0.0]])

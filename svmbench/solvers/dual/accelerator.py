@@ -43,6 +43,8 @@ class Accelerator:
         Curvature of the loss, and the upper bound of the dual variables.
     row_weights : ndarray of float64, shape (m,), optional
         1 each by default.
+    constant : float
+        The value of one more, last feature of each row; 0 for none.
 
     Attributes
     ----------
@@ -57,8 +59,9 @@ class Accelerator:
         nu: float = 0.0,
         upper: float = 1.0,
         row_weights: FloatArray | None = None,
+        constant: float = 0.0,
     ) -> None:
-        self._problem, self._d = (rows, lam, nu, upper, row_weights), rows.d
+        self._problem, self._d = (rows, lam, nu, upper, row_weights, constant), rows.d
         self._kernel: Acceleration | None = None
         self._open = False
         self._cost, self._enough, self._touched = 0.0, 0.0, 0

@@ -118,6 +118,9 @@ class Dcd(Solver):
         "How to continue after the stop: with a tenth of the tolerance each time.",
     )
 
+    #: The value of one more, last feature of each row, for descents that represent a bias by it.
+    _constant = 0.0
+
     def start(self, problem: Problem, seed: int) -> None:
         """Start from alpha = 0, w = 0, with all rows active except those without entries."""
         data = problem.data
@@ -127,6 +130,7 @@ class Dcd(Solver):
         self._refuse(problem)
         steps = (
             problem.lam, problem.loss, given.shrinking, given.precision, problem.row_weights,
+            self._constant,
         )  # fmt: skip
         self.counters = self._kernel = DcdKernel(data.rows, *steps)
         self._order = self._kernel.order
@@ -142,7 +146,7 @@ class Dcd(Solver):
         if given.acceleration:
             loss = problem.loss
             self._accelerator = Accelerator(
-                data.rows, problem.lam, loss.nu, loss.upper, problem.row_weights
+                data.rows, problem.lam, loss.nu, loss.upper, problem.row_weights, self._constant
             )
         self._scale = 1.0
         self._orders.draw(self._order)
