@@ -43,3 +43,11 @@ def empty_folders(tmp_path_factory):
             yield folder
 
     return made()
+
+
+@pytest.fixture
+def own_cache(empty_folders, monkeypatch):
+    """An empty cache folder, which is in use."""
+    folder = next(empty_folders)
+    monkeypatch.setenv("SVMBENCH_CACHE", str(folder))
+    return folder

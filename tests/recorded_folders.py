@@ -41,6 +41,11 @@ def copy_of(made, tmp_path, monkeypatch):
     return tmp_path
 
 
+def a_trace(folder, solver="dcd"):
+    """The first trace of a solver."""
+    return min((folder / "runs").glob(f"*-{solver}-*.jsonl"))
+
+
 def records_of(path):
     """The lines of a trace."""
     return [json.loads(line) for line in path.read_text().splitlines()]

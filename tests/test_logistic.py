@@ -34,11 +34,6 @@ of_each_class = pytest.mark.parametrize(
 )
 
 
-@pytest.fixture
-def own_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path))
-
-
 def one_row(s):
     """A row whose margin at w = [1] is s."""
     return dataset([[s]], [1], "dense float64").rows

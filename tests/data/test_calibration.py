@@ -25,12 +25,6 @@ from svmbench.reference.optimum import certified_optimum
 TARGETS = [(name, number) for name in names() for number, _ in enumerate(entry(name).targets)]
 
 
-@pytest.fixture
-def cache(tmp_path, monkeypatch):
-    """An own cache: no optimum is known yet."""
-    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path))
-
-
 def chain(name, target):
     spec = {"name": name, "transforms": list(target.transforms)}
     return DatasetSpec.model_validate(spec).chain
@@ -96,7 +90,7 @@ def measured(name, target):
     return train, optimum.primal, error
 
 
-@pytest.mark.usefixtures("cache")
+@pytest.mark.usefixtures("own_cache")
 def test_what_is_recorded_of_fraud_is_true():
     [target] = entry("creditcard").targets
     train, primal, error = measured("creditcard", target)
@@ -105,7 +99,7 @@ def test_what_is_recorded_of_fraud_is_true():
     assert error == pytest.approx(target.reached.test_error, rel=0.02)
 
 
-@pytest.mark.usefixtures("cache")
+@pytest.mark.usefixtures("own_cache")
 def test_physics_gains_as_little_over_no_weights_as_published():
     # P is 1 at w = 0, so that two per cent of P* would say nothing.
     [target] = entry("physics").targets

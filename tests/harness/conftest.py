@@ -14,8 +14,8 @@ TESTS = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture(autouse=True)
-def own_cache(empty_folders, monkeypatch):
-    monkeypatch.setenv("SVMBENCH_CACHE", str(next(empty_folders)))
+def apart(own_cache):
+    """Each test has a cache of its own."""
 
 
 @pytest.fixture

@@ -52,8 +52,8 @@ figures:
 
 
 @pytest.fixture(autouse=True)
-def own_cache(empty_folders, monkeypatch):
-    monkeypatch.setenv("SVMBENCH_CACHE", str(next(empty_folders)))
+def apart(own_cache, monkeypatch):
+    """Each test has a cache of its own, and no files but those that come with svmbench."""
     monkeypatch.setenv("SVMBENCH_OFFLINE", "1")
     monkeypatch.delenv("SVMBENCH_MIRROR", raising=False)
 

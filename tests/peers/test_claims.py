@@ -39,11 +39,6 @@ def overlapping_rows():
     return dataset(X, y, "dense float64")
 
 
-@pytest.fixture
-def own_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path))
-
-
 def excesses(solver, problem, **parameters):
     """P(w) - P* after `STEPS` presentations, for every seed."""
     best = certified_optimum(problem, 1e-9, 10.0)

@@ -13,10 +13,7 @@ from twins import objective as twin
 from twins.exact import exact_dual
 from twins.optimum import optimum, variant
 
-
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path))
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 def made(loss="hinge", lam=0.01, seed=0):
@@ -102,16 +99,16 @@ def test_a_later_search_makes_neither_bound_worse(monkeypatch):
     assert found.primal < first.primal
 
 
-def test_a_damaged_file_is_made_again(tmp_path):
+def test_a_damaged_file_is_made_again(own_cache):
     certified_optimum(made(), 1e-8, 30.0)
-    (path,) = (tmp_path / "references").iterdir()
+    (path,) = (own_cache / "references").iterdir()
     path.write_bytes(path.read_bytes()[:200])
     assert certified_optimum(made(), 1e-8, 30.0).gap <= 1e-8
 
 
-def test_a_stored_pair_is_certified_anew(tmp_path):
+def test_a_stored_pair_is_certified_anew(own_cache):
     good = certified_optimum(made(), 1e-8, 30.0)
-    (path,) = (tmp_path / "references").iterdir()
+    (path,) = (own_cache / "references").iterdir()
     np.savez(
         path,
         schema_version=references.SCHEMA_VERSION,

@@ -20,12 +20,9 @@ from twins import online
 from twins.objective import primal
 from twins.optimum import optimum
 
+pytestmark = pytest.mark.usefixtures("own_cache")
+
 SOME = ["sparse", "overlapping", "separable", "one-row", "one-class", "zero-rows"]
-
-
-@pytest.fixture(autouse=True)
-def apart(tmp_path, monkeypatch):
-    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path))
 
 
 def followed(solver, problem, seed, steps):
@@ -82,12 +79,12 @@ def test_drawn_rows_count_as_often_as_they_were_drawn():
     assert found.high == pytest.approx(10.0 - 3.5, abs=1e-4)
 
 
-def test_other_rows_drawn_are_another_comparator(tmp_path):
+def test_other_rows_drawn_are_another_comparator(own_cache):
     problem = PROBLEMS["overlapping"]
     first, second = (regret(problem, np.array(rows), 0.0) for rows in ([1, 2, 3], [4, 5, 6]))
     again = regret(problem, np.array([1, 2, 3]), 0.0)
     assert first == again
-    assert len(list((tmp_path / "references").iterdir())) == 2
+    assert len(list((own_cache / "references").iterdir())) == 2
     assert first != second
 
 

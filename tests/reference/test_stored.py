@@ -14,12 +14,9 @@ from svmbench.problem import Loss, Problem
 from svmbench.reference import optimum as references
 from svmbench.reference.optimum import certified_optimum, reference_path, stored_pair
 
+pytestmark = pytest.mark.usefixtures("own_cache")
+
 DAY = 24 * 3600.0
-
-
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path))
 
 
 def made(loss="hinge", bias="none", radius=np.inf, d=3):

@@ -13,10 +13,7 @@ from svmbench.names import BIASES, CONSTRAINTS, HINGES
 from svmbench.problem import Problem
 from svmbench.solvers.dual.dcd import Dcd
 
-
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path))
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 def exists(shape, bias, constraint):

@@ -14,7 +14,7 @@ from hashlib import sha256
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from recorded_folders import SWEEP, copy_of, make, records_of, write_records
+from recorded_folders import SWEEP, a_trace, copy_of, make, records_of, write_records
 
 from svmbench.cli import main
 from svmbench.config import load_sweep
@@ -31,11 +31,6 @@ def made(tmp_path_factory):
     return make(tmp_path_factory.mktemp("made"), sweep, report=True)
 
 
-@pytest.fixture
-def folder(made, tmp_path, monkeypatch):
-    return copy_of(made, tmp_path, monkeypatch) / "results"
-
-
 def wrong(folder):
     """What does not hold in a folder, by name."""
     results = Verifier().folder(folder)
@@ -48,10 +43,6 @@ def verified(folder):
     assert result.exception is None or isinstance(result.exception, SystemExit)
     assert "internal error" not in result.output
     return result.exit_code, result.output
-
-
-def a_trace(folder, solver="dcd"):
-    return min((folder / "runs").glob(f"*-{solver}-*.jsonl"))
 
 
 def forged(path, edit):

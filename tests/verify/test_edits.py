@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from click.testing import CliRunner
-from recorded_folders import SWEEP, copy_of, make, records_of, write_records
+from recorded_folders import SWEEP, a_trace, copy_of, make, records_of, write_records
 
 from svmbench.cli import main
 from svmbench.errors import ConfigError
@@ -15,7 +15,6 @@ from svmbench.harness.supervise import CIRCUMSTANCES
 from svmbench.harness.weights import SUFFIX
 from svmbench.records.columns import OF_ACCURACY, RUNS, TRACES
 from svmbench.report.check import stale_files
-from svmbench.verify.folder import Verifier
 
 SMALL = SWEEP | {
     "solvers": ["dcd", {"name": "pegasos", "label": "steps"}],
@@ -34,23 +33,6 @@ COLUMNS = [column.name for column in RUNS] + [
 def made(tmp_path_factory):
     """A folder with weights, regrets and a report."""
     return make(tmp_path_factory.mktemp("made"), SMALL, report=True)
-
-
-@pytest.fixture
-def folder(made, tmp_path, monkeypatch):
-    return copy_of(made, tmp_path, monkeypatch) / "results"
-
-
-@pytest.fixture
-def wrong():
-    """What does not hold in a folder, by name."""
-    verifier = Verifier()  # reads the rows once
-
-    def found(folder):
-        results = verifier.folder(folder)
-        return {each.name: each.reason for each in results if each.verdict != "holds"}
-
-    return found
 
 
 def table(folder, name="runs.csv"):
@@ -260,10 +242,6 @@ def test_a_count_that_falls_is_found(folder, wrong, field):
     points[1][field] = points[2][field] + 1
     write_records(path, records)
     assert f"{field} decreases" in wrong(folder)[path.stem]
-
-
-def a_trace(folder, solver="dcd"):
-    return min((folder / "runs").glob(f"*-{solver}-*.jsonl"))
 
 
 def changed_value(value):

@@ -5,7 +5,7 @@ import re
 
 import pytest
 from click.testing import CliRunner
-from recorded_folders import SWEEP, copy_of, make, records_of, write_records
+from recorded_folders import SWEEP, a_trace, make, records_of, write_records
 
 from svmbench.cli import main
 from svmbench.errors import DataError
@@ -24,26 +24,6 @@ ODD = ([], {}, None, True, "x", 10**400, float("inf"))
 def made(tmp_path_factory):
     root = tmp_path_factory.mktemp("made")
     return make(root, SWEEP | {"solvers": ["dcd", "pegasos"], "plots": []}, report=True)
-
-
-@pytest.fixture
-def folder(made, tmp_path, monkeypatch):
-    return copy_of(made, tmp_path, monkeypatch) / "results"
-
-
-@pytest.fixture
-def wrong():
-    verifier = Verifier()
-
-    def found(folder):
-        results = verifier.folder(folder)
-        return {each.name: each.reason for each in results if each.verdict != "holds"}
-
-    return found
-
-
-def a_trace(folder):
-    return min((folder / "runs").glob("*-dcd-*.jsonl"))
 
 
 def test_every_field_of_a_first_line_is_checked(folder):

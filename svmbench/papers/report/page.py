@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from svmbench.papers.report.layout import (
     quotations,
 )
 from svmbench.papers.report.numbers import published_text
-from svmbench.papers.report.strips import Strips
+from svmbench.papers.report.strips import Strips, strips
 from svmbench.papers.report.tables import MARKS, READING
 from svmbench.papers.report.verdicts import LOOK
 from svmbench.records.read import Results
@@ -141,24 +142,31 @@ class PaperView:
     ----------
     paper : Paper
     items : list of ItemView
-    verdicts : Strips, optional
-        Its verdicts, if some rest on measured factors.
     """
 
     paper: Paper
     items: list[ItemView]
-    verdicts: Strips | None = None
+
+    @property
+    def claims(self) -> list[ClaimResult]:
+        """Those of all its items."""
+        return [result for view in self.items for result in view.claims]
+
+    @cached_property
+    def verdicts(self) -> Strips | None:
+        """Its verdicts, if some rest on measured factors."""
+        return strips(self.claims)
 
     @property
     def counted(self) -> dict[str, int]:
         """The number of its claims by verdict; none if it has no claims."""
-        found = Counter[str](result.verdict for view in self.items for result in view.claims)
+        found = Counter[str](result.verdict for result in self.claims)
         return {verdict: found[verdict] for verdict in SIGNS} if found else {}
 
     @property
     def counts(self) -> str:
         """The counts of its verdicts."""
-        return verdict_counts(result for view in self.items for result in view.claims)
+        return verdict_counts(self.claims)
 
 
 def verdict_counts(results: Iterable[ClaimResult]) -> str:
@@ -201,7 +209,7 @@ def to_page(
         Whether its figures are links to PNGs.
     """
     views = [view for paper in papers for view in paper.items]
-    claims = [result for view in views for result in view.claims]
+    claims = [result for paper in papers for result in paper.claims]
     notes = {note for view in views for table in view.tables for note in table.notes}
     everything = _distinct(views)
     return render(

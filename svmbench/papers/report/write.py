@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -16,7 +17,6 @@ from svmbench.papers.plan import left_out
 from svmbench.papers.report.figures import caption, look, write_figures
 from svmbench.papers.report.layout import ItemResults
 from svmbench.papers.report.page import ItemView, PaperView, to_page
-from svmbench.papers.report.strips import strips
 from svmbench.papers.report.tables import build_paper_table
 from svmbench.papers.report.verdicts import write_verdicts
 from svmbench.records.read import Results
@@ -70,41 +70,42 @@ def write_papers(
     looks = _looks(everything)
     page = root / "index.html"
     written: list[Path] = []
-    views: dict[str, list[ItemView]] = {key: [] for key in papers}
+    views: dict[tuple[str, str], ItemView] = {}
     judged = judge_claims(
         [(source.item.claims, source.rows) for source in sources],
         [source.slots() for source in sources],
     )
-    shown = set()
     for source, results in zip(sources, judged, strict=True):
         place = source.paper.key, source.name
         if not (source.rows or asked is None or place in asked):
             continue
-        shown.add(place)
         folder = root / source.paper.key / source.name
-        view = _view(source, results)
+        views[place] = view = _view(source, results)
         if items is None or place in items:
             files = write_tables(view.tables, folder) + write_figures(source, looks, folder)
             _drop_stale(folder, files)
             written += files
         view.figures.extend(_figures(source, looks, folder, page if linked else None))
-        views[source.paper.key].append(view)
     problems = problems_of(everything)
     overall = write_overall(problems, looks, root)
     written += [path for path, _ in overall]
-    pages = []
-    missing = left_out(papers, shown)
-    for key, members in views.items():
-        if key in missing:
-            continue
-        title = f"{papers[key].title}: verdicts"
-        claims = [result for view in members for result in view.claims]
-        written += write_verdicts(claims, title, root / key / "verdicts")
-        pages.append(PaperView(papers[key], members, strips(claims)))
+    pages = _by_paper(views.values())
+    for each in pages:
+        title = f"{each.paper.title}: verdicts"
+        written += write_verdicts(each.claims, title, root / each.paper.key / "verdicts")
     profiles = figures_of(overall, page, linked=linked)
+    missing = left_out(papers, views)
     text = to_page(pages, shares(problems), profiles, looks, left_out=missing, linked=linked)
     write_text(page, text)
     return [*written, page]
+
+
+def _by_paper(views: Iterable[ItemView]) -> list[PaperView]:
+    """The papers that have items to show."""
+    members: dict[str, list[ItemView]] = defaultdict(list)
+    for view in views:
+        members[view.source.paper.key].append(view)
+    return [PaperView(items[0].source.paper, items) for items in members.values()]
 
 
 def _looks(everything: Sequence[Results]) -> dict[str, Look]:

@@ -345,7 +345,7 @@ class DualPhase:
 
     @property
     def expected_gap(self) -> float:
-        """Relative gap, as the rows were met in the passes so far; 1 at the start."""
+        """Relative gap, as the rows were met in the passes so far; inf at the start."""
         return self._progress.gap
 
     def expected_passes(self, gap: float) -> float:
