@@ -129,7 +129,7 @@ def count_alike(CompactRows rows, const number_t[::1] numbers):
 
 
 def group_equal(CompactRows rows, const number_t[::1] numbers, const double[::1] weights,
-                Py_ssize_t most):
+                Py_ssize_t most, int32_t[::1] group_of=None):
     """Find groups of rows that have equal entries and equal numbers.
 
     Parameters
@@ -141,6 +141,8 @@ def group_equal(CompactRows rows, const number_t[::1] numbers, const double[::1]
         1 each if None.
     most : int
         Groups, from 0 to m.
+    group_of : ndarray of int32, shape (m,), optional
+        Filled with the group of each row.
 
     Returns
     -------
@@ -152,9 +154,10 @@ def group_equal(CompactRows rows, const number_t[::1] numbers, const double[::1]
     None in place of both if there are more groups than ``most``.
     """
     cdef Py_ssize_t m = rows.c.m, i, k, places = 2, groups = 0, group
-    cdef bint fits = numbers.shape[0] == m and 0 <= most <= m
-    if not fits or (weights is not None and weights.shape[0] != m):
-        raise ValueError("rows, numbers, weights and most do not belong together")
+    cdef bint fits = numbers.shape[0] == m and 0 <= most <= m, wanted = group_of is not None
+    if not fits or (weights is not None and weights.shape[0] != m) \
+            or (wanted and group_of.shape[0] != m):
+        raise ValueError("rows, numbers, weights, most and groups do not belong together")
     while places < 2 * most:
         places *= 2
     firsts, totals = np.empty(most, dtype=np.int32), np.zeros(most)
@@ -189,6 +192,8 @@ def group_equal(CompactRows rows, const number_t[::1] numbers, const double[::1]
                 first[group], hashes[group] = <int32_t> i, state
                 groups += 1
             sums[group] += weight[i] if weight != NULL else 1.0
+            if wanted:
+                group_of[i] = <int32_t> group
         else:
             i = m
     if i < m:

@@ -1,4 +1,4 @@
-# Normal equations of weighted rows, and what merges equal rows.
+# Normal equations of weighted rows.
 #
 #   weighted_gram   H += sum_i c_i x_i x_i^T, upper triangle; n_i (n_i + 1)/2 multiply-adds a row
 #   dense_rows      sqrt(c_i) x_i of a block of rows, dense: BLAS forms the same sum of them with
@@ -7,12 +7,10 @@
 #                   H v from the upper triangle of H; d^2 multiply-adds
 #   by_column       c_i x_ij, column after column: products of sparse rows are sums over columns;
 #                   two steps an entry
-#   row_hashes      64 bits a row that depend on its entries and its label; n_i steps a row
-#   source          textbook; the mixer of the hashes: Steele, Lea and Flood, OOPSLA 2014
+#   source          textbook
 
 from libc.math cimport sqrt
-from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.string cimport memcpy
+from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
 
@@ -145,31 +143,3 @@ def by_column(CompactRows rows, const double[::1] weights):
                 numbers[place] = <int32_t> i
                 entries[place] = weights[i] * values[k]
     return indptr, indices, out
-
-
-cdef inline uint64_t mix(uint64_t state, uint64_t word) noexcept nogil:
-    # splitmix64's mixer over a running sum: every bit of a word reaches every bit.
-    cdef uint64_t z = state + word + <uint64_t> 0x9E3779B97F4A7C15
-    z = (z ^ (z >> 30)) * <uint64_t> 0xBF58476D1CE4E5B9
-    z = (z ^ (z >> 27)) * <uint64_t> 0x94D049BB133111EB
-    return z ^ (z >> 31)
-
-
-def row_hashes(CompactRows rows):
-    """Hash of each row's entries and label, shape (m,), uint64; equal rows have equal ones."""
-    cdef uint64_t[::1] out = np.empty(rows.c.m, dtype=np.uint64)
-    cdef int32_t[::1] columns = np.empty(rows.c.d + 1, dtype=np.int32)
-    cdef double[::1] values = np.empty(rows.c.d + 1)
-    cdef Py_ssize_t i, k, n
-    cdef uint64_t state, word
-    with nogil:
-        for i in range(rows.c.m):
-            n = unpack_row(&rows.c, i, &columns[0], &values[0])
-            state = mix(0, <uint64_t> <int64_t> rows.c.labels[i])
-            for k in range(n):
-                if values[k] == 0.0:
-                    continue
-                memcpy(&word, &values[k], 8)
-                state = mix(mix(state, <uint64_t> columns[k]), word)
-            out[i] = state
-    return np.asarray(out)

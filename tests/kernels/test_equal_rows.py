@@ -40,7 +40,10 @@ def test_groups_are_those_of_a_dictionary(storage, m, distinct, seed, kind, weig
     data, numbers = repeated(storage, m, distinct, seed)
     numbers = numbers.astype(kind)
     weights = np.random.default_rng(seed).integers(1, 9, size=m) * 0.25
-    first, sums = group_equal(data.rows, numbers, weights if weighted else None, m)
+    groups = np.empty(m, dtype=np.int32)
+    first, sums = group_equal(data.rows, numbers, weights if weighted else None, m, groups)
+    assert np.array_equal(dense(data)[first[groups]], dense(data))
+    assert np.array_equal(numbers[first[groups]], numbers)
     expected = by_dictionary(data, numbers, weights if weighted else np.ones(m))
     assert (first.tolist(), sums.tolist()) == expected
     assert first.dtype == np.int32
@@ -94,12 +97,16 @@ def test_no_rows_have_no_groups(storage):
 
 
 @pytest.mark.parametrize(
-    ("numbers", "weights", "most"), [(2, 3, 3), (3, 2, 3), (3, 3, 4), (3, 3, -1)]
+    ("numbers", "weights", "most", "groups"),
+    [(2, 3, 3, 3), (3, 2, 3, 3), (3, 3, 4, 3), (3, 3, -1, 3), (3, 3, 3, 2)],
 )
-def test_lengths_that_do_not_belong_together_are_refused(numbers, weights, most):
+def test_lengths_that_do_not_belong_together_are_refused(numbers, weights, most, groups):
     data = dataset(np.eye(3), [1, 1, 1])
     with pytest.raises(ValueError, match="do not belong together"):
-        group_equal(data.rows, np.zeros(numbers, dtype=np.int8), np.ones(weights), most)
+        group_equal(
+            data.rows, np.zeros(numbers, dtype=np.int8), np.ones(weights), most,
+            np.empty(groups, dtype=np.int32),
+        )  # fmt: skip
     if numbers != 3:
         with pytest.raises(ValueError, match="do not belong together"):
             count_alike(data.rows, np.zeros(numbers, dtype=np.int8))

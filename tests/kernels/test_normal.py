@@ -2,11 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from problems import STORAGES, dataset, dense, every_storage
-from svmbench.kernels.normal import by_column, dense_rows, row_hashes, weighted_gram
+from svmbench.kernels.normal import by_column, dense_rows, weighted_gram
 
 
 def made(storage, m=23, d=9, seed=0):
@@ -51,19 +49,6 @@ def test_entries_by_column_are_those_of_the_rows(storage):
         found[j, numbers[of_column]] = values[of_column]
     assert np.array_equal(found, (weights[:, None] * dense(data)).T)
     assert starts[-1] == len(numbers) == data.nnz
-
-
-@given(st.integers(0, 2**32 - 1))
-def test_equal_rows_have_equal_hashes_whatever_their_storage(seed):
-    rng = np.random.default_rng(seed)
-    X = rng.integers(0, 2, size=(40, 3)) * 1.0
-    y = np.where(rng.random(40) < 0.5, -1, 1)
-    labelled = [(*row, label) for row, label in zip(X.tolist(), y.tolist(), strict=True)]
-    for storage in STORAGES:
-        hashes = row_hashes(dataset(X, y, storage).rows).tolist()
-        assert len(set(hashes)) == len(set(labelled))
-        same = {(a, b) for a, b in zip(hashes, labelled, strict=True)}
-        assert len(same) == len(set(labelled))
 
 
 def test_arrays_that_do_not_belong_together_are_refused():

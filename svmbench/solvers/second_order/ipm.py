@@ -37,7 +37,7 @@ import numpy as np
 from svmbench.data.dataset import Array, Dataset, FloatArray
 from svmbench.data.derived import take_rows
 from svmbench.kernels import cholesky
-from svmbench.kernels.normal import row_hashes
+from svmbench.kernels.equal_rows import group_equal
 from svmbench.kernels.objective import combination
 from svmbench.names import BIASES, CONSTRAINTS, HINGES
 from svmbench.problem import Problem
@@ -526,20 +526,16 @@ def merged(data: Dataset) -> tuple[Dataset, FloatArray, Array | None]:
     data : Dataset
         The original set where merging would save too little.
     counts : ndarray of float64, shape (distinct rows,)
-    group : ndarray of int64, shape (m,), or None
+    group : ndarray of int32, shape (m,), or None
         None without merging.
-
-    Notes
-    -----
-    A hash of 64 bits identifies rows. If two different rows collided, the certificate, which is
-    computed on all rows, would show a gap.
     """
-    _, first, group, counts = np.unique(
-        row_hashes(data.rows), return_index=True, return_inverse=True, return_counts=True
-    )
-    if len(first) > (1.0 - WORTH_MERGING) * data.n_samples:
-        return data, np.ones(data.n_samples), None
-    return take_rows(data, first), counts.astype(np.float64), group
+    m = data.n_samples
+    group = np.empty(m, dtype=np.int32)
+    most = int((1.0 - WORTH_MERGING) * m)
+    first, counts = group_equal(data.rows, data.labels, None, most, group)
+    if first is None:
+        return data, np.ones(m), None
+    return take_rows(data, first), counts, group
 
 
 def _columns_without_entries(data: Dataset) -> Array:
