@@ -172,7 +172,13 @@ def cross_validate(
 
 
 def assign_folds(examples: Examples, folds: int, seed: int) -> Array:
-    """The fold of each row: of every class, each fold has the same number of rows or one more."""
+    """The fold of each row: of every class, each fold has the same number of rows or one more.
+
+    Raises
+    ------
+    DataError
+        When a class has fewer rows than there are folds.
+    """
     of_row = np.empty(len(examples.labels), dtype=np.int64)
     rng = np.random.default_rng(seed)
     dealt = 0

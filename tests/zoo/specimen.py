@@ -10,11 +10,10 @@ from svmbench.solvers.dual.dcd import Dcd
 #: Seconds of work that a hiding solver does where it hopes that no clock runs.
 WORK = 0.3
 
-
 #: Epochs that it makes there.
 EPOCHS = 200
 
-
+#: As it was: some specimens replace the functions of `time`.
 _thread_time = time.thread_time
 
 

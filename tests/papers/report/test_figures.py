@@ -49,12 +49,6 @@ LOOKS = {
 }
 
 
-@pytest.fixture(scope="module")
-def source(papered) -> ItemResults:
-    paper = papers(papered / "papers")["demo"]
-    return ItemResults(paper, "times", read_item(papered, paper, "times"))
-
-
 def shape(**keys) -> FigureShape:
     return FigureShape.model_validate(keys)
 

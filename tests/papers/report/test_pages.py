@@ -37,12 +37,6 @@ CELL = ["dataset", "lambda", "solver"]
 
 
 @pytest.fixture(scope="module")
-def source(papered) -> ItemResults:
-    paper = papers(papered / "papers")["demo"]
-    return ItemResults(paper, "times", read_item(papered, paper, "times"))
-
-
-@pytest.fixture(scope="module")
 def times(papered) -> pd.DataFrame:
     return pd.read_csv(papered / "demo" / "times" / "table-1.csv").set_index(CELL)
 
