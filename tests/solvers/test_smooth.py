@@ -131,9 +131,9 @@ def test_the_work_of_a_factor_is_that_of_its_sum_and_of_the_factorisation(monkey
 def test_only_rows_with_curvature_count_as_work_of_a_factor(monkeypatch):
     shares, step = [], smooth._step
 
-    def recorded(product, system, downhill, factored, share, *rest):
-        shares.append(share)
-        return step(product, system, downhill, factored, share, *rest)
+    def recorded(system, *rest):
+        shares.append(system.share)
+        return step(system, *rest)
 
     monkeypatch.setattr(smooth, "_step", recorded)
     problem = Problem(many_rows(m=1000), 1e-4, Loss("squared-hinge"))

@@ -134,12 +134,15 @@ def newton(
         if ended:
             return
         done.steps += 1
-        step = _step(
-            surface.product(bends), partial(surface.system, bends), downhill, factored,
-            np.count_nonzero(bends) / surface.m, done, due, point.blind,
-            _is_ending(before, gap, wanted * point.primal),
+        system = _System(
+            surface.product(bends),
+            partial(surface.system, bends),
+            downhill,
+            np.count_nonzero(bends) / surface.m,
             _enough(problem, downhill, counted, wanted, point.primal),
-        )  # fmt: skip
+        )
+        ending = _is_ending(before, gap, wanted * point.primal)
+        step = _step(system, factored, done, due, point.blind, ending)
         # Conjugate gradients may have left most of the product out: it is for factors to compare.
         last, decrement = decrement if exact else math.inf, inner(downhill, step)
         exact = point.blind
@@ -476,28 +479,45 @@ def _enough(
     return is_enough
 
 
+class _System(NamedTuple):
+    """The linear system of a Newton step.
+
+    Parameters
+    ----------
+    product : callable
+        It times a vector, shape (d + 1,).
+    parts : callable
+        What `Factored.form` takes.
+    downhill : ndarray, shape (d + 1,)
+        The right side, minus the gradient.
+    share : float
+        Of the rows that have curvature.
+    enough : callable
+        Whether conjugate gradients may leave this residual.
+    """
+
+    product: Callable[[FloatArray], FloatArray]
+    parts: Callable[[], tuple[FloatArray, FloatArray]]
+    downhill: FloatArray
+    share: float
+    enough: Callable[[FloatArray], bool]
+
+
 def _step(
-    product: Callable[[FloatArray], FloatArray],
-    system: Callable[[], tuple[FloatArray, FloatArray]],
-    downhill: FloatArray,
+    system: _System,
     factored: Factored | None,
-    share: float,
     done: WorkCount,
     due: Callable[[], bool],
     exact: bool,
     ending: bool,
-    enough: Callable[[FloatArray], bool],
 ) -> FloatArray:
-    """Solve product(step) = downhill, by a factor where conjugate gradients are slow.
+    """Solve the system, by a factor where conjugate gradients are slow.
 
     Parameters
     ----------
-    product, system : callable
-    downhill : ndarray, shape (d + 1,)
+    system : _System
     factored : Factored or None
         None if there are too many features.
-    share : float
-        Of the rows that have curvature.
     done : WorkCount
     due : callable
         Whether it shall end early.
@@ -505,31 +525,27 @@ def _step(
         Factor at once.
     ending : bool
         Whether few steps are expected to be left: those before are then no reason to factor.
-    enough : callable
-        Whether conjugate gradients may leave this residual.
     """
     if factored is None:
-        return _conjugate_gradients(product, downhill, enough, due)[0]
+        return _conjugate_gradients(system, due)[0]
     if not exact:
         before = done.entries
         paid = 0.0 if ending else factored.unaided
-        most = before + factored.work(share) - paid
+        most = before + factored.work(system.share) - paid
 
         def prepared(residual: FloatArray) -> FloatArray:
             done.entries += factored.solving
             return factored.solved(residual)
 
-        step, solved = _conjugate_gradients(
-            product, downhill, enough, lambda: due() or done.entries >= most, prepared
-        )
+        step, solved = _conjugate_gradients(system, lambda: due() or done.entries >= most, prepared)
         factored.unaided += 0.0 if factored.formed else done.entries - before
         if solved or due():
             return step
-    done.entries += factored.work(share)
+    done.entries += factored.work(system.share)
     factored.unaided = 0.0
-    if factored.form(*system()):
-        return factored.solved(downhill)
-    return _conjugate_gradients(product, downhill, enough, due)[0]
+    if factored.form(*system.parts()):
+        return factored.solved(system.downhill)
+    return _conjugate_gradients(system, due)[0]
 
 
 def inner(a: FloatArray, b: FloatArray) -> float:
@@ -539,26 +555,24 @@ def inner(a: FloatArray, b: FloatArray) -> float:
 
 
 def _conjugate_gradients(
-    product: Callable[[FloatArray], FloatArray],
-    right: FloatArray,
-    enough: Callable[[FloatArray], bool],
+    system: _System,
     due: Callable[[], bool],
     prepared: Callable[[FloatArray], FloatArray] = lambda residual: residual,
 ) -> tuple[FloatArray, bool]:
-    """An approximate solution v of product(v) = right.
+    """An approximate solution v of the system, and whether it leaves little enough.
 
-    ``prepared`` is a preconditioner. Also says whether the residual is small ``enough``.
+    ``prepared`` is a preconditioner.
     """
-    v, left = np.zeros_like(right), right.copy()
+    v, left = np.zeros_like(system.downhill), system.downhill.copy()
     ready = prepared(left)
     direction, norm2 = ready.copy(), inner(left, ready)
     for taken in range(_MOST_STEPS):
         # A step is taken in any case: with a tiny C, w = 0 is close enough, and predicts nothing.
-        if (taken or norm2 == 0.0) and enough(left):
+        if (taken or norm2 == 0.0) and system.enough(left):
             return v, True
         if due():
             break
-        image = product(direction)
+        image = system.product(direction)
         curvature = inner(direction, image)
         if not curvature > 0.0:
             break
