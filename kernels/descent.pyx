@@ -33,6 +33,7 @@ import os
 import numpy as np
 
 from svmbench.kernels.sampling import draw_blocks
+from svmbench.room import zeros
 
 from .counters cimport Counters
 from .exchange cimport Exchange, Step, merge
@@ -76,6 +77,10 @@ cdef struct Met:
     Py_ssize_t n
     double y, inverse
     double *alpha
+
+# The same two, as NumPy knows them.
+RECORD = np.dtype([("start", "i8"), ("n", "i4"), ("y", "f4"), ("inverse", "f8"), ("alpha", "f8")])
+DENSE_RECORD = np.dtype([("row", "i4"), ("inverse", "f4"), ("alpha", "f8")])
 
 # Records and rows ahead at which memory is asked for them; cache lines.
 cdef enum:
@@ -497,17 +502,15 @@ cdef class Descent(Counters):
         self._w = self.w
         if together:
             self._have_partner()
-        self._alpha, self._order = np.zeros(m), np.empty(m, dtype=np.int32)
-        self._fate = np.zeros(m, dtype=np.int8)
         self._is_dense = rows.c.storage >= DENSE_F32
-        self._row = np.empty(0 if self._is_dense else m, dtype=np.int32)
+        dtype = DENSE_RECORD if self._is_dense else RECORD
+        self._buffer, self._alpha, self._order, self._row, self._fate = zeros([
+            (max(m, 1), dtype), (m, np.float64), (m, np.int32),
+            (0 if self._is_dense else m, np.int32), (m, np.int8),
+        ])
         if self._is_dense:
-            self._buffer = np.zeros(max(m, 1), dtype=np.dtype(
-                [("row", "i4"), ("inverse", "f4"), ("alpha", "f8")]))
             self._dense = self._buffer
         else:
-            self._buffer = np.zeros(max(m, 1), dtype=np.dtype(
-                [("start", "i8"), ("n", "i4"), ("y", "f4"), ("inverse", "f8"), ("alpha", "f8")]))
             self._sparse = self._buffer
         with nogil:
             for i in range(m):

@@ -35,9 +35,9 @@ from libc.stdint cimport (
 )
 from libc.string cimport memchr, memcpy
 
-import mmap
-
 import numpy as np
+
+from svmbench.room import new_map
 
 from .provenance cimport build_record
 
@@ -947,7 +947,7 @@ cdef class Parser:
             starts.append(size)
             size += -(-n * np.dtype(dtype).itemsize // 64) * 64
         if self.room is None or self.taken + size > len(self.room):
-            self.room, self.taken = _new_map(size), 0
+            self.room, self.taken = new_map(max(size, _MAP_SIZE)), 0
         cdef Py_ssize_t first = self.taken
         self.taken += size
         return [
@@ -989,27 +989,8 @@ cdef int _resize(void **buffer, Py_ssize_t size) except -1:
     return 0
 
 
-# Memory as any other where the system can tell it from shared.
-_PRIVATE = {}
-if hasattr(mmap, "MAP_PRIVATE"):
-    _PRIVATE["flags"] = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
-
-# Two huge pages on most machines; the arrays of some MB of text share a map of this size.
+# The arrays of some MB of text share a map of this size.
 _MAP_SIZE = 4 << 20
-
-
-def _new_map(size):
-    try:
-        room = mmap.mmap(-1, max(size, _MAP_SIZE), **_PRIVATE)
-    except OSError:
-        raise MemoryError(f"no room for {size} bytes of rows") from None
-    # A huge page is had in a fraction of the time that its small ones take one by one.
-    if hasattr(mmap, "MADV_HUGEPAGE"):
-        try:
-            room.madvise(mmap.MADV_HUGEPAGE)
-        except OSError:  # a system without them
-            pass
-    return room
 
 
 cdef void *_address(array) except? NULL:

@@ -207,7 +207,8 @@ def tried(rows: CompactRows, lam: float, rng: Generator, gap: float, counters: C
     wanted = min(max(int(TRIAL_SHARE * rows.m), TRIAL_ROWS[0]), TRIAL_ROWS[1])
     drawn = np.empty(min(wanted, rows.m), dtype=np.int32)
     draw_rows(rng, drawn, rows.m)
-    part = take_rows(rows, np.unique(drawn))
+    drawn.sort()  # np.unique takes ten times as long
+    part = take_rows(rows, drawn[np.append(True, drawn[1:] != drawn[:-1])])
     costs = ExpectedCosts(part, rows.m, sample_sizes(rows.m, rows.d))
     # On few rows acceleration takes longer than the passes themselves.
     parts = {"acceleration": False, "subspace": False, "scaling": False}
