@@ -33,7 +33,7 @@ import os
 import numpy as np
 
 from svmbench.kernels.sampling import draw_blocks
-from svmbench.room import zeros
+from svmbench.kernels.room import zeros
 
 from .counters cimport Counters
 from .exchange cimport Exchange, Step, merge
@@ -118,12 +118,17 @@ cdef struct Pass:
     int64_t entries, moved      # of all rows met, and of those that moved
     int64_t updates
     Py_ssize_t again            # records to visit again
+    bint varied                 # as that of `Descent`
 
 
-cdef inline double dot(const column_t *j, const entry_t *x, Py_ssize_t n,
-                       const double *w) noexcept nogil:
+# What the last entries of a row count beyond fours, and places after its end.
+cdef double *COUNTS = [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]
+
+
+cdef inline double dot(const column_t *j, const entry_t *x, Py_ssize_t n, const double *w,
+                       bint varied) noexcept nogil:
     cdef double s0 = 0, s1 = 0, s2 = 0, s3 = 0
-    cdef Py_ssize_t k = 0
+    cdef Py_ssize_t k = 0, last
     if column_t is not int8_t and entry_t is float:
         return dot_in_pairs(j, x, n, w)
     while k + 4 <= n:
@@ -143,6 +148,13 @@ cdef inline double dot(const column_t *j, const entry_t *x, Py_ssize_t n,
             s2 += x[k + 2] * w[j[k + 2]]
             s3 += x[k + 3] * w[j[k + 3]]
         k += 4
+    if column_t is not int8_t and entry_t is int8_t and varied:
+        # A branch that cannot be predicted would cost more than up to three places too many.
+        last = n - 1
+        s0 += COUNTS[k + 3 - n] * w[j[min(k, last)]]
+        s0 += COUNTS[k + 4 - n] * w[j[min(k + 1, last)]]
+        s0 += COUNTS[k + 5 - n] * w[j[min(k + 2, last)]]
+        return (s0 + s1) + (s2 + s3)
     while k < n:
         if column_t is int8_t:
             s0 += x[k] * w[k]
@@ -277,6 +289,7 @@ cdef void descend(void *records, int32_t *order, Py_ssize_t begin, Py_ssize_t en
     cdef double gradient, old, new, change, gain, factor, exact = 0.0
     cdef int64_t updates = 0, met_entries = 0, moved_entries = 0
     cdef Py_ssize_t position, k, again = state.again
+    cdef bint varied = state.varied
     cdef Met row
     cdef const column_t *j
     cdef const entry_t *x
@@ -292,7 +305,7 @@ cdef void descend(void *records, int32_t *order, Py_ssize_t begin, Py_ssize_t en
         old = row.alpha[0]
         if row.inverse == 0.0:
             row.inverse = keep_inverse(records, k, inverse_norm2(j, x, row.n, lam_m), columns)
-        gradient = row.y * dot(j, x, row.n, w) - 1.0
+        gradient = row.y * dot(j, x, row.n, w, varied) - 1.0
         met_entries += row.n
         if old <= 0.0:
             if gradient >= 0.0:
@@ -413,13 +426,13 @@ cdef void visit(void *records, int32_t *order, Py_ssize_t n, Py_ssize_t d,
 
 
 cdef void margins(void *records, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t d,
-                  const column_t *columns, const entry_t *entries, const double *w,
+                  const column_t *columns, const entry_t *entries, const double *w, bint varied,
                   double *out) noexcept nogil:
     cdef Py_ssize_t k
     cdef Met row
     for k in range(begin, end):
         row = met(records, k, d, columns)
-        out[k - begin] = row.y * dot(columns + row.start, entries + row.start, row.n, w)
+        out[k - begin] = row.y * dot(columns + row.start, entries + row.start, row.n, w, varied)
 
 
 cdef class Descent(Counters):
@@ -479,6 +492,8 @@ cdef class Descent(Counters):
     cdef Record[::1] _sparse                # one of the two, the other has none
     cdef DenseRecord[::1] _dense
     cdef bint _is_dense
+    # Whether the lengths of rows, modulo four, mostly differ from those before.
+    cdef bint _varied
     # What the last pass gained per entry, its entries, and how many records, at the beginning of
     # the order, are to be visited again.
     cdef double _gain
@@ -496,7 +511,7 @@ cdef class Descent(Counters):
     cdef Py_ssize_t _room
 
     def __init__(self, CompactRows rows, double lam, bint together=False):
-        cdef Py_ssize_t m = rows.c.m, i, k = 0
+        cdef Py_ssize_t m = rows.c.m, i, k = 0, n, before = 0, others = 0
         self.rows, self.lam = rows, lam
         self.w = np.zeros(max(rows.c.d, 1))
         self._w = self.w
@@ -514,12 +529,16 @@ cdef class Descent(Counters):
             self._sparse = self._buffer
         with nogil:
             for i in range(m):
+                n = row_nonzeros(&rows.c, i)
                 # A row without entries moves nothing; its alpha is 1 from the start.
-                if row_nonzeros(&rows.c, i) == 0:
+                if n == 0:
                     self._alpha[i] = 1.0
                     continue
                 self._put(k, i)
                 k += 1
+                others += (n ^ before) & 3 != 0
+                before = n
+        self._varied = 2 * others > k
         self.m = self.active = k
         self._moved = rows.c.m * rows.c.d if rows.c.indptr == NULL else rows.c.indptr[m]
         self.upper, self.lower = INFINITY, -INFINITY
@@ -668,6 +687,7 @@ cdef class Descent(Counters):
         # Before the first pass there is nothing to compare a gain with.
         begin_pass(state, self.upper, self.lower, self.least_gain * self._gain,
                    self.high_gain * self._gain if self._entries else INFINITY)
+        state.varied = self._varied
 
     cdef void _take(self, Pass *state, Py_ssize_t n) noexcept nogil:
         """Take over what n visits have changed and cost."""
@@ -903,28 +923,28 @@ cdef class Descent(Counters):
         cdef const double *w = &self._w[0]
         if rows.storage == U16_ONES:
             margins(records, begin, end, rows.d, <const uint16_t *> rows.indices,
-                    <const int8_t *> NULL, w, out)
+                    <const int8_t *> NULL, w, self._varied, out)
         elif rows.storage == U16_F32:
             margins(records, begin, end, rows.d, <const uint16_t *> rows.indices,
-                    <const float *> rows.values, w, out)
+                    <const float *> rows.values, w, self._varied, out)
         elif rows.storage == U16_F64:
             margins(records, begin, end, rows.d, <const uint16_t *> rows.indices,
-                    <const double *> rows.values, w, out)
+                    <const double *> rows.values, w, self._varied, out)
         elif rows.storage == I32_ONES:
             margins(records, begin, end, rows.d, <const int32_t *> rows.indices,
-                    <const int8_t *> NULL, w, out)
+                    <const int8_t *> NULL, w, self._varied, out)
         elif rows.storage == I32_F32:
             margins(records, begin, end, rows.d, <const int32_t *> rows.indices,
-                    <const float *> rows.values, w, out)
+                    <const float *> rows.values, w, self._varied, out)
         elif rows.storage == I32_F64:
             margins(records, begin, end, rows.d, <const int32_t *> rows.indices,
-                    <const double *> rows.values, w, out)
+                    <const double *> rows.values, w, self._varied, out)
         elif rows.storage == DENSE_F32:
             margins(records, begin, end, rows.d, <const int8_t *> NULL,
-                    <const float *> rows.values, w, out)
+                    <const float *> rows.values, w, self._varied, out)
         else:
             margins(records, begin, end, rows.d, <const int8_t *> NULL,
-                    <const double *> rows.values, w, out)
+                    <const double *> rows.values, w, self._varied, out)
 
 
 cdef void touch(Descent state) noexcept nogil:

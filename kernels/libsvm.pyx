@@ -37,7 +37,7 @@ from libc.string cimport memchr, memcpy
 
 import numpy as np
 
-from svmbench.room import new_map
+from svmbench.kernels.room import new_map
 
 from .provenance cimport build_record
 

@@ -23,6 +23,8 @@ from libc.stdint cimport int8_t, int32_t, int64_t
 
 import numpy as np
 
+from svmbench.kernels.room import zeros
+
 from .counters cimport Counters
 from .normal cimport add_outer_product, unpack_row
 from .provenance cimport build_record
@@ -105,16 +107,19 @@ cdef class Multipliers(Counters):
         self.rows, self.lam, self._sleep = rows, lam, sleep
         self._whole = whole if whole > 0 else m
         self.w, self.pull = np.zeros(max(d, 1)), np.zeros(max(d, 1))
-        room = [np.empty(m) for _ in range(NUMBERS)] if room is None else room
+        *found, self._exact, self._in, self._awake, self._changed, curvature = zeros([
+            *([(m, np.float64)] * (NUMBERS if room is None else 0)),
+            (m, np.int8), (m, np.int8), (m, np.int32), (m, np.int32),
+            (max(d, 1) * max(d, 1), np.float64),
+        ])
+        room = found if room is None else room
         if len(room) != NUMBERS or any([numbers.shape != (m,) for numbers in room]):
             raise ValueError("rows and room do not belong together")
         self.alpha = room[0]
-        self.curvature = np.zeros((max(d, 1), max(d, 1)))
+        self.curvature = curvature.reshape(max(d, 1), max(d, 1))
         self._w, self._u, self._a, self._gram = self.w, self.pull, self.alpha, self.curvature
         self._c, self._s, self._limit = room[1], room[2], room[3]
         self._norm, self._change, self._t = room[4], room[5], room[6]
-        self._exact, self._in = np.zeros(m, dtype=np.int8), np.zeros(m, dtype=np.int8)
-        self._awake, self._changed = np.empty(m, dtype=np.int32), np.empty(m, dtype=np.int32)
         self._columns, self._values = np.empty(d + 1, dtype=np.int32), np.empty(d + 1)
         cdef double squares = 0.0
         with nogil:
