@@ -17,6 +17,8 @@ from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
 
+from svmbench.kernels.room import zeros
+
 from .counters cimport Counters
 from .provenance cimport build_record
 from .rows cimport CompactRows, Rows, row_axpy, row_nonzeros
@@ -83,7 +85,7 @@ cdef class Acceleration(Counters):
         cdef Py_ssize_t m = rows.c.m, d = max(rows.c.d + (constant != 0.0), 1)
         self.rows, self.lam, self.nu, self.upper = rows, lam, nu, upper
         self.constant = constant
-        self._before, self._step = np.zeros(m), np.zeros(m)
+        self._before, self._step = zeros([(m, np.float64), (m, np.float64)])
         self._w_before, self._w_delta, self._w_step = np.zeros(d), np.zeros(d), np.zeros(d)
         self._row_weights = row_weights
         self._counts = NULL if row_weights is None else &self._row_weights[0]

@@ -21,7 +21,7 @@ ROOT = HERE.parents[1]
 #: Those that are counted, and what they need.
 KERNELS = (
     *("descent", "dcd", "pegasos", "sgd_primal", "sampling"),
-    *("rows", "rng", "scaled", "rowwise", "counters"),
+    *("rows", "rng", "scaled", "rowwise", "counters", "room"),
 )
 COMPILER = "gcc"
 VERSION = 12
