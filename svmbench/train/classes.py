@@ -17,11 +17,11 @@ from svmbench.errors import ConfigError, DataError
 from svmbench.memory import available_memory, require_memory
 from svmbench.problem import Problem
 from svmbench.proof import TINY
+from svmbench.train.arranged import arranged
 from svmbench.train.blas import OneThread
 from svmbench.train.effort import USUAL, Effort
 from svmbench.train.examples import Examples, scaled
 from svmbench.train.fit import Fit, fit
-from svmbench.train.merged import merged
 from svmbench.train.objective import SOLVER_TYPES, Objective
 
 T = TypeVar("T")
@@ -47,8 +47,8 @@ class Trained:
     model : LiblinearModel
     fits : tuple of Fit
         One for two classes, else one per class, in the model's order. With a regularised bias,
-        their last weight is that of the constant feature. Columns without entries may be left out,
-        and so may rows that occur again, whose dual variables are the same.
+        their last weight is that of the constant feature. Columns without entries may be left out.
+        The rows of their dual variables are those that `arranged` gives.
     """
 
     model: LiblinearModel
@@ -158,7 +158,7 @@ class Training:
         self._given = self._examples.rows
         self._squares = SquaredLengths.of(self._given)
         self._blas = OneThread()
-        self._examples = merged(self._examples, objective)
+        self._examples = arranged(self._examples, objective)
         self._without_constant: Dataset | None = None
         if objective.bias == "regularised":
             self._without_constant = self._examples.rows

@@ -49,7 +49,7 @@ class Fit:
     lam : float
         The problem's lambda: P divided by it is 1/2 ||w||^2 + C sum c_i loss.
     alpha : ndarray of float64, shape (m,)
-        The dual variables of the best bound.
+        The dual variables of the best bound, in the order of the problem's rows.
     """
 
     w: FloatArray

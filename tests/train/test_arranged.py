@@ -1,18 +1,18 @@
-"""Equal rows that are trained on as one: the same problem, certificate and model."""
+"""Rows merged or in another order: the same problem, certificate and model."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from problems import dataset
+from problems import dataset, dense
 from svmbench.data.derived import with_constant
 from svmbench.names import TRAINED_LOSSES
 from svmbench.problem import Problem
 from svmbench.train import classes
+from svmbench.train.arranged import MISPREDICTION, MOST_DIFFERENT, by_length, merged
 from svmbench.train.classes import train
 from svmbench.train.examples import Examples
-from svmbench.train.merged import MOST_DIFFERENT, merged
 from svmbench.train.objective import Objective
 from svmbench.train.path import grid, path
 
@@ -32,8 +32,8 @@ def drawn(distinct=20, m=90, k=2, seed=0, **weights):
     return Examples(dataset(X[chosen], np.ones(m), "uint16+float64"), of_row, **weights)
 
 
-def unmerged(monkeypatch):
-    monkeypatch.setattr(classes, "merged", lambda examples, objective: examples)
+def as_given(monkeypatch):
+    monkeypatch.setattr(classes, "arranged", lambda examples, objective: examples)
 
 
 @given(st.integers(2, 20), st.integers(2, 4), st.integers(0, 999), st.booleans())
@@ -69,7 +69,7 @@ def test_the_certificate_is_that_of_all_rows(monkeypatch, loss, bias, k, weights
     }
     examples, objective = drawn(k=k, **kinds[weights]), Objective(loss, 0.5, bias)
     found = train(examples, objective, 1e-9)
-    unmerged(monkeypatch)
+    as_given(monkeypatch)
     tight = train(examples, objective, 1e-9)
     for label, one, other in zip(found.model.labels, found.fits, tight.fits, strict=False):
         rows, counts = examples.against_rest(label)
@@ -113,11 +113,11 @@ def test_what_auto_trains_on_is_left_as_it_is():
 
 
 @pytest.mark.parametrize("loss", TRAINED_LOSSES)
-def test_a_path_of_merged_rows_begins_each_fit_from_the_last(monkeypatch, loss):
+def test_a_path_of_arranged_rows_begins_each_fit_from_the_last(monkeypatch, loss):
     examples, objective = drawn(), Objective(loss, bias="free")
     values = grid(examples, objective)
     ways = [list(path(examples, objective, values, 1e-6))]
-    unmerged(monkeypatch)
+    as_given(monkeypatch)
     ways.append(list(path(examples, objective, values, 1e-6)))
     assert len(ways[0]) == len(ways[1])
     for one, other in zip(*ways, strict=True):
@@ -133,3 +133,39 @@ def test_a_start_of_other_rows_is_ignored():
     assert found.gap <= 1e-8
     again = train(examples, Objective("logistic"), 1e-8, start=found)
     assert again.fits[0].method == "start"
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("storage", ["uint16+ones", "uint16+float32", "int32+float64"])
+def test_rows_of_many_lengths_are_sorted_by_them(storage, weighted):
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((200, 12)) < rng.random((200, 1)), rng.random((200, 12)) + 0.5, 0.0)
+    labels = rng.integers(1, 4, size=200)
+    weights = np.arange(1.0, 201.0) if weighted else None
+    found = by_length(Examples(dataset(X, np.ones(200), storage), labels, weights))
+    order = np.argsort((X != 0.0).sum(axis=1), kind="stable")
+    assert np.array_equal(dense(found.rows), dense(dataset(X, np.ones(200), storage))[order])
+    assert np.array_equal(found.labels, labels[order])
+    if weighted:
+        assert np.array_equal(found.row_weights, weights[order])
+    assert by_length(found) is found
+
+
+@pytest.mark.parametrize("storage", ["uint16+float64", "dense float64"])
+def test_rows_of_few_lengths_or_long_ones_stay_in_their_order(storage):
+    X = np.ones((60, 2 * MISPREDICTION))
+    X[::2, 0] = 0.0
+    examples = Examples(dataset(X, np.ones(60), storage), np.arange(60) % 2)
+    assert by_length(examples) is examples
+
+
+def test_rows_longer_than_the_longest_that_are_told_apart_are_sorted(monkeypatch):
+    monkeypatch.setattr("svmbench.train.arranged._LONGEST", 3)
+    X = np.tri(8)[[7, 1, 6, 0, 5, 2]]
+    found = by_length(Examples(dataset(X, np.ones(6)), np.arange(6) % 2))
+    assert dense(found.rows).sum(axis=1).tolist() == [1.0, 2.0, 8.0, 7.0, 6.0, 3.0]
+
+
+def test_no_entries_stay_in_their_order():
+    examples = Examples(dataset(np.zeros((4, 2)), np.ones(4)), np.arange(4) % 2)
+    assert dense(by_length(examples).rows).sum() == 0.0
