@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from svmbench.data.dataset import Array, Dataset, FloatArray
+from svmbench.data.storage import column_type
 from svmbench.memory import require_memory
 
 _BLOCK = 1 << 20
@@ -182,3 +184,38 @@ def row_maxima(data: Dataset) -> FloatArray:
             starts = row_starts(block.lengths)[filled]
             out[block.rows.start + filled] = np.maximum.reduceat(sizes, starts)
     return out
+
+
+def rebuilt(
+    data: Dataset,
+    n_features: int,
+    compute: Callable[[Block], tuple[Array, Array, FloatArray]],
+    dtype: np.dtype[Any],
+) -> Dataset:
+    """Sparse rows with new entries, block by block.
+
+    Parameters
+    ----------
+    data : Dataset
+        Sparse.
+    n_features : int
+        Their new number.
+    compute : callable
+        From a block, the lengths of its new rows, and their columns and values.
+    dtype : dtype
+        Of the values.
+    """
+    lengths, columns, values = [np.zeros(0, dtype=np.int64)], [], []
+    narrow = column_type(n_features)
+    for block in blocks(data):
+        of_rows, of_columns, of_values = compute(block)
+        lengths.append(of_rows)
+        columns.append(of_columns.astype(narrow))
+        values.append(of_values.astype(dtype))
+    return replace(
+        data,
+        n_features=n_features,
+        indptr=row_starts(np.concatenate(lengths)),
+        indices=np.concatenate([np.zeros(0, dtype=narrow), *columns]),
+        values=np.concatenate([np.zeros(0, dtype=dtype), *values]),
+    )

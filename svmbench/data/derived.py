@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from svmbench.data.blocks import Block, blocks, row_starts
-from svmbench.data.dataset import Array, Dataset, FloatArray
+from svmbench.data.dataset import Array, Dataset
 from svmbench.data.storage import FLOAT32_DIGITS, column_type
 from svmbench.kernels import subset
 
@@ -48,29 +46,6 @@ def is_single_number(number: float) -> bool:
     digits = Decimal(repr(number)).normalize().as_tuple().digits
     exact = float(np.float32(number)) == number if number <= 3e38 else False
     return exact or (len(digits) <= FLOAT32_DIGITS and TINY32 <= number <= 3e38)
-
-
-def rebuilt(
-    data: Dataset,
-    n_features: int,
-    compute: Callable[[Block], tuple[Array, Array, FloatArray]],
-    dtype: np.dtype[Any],
-) -> Dataset:
-    """Sparse rows with new entries; ``compute`` gives a block's lengths, columns and values."""
-    lengths, columns, values = [np.zeros(0, dtype=np.int64)], [], []
-    narrow = column_type(n_features)
-    for block in blocks(data):
-        of_rows, of_columns, of_values = compute(block)
-        lengths.append(of_rows)
-        columns.append(of_columns.astype(narrow))
-        values.append(of_values.astype(dtype))
-    return replace(
-        data,
-        n_features=n_features,
-        indptr=row_starts(np.concatenate(lengths)),
-        indices=np.concatenate([np.zeros(0, dtype=narrow), *columns]),
-        values=np.concatenate([np.zeros(0, dtype=dtype), *values]),
-    )
 
 
 def without_empty_columns(data: Dataset) -> tuple[Dataset, Array]:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
-from svmbench.data.blocks import Block, blocks, column_moments, occurring_columns
+from svmbench.data.blocks import Block, blocks, column_moments, occurring_columns, rebuilt
 from svmbench.data.dataset import Array, Dataset, FloatArray
-from svmbench.data.derived import is_single, rebuilt, with_constant
+from svmbench.data.derived import is_single, with_constant
 from svmbench.data.transforms.entries import rewritten
 from svmbench.data.transforms.step import Columns, OfTrain, PositiveNumber, TrainAndTest, Transform
 from svmbench.memory import require_memory

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from svmbench.data.blocks import Block, blocks, dense_blocks, row_starts
+from svmbench.data.blocks import Block, blocks, dense_blocks, rebuilt, row_starts
 from svmbench.data.dataset import Array, Dataset, FloatArray
-from svmbench.data.derived import TINY32, is_single, rebuilt
+from svmbench.data.derived import TINY32, is_single
 from svmbench.data.storage import FLOAT32_DIGITS, compact
 from svmbench.data.transforms.step import Transform
 
