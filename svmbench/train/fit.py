@@ -78,6 +78,7 @@ def fit(
     chunks: int = 0,
     longest: float = math.inf,
     without_constant: Dataset | None = None,
+    only: str | None = None,
 ) -> Fit:
     """Train until (P - D)/D is at most the tolerance.
 
@@ -101,6 +102,8 @@ def fit(
         The largest ||x_i||, if it is known. A proof then rarely has to read the rows again.
     without_constant : Dataset, optional
         The rows without their last feature, if that is a constant: dual descent would copy them.
+    only : str, optional
+        Leave out all methods but this one, such as "newton" or "dcd", in order to measure it.
 
     Returns
     -------
@@ -124,7 +127,7 @@ def fit(
     # A method that diverges yields infinities, which lose against what is known.
     with np.errstate(all="ignore"):
         best = Best(problem, tolerance, longest)
-        _improve(best, effort, due, progress, start, chunks, without_constant)
+        _improve(best, effort, due, progress, start, chunks, without_constant, only)
     seconds = time.monotonic() - begun
     if problem.is_below(best.proven(), best.primal, best.w, best.bias):
         raise AssertionError(f"P = {best.primal!r} is below the proven D = {best.proven()!r}")
@@ -143,6 +146,7 @@ def _improve(
     before: Fit | None,
     chunks: int,
     without_constant: Dataset | None,
+    only: str | None,
 ) -> None:
     """Look at the start and at the pairs of all methods, until the best are good enough."""
     problem, tolerance = best.problem, best.tolerance
@@ -168,6 +172,8 @@ def _improve(
     ample = max(AMPLE_WORK, AMPLE_PASSES * problem.data.nnz)
     if chunks:
         groups = iter([[_in_chunks(problem, tolerance, effort, due, chunks)]])
+    if only is not None:
+        groups = ([method for method in group if method.name == only] for group in groups)
     for method, pair in in_turns(groups, due, tolerance, ample):
         if effort.given_up():
             break

@@ -132,3 +132,11 @@ def test_newton_steps_have_a_finite_head_start_even_if_descent_ends_first(monkey
     assert dcd.leads()
     expected = 40.0 * problem.data.nnz
     assert newton.head_start() == module.HEAD_START * expected
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared-hinge", "logistic"])
+def test_a_single_method_takes_part_if_only_that_is_asked_for(loss):
+    problem = Problem(scaled(300, 1.0, d=8), 1e-2, Loss(loss), "free")
+    for only in ("newton", "dcd"):
+        found = fit(problem, 1e-6, only=only)
+        assert (found.method, found.gap <= 1e-6) == (only, True)
