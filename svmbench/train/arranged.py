@@ -6,6 +6,7 @@ variables, because D is concave.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from svmbench.data.dataset import Array, FloatArray
 from svmbench.data.derived import take_rows
 from svmbench.kernels.equal_rows import count_alike, group_equal
+from svmbench.memory import available_memory
 from svmbench.train.examples import Examples
 from svmbench.train.objective import Objective
 
@@ -25,6 +27,10 @@ MOST_DIFFERENT = 0.5
 #: one before: it has foretold the end of a loop wrongly. Measured by products with the rows of w8a.
 MISPREDICTION = 40
 
+#: Bytes of rows that are copied without asking how much memory is free, and the share of the free
+#: memory that a copy may take.
+SMALL_BYTES, ROOM = 1 << 26, 0.5
+
 #: Longest length that is told from longer ones.
 _LONGEST = np.iinfo(np.uint16).max
 
@@ -32,7 +38,7 @@ _LONGEST = np.iinfo(np.uint16).max
 def arranged(examples: Examples, objective: Objective) -> Examples:
     """The examples with rows merged or in another order, where that saves much time.
 
-    Rows in a file are left as they are.
+    Rows in a file are left as they are, and so are those that memory has no room to copy.
 
     Parameters
     ----------
@@ -40,7 +46,10 @@ def arranged(examples: Examples, objective: Objective) -> Examples:
     objective : Objective
         Its C does not matter.
     """
+    size = examples.rows.nbytes
     if examples.rows.mapped_bytes:
+        return examples
+    if size > SMALL_BYTES and size > ROOM * (available_memory() or math.inf):
         return examples
     return by_length(merged(examples, objective))
 

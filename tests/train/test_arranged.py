@@ -10,7 +10,7 @@ from svmbench.data.derived import with_constant
 from svmbench.names import TRAINED_LOSSES
 from svmbench.problem import Problem
 from svmbench.train import classes
-from svmbench.train.arranged import MISPREDICTION, MOST_DIFFERENT, by_length, merged
+from svmbench.train.arranged import MISPREDICTION, MOST_DIFFERENT, arranged, by_length, merged
 from svmbench.train.classes import train
 from svmbench.train.examples import Examples
 from svmbench.train.objective import Objective
@@ -169,3 +169,11 @@ def test_rows_longer_than_the_longest_that_are_told_apart_are_sorted(monkeypatch
 def test_no_entries_stay_in_their_order():
     examples = Examples(dataset(np.zeros((4, 2)), np.ones(4)), np.arange(4) % 2)
     assert dense(by_length(examples).rows).sum() == 0.0
+
+
+@pytest.mark.parametrize(("free", "kept"), [(100, True), (10**9, False), (None, False)])
+def test_rows_that_memory_has_no_room_to_copy_stay_as_they_are(monkeypatch, free, kept):
+    monkeypatch.setattr("svmbench.train.arranged.SMALL_BYTES", 0)
+    monkeypatch.setattr("svmbench.train.arranged.available_memory", lambda: free)
+    examples = drawn()
+    assert (arranged(examples, Objective("logistic")) is examples) == kept
