@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -88,17 +89,16 @@ def descent(
     without_constant : Dataset, optional
         The rows without their last feature, for where it is a constant; copied by default.
     """
+    turns_of = partial(_Turns, problem, due, wanted, count, rival)
     constant, rho = constant_feature(problem.data), _constant_for(problem.data)
     if constant >= LARGE_CONSTANT * rho and _follows_rows(problem, constant):
         rows = without_constant or without_last_feature(problem.data)
-        yield from _with_smaller_constant(
-            problem, rows, constant, rho, due, start, wanted, count, rival
-        )
+        yield from _with_smaller_constant(problem, rows, constant, rho, start, turns_of)
         return
     solver = _started(problem)
     if start is not None:
         solver.resume(start[2], problem.weights(start[2]))
-    turns = _Turns(problem, solver, due, wanted, WorkCount() if count is None else count, rival)
+    turns = turns_of(solver)
     while True:
         turns.take()
         if turns.worth_a_certificate(solver.w):
@@ -132,7 +132,7 @@ def balanced_descent(
     if start is not None:
         solver.resume(start[2], np.append(problem.weights(start[2]), of_constant(start[2])))
         solver.shift(start[1] / rho)
-    turns = _Turns(problem, solver, due, wanted, WorkCount() if count is None else count, rival)
+    turns = _Turns(problem, due, wanted, count, rival, solver)
     while True:
         turns.take()
         alpha = solver.alpha
@@ -161,11 +161,8 @@ def _with_smaller_constant(
     rows: Dataset,
     constant: float,
     rho: float,
-    due: Callable[[], bool],
     start: PrimalAndDual | None,
-    wanted: float,
-    count: WorkCount | None,
-    rival: Callable[[float], float],
+    turns_of: Callable[[_Started], _Turns],
 ) -> Iterator[PrimalAndDual]:
     """Descent for rows whose last feature is a constant, as `balanced_descent` does it.
 
@@ -186,7 +183,7 @@ def _with_smaller_constant(
         solver.resume(start[2], w)
         solver.shift(offset * constant * start[0][-1] / rho)
     labels = data.labels.astype(np.float64)
-    turns = _Turns(problem, solver, due, wanted, WorkCount() if count is None else count, rival)
+    turns = turns_of(solver)
     while True:
         turns.take()
         alpha, w = solver.alpha, solver.w
@@ -253,14 +250,15 @@ class _Turns:
     def __init__(
         self,
         problem: Problem,
-        solver: _Started,
         due: Callable[[], bool],
         wanted: float,
-        count: WorkCount,
+        count: WorkCount | None,
         rival: Callable[[float], float],
+        solver: _Started,
     ) -> None:
         self._problem, self._solver, self._due, self._wanted = problem, solver, due, wanted
-        self._count, self._rival, self._past, self._certificates = count, rival, PastGaps(), 0
+        self._count = WorkCount() if count is None else count
+        self._rival, self._past, self._certificates = rival, PastGaps(), 0
         self._shown = FIRST_SHOWN * problem.data.n_samples // 2
         self._expected = math.inf
         logistic = problem.loss.name == "logistic"
