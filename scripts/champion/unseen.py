@@ -34,6 +34,7 @@ from svmbench.problem import Problem
 from svmbench.solvers.base import Solver
 from svmbench.solvers.champion.auto import Auto, AutoParameters
 from svmbench.solvers.registry import find_solver
+from svmbench.solvers.second_order.normal_equations import MOST_FEATURES
 
 Method = Literal["choose", "newton", "dual", "dual-newton"]
 METHODS: tuple[Method, ...] = ("choose", "newton", "dual", "dual-newton")
@@ -231,7 +232,13 @@ class Cost(NamedTuple):
 
 
 def run(problem: Problem, method: Method, tolerance: float, seed: int, most: float) -> Cost:
-    """Train until the stopping rule holds, or for ``most`` CPU seconds."""
+    """Train until the stopping rule holds, or for ``most`` CPU seconds.
+
+    Newton steps are left out beyond the features up to which auto may choose them: their matrix
+    would not fit into memory.
+    """
+    if "newton" in method and problem.data.n_features > MOST_FEATURES:
+        return Cost(math.inf, math.inf, "")
     begun = time.process_time()
     solver = Auto(AutoParameters(method=method, tolerance=tolerance))
     solver.halts = True
@@ -441,8 +448,8 @@ def main() -> None:
             now = time.monotonic()
             rows.append(measured(data, lam, given, now + max(0.0, end - now) / max(left, 1)))
             left -= 1
-            chose = rows[-1].remark
-            print(f"{data.name}, {lam:g}: {shown(rows[-1].ratio('work'))}; {chose}", flush=True)
+            ratio, chose = shown(rows[-1].ratio("work")), rows[-1].remark
+            print(f"{data.name}, {lam:g}: work {ratio}; {chose}", flush=True)
     if rows:
         text = table(rows, given.peers, given.counts)
         print(text, end="")
