@@ -22,6 +22,7 @@ from svmbench.data.dataset import Array, Dataset, FloatArray
 from svmbench.durable import replacing
 from svmbench.errors import DataError, is_endless
 from svmbench.kernels.scores import decision_values
+from svmbench.kernels.shortest import text_of_rows
 
 #: Its kinds of classification, whose prediction is the sign or the largest decision value.
 CLASSIFIERS = (
@@ -122,20 +123,13 @@ def write_liblinear(path: Path, model: LiblinearModel) -> str:
     written, step = hashlib.sha256(), max(1, _AT_A_TIME // rows.shape[1])
     with replacing(path, "wb") as file:
         for first in range(-step, len(rows), step):
-            part = header if first < 0 else _lines(rows[first : first + step])
-            text = ("\n".join(part) + "\n").encode("ascii")
+            if first < 0:
+                text = ("\n".join(header) + "\n").encode("ascii")
+            else:
+                text = text_of_rows(np.ascontiguousarray(rows[first : first + step]))
             written.update(text)
             file.write(text)
     return written.hexdigest()
-
-
-def _lines(rows: FloatArray) -> list[str]:
-    """Weights as text; LIBLINEAR ends each line with a blank."""
-    lines = ["0.0 " * rows.shape[1]] * len(rows)
-    # Of millions of columns, most have no entry in any row.
-    for k in np.flatnonzero((rows.view(np.int64) != 0).any(axis=1)).tolist():
-        lines[k] = "".join(f"{weight!r} " for weight in rows[k].tolist())
-    return lines
 
 
 def read_liblinear(path: Path) -> LiblinearModel:
