@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from svmbench.problem import Problem, relative_gap
@@ -16,6 +18,9 @@ SMALL_GAP, ROUNDED_SHARE = 1e-12, 0.5
 
 #: Share of the tolerance that a proof may lose by reading no rows.
 SPARED = 0.01
+
+#: Unit of rounding, of numbers near 1.
+EPS = float(np.finfo(np.float64).eps)
 
 #: What stands for a method while no weights are better than zeros.
 AT_ZERO = "w = 0"
@@ -70,10 +75,20 @@ class Best:
             return proven
         return proven_dual(self.problem, self.alpha)
 
+    @cached_property
+    def _stays(self) -> bool:
+        """Whether w = 0 may be the best: a bias is free, or no w lowers P by more than rounding."""
+        problem, m = self.problem, len(self.alpha)
+        if problem.bias == "free":
+            return True
+        # P is convex: no w lowers it by more than half the squared gradient at 0 over lambda.
+        pull = problem.row_sum(np.ones_like(self.alpha)) / m
+        return float(pull @ pull) <= EPS * problem.lam
+
     def settled(self) -> bool:
         """Whether the proven gap is within the tolerance, or rounding alone keeps it above."""
         left, tolerance = self.primal - self.dual, self.tolerance
-        if left > max(tolerance, SMALL_GAP) * self.dual:
+        if left > max(tolerance, SMALL_GAP) * self.dual or not (self.w.any() or self._stays):
             return False
         proven = self.proven()
         rounded = self._lost > tolerance * proven and left <= ROUNDED_SHARE * self._lost

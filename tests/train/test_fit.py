@@ -332,6 +332,28 @@ def test_a_tiny_c_gives_weights_that_predict(loss, C, bias):
         assert found.w @ direction > 0.999 * np.linalg.norm(found.w) * np.linalg.norm(direction)
 
 
+@pytest.mark.parametrize("loss", TRAINED_LOSSES)
+def test_a_large_tolerance_gives_weights_that_are_better_than_zeros(loss):
+    rng = np.random.default_rng(2)
+    rows = rng.normal(size=(1000, 3)) * 0.1
+    labels = np.where(rng.random(1000) < 0.1, 1, -1)
+    rows[rng.random(1000) < 0.5] = 0.0
+    problem = Problem(dataset(rows, labels), 5e-6, Loss(loss))
+    found = fit(problem, 0.1)
+    assert found.w.any()
+    assert found.primal < problem.primal_at_zero()
+
+
+@pytest.mark.parametrize("loss", TRAINED_LOSSES)
+def test_rows_that_cancel_leave_weights_of_zero(loss):
+    rows = np.array([[1.0, 2.0], [0.5, -1.0], [1.0, 2.0], [0.5, -1.0]])
+    problem = Problem(dataset(rows, np.array([1, 1, -1, -1])), 1e-2, Loss(loss))
+    found = fit(problem, 1e-4)
+    assert found.gap <= 1e-4
+    assert not found.w.any()
+    assert found.certificates < 10
+
+
 def test_a_bound_above_p_is_an_error(monkeypatch):
     data = scaled(60, 1.0)
     monkeypatch.setattr("svmbench.train.best.proven_dual", lambda problem, alpha: 1e3)
