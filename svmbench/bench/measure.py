@@ -31,7 +31,7 @@ from svmbench.durable import write_text
 from svmbench.harness.child import end_with
 from svmbench.harness.clock import Clock
 from svmbench.harness.given import copy_of
-from svmbench.harness.measurement import Measurement
+from svmbench.harness.measurement import Before, Measurement, Task
 from svmbench.harness.worker import loaded_solver, of_this_process, peak_memory
 from svmbench.problem import Loss, Problem
 from svmbench.solvers.base import Solver
@@ -195,43 +195,57 @@ def text(job: dict[str, Any]) -> dict[str, Any]:
         rows = read(path, job)
     data = rows if isinstance(rows, Dataset) else _own_reader()(path, job)
     problem = Problem(data, job["lambda"], Loss("hinge"))
-    conversion, seconds = 0.0, None
+    conversion = 0.0
     if solver.foreign:
         read_rows = None if rows is data else _sparse(rows, job["positive"])
-        converting = Clock()
-        with converting.running():
-            if read_rows is None or not solver.adopt_rows(problem, *read_rows):
-                solver.convert(problem)
-        conversion = converting.wall / 1e9
-    for rung in _rungs(solver, job["accuracy"]):
-        measurement = Measurement(
-            rung,
-            copy_of(problem),
-            None,
-            {"accuracy": [job["accuracy"]], "gap": None, "own": False, "max_epochs": None,
-             "max_updates": None, "time_limit": job["limit"]},
-            job["reference_dual"],
-            job["reference_primal"],
-            conversion,
-            problem,
-        )  # fmt: skip
-        points: list[dict[str, Any]] = []
-        state = measurement.run(job["first"], points)
-        reached = (point["wall"] for point in points if point["accuracy"] <= job["accuracy"])
-        seconds = next(reached, None)
-        if seconds is not None or state != "converged":
-            break
+        conversion = _conversion(solver, problem, read_rows)
+    state, fit, trained = _fit(solver, problem, conversion, job)
     before = clock.wall / 1e9 + conversion
     sample = {
         "state": state,
         "read_seconds": clock.wall / 1e9,
         "convert_seconds": conversion,
-        "fit_seconds": seconds,
-        f"seconds_to_{job['accuracy']!r}": None if seconds is None else before + seconds,
-        "train_seconds": before + points[-1]["wall"],
+        "fit_seconds": fit,
+        f"seconds_to_{job['accuracy']!r}": None if fit is None else before + fit,
+        "train_seconds": before + trained,
         "limit_seconds": job["limit"],
     }
     return {"facts": {}, "samples": [sample]}
+
+
+def _conversion(solver: Solver, problem: Problem, rows: tuple[Any, Any] | None) -> float:
+    """Seconds to bring the rows into a program's form, from ``rows`` if it can adopt these."""
+    converting = Clock()
+    with converting.running():
+        if rows is None or not solver.adopt_rows(problem, *rows):
+            solver.convert(problem)
+    return converting.wall / 1e9
+
+
+def _fit(
+    solver: Solver, problem: Problem, conversion: float, job: dict[str, Any]
+) -> tuple[str, float | None, float]:
+    """The end state, the seconds to the accuracy if it was reached, and those of all training."""
+    accuracy: float = job["accuracy"]
+    stop = {
+        "accuracy": [accuracy],
+        "gap": None,
+        "own": False,
+        "max_epochs": None,
+        "max_updates": None,
+        "time_limit": job["limit"],
+    }
+    references = job["reference_dual"], job["reference_primal"]
+    before = Before(given=problem, conversion=conversion)
+    for rung in _rungs(solver, accuracy):
+        measurement = Measurement(rung, Task(copy_of(problem), None, stop, *references), before)
+        points: list[dict[str, Any]] = []
+        state = measurement.run(job["first"], points)
+        reached = (point["wall"] for point in points if point["accuracy"] <= accuracy)
+        seconds = next(reached, None)
+        if seconds is not None or state != "converged":
+            break
+    return state, seconds, points[-1]["wall"]
 
 
 def _sparse(rows: tuple[Any, Any], positive: list[float] | None) -> tuple[Any, Any]:

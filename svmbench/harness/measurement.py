@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -42,7 +43,7 @@ from svmbench.solvers.program import ForeignProgram
 BOUND_SLACK = {"float64": 1e-9, "float32": 1e-3}
 
 #: Features up to which the trace records the final weights: plots of the plane draw them as a line.
-FEW_FEATURES = 16
+DRAWN_FEATURES = 16
 
 
 class Certificate(NamedTuple):
@@ -82,12 +83,12 @@ def usual_work(problem: Problem, test: Dataset | None) -> Usual:
     return Usual(watch.thread, pass_seconds(problem.data))
 
 
-class Measurement:
-    """Trains a solver from checkpoint to checkpoint, evaluates it and enforces the limits.
+@dataclass(frozen=True)
+class Task:
+    """What a run is to do, and what its results are held against.
 
     Parameters
     ----------
-    solver : Solver
     problem : Problem
         The solver gets a copy that shares its arrays: whatever it does to that, P and the errors
         are those of this problem.
@@ -96,14 +97,56 @@ class Measurement:
         The sweep's targets and limits, as in `svmbench.config.Stop`.
     reference_dual, reference_primal : float
         D_ref <= P* <= P_ref, certified by the harness.
-    conversion : float, optional
-        Seconds that converting the rows to the solver's form took, if that has been done.
-    given : Problem, optional
-        The solver's copy of the problem, if it has converted the rows of one.
     threads : int
         Threads that the solver may use.
+    """
+
+    problem: Problem
+    test: Dataset | None
+    stop: dict[str, Any]
+    reference_dual: float
+    reference_primal: float
+    threads: int = 1
+
+
+@dataclass(frozen=True)
+class Before:
+    """What has happened in the process before a run.
+
+    Parameters
+    ----------
+    given : Problem, optional
+        The solver's copy of the problem, if it has converted the rows of one.
+    conversion : float, optional
+        Seconds that converting the rows to the solver's form took, if that has been done.
     usual : Usual, optional
         What `usual_work` returned before the solver's program was loaded.
+    loading : float
+        Seconds of processor time that importing the solver took.
+    taking_over : float
+        Seconds that it took to take over the rows of the run before: they are neither training nor
+        conversion.
+    """
+
+    given: Problem | None = None
+    conversion: float | None = None
+    usual: Usual | None = None
+    loading: float = 0.0
+    taking_over: float = 0.0
+
+
+#: Of a run with which the process begins, and whose usual work was not measured.
+NOTHING_BEFORE = Before()
+
+
+class Measurement:
+    """Trains a solver from checkpoint to checkpoint, evaluates it and enforces the limits.
+
+    Parameters
+    ----------
+    solver : Solver
+    task : Task
+    before : Before
     is_program : bool, optional
         Whether the run is one of `ForeignProgram`, which measures its own time. By default the
         solver's class says so; a plug-in can change the class of its instance.
@@ -112,17 +155,14 @@ class Measurement:
     ----------
     given : Problem
         What the solver was given.
+    conversion : float or None
+        Seconds that converting the rows took; None until they are converted.
     reason : str
         Why the run ended as it did, if its state does not say everything.
     note : str
         Why the run ended as it did, where nothing is wrong with what it has shown.
     refused : bool
         Whether the run has `failed` because what it shows cannot be true: it reached nothing.
-    loading : float
-        Seconds of processor time that importing the solver took.
-    taking_over : float
-        Seconds that it took to take over the rows of the run before: they are neither training nor
-        conversion.
     shown : Certificate or None
         What the solver showed at the last checkpoint.
     """
@@ -130,37 +170,23 @@ class Measurement:
     def __init__(
         self,
         solver: Solver,
-        problem: Problem,
-        test: Dataset | None,
-        stop: dict[str, Any],
-        reference_dual: float,
-        reference_primal: float,
-        conversion: float | None = None,
-        given: Problem | None = None,
-        threads: int = 1,
-        usual: Usual | None = None,
+        task: Task,
+        before: Before = NOTHING_BEFORE,
         is_program: bool | None = None,
     ) -> None:
         self._is_program = type(solver) is ForeignProgram if is_program is None else is_program
-        self.solver = solver
-        self.conversion = conversion
-        self.problem = problem
-        self.given = copy_of(problem) if given is None else given
+        self.solver, self.task = solver, task
+        self.problem, self.stop = task.problem, task.stop
+        self.before, self.conversion = before, before.conversion
+        self.given = copy_of(self.problem) if before.given is None else before.given
         self._kernel_rows = self.given.data.rows
-        self.test = test
-        self.stop = stop
-        self.reference_dual = reference_dual
-        self.reference_primal = reference_primal
         self.reason = self.note = ""
         self.refused = False
         self.clock = Clock()
-        self.loading = self.taking_over = 0.0
         self.shown: Certificate | None = None
-        self._threads = threads
-        self.usual = usual
         if self._is_program:
             assert isinstance(solver, ForeignProgram)
-            solver.seconds = stop["time_limit"]
+            solver.seconds = self.stop["time_limit"]
         self._seen = 0  # nanoseconds of training at the last checkpoint
         self._converting = Clock()
         self._accounts = Accounts()
@@ -169,7 +195,7 @@ class Measurement:
         self._on_clock = Watches(Stopwatch(), Stopwatch(), Stopwatch())
         self._evaluations = 0
         self._activity: dict[str, float] = {}
-        m = problem.data.n_samples
+        stop, m = self.stop, self.problem.data.n_samples
         self._most = self._presentations(stop["max_epochs"])
         self._most_updates = math.inf if stop["max_updates"] is None else stop["max_updates"] * m
         self._targets = CHECKPOINTS[stop.get("checkpoints", "tenths")](m, solver.cycle)
@@ -204,18 +230,19 @@ class Measurement:
             Called when the run begins, after what is measured before it.
         """
         self._pass_seconds = pass_seconds(self.problem.data)
-        if self.usual and self._pass_seconds > OF_USUAL_PASS * self.usual.pass_seconds:
-            self._pass_seconds = self.usual.pass_seconds
+        usual = self.before.usual
+        if usual and self._pass_seconds > OF_USUAL_PASS * usual.pass_seconds:
+            self._pass_seconds = usual.pass_seconds
         begin()
         begun = system.now()
         read = partial(read_correctly, self.problem)
-        self._accounts = accounts = Accounts(read, self.usual)
+        self._accounts = accounts = Accounts(read, usual)
         try:
             state = self._train(seed, trace)
         finally:
             settle(accounts.kept)
-            times = self._accounts.close(self.clock, self._converting, self._threads)
-            times["unaccounted_seconds"] += self.taking_over
+            times = self._accounts.close(self.clock, self._converting, self.task.threads)
+            times["unaccounted_seconds"] += self.before.taking_over
             self._activity = system.since(begun) | times
         trained = self.clock.wall / 1e9
         changed = self.changed()
@@ -403,10 +430,10 @@ class Measurement:
             "remark": str(self.solver.remark),
             **({} if (t0 := self.solver.t0) is None else {"t0": float(t0)}),
             **self._activity,
-            "load_cpu_seconds": self.loading,
+            "load_cpu_seconds": self.before.loading,
             **({"refused": True} if self.refused else {}),
         }
-        if self.shown and self.shown.w.size <= FEW_FEATURES and np.isfinite(self.shown.w).all():
+        if self.shown and self.shown.w.size <= DRAWN_FEATURES and np.isfinite(self.shown.w).all():
             facts |= {"weights": self.shown.w.tolist(), "bias": self.shown.bias}
         return facts
 
@@ -417,14 +444,14 @@ class Measurement:
         if bias != 0.0 and self.problem.bias == "none":
             self.reason = f"shows the bias {bias:g}, and the problem has none"
         primal = training.primal if np.isfinite(w).all() else math.nan
-        distance = self.stop.get("distance", "relative")
-        accuracy = accuracy_of(primal, self.reference_dual, distance)
-        if self.problem.is_below(self.reference_dual, primal, w, bias):
-            self.reason = f"P = {primal!r} is below the certified bound {self.reference_dual!r}"
+        bound, distance = self.task.reference_dual, self.stop.get("distance", "relative")
+        accuracy = accuracy_of(primal, bound, distance)
+        if self.problem.is_below(bound, primal, w, bias):
+            self.reason = f"P = {primal!r} is below the certified bound {bound!r}"
             accuracy = math.nan  # it has reached no accuracy
-        elif lies_below(primal, self.reference_dual):
+        elif lies_below(primal, bound):
             accuracy = 0.0
-        m, test = self.problem.data.n_samples, self.test
+        m, test = self.problem.data.n_samples, self.task.test
         return {
             "kind": "point",
             "presentations": counts.presentations,
@@ -451,9 +478,8 @@ class Measurement:
         if not math.isfinite(point["primal"]):
             return "diverged"
         if self._overclaims(point["dual"]):
-            self.reason = (
-                f"reports the lower bound {point['dual']!r}, but P* <= {self.reference_primal!r}"
-            )
+            upper = self.task.reference_primal
+            self.reason = f"reports the lower bound {point['dual']!r}, but P* <= {upper!r}"
             return "failed"
         counts = shown.counts
         if self._at_horizon(counts) if self._judged_at_end else self._satisfied(point):
@@ -480,7 +506,7 @@ class Measurement:
     def _overclaims(self, dual: float | None) -> bool:
         """Whether the solver's lower bound lies above a certified upper bound."""
         slack = BOUND_SLACK[self.solver.parameters.precision]
-        return dual is not None and dual > self.reference_primal * (1.0 + slack)
+        return dual is not None and dual > self.task.reference_primal * (1.0 + slack)
 
     def _satisfied(self, point: dict[str, Any]) -> bool:
         """Whether all targets are met that were set and that apply to the solver."""

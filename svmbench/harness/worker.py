@@ -43,7 +43,7 @@ from svmbench.harness.child import (
 from svmbench.harness.clock import Stopwatch
 from svmbench.harness.given import copy_of
 from svmbench.harness.leftovers import adopt_orphans, end_children
-from svmbench.harness.measurement import Measurement, usual_work
+from svmbench.harness.measurement import Before, Measurement, Task, usual_work
 from svmbench.harness.system import PROC, read
 from svmbench.harness.trace import TraceWriter
 from svmbench.harness.weights import keep_weights
@@ -169,10 +169,10 @@ def _execute(
         job=job,
         problem=measurement.problem,
         given=measurement.given,
-        test=measurement.test,
+        test=measurement.task.test,
         solver=measurement.solver,
         conversion=measurement.conversion,
-        usual=measurement.usual,
+        usual=measurement.before.usual,
     )
 
 
@@ -196,21 +196,25 @@ def _measurement(job: dict[str, Any], last: Posed | None) -> Measurement:
     taking_over = Stopwatch()
     with taking_over.running():
         takes_over = last is not None and solver.take_over(last.solver)
-    measurement = Measurement(
+    return Measurement(
         solver,
-        problem,
-        test,
-        job["stop"],
-        job["reference_dual"],
-        job["reference_primal"],
-        conversion=last.conversion if last and takes_over else None,
-        given=last.given if last else None,
-        threads=job["threads"],
-        usual=usual,
+        Task(
+            problem,
+            test,
+            job["stop"],
+            job["reference_dual"],
+            job["reference_primal"],
+            job["threads"],
+        ),
+        Before(
+            given=last.given if last else None,
+            conversion=last.conversion if last and takes_over else None,
+            usual=usual,
+            loading=loading.thread / 1e9,
+            taking_over=taking_over.wall / 1e9,
+        ),
         is_program=job["solver_class"] == address(ForeignProgram),
     )
-    measurement.loading, measurement.taking_over = loading.thread / 1e9, taking_over.wall / 1e9
-    return measurement
 
 
 def _opened(job: dict[str, Any]) -> tuple[Problem, Dataset | None]:
