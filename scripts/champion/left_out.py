@@ -30,7 +30,14 @@ from svmbench.durable import write_text
 from svmbench.errors import SvmbenchError
 from svmbench.problem import Problem
 from svmbench.solvers import cholesky
-from svmbench.solvers.champion import auto, choice, dual_phase, newton_phase, samples
+from svmbench.solvers.champion import (
+    auto,
+    choice,
+    dual_phase,
+    multiplier_steps,
+    newton_phase,
+    samples,
+)
 from svmbench.solvers.dual import accelerator, subspace
 
 
@@ -70,7 +77,7 @@ CONSTANTS = (
     Constant(choice, "BLAS_OUTER_COST", (0.025, 0.1)),
     Constant(auto, "HANDOVER_PENALTY", (0.025, 0.1)),
     Constant(samples, "SAMPLE_SHARE", (0.1, 0.25)),
-    Constant(newton_phase, "INNER_SHARE", (0.15, 0.6)),
+    Constant(multiplier_steps, "INNER_SHARE", (0.15, 0.6)),
     Constant(newton_phase, "WORSE", (1.0, 1.5)),
     Constant(dual_phase, "MANY_MOVED", (0.1, 0.4)),
     Constant(dual_phase, "RESTORE_SHARE", (0.01, 0.1)),

@@ -6,9 +6,10 @@ Given centres c and a penalty sigma, w and b minimise the smooth convex function
 
 of the margins s and the weights u of the rows, by Newton steps with a line search. The maximisers a
 then become the centres, and sigma grows: the proximal method of multipliers (Rockafellar, 1976)
-with semismooth Newton steps (Yan and Li, 2020), as in `svmbench.solvers.champion.newton_phase`. As
-u_i multiplies the penalty too, a is a feasible alpha. Only the rows with 0 < a_i < 1 have
-curvature. As in `svmbench.reference.search`, `Problem` certifies what is yielded.
+with semismooth Newton steps (Yan and Li, 2020), as in
+`svmbench.solvers.champion.multiplier_steps`. As u_i multiplies the penalty too, a is a feasible
+alpha. Only the rows with 0 < a_i < 1 have curvature. As in `svmbench.reference.search`, `Problem`
+certifies what is yielded.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import numpy as np
 
 from svmbench.data.dataset import FloatArray
 from svmbench.problem import Problem, relative_gap
-from svmbench.solvers.champion.newton_phase import (
+from svmbench.solvers.champion.multiplier_steps import (
     FALLING,
     FROM_ZERO,
     INNER_SHARE,

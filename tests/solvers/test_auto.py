@@ -1,6 +1,7 @@
 """auto: every method reaches its certificate, whatever device is off, and its choice of method."""
 
 import math
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import get_args, get_type_hints
@@ -12,9 +13,11 @@ from problems import at_start, dataset, dense, dyadic, edge_problems, labels, or
 from svmbench.kernels.descent import Descent
 from svmbench.kernels.rng import Generator
 from svmbench.problem import Problem
-from svmbench.solvers.champion import dual_phase, newton_phase, samples
+from svmbench.solvers.champion import dual_phase, multiplier_steps, newton_phase, samples
 from svmbench.solvers.champion.auto import Auto, AutoParameters
-from svmbench.solvers.champion.newton_phase import FROM_ZERO, NewtonPhase
+from svmbench.solvers.champion.dual_phase import DescentOptions, DualPhase
+from svmbench.solvers.champion.multiplier_steps import FROM_ZERO
+from svmbench.solvers.champion.newton_phase import NewtonOptions, NewtonPhase
 from svmbench.solvers.checked import checked, names_of
 from twins.descent import Descent as Twin
 from twins.optimum import optimum
@@ -23,6 +26,7 @@ METHODS = get_args(get_type_hints(AutoParameters)["method"])
 DEVICES = [(name, value) for name, value in Auto.tricks if name != "method"]
 ACCURACY = 1e-8
 MOST = 5000
+ON_ALL_ROWS = NewtonOptions(penalty=1.5, growth=3.0, passes=4, sampling=False, sleep=True)
 
 
 def _made():
@@ -426,7 +430,7 @@ def test_the_penalty_at_the_handover_follows_from_the_gap_that_the_passes_met(
     scaled = 0
     for seed in range(6):
         run = started(problem, seed, method="dual-newton", tolerance=ACCURACY)
-        while isinstance(run._phase, dual_phase.DualPhase):
+        while isinstance(run._phase, DualPhase):
             scale, phase = run._phase._scale, run._phase
             run.advance(1)
         penalty, w, alpha = begun.pop()
@@ -452,24 +456,18 @@ def test_newton_steps_begin_at_zero_only_where_descent_left_a_much_larger_object
         above = problem.primal(share * problem.weights(np.ones(rows.m))) > primal
         low, high = (low, share) if above else (share, high)
     warm = Descent(rows, lam)
-    phase = NewtonPhase(
-        rows, lam, Generator(1), penalty=1.5, growth=3.0, passes=0, sampling=False, sleep=True,
-        warm=warm,
-    )  # fmt: skip
+    phase = NewtonPhase(rows, lam, Generator(1), replace(ON_ALL_ROWS, passes=0), warm)
     warm.w[: rows.d] = share * problem.weights(np.ones(rows.m))
     phase.iterate()
     assert phase._state.penalty == (FROM_ZERO if from_zero else 1.5)
 
 
 def test_only_inner_problems_that_do_not_lower_p_are_taken_for_rounding(monkeypatch):
-    monkeypatch.setattr(newton_phase, "INNER_STEPS", 2)
+    monkeypatch.setattr(multiplier_steps, "INNER_STEPS", 2)
     rng = np.random.default_rng(9)
     X = rng.normal(size=(200, 60))
     y = np.where(X @ rng.normal(size=60) + 2.0 * rng.normal(size=200) > 0.0, 1, -1)
-    phase = NewtonPhase(
-        dataset(X, y, "dense float64").rows, 1e-6, Generator(1), penalty=1.5, growth=3.0, passes=4,
-        sampling=False, sleep=True,
-    )  # fmt: skip
+    phase = NewtonPhase(dataset(X, y, "dense float64").rows, 1e-6, Generator(1), ON_ALL_ROWS)
     primals, advance = [], NewtonPhase._advance_centres
 
     def noting(each):
@@ -505,18 +503,8 @@ def test_alpha_are_the_weights_of_dual_descent(subspace, least, always_scaled):
 def test_early_shrinking_drops_what_lies_beyond_twice_the_mean_gradient(early):
     X, y = dyadic(3, 200, 6)
     problem = Problem(dataset(X, y), 2.0**-9)
-    phase = dual_phase.DualPhase(
-        problem.data.rows,
-        problem.lam,
-        Generator(5),
-        1,
-        True,
-        1e-9,
-        acceleration=False,
-        subspace=False,
-        scaling=False,
-        early=early,
-    )
+    options = DescentOptions(early=early, acceleration=False, subspace=False, scaling=False)
+    phase = DualPhase(problem.data.rows, problem.lam, Generator(5), 1e-9, options)
     plain = Twin(dense(problem.data), labels(problem.data), problem.lam, 5)
     compared = lowered = 0
     for _ in range(12):
@@ -540,8 +528,8 @@ def test_early_shrinking_drops_what_lies_beyond_twice_the_mean_gradient(early):
 def test_plain_passes_visit_all_rows_once_and_only_those_after_them_are_greedy():
     problem = PROBLEMS["overlapping"]
     rows, lam, seed = problem.data.rows, problem.lam, 5
-    parts = {"early": True, "greedy": True, "plain": 3, "scaling": False}
-    phase = dual_phase.DualPhase(rows, lam, Generator(seed), 1, True, 1e-9, **parts)
+    options = DescentOptions(early=True, greedy=True, plain=3, scaling=False)
+    phase = DualPhase(rows, lam, Generator(seed), 1e-9, options)
     plain, rng = Descent(rows, lam), Generator(seed)
     for _ in range(3):
         phase.iterate()
@@ -558,13 +546,11 @@ def test_plain_passes_visit_all_rows_once_and_only_those_after_them_are_greedy()
 
 def test_passes_are_not_plain_where_the_first_moves_few_rows(monkeypatch):
     problem = PROBLEMS["overlapping"]
-    parts = {"early": True, "greedy": True}
     seen = []
     for plain, least in ((0, 0.0), (3, 0.0), (3, 1.1)):
         monkeypatch.setattr(dual_phase, "MANY_MOVED", least)
-        phase = dual_phase.DualPhase(
-            problem.data.rows, problem.lam, Generator(5), 1, True, 1e-9, plain=plain, **parts
-        )
+        options = DescentOptions(early=True, greedy=True, plain=plain)
+        phase = DualPhase(problem.data.rows, problem.lam, Generator(5), 1e-9, options)
         for _ in range(3):
             phase.iterate()
         seen.append(phase.w)
@@ -574,12 +560,11 @@ def test_passes_are_not_plain_where_the_first_moves_few_rows(monkeypatch):
 
 def test_a_start_from_dual_variables_makes_no_plain_passes():
     problem = PROBLEMS["overlapping"]
-    parts, halves = {"early": True, "greedy": True}, np.full(problem.data.n_samples, 0.5)
+    halves = np.full(problem.data.n_samples, 0.5)
     starts = []
     for plain in (0, 3):
-        phase = dual_phase.DualPhase(
-            problem.data.rows, problem.lam, Generator(5), 1, True, 1e-9, plain=plain, **parts
-        )
+        options = DescentOptions(early=True, greedy=True, plain=plain)
+        phase = DualPhase(problem.data.rows, problem.lam, Generator(5), 1e-9, options)
         phase.resume(halves, problem.weights(halves))
         for _ in range(3):
             phase.iterate()

@@ -12,7 +12,7 @@ from svmbench.kernels.rng import Generator
 from svmbench.problem import Problem
 from svmbench.solvers.champion import choice, samples
 from svmbench.solvers.champion.auto import Auto, AutoParameters
-from svmbench.solvers.champion.dual_phase import DualPhase
+from svmbench.solvers.champion.dual_phase import DescentOptions, DualPhase
 from svmbench.solvers.cholesky import factor_cost
 
 GAP = 1e-3
@@ -39,8 +39,8 @@ def small(monkeypatch):
 
 
 def passes_of_dual_descent(problem):
-    parts = {"early": True, "greedy": True}
-    phase = DualPhase(problem.data.rows, problem.lam, Generator(3), 1, True, GAP, **parts)
+    options = DescentOptions(early=True, greedy=True)
+    phase = DualPhase(problem.data.rows, problem.lam, Generator(3), GAP, options)
     while phase.gap == math.inf:
         phase.iterate()
     return phase.passes

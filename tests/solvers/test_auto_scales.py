@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from problems import dataset
 from svmbench.problem import Problem
-from svmbench.solvers.champion import newton_phase
+from svmbench.solvers.champion import multiplier_steps
 from svmbench.solvers.champion.auto import Auto, AutoParameters
 from svmbench.solvers.champion.interior_phase import InteriorPhase
 from svmbench.solvers.champion.newton_phase import NewtonPhase
@@ -174,8 +174,8 @@ def nearly_separable(lam):
 @pytest.mark.parametrize("lam", [1e-5, 1e-6])
 def test_newton_steps_find_a_penalty_as_small_as_the_dual_variables(lam, monkeypatch):
     steps = []
-    for patience in (newton_phase.PATIENCE, 10**6):
-        monkeypatch.setattr(newton_phase, "PATIENCE", patience)
+    for patience in (multiplier_steps.PATIENCE, 10**6):
+        monkeypatch.setattr(multiplier_steps, "PATIENCE", patience)
         run = Auto(AutoParameters(method="newton"))
         run.halts = True
         run.start(nearly_separable(lam), 1)
@@ -188,7 +188,7 @@ def test_newton_steps_find_a_penalty_as_small_as_the_dual_variables(lam, monkeyp
 
 @pytest.mark.parametrize(("lam", "lowered"), [(1e-6, True), (0.1, False)])
 def test_the_penalty_is_lowered_only_where_all_dual_variables_are_small(lam, lowered, monkeypatch):
-    monkeypatch.setattr(newton_phase, "PATIENCE", 1)
+    monkeypatch.setattr(multiplier_steps, "PATIENCE", 1)
     run = Auto(AutoParameters(method="newton"))
     run.start(nearly_separable(lam), 1)
     run.advance(5)
@@ -196,7 +196,7 @@ def test_the_penalty_is_lowered_only_where_all_dual_variables_are_small(lam, low
     largest = run._phase._centres.max()
     run.advance(1)
     assert run._phase._state.penalty == (penalty * largest if lowered else penalty)
-    assert (penalty * largest < newton_phase.LOWERED * penalty) == lowered
+    assert (penalty * largest < multiplier_steps.LOWERED * penalty) == lowered
 
 
 def test_a_sample_that_rounding_keeps_from_being_solved_is_left():

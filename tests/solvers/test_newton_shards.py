@@ -18,7 +18,7 @@ from problems import (
 )
 from svmbench.errors import ConfigError
 from svmbench.problem import Problem
-from svmbench.solvers.champion import newton_phase
+from svmbench.solvers.champion import multiplier_steps
 from svmbench.solvers.distributed.executor import InProcess, Threads
 from svmbench.solvers.distributed.newton_shards import (
     MOST_FEATURES,
@@ -97,8 +97,8 @@ def test_the_number_of_shards_changes_no_step(problem):
 
 def test_the_first_penalty_stays_however_many_steps_it_takes(monkeypatch):
     found = []
-    for patience in (newton_phase.PATIENCE, 1):
-        monkeypatch.setattr(newton_phase, "PATIENCE", patience)
+    for patience in (multiplier_steps.PATIENCE, 1):
+        monkeypatch.setattr(multiplier_steps, "PATIENCE", patience)
         run = started(drawn())
         run.advance(8)
         found.append(run.w.tobytes())

@@ -14,9 +14,10 @@ from svmbench.kernels.rng import Generator
 from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.base import Parameters, Solver, parameter
 from svmbench.solvers.champion.choice import FIRST_PASSES, NEWTON_GAP, ExpectedCosts, Method, chosen
-from svmbench.solvers.champion.dual_phase import DualPhase
+from svmbench.solvers.champion.dual_phase import DescentOptions, DualPhase
 from svmbench.solvers.champion.interior_phase import InteriorPhase
-from svmbench.solvers.champion.newton_phase import AT_ZERO, NewtonPhase
+from svmbench.solvers.champion.multiplier_steps import PRIMAL_AT_ZERO
+from svmbench.solvers.champion.newton_phase import NewtonOptions, NewtonPhase
 from svmbench.solvers.champion.samples import sample_sizes
 from svmbench.solvers.champion.sharing import LEAST_ENTRIES
 from svmbench.solvers.champion.threaded_multipliers import threads_for
@@ -208,22 +209,19 @@ class Auto(Solver):
         if self._choice.method == "newton":
             self._phase = self._newton(parameters.penalty, None)
         else:
-            self._phase = DualPhase(
-                rows,
-                problem.lam,
-                self._rng,
-                parameters.block_rows,
-                parameters.shrinking,
-                parameters.tolerance,
+            options = DescentOptions(
+                block_rows=parameters.block_rows,
+                shrinking=parameters.shrinking,
+                early=parameters.early_shrinking,
+                greedy=parameters.greedy,
+                plain=FIRST_PASSES if near else 0,
                 acceleration=parameters.acceleration,
                 # Where Newton steps on the features follow soon, those on free rows are in vain.
                 subspace=parameters.subspace and (self._choice.method == "dual" or costs.dear),
                 scaling=parameters.scaling,
-                early=parameters.early_shrinking,
-                greedy=parameters.greedy,
-                plain=FIRST_PASSES if near else 0,
                 together=self.threads > 1 and problem.data.nnz >= LEAST_ENTRIES,
             )
+            self._phase = DualPhase(rows, problem.lam, self._rng, parameters.tolerance, options)
         self.counters = self._phase.counters
         self.counters.presentations += looking.presentations
         self.counters.updates += looking.updates
@@ -303,18 +301,17 @@ class Auto(Solver):
 
     def _newton(self, penalty: float, warm: Descent | None) -> NewtonPhase:
         """Newton steps from w = 0, or from the state of dual descent."""
-        return NewtonPhase(
-            self._problem.data.rows,
-            self._problem.lam,
-            self._rng,
+        parameters = self.parameters
+        options = NewtonOptions(
             penalty=penalty,
-            growth=self.parameters.growth,
-            passes=self.parameters.passes if warm is None else 0,
-            sampling=self.parameters.sampling,
-            sleep=self.parameters.sleep,
-            warm=warm,
+            growth=parameters.growth,
+            passes=parameters.passes if warm is None else 0,
+            sampling=parameters.sampling,
+            sleep=parameters.sleep,
             threads=self.threads,
         )
+        rows, lam = self._problem.data.rows, self._problem.lam
+        return NewtonPhase(rows, lam, self._rng, options, warm)
 
     @property
     def rounded(self) -> bool:
@@ -325,7 +322,7 @@ class Auto(Solver):
     def w(self) -> FloatArray:
         """The current weights, or zeros while these are known to be better."""
         gap, w = self._phase.gap, self._phase.w
-        worse = gap != math.inf and not self._phase.bound() + gap <= AT_ZERO
+        worse = gap != math.inf and not self._phase.bound() + gap <= PRIMAL_AT_ZERO
         return np.zeros_like(w) if worse or not np.isfinite(w).all() else w
 
     @property

@@ -16,7 +16,7 @@ from svmbench.kernels.rng import Generator
 from svmbench.kernels.rows import CompactRows
 from svmbench.kernels.sampling import draw_rows
 from svmbench.kernels.subset import take_rows
-from svmbench.solvers.champion.dual_phase import DualPhase
+from svmbench.solvers.champion.dual_phase import DescentOptions, DualPhase
 from svmbench.solvers.champion.samples import sample_sizes
 from svmbench.solvers.cholesky import factor_cost
 from svmbench.solvers.second_order.normal_equations import MOST_FEATURES
@@ -211,9 +211,10 @@ def tried(rows: CompactRows, lam: float, rng: Generator, gap: float, counters: C
     part = take_rows(rows, drawn[np.append(True, drawn[1:] != drawn[:-1])])
     costs = ExpectedCosts(part, rows.m, sample_sizes(rows.m, rows.d))
     # On few rows acceleration takes longer than the passes themselves.
-    parts = {"acceleration": False, "subspace": False, "scaling": False}
-    parts |= {"early": True, "greedy": True}
-    phase = DualPhase(part, lam * rows.m / part.m, rng, 1, True, gap, **parts)
+    options = DescentOptions(
+        early=True, greedy=True, acceleration=False, subspace=False, scaling=False
+    )
+    phase = DualPhase(part, lam * rows.m / part.m, rng, gap, options)
     work, passes, behind = phase.counters, 0, False
     while phase.gap == math.inf and not behind:
         phase.iterate()

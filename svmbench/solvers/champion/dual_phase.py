@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -54,25 +55,16 @@ SCALE_SHARE = 0.05
 LEAST_SAVED = 1.0 - 1e-3**SCALE_SHARE
 
 
-class DualPhase:
-    """Passes over the active rows, and over all rows once the active ones have converged enough.
+@dataclass(frozen=True)
+class DescentOptions:
+    """The devices of dual descent.
 
     Parameters
     ----------
-    rows : CompactRows
-    lam : float
-    rng : Generator
     block_rows : int
         Rows in a block; 1 for true random order throughout.
     shrinking : bool
-    tolerance : float
-        Relative gap, certified as soon as it may have been reached.
-    acceleration : bool
-        Whether steps in the plane of the last passes follow passes.
-    subspace : bool
-        Whether Newton steps on the free rows follow passes where these rows are few.
-    scaling : bool
-        Whether the weights are shown at the scale that minimises P.
+        Whether passes leave out rows that are firmly at a bound.
     early : bool
         Whether shrinking also leaves out rows by the mean projected gradient.
     greedy : bool
@@ -82,8 +74,38 @@ class DualPhase:
         First passes that visit all rows once each, whatever ``shrinking``, ``early`` and ``greedy``
         are, unless the first one moves less than `MANY_MOVED` of them. Newton steps that soon
         follow begin better there.
+    acceleration : bool
+        Whether steps in the plane of the last passes follow passes.
+    subspace : bool
+        Whether Newton steps on the free rows follow passes where these rows are few.
+    scaling : bool
+        Whether the weights are shown at the scale that minimises P.
     together : bool
         Whether two threads share large passes and surveys.
+    """
+
+    block_rows: int = 1
+    shrinking: bool = True
+    early: bool = False
+    greedy: bool = False
+    plain: int = 0
+    acceleration: bool = True
+    subspace: bool = True
+    scaling: bool = True
+    together: bool = False
+
+
+class DualPhase:
+    """Passes over the active rows, and over all rows once the active ones have converged enough.
+
+    Parameters
+    ----------
+    rows : CompactRows
+    lam : float
+    rng : Generator
+    tolerance : float
+        Relative gap, certified as soon as it may have been reached.
+    options : DescentOptions
     """
 
     def __init__(
@@ -91,28 +113,20 @@ class DualPhase:
         rows: CompactRows,
         lam: float,
         rng: Generator,
-        block_rows: int,
-        shrinking: bool,
         tolerance: float,
-        *,
-        acceleration: bool = True,
-        subspace: bool = True,
-        scaling: bool = True,
-        early: bool = False,
-        greedy: bool = False,
-        plain: int = 0,
-        together: bool = False,
+        options: DescentOptions,
     ) -> None:
-        self._sharing = Sharing() if together else None
-        self.counters = self._state = Descent(rows, lam, together)
-        self._rng, self._block_rows, self._shrinking = rng, block_rows, shrinking
+        self._options = options
+        self._sharing = Sharing() if options.together else None
+        self.counters = self._state = Descent(rows, lam, options.together)
+        self._rng = rng
         self._m, self._d, self._lam = rows.m, rows.d, lam
         stored = (rows.indptr, rows.indices, rows.values, rows.labels)
         self._row_bytes = sum(array.nbytes for array in stored if array is not None) / rows.m
         self._nnz: int = rows.nnz
-        self._tolerance, self._early, self._greedy = tolerance, early, greedy
-        self._plain = plain
-        if not plain:
+        self._tolerance = tolerance
+        self._plain = options.plain
+        if not self._plain:
             self._be_greedy()
         # Entries touched in all.
         self._visited = 0
@@ -123,10 +137,10 @@ class DualPhase:
         # P - D when all rows were last processed, and the entries touched since.
         self._level, self._work = math.inf, 0
         self._known_norm2: float | None = 0.0
-        self._accelerator = Accelerator(rows, lam) if acceleration else None
+        self._accelerator = Accelerator(rows, lam) if options.acceleration else None
         self._step_due = False
-        self._subspace = Subspace(rows, lam) if subspace else None
-        self._scaling, self._scale, self._scale_failures = scaling, 1.0, 0
+        self._subspace = Subspace(rows, lam) if options.subspace else None
+        self._scale, self._scale_failures = 1.0, 0
         self._scale_saved = True
         self._scale_next = self._scale_interval()
         self._solved = False
@@ -153,11 +167,11 @@ class DualPhase:
 
     @property
     def _shrinks(self) -> bool:
-        return self._shrinking and not self._plain
+        return self._options.shrinking and not self._plain
 
     def _be_greedy(self) -> None:
         """From now on repeat steps that gain much, and leave out those that gain little."""
-        if self._greedy:
+        if self._options.greedy:
             long = self._nnz >= LONG_ROW * self._m
             self._state.least_gain = LEAST_GAIN if long else 0.0
             self._state.high_gain = HIGH_GAIN
@@ -169,7 +183,7 @@ class DualPhase:
         self._current = False
         whole = state.active == state.m
         self._descend()
-        if self._early and state.typical > 0.0:
+        if self._options.early and state.typical > 0.0:
             state.upper = min(state.upper, TYPICAL * state.typical)
             state.lower = max(state.lower, -TYPICAL * state.typical)
         expected, solved = state.slack_sum / self._m, self._solved
@@ -183,7 +197,7 @@ class DualPhase:
                 self._be_greedy()
         self._solve_free_rows(touched)
         self._visited += state.nonzeros - before
-        if self._scaling and self._visited >= self._scale_next:
+        if self._options.scaling and self._visited >= self._scale_next:
             self._find_scale(expected)
         self._work += state.nonzeros - before
         if whole:
@@ -202,7 +216,7 @@ class DualPhase:
         """
         state, accelerator = self._state, self._accelerator
         cached = state.active * self._row_bytes <= CACHED_BYTES
-        block_rows = 1 if cached else self._block_rows
+        block_rows = 1 if cached else self._options.block_rows
         if accelerator is None:
             self._pass(block_rows)
             return

@@ -8,10 +8,14 @@ import numpy as np
 
 from svmbench.data.dataset import FloatArray
 from svmbench.errors import ConfigError
-from svmbench.kernels.counters import Counters
 from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.base import parameter
-from svmbench.solvers.champion.newton_phase import AT_ZERO, FROM_ZERO, Counts, NewtonPhase
+from svmbench.solvers.champion.multiplier_steps import (
+    FROM_ZERO,
+    PRIMAL_AT_ZERO,
+    Counts,
+    MultiplierSteps,
+)
 from svmbench.solvers.distributed.executor import Executor
 from svmbench.solvers.distributed.sharded_multipliers import MultipliersShard, ShardedMultipliers
 from svmbench.solvers.distributed.sharded_problem import ShardMaker
@@ -31,8 +35,10 @@ class NewtonShardsParameters(ShardedParameters):
     )
 
 
-class ShardedPhase(NewtonPhase):
+class ShardedPhase(MultiplierSteps):
     """The champion's Newton steps on all rows, which begin at w = 0 and know sums only.
+
+    The first penalty stays, however many steps its inner problem takes.
 
     Parameters
     ----------
@@ -44,26 +50,24 @@ class ShardedPhase(NewtonPhase):
     """
 
     def __init__(self, problem: Problem, executor: Executor, growth: float) -> None:
-        self._rows, self._lam = problem.data.rows, problem.lam
-        self._growth = growth
-        self.counters = Counters()
-        self.exhausted = False
-        self._forget_inner_problems()
-        self._centres = None  # the first penalty stays
-        self._sizes, self._warm, self._passes = [], None, 0
-        self._whole = False  # until alpha belongs to w
+        super().__init__(problem.lam, growth)
         self._state = self._sums = ShardedMultipliers(problem, executor)
         self._largest = np.zeros(problem.data.n_features)
+        self._begun = False
 
     def iterate(self) -> None:
         """Take one Newton step, and first begin, or begin the next inner problem, if it is due."""
-        if not self._whole:
+        if not self._begun:
             # With this penalty every row has curvature at w = 0, so that the first step solves a
             # least-squares problem.
             self._sums.begin(0.5, FROM_ZERO)
-            self._whole = True
+            self._begun = True
             self._count(self._state, Counts(0, 0, 0))
         super().iterate()
+
+    @property
+    def _complete(self) -> bool:
+        return self._begun
 
 
 class NewtonShards(ShardedSolver):
@@ -119,7 +123,7 @@ class NewtonShards(ShardedSolver):
         """The current weights, or zeros while these are known to be better."""
         phase = self._phase
         w, gap = phase.w, phase.gap
-        worse = gap != math.inf and not phase.bound() + gap <= AT_ZERO
+        worse = gap != math.inf and not phase.bound() + gap <= PRIMAL_AT_ZERO
         return np.zeros_like(w) if worse or not np.isfinite(w).all() else w
 
     @property
