@@ -17,7 +17,7 @@ import svmbench.solvers
 from svmbench.cli import completion, options
 from svmbench.cli.columns import WIDTH, align
 from svmbench.names import BIASES, CONSTRAINTS, HINGES, LOSSES
-from svmbench.records.spelling import counted
+from svmbench.records.spelling import as_written, counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -248,7 +248,7 @@ def page(facts: dict[str, Any]) -> str:
     for name, parameter in facts["parameters"].items():
         unit = f" {parameter['unit']}" if parameter["unit"] else ""
         limits = f", {parameter['range']}{unit}" if parameter["range"] else ""
-        default = f"default {_shown(parameter['default'])}"
+        default = f"default {as_written(parameter['default'])}"
         default += unit if parameter["default"] is not None else ""
         body = f"{parameter['description']} (default: {parameter['source']})"
         lines += ["", f"  {name}: {parameter['type']}{limits}; {default}"]
@@ -381,10 +381,6 @@ def _kind(kind: dict[str, Any]) -> str:
     if "enum" in kind:
         return " | ".join(str(choice) for choice in kind["enum"])
     return str(kind.get("type", "any"))
-
-
-def _shown(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _json(value: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Annotated, Any
@@ -41,7 +40,7 @@ from svmbench.errors import ConfigError, nearest
 from svmbench.names import BiasName, LossName
 from svmbench.problem import Loss
 from svmbench.records.kinds import PLOTS, USUAL_TABLES, PlotKind, TableKind
-from svmbench.records.spelling import in_file_names
+from svmbench.records.spelling import as_written, in_file_names
 from svmbench.solvers.base import Parameters
 from svmbench.solvers.checked import as_plain, checked, names_of, precisions_of
 from svmbench.solvers.program import ForeignProgram, ProgramParameters
@@ -166,12 +165,8 @@ class SolverSpec(Strict):
 
 def _default_label(name: str, parameters: Parameters, given: dict[str, Any]) -> str:
     values = as_plain(parameters)
-    written = [f"{key}={_written_value(values[key])}" for key in given]
+    written = [f"{key}={as_written(values[key])}" for key in given]
     return f"{name}({', '.join(written)})" if written else name
-
-
-def _written_value(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 class Sweep(Strict):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterable
+from typing import Any
 
 
 def short(number: float, digits: int = 6, plain_from: float = 1e-3) -> str:
@@ -33,6 +35,11 @@ def written_apart(numbers: Iterable[float], plain_from: float = 1e-3) -> dict[fl
         if len(set(found.values())) == len(different):
             break
     return found
+
+
+def as_written(value: Any) -> str:
+    """A value of a configuration as one writes it: a text as it is, and all else in JSON."""
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def counted(count: int, noun: str) -> str:

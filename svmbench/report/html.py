@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,7 +19,7 @@ from markupsafe import Markup
 from svmbench.errors import DataError
 from svmbench.records.groups import heading
 from svmbench.records.read import Results
-from svmbench.records.spelling import place_words, regularisation, short
+from svmbench.records.spelling import as_written, place_words, regularisation, short
 from svmbench.report.notices import notices, reference_gap_asked
 from svmbench.report.plots import PLOT_KINDS, plot_name
 from svmbench.report.profiles import PROFILE_KINDS
@@ -395,7 +394,7 @@ def _in_words(value: object) -> str:
         return ", ".join(map(_in_words, value))
     if isinstance(value, float):
         return short(value, 3)
-    return value if isinstance(value, str) else json.dumps(value)
+    return as_written(value)
 
 
 def _solvers(results: Results) -> list[dict[str, str]]:
