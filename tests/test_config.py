@@ -13,6 +13,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, field_validator
+from refusals import refusal
 from schema_documents import Documents
 
 from svmbench import config
@@ -78,15 +79,11 @@ def load(tmp_path):
 
 
 @pytest.fixture
-def refusal(load, tmp_path):
+def refused(load, tmp_path):
     """The message a text is refused with, from its line on."""
 
     def refuse(text):
-        with pytest.raises(ConfigError) as caught:
-            load(text)
-        message = str(caught.value)
-        assert "\n" not in message
-        return message.removeprefix(f"{tmp_path / 'trial.yaml'}:")
+        return refusal(load, text, kind=ConfigError).removeprefix(f"{tmp_path / 'trial.yaml'}:")
 
     return refuse
 
@@ -120,9 +117,9 @@ stop: {accuracy: 0.1, memory_limit: 4GiB}
         ("repeats: 1", "repeats: {at_least: 1, until: decided, at_most: 1000000000}"),
     ],
 )
-def test_a_number_beyond_all_use_is_refused_in_one_line(refusal, old, new):
+def test_a_number_beyond_all_use_is_refused_in_one_line(refused, old, new):
     key = "size" if "size" in new else new.partition(":")[0] if ":" in new else "memory_limit"
-    assert key.strip() in refusal(changed(old, new, SMALL))
+    assert key.strip() in refused(changed(old, new, SMALL))
 
 
 # --- what a file means -------------------------------------------------------------
@@ -179,9 +176,9 @@ def test_repeats_are_a_number_or_a_rule(load):
     assert (short.at_least, short.at_most) == (5, 60)
 
 
-def test_regret_is_asked_for_by_a_flag(load, refusal):
+def test_regret_is_asked_for_by_a_flag(load, refused):
     assert load(VALID + "regret: true\n").regret is True
-    assert "regret" in refusal(VALID + "regret: log\n")
+    assert "regret" in refused(VALID + "regret: log\n")
 
 
 def test_a_sweep_cannot_be_changed(load):
@@ -343,10 +340,10 @@ def test_words_stay_words(load, word):
 
 
 @pytest.mark.parametrize("word", ["yes", "no", "on", "off", "1", "'true'"])
-def test_only_true_and_false_are_flags(refusal, word):
+def test_only_true_and_false_are_flags(refused, word):
     text = changed("- dcd", f"- {{name: dcd, shrinking: {word}}}")
     shown = word if word.startswith("'") or word == "1" else f"'{word}'"
-    assert refusal(text) == (f"10:17: 'solvers[0].shrinking' should be true or false, not {shown}")
+    assert refused(text) == (f"10:17: 'solvers[0].shrinking' should be true or false, not {shown}")
 
 
 def test_written_words_survive_readers_of_both_versions(load):
@@ -778,9 +775,9 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("case", REFUSALS)
-def test_refused_with_place_and_remedy(refusal, case):
+def test_refused_with_place_and_remedy(refused, case):
     (old, new), expected = REFUSALS[case]
-    assert refusal(changed(old, new)) == expected
+    assert refused(changed(old, new)) == expected
 
 
 @pytest.mark.parametrize(
@@ -793,8 +790,8 @@ def test_refused_with_place_and_remedy(refusal, case):
         ("a: 1\n---\nb: 2\n", "2:1: not valid YAML (but found another document); "),
     ],
 )
-def test_a_file_that_is_no_configuration(refusal, text, expected):
-    assert refusal(text).startswith(expected)
+def test_a_file_that_is_no_configuration(refused, text, expected):
+    assert refused(text).startswith(expected)
 
 
 def test_a_byte_order_mark_is_not_part_of_the_text(load):
@@ -863,13 +860,13 @@ class Another(solvers()["mpu"]):
 
 @pytest.mark.parametrize("foreign", [Foreign, Another], ids=lambda each: each.name)
 def test_a_plug_in_that_does_not_say_that_it_computes_in_float32_is_not_given_it(
-    foreign, monkeypatch, load, refusal
+    foreign, monkeypatch, load, refused
 ):
     monkeypatch.setattr(
         config.sweep, "find_solver", (solvers() | {foreign.name: foreign}).__getitem__
     )
     text = VALID.replace("- dcd", f"- name: {foreign.name}\n    precision: float32")
-    assert refusal(text) == (
+    assert refused(text) == (
         f"11:5: solver '{foreign.name}' does not compute in float32; leave its precision out"
     )
     assert load(text.replace("float32", "float64")).solvers[0].parameters.precision == "float64"
@@ -901,23 +898,23 @@ def test_parameters_of_plug_ins_are_read_and_written(plugged, load):
         ("rate: 3", "rat: 3", "12:13: unknown key 'rat'; remove it"),
     ],
 )
-def test_parameters_of_plug_ins_are_checked(plugged, refusal, old, new, expected):
-    assert refusal(changed(old, new, plugged)) == expected
+def test_parameters_of_plug_ins_are_checked(plugged, refused, old, new, expected):
+    assert refused(changed(old, new, plugged)) == expected
 
 
-def test_several_errors_are_counted_and_the_first_is_told(refusal):
+def test_several_errors_are_counted_and_the_first_is_told(refused):
     text = changed("repeats: 2", "repeats: 0", changed("name: trial", "name: T"))
-    assert refusal(changed("max_epochs: 100", "max_epochs: -1", text)).startswith("2:1: 'name'")
-    assert refusal(changed("max_epochs: 100", "max_epochs: -1", text)).endswith(" (and 2 more)")
+    assert refused(changed("max_epochs: 100", "max_epochs: -1", text)).startswith("2:1: 'name'")
+    assert refused(changed("max_epochs: 100", "max_epochs: -1", text)).endswith(" (and 2 more)")
 
 
-def test_a_misspelt_required_key_is_one_error(refusal):
-    assert refusal(changed("stop:", "stpo:")) == "14:1: unknown key 'stpo'; did you mean 'stop'?"
+def test_a_misspelt_required_key_is_one_error(refused):
+    assert refused(changed("stop:", "stpo:")) == "14:1: unknown key 'stpo'; did you mean 'stop'?"
 
 
-def test_what_is_wrong_goes_before_what_is_missing(refusal):
+def test_what_is_wrong_goes_before_what_is_missing(refused):
     text = changed("version: 1\n", "", changed("repeats: 2", "repeats: 0"))
-    assert refusal(text) == "17:1: 'repeats' should be at least 1, not 0 (and 1 more)"
+    assert refused(text) == "17:1: 'repeats' should be at least 1, not 0 (and 1 more)"
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from refusals import refusal
 
 from svmbench.bundled import bundled
 from svmbench.data import catalogue
@@ -15,21 +16,13 @@ from svmbench.data.catalogue import (
     read_entry,
     resolve,
 )
-from svmbench.errors import ConfigError, DataError
+from svmbench.errors import ConfigError
 
 GOOD = """
 name: mine
 title: Mine
 train: {file: mine, urls: [https://example.org/data/mine.bz2]}
 """
-
-
-def refusal(call, *args, kind=DataError):
-    with pytest.raises(kind) as caught:
-        call(*args)
-    message = str(caught.value)
-    assert "\n" not in message
-    return message
 
 
 def test_a_name_that_is_no_utf_8_is_said_to_be_so(tmp_path):

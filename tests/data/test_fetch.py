@@ -12,13 +12,13 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from refusals import refusal
 
 from svmbench.data import download, fetch
 from svmbench.data.catalogue import DataFile
 from svmbench.data.fetch import check_sha256, downloads, locate
 from svmbench.data.first_seen import remember
 from svmbench.data.stamp import stamp
-from svmbench.errors import DataError
 
 TEXT = b"+1 1:1\n-1 2:1\n"
 SHA256 = hashlib.sha256(TEXT).hexdigest()
@@ -66,14 +66,6 @@ def server(tmp_path):
 
 def wanted(*urls, sha256=SHA256):
     return DataFile(file="rows", urls=urls, sha256=sha256)
-
-
-def refusal(call, *args, **kwargs):
-    with pytest.raises(DataError) as caught:
-        call(*args, **kwargs)
-    message = str(caught.value)
-    assert "\n" not in message
-    return message
 
 
 @pytest.mark.parametrize("suffix", ["", ".xz", ".bz2", ".gz"])

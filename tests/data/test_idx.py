@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from refusals import refusal
 
 from svmbench.data.idx import parse_idx
 from svmbench.data.libsvm import to_dataset
-from svmbench.errors import DataError
 
 IMAGES = np.array([[[0, 1, 255], [7, 0, 0]], [[0, 0, 0], [0, 0, 0]]], dtype=np.uint8)
 LABELS = np.array([3, 0], dtype=np.uint8)
@@ -28,14 +28,6 @@ def write(folder, images=None, labels=None, pack=bytes, suffix=""):
     paths[0].write_bytes(pack(idx(IMAGES) if images is None else images))
     paths[1].write_bytes(pack(idx(LABELS) if labels is None else labels))
     return paths
-
-
-def refusal(*args):
-    with pytest.raises(DataError) as caught:
-        parse_idx(*args)
-    message = str(caught.value)
-    assert "\n" not in message
-    return message
 
 
 @pytest.mark.parametrize(
@@ -94,15 +86,15 @@ def test_full_images_are_stored_dense(tmp_path):
     ],
 )
 def test_files_that_are_wrong(tmp_path, images, labels, words):
-    assert words in refusal(*write(tmp_path, images, labels))
+    assert words in refusal(parse_idx, *write(tmp_path, images, labels))
 
 
 def test_missing_and_corrupt_files(tmp_path):
     images, labels = write(tmp_path)
-    assert "no such file" in refusal(images, tmp_path / "absent")
+    assert "no such file" in refusal(parse_idx, images, tmp_path / "absent")
     packed = tmp_path / "images.gz"
     packed.write_bytes(gzip.compress(idx(IMAGES))[:-9])
-    assert "truncated or corrupt" in refusal(packed, labels)
+    assert "truncated or corrupt" in refusal(parse_idx, packed, labels)
 
 
 def test_mnist():

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refusal
 
 from svmbench.data import libsvm
 from svmbench.data.libsvm import parse_libsvm, read_libsvm, text_sha256
@@ -30,14 +31,6 @@ def write(folder, content, name="rows.libsvm"):
     path = folder / name
     path.write_bytes(content)
     return path
-
-
-def refusal(call, *args, **kwargs):
-    with pytest.raises(DataError) as caught:
-        call(*args, **kwargs)
-    message = str(caught.value)
-    assert "\n" not in message
-    return message
 
 
 @pytest.mark.parametrize("suffix", PACK)

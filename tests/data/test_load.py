@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from refusals import refusal
 
 from svmbench.cli import main
 from svmbench.data import libsvm
@@ -47,14 +48,6 @@ def described(train=None, test=None, **more):
         test=DataFile(**test_facts),
         **{"n_features": 6, "positive": (2,), **more},
     )
-
-
-def refusal(spec, kind=DataError):
-    with pytest.raises(kind) as caught:
-        load(spec)
-    message = str(caught.value)
-    assert "\n" not in message
-    return message
 
 
 @pytest.fixture
@@ -126,7 +119,7 @@ def test_own_test_file_of_one_class(places):
 def test_own_test_file_with_strange_labels(places):
     test = places / "strange"
     test.write_bytes(b"0 1:1\n3 2:1\n")
-    message = refusal({"path": places / "mirror" / "rows.xz", "test": test})
+    message = refusal(load, {"path": places / "mirror" / "rows.xz", "test": test})
     assert message.startswith(f"{test}: labels 0, 3 do not occur in ")
 
 
@@ -162,7 +155,7 @@ def test_description_is_part_of_the_key():
 
 def test_wrong_hash(places):
     (places / "mirror" / "rows.t").write_bytes(TEST + b"1 1:1\n")
-    message = refusal(described())
+    message = refusal(load, described())
     found = hashlib.sha256(TEST + b"1 1:1\n").hexdigest()
     expected = hashlib.sha256(TEST).hexdigest()
     assert message.startswith(f"{places / 'mirror' / 'rows.t'}: not the expected rows.t: ")
@@ -172,8 +165,8 @@ def test_wrong_hash(places):
 
 def test_a_wrong_file_is_told_from_a_malformed_one(places):
     (places / "mirror" / "rows.t").write_bytes(b"<html>gone</html>\n")
-    assert "not the expected rows.t" in refusal(described())
-    assert ":1:1: label '<html>gone</html>'" in refusal(described(test={"sha256": None}))
+    assert "not the expected rows.t" in refusal(load, described())
+    assert ":1:1: label '<html>gone</html>'" in refusal(load, described(test={"sha256": None}))
 
 
 @pytest.mark.parametrize(("what", "found"), [("rows", 3), ("positives", 1), ("nnz", 3)])
@@ -183,7 +176,7 @@ def test_counts_are_checked(what, found):
 
 @pytest.mark.parametrize(("what", "found"), [("rows", 3), ("positives", 1), ("nnz", 3)])
 def test_wrong_counts(what, found):
-    message = refusal(described(train={what: found + 1}))
+    message = refusal(load, described(train={what: found + 1}))
     assert f": {what} {found}, not {found + 1} as its description states" in message
 
 
@@ -201,7 +194,7 @@ def test_rows_of_labels_with_many_digits_are_told_apart(places):
 
 
 def test_positive_label_that_does_not_occur():
-    assert "no row is labelled 9" in refusal(described(positive=(9,)))
+    assert "no row is labelled 9" in refusal(load, described(positive=(9,)))
 
 
 def unstated(**more):
@@ -223,7 +216,7 @@ def test_content_that_changed_since_it_was_first_seen(places):
     load(unstated())
     path = places / "mirror" / "rows.t"
     path.write_bytes(TEST + b"1 1:1\n")
-    message = refusal(unstated())
+    message = refusal(load, unstated())
     assert message.startswith(f"{path}: rows.t has changed: its text has sha256 ")
     record = cache_dir() / "first-seen" / "rows.t.json"
     assert f"or delete {record} to accept this one" in message
@@ -243,7 +236,7 @@ def test_same_content_in_another_file(places, no_reading):
 def test_a_malformed_file_is_not_remembered(places):
     path = places / "mirror" / "rows.t"
     path.write_bytes(b"<html>gone</html>\n")
-    assert ":1:1: label '<html>gone</html>'" in refusal(unstated())
+    assert ":1:1: label '<html>gone</html>'" in refusal(load, unstated())
     path.write_bytes(TEST)
     assert load(unstated()).test.n_samples == 2
 
@@ -270,9 +263,9 @@ def test_several_labels_a_row(places):
     other = topics.model_copy(update={"positive": (3.0, 4.0), "train": DataFile(file="topics")})
     assert load(other).train.labels.tolist() == [1, -1, 1, 1]
     open_ = topics.model_copy(update={"positive": None})
-    assert "cannot tell which of the labels 3, 4, 17 is +1; state it" in refusal(open_)
+    assert "cannot tell which of the labels 3, 4, 17 is +1; state it" in refusal(load, open_)
     absent = topics.model_copy(update={"positive": (9.0,)})
-    assert "no row is labelled 9" in refusal(absent)
+    assert "no row is labelled 9" in refusal(load, absent)
 
 
 def test_delimited_text(places):
@@ -292,7 +285,7 @@ def test_delimited_text(places):
     wider = table.model_copy(update={"csv": Csv(label="c"), "n_features": None})
     assert load(wider).train.n_features == 2
     wrong = table.model_copy(update={"n_features": 2})
-    assert "rows.csv: 1 columns, not 2 as its description states" in refusal(wrong)
+    assert "rows.csv: 1 columns, not 2 as its description states" in refusal(load, wrong)
 
 
 def test_labels_in_a_file_of_their_own(places):
@@ -307,16 +300,16 @@ def test_labels_in_a_file_of_their_own(places):
         return Entry(name="v", title="V", format="csv", csv=layout, train=train, positive=(1,))
 
     assert load(apart(sha256=hashlib.sha256(labels).hexdigest())).train.labels.tolist() == [1, -1]
-    assert "v.lab: not the expected v.lab: " in refusal(apart(sha256="0" * 64))
+    assert "v.lab: not the expected v.lab: " in refusal(load, apart(sha256="0" * 64))
     assert load(apart()).train.n_features == 2
     (places / "mirror" / "v.lab").write_bytes(b"-1\n1\n")
-    assert "v.lab: v.lab has changed: " in refusal(apart())
+    assert "v.lab: v.lab has changed: " in refusal(load, apart())
     (places / "mirror" / "v.lab").unlink()
     assert load(apart()).train.labels.tolist() == [1, -1]  # from the cache
 
 
 def test_missing_file():
-    message = refusal(described(train={"file": "absent", "sha256": "0" * 64}))
+    message = refusal(load, described(train={"file": "absent", "sha256": "0" * 64}))
     assert message.startswith("made: absent is missing (")
 
 
@@ -351,24 +344,24 @@ def test_transforms_of_a_set_without_its_test_file(places, caplog):
     assert loaded.train.n_samples == 2
     assert loaded.test is None
     assert len(caplog.records) == 1
-    message = refusal(Derived(described(), (Swap(),), "swapped"))
+    message = refusal(load, Derived(described(), (Swap(),), "swapped"))
     assert "there are no test rows; leave the swap out" in message
 
 
 @pytest.mark.parametrize("unstated", ["n_features", "positive"])
 def test_a_test_file_that_decides_columns_or_labels_is_needed(places, unstated):
     (places / "mirror" / "rows.t").unlink()
-    assert refusal(described(**{unstated: None})).startswith("made: rows.t is missing (")
+    assert refusal(load, described(**{unstated: None})).startswith("made: rows.t is missing (")
 
 
 def test_a_wrong_test_file_is_not_a_missing_one(places):
     (places / "mirror" / "rows.t").write_bytes(TEST + b"1 1:1\n")
-    assert "not the expected rows.t" in refusal(described())
+    assert "not the expected rows.t" in refusal(load, described())
 
 
 def test_errors_of_the_name():
-    assert "no data set 'adlut'" in refusal("adlut")
-    assert "Extra inputs" in refusal({"path": "x", "lamda": 1}, kind=ConfigError)
+    assert "no data set 'adlut'" in refusal(load, "adlut")
+    assert "Extra inputs" in refusal(load, {"path": "x", "lamda": 1}, kind=ConfigError)
 
 
 @pytest.mark.parametrize("name", ["tiny-sparse", "tiny-dense", "tiny-separable"])
@@ -445,7 +438,7 @@ def test_a_file_that_changes_while_it_is_read_is_not_cached(how, tmp_path, monke
 
     monkeypatch.setattr(libsvm, "parse_libsvm", read_and_change)
     changed = f"{path}: it was changed or replaced while it was read; run again once it is complete"
-    assert refusal(str(path)) == changed
+    assert refusal(load, str(path)) == changed
     assert not list(cache_dir().glob("datasets/*"))
     monkeypatch.setattr(libsvm, "parse_libsvm", read)
     if how != "removed":
@@ -476,7 +469,7 @@ def test_what_comes_in_place_of_a_file_while_another_is_read_is_not_cached(
         return read(place, *args, **extra)
 
     monkeypatch.setattr(libsvm, "parse_libsvm", read_and_change)
-    said = refusal({"path": str(path), "test": str(tmp_path / "test")})
+    said = refusal(load, {"path": str(path), "test": str(tmp_path / "test")})
     assert said.startswith(f"{path}: it was changed or replaced while it was read")
     assert not list(cache_dir().glob("datasets/*"))
 
