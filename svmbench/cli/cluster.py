@@ -6,6 +6,7 @@ import json
 import math
 import time
 from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -118,8 +119,6 @@ def plan(
 
 
 def _document(size: ProblemSize, costs: ClusterCosts, found: list[ClusterForecast]) -> str:
-    from dataclasses import asdict
-
     facts = {
         "schema_version": 1,
         "problem": asdict(size),
@@ -214,19 +213,7 @@ def _bytes(value: float) -> str:
 )
 @options.seed("Seed of the order of rows in cocoa.")
 @options.quiet
-def train_command(
-    data: Path,
-    cluster: str | None,
-    mpi: bool,
-    model: Path | None,
-    lam: float,
-    tolerance: float,
-    method: str | None,
-    shards: int | None,
-    time_limit: str,
-    seed: int,
-    quiet: bool,
-) -> int:
+def train_command(cluster: str | None, mpi: bool, **asked: Any) -> int:
     """Train on rows that are divided among the nodes of a cluster.
 
     DATA is a file of LIBSVM text with two classes. This process reads it and sends each node its
@@ -240,15 +227,15 @@ def train_command(
     """
     if mpi == (cluster is not None):
         raise click.UsageError("name one place for the rows: --cluster ADDRESS or --mpi")
-    given = data, model, lam, tolerance, method, shards, time_limit, seed, quiet
+    training = _Training(**asked)
     if cluster is not None:
-        return _train(lambda: _on_nodes(cluster), *given)
+        return _train(training, lambda: _on_nodes(cluster))
     from svmbench.solvers.distributed.mpi import ranks
 
     with ranks() as on_ranks:
         if on_ranks is None:  # this process has been a node
             return 0
-        return _train(lambda: nullcontext((on_ranks, on_ranks.nodes)), *given)
+        return _train(training, lambda: nullcontext((on_ranks, on_ranks.nodes)))
 
 
 @contextmanager
@@ -260,17 +247,23 @@ def _on_nodes(cluster: str) -> Iterator[tuple[MakeExecutor, int]]:
         yield partial(OnNodes, place=place), len(place.hosts())
 
 
+@dataclass(frozen=True)
+class _Training:
+    """The training that a user asks for, by the names of its options."""
+
+    data: Path
+    model: Path | None
+    lam: float
+    tolerance: float
+    method: str | None
+    shards: int | None
+    time_limit: str
+    seed: int
+    quiet: bool
+
+
 def _train(
-    place: Callable[[], AbstractContextManager[tuple[MakeExecutor, int]]],
-    data: Path,
-    model: Path | None,
-    lam: float,
-    tolerance: float,
-    method: str | None,
-    shards: int | None,
-    time_limit: str,
-    seed: int,
-    quiet: bool,
+    asked: _Training, place: Callable[[], AbstractContextManager[tuple[MakeExecutor, int]]]
 ) -> int:
     """Train in the process that has the rows, and write the model."""
     from svmbench.durable import require_replaceable, require_writable
@@ -280,36 +273,36 @@ def _train(
     from svmbench.train.objective import Objective
     from svmbench.train.sharded import method_for, train_on_shards
 
-    seconds = options.limit_seconds(time_limit)
-    target = options.model_target(model, data)
+    seconds = options.limit_seconds(asked.time_limit)
+    target = options.model_target(asked.model, asked.data)
     for each in (target, certificate_path(target)):
-        require_replaceable(each, data)
+        require_replaceable(each, asked.data)
         require_writable(each)
     begun = time.monotonic()
-    examples = read_examples(data)
+    examples = read_examples(asked.data)
     read = time.monotonic() - begun
-    objective = Objective.of_lambda("hinge", lam, examples.rows.n_samples, "none")
+    objective = Objective.of_lambda("hinge", asked.lam, examples.rows.n_samples, "none")
     with place() as (executor, nodes):
         trained = train_on_shards(
             examples,
-            lam,
-            tolerance,
-            Effort(seed, seconds),
-            method=method or method_for(examples.rows),
-            shards=shards or min(MOST_SHARDS, nodes),
+            asked.lam,
+            asked.tolerance,
+            Effort(asked.seed, seconds),
+            method=asked.method or method_for(examples.rows),
+            shards=asked.shards or min(MOST_SHARDS, nodes),
             executor=executor,
         )
     facts = certificate(trained, examples, objective)
     save(target, trained.model, facts)
-    if not quiet:
+    if not asked.quiet:
         taken = trained.fits[0].seconds
         lines = training_text.summary(
             examples, objective, trained, facts["fits"], target, read, taken
         )
         click.echo("\n".join(lines))
-    if trained.gap > tolerance:
+    if trained.gap > asked.tolerance:
         click.echo(
-            training_text.shortfall(trained, tolerance, seconds, easier="a larger --lambda"),
+            training_text.shortfall(trained, asked.tolerance, seconds, easier="a larger --lambda"),
             err=True,
         )
         return 1
