@@ -16,9 +16,7 @@ from svmbench.records.states import HORIZON, LIMITED, RERUN
 from svmbench.records.statistics import median
 
 if TYPE_CHECKING:
-    from svmbench.records.measures import Asked
     from svmbench.records.read import Results
-    from svmbench.records.summaries import Summary
 
 #: Columns of runs.csv that the repeats of a row share; fields of `Group` in this order.
 ROW = ("dataset", "stand_in", "lambda", "solver", "label")
@@ -71,16 +69,6 @@ class Group:
         if runs.empty:
             return math.nan
         return float(elapsed.groupby(runs["repeat"]).sum(min_count=1).mean())
-
-    @cached_property
-    def summaries(self) -> dict[Asked, Summary]:
-        """Cache of `svmbench.records.summaries.summary`."""
-        return {}
-
-    @cached_property
-    def sampled(self) -> dict[tuple[str, Asked], dict[int, float]]:
-        """Cache of functions of `svmbench.records.samples`, by their names."""
-        return {}
 
     @property
     def separate_runs(self) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pandas as pd
@@ -32,14 +33,15 @@ _OfGroup = Callable[[Group, Asked], dict[int, float]]
 
 
 def _once(find: _OfGroup) -> _OfGroup:
-    """Find the values of a group once: it is compared with many others."""
+    """Find the values of a group once, as long as it exists: it is compared with many others."""
+    known: WeakKeyDictionary[Group, dict[Asked, dict[int, float]]] = WeakKeyDictionary()
 
     @wraps(find)
     def kept(group: Group, asked: Asked) -> dict[int, float]:
-        key = find.__name__, asked
-        if key not in group.sampled:
-            group.sampled[key] = find(group, asked)
-        return dict(group.sampled[key])
+        of_group = known.setdefault(group, {})
+        if asked not in of_group:
+            of_group[asked] = find(group, asked)
+        return dict(of_group[asked])
 
     return kept
 

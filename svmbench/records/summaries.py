@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 from svmbench.records.columns import of_accuracy
 from svmbench.records.groups import Group
@@ -58,8 +59,12 @@ class Summary:
     best: bool = False
 
 
+#: Many tables and plots show the summaries of a group.
+_known: WeakKeyDictionary[Group, dict[Asked, Summary]] = WeakKeyDictionary()
+
+
 def summary(group: Group, asked: Asked) -> Summary:
-    """The summary of a group's repeats at an accuracy; computed once for each group.
+    """The summary of a group's repeats at an accuracy; computed once, as long as the group exists.
 
     Parameters
     ----------
@@ -67,9 +72,10 @@ def summary(group: Group, asked: Asked) -> Summary:
     asked : Asked
         A measure that is taken to an accuracy.
     """
-    if asked not in group.summaries:
-        group.summaries[asked] = _summary(group, asked)
-    return group.summaries[asked]
+    known = _known.setdefault(group, {})
+    if asked not in known:
+        known[asked] = _summary(group, asked)
+    return known[asked]
 
 
 def _summary(group: Group, asked: Asked) -> Summary:
