@@ -21,6 +21,7 @@ from svmbench.solvers.champion.newton_phase import NewtonOptions, NewtonPhase
 from svmbench.solvers.champion.samples import sample_sizes
 from svmbench.solvers.champion.sharing import LEAST_ENTRIES
 from svmbench.solvers.champion.threaded_multipliers import threads_for
+from svmbench.solvers.champion.work import add_work
 from svmbench.solvers.cholesky import load
 from svmbench.solvers.distributed.sharded_problem import in_threads
 from svmbench.solvers.second_order.normal_equations import MOST_FEATURES
@@ -223,9 +224,7 @@ class Auto(Solver):
             )
             self._phase = DualPhase(rows, problem.lam, self._rng, parameters.tolerance, options)
         self.counters = self._phase.counters
-        self.counters.presentations += looking.presentations
-        self.counters.updates += looking.updates
-        self.counters.nonzeros += looking.nonzeros
+        add_work(self.counters, looking)
         self._stopped, self._enough, self._passes = False, parameters.tolerance, 0.0
         self._seen, self._done, self._looked = "", 0, looking
 

@@ -18,6 +18,7 @@ from svmbench.kernels.sampling import draw_rows
 from svmbench.kernels.subset import take_rows
 from svmbench.solvers.champion.dual_phase import DescentOptions, DualPhase
 from svmbench.solvers.champion.samples import sample_sizes
+from svmbench.solvers.champion.work import add_work
 from svmbench.solvers.cholesky import factor_cost
 from svmbench.solvers.second_order.normal_equations import MOST_FEATURES
 
@@ -222,9 +223,7 @@ def tried(rows: CompactRows, lam: float, rng: Generator, gap: float, counters: C
         if passes >= FIRST_PASSES and phase.gap == math.inf:
             spent = costs.descent(passes, work.presentations, work.nonzeros)
             behind = costs.falls_behind(phase, spent, 0.5 * gap)
-    counters.presentations += work.presentations
-    counters.updates += work.updates
-    counters.nonzeros += work.nonzeros
+    add_work(counters, work)
     return Trial(part.m, phase.passes, behind, costs.samples_pay(phase.bound()))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import NamedTuple
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from svmbench.data.dataset import FloatArray
 from svmbench.kernels import cholesky
 from svmbench.kernels.counters import Counters
 from svmbench.kernels.multipliers import Multipliers
+from svmbench.solvers.champion.work import add_work, counts
 from svmbench.solvers.cholesky import factor_of
 
 #: P of w = 0, and P - D with alpha = 0.
@@ -95,7 +95,7 @@ class MultiplierSteps(ABC):
     def _step(self) -> None:
         before = counts(self._state)
         moved = self._newton_step()
-        self._count(self._state, before)
+        add_work(self.counters, self._state, before)
         if not moved:
             self._give_up()
 
@@ -103,7 +103,7 @@ class MultiplierSteps(ABC):
         """End, because rounding has made the system indefinite."""
         self.exhausted = True
 
-    def _lower_penalty(self) -> None:  # noqa: B027
+    def _lower_penalty(self) -> None:  # noqa: B027, only some lower it
         """Begin the first inner problem again with a smaller penalty, where that is worth it."""
 
     def _forget_inner_problems(self) -> None:
@@ -128,7 +128,7 @@ class MultiplierSteps(ABC):
         before = counts(state)
         self._centres = self._known = None
         state.recentre(state.penalty * self._growth)
-        self._count(state, before)
+        add_work(self.counters, state, before)
         self._inner_steps = 0
 
     def _end(self, gap: float, primal: float, hopeless: bool) -> bool:
@@ -213,21 +213,3 @@ class MultiplierSteps(ABC):
             if factor is not None:
                 return factor
         return None
-
-    def _count(self, state: Counters, before: Counts) -> None:
-        self.counters.presentations += state.presentations - before.presentations
-        self.counters.updates += state.updates - before.updates
-        self.counters.nonzeros += state.nonzeros - before.nonzeros
-
-
-class Counts(NamedTuple):
-    """The counters of a kernel at one moment."""
-
-    presentations: int
-    updates: int
-    nonzeros: int
-
-
-def counts(state: Counters) -> Counts:
-    """The current values of these counters."""
-    return Counts(state.presentations, state.updates, state.nonzeros)

@@ -15,15 +15,10 @@ from svmbench.kernels.rng import Generator
 from svmbench.kernels.rows import CompactRows
 from svmbench.kernels.sampling import draw_rows
 from svmbench.kernels.subset import take_rows
-from svmbench.solvers.champion.multiplier_steps import (
-    FROM_ZERO,
-    LOWERED,
-    Counts,
-    MultiplierSteps,
-    counts,
-)
+from svmbench.solvers.champion.multiplier_steps import FROM_ZERO, LOWERED, MultiplierSteps
 from svmbench.solvers.champion.samples import sample_accuracy, sample_sizes
 from svmbench.solvers.champion.threaded_multipliers import ThreadedMultipliers, threads_for
+from svmbench.solvers.champion.work import NO_WORK, add_work, counts
 
 #: Ratio of the objective on the next stage's rows to that on the sample, beyond which the sample
 #: was too small to represent those rows.
@@ -89,7 +84,7 @@ class NewtonPhase(MultiplierSteps):
         self._warm: Descent | None = warm
         if self._warm is None:
             self._warm = Descent(self._next_rows(), lam)
-        self._count(self._warm, Counts(0, 0, 0))
+        add_work(self.counters, self._warm)
         self._state = self._multipliers(self._warm.rows)
 
     def _begin_ahead(self) -> None:
@@ -120,7 +115,7 @@ class NewtonPhase(MultiplierSteps):
             self._passes -= 1
             before = counts(self._warm)
             self._warm.descend(self._rng, 1, False)
-            self._count(self._warm, before)
+            add_work(self.counters, self._warm, before)
         else:
             self._leave_descent(self._warm)
             self._step()
@@ -229,10 +224,10 @@ class NewtonPhase(MultiplierSteps):
         if rows is not self._state.rows:
             self._state = self._multipliers(rows)
         self._draw_ahead()
-        before = counts(self._state) if self._state.presentations else Counts(0, 0, 0)
+        before = counts(self._state) if self._state.presentations else NO_WORK
         self._centres, self._known = centres, None
         self._state.begin(w, centres, penalty)
-        self._count(self._state, before)
+        add_work(self.counters, self._state, before)
         self._largest = np.zeros(max(rows.d, 1))
         self._forget_inner_problems()
 

@@ -10,12 +10,8 @@ from svmbench.data.dataset import FloatArray
 from svmbench.errors import ConfigError
 from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.base import parameter
-from svmbench.solvers.champion.multiplier_steps import (
-    FROM_ZERO,
-    PRIMAL_AT_ZERO,
-    Counts,
-    MultiplierSteps,
-)
+from svmbench.solvers.champion.multiplier_steps import FROM_ZERO, PRIMAL_AT_ZERO, MultiplierSteps
+from svmbench.solvers.champion.work import add_work
 from svmbench.solvers.distributed.executor import Executor
 from svmbench.solvers.distributed.sharded_multipliers import MultipliersShard, ShardedMultipliers
 from svmbench.solvers.distributed.sharded_problem import ShardMaker
@@ -62,7 +58,7 @@ class ShardedPhase(MultiplierSteps):
             # least-squares problem.
             self._sums.begin(0.5, FROM_ZERO)
             self._begun = True
-            self._count(self._state, Counts(0, 0, 0))
+            add_work(self.counters, self._sums)
         super().iterate()
 
     @property
