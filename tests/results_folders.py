@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -37,8 +38,28 @@ def _epochs(first: float) -> np.ndarray:
     return np.array(grid)
 
 
-def _run(identity: dict, number: int, label: str, lam: float) -> tuple[dict, list[dict]]:
-    """One run: its row and its points."""
+@dataclass(frozen=True)
+class _Curve:
+    """A run with a known shape: its numbers at every point, its end state and its last point.
+
+    The last point is -1 where the run has none.
+    """
+
+    solver: str
+    colour: str
+    dual: float
+    epochs: np.ndarray
+    seconds: np.ndarray
+    accuracy: np.ndarray
+    state: str
+    last: int
+
+    @property
+    def primal(self) -> np.ndarray:
+        return self.dual * (1 + self.accuracy)
+
+
+def _curve(number: int, label: str, lam: float) -> _Curve:
     solver, colour, power, bend, pace, fate = SOLVERS[label]
     noise = np.random.default_rng([number, list(SOLVERS).index(label), int(-math.log10(lam))])
     hard = 1e-4 / lam
@@ -52,30 +73,37 @@ def _run(identity: dict, number: int, label: str, lam: float) -> tuple[dict, lis
     accuracy = np.concatenate([[start], (start * decay * wiggle)[1:]])
     if solver.startswith("sgd"):
         accuracy[1:6] *= [12, 8, 4, 2, 1.3]
-    state = "max_steps"
-    last = epochs.size - 1
     if fate and lam == 1e-5:
-        state, last = fate, 25
+        state, last = fate, 25 if fate == "diverged" else -1
         if fate == "diverged":
             accuracy[15:26] = accuracy[15] * 6.0 ** np.arange(11)
-        else:
-            last = -1
     else:
-        met = np.flatnonzero(accuracy <= min(ACCURACIES))
-        late = np.flatnonzero(seconds >= LIMIT)
-        ends = [(int(met[0]), "converged")] if met.size else []
-        ends += [(int(late[0]), "time_limit")] if late.size else []
-        last, state = min([*ends, (last, state)])
+        state, last = _end(accuracy, seconds)
     if state == "time_limit" and number > 0:
         state, last = "skipped", -1
-    primal = dual * (1 + accuracy)
+    return _Curve(solver, colour, dual, epochs, seconds, accuracy, state, last)
+
+
+def _end(accuracy: np.ndarray, seconds: np.ndarray) -> tuple[str, int]:
+    """The end state and the last point of a run that nothing went wrong in."""
+    met = np.flatnonzero(accuracy <= min(ACCURACIES))
+    late = np.flatnonzero(seconds >= LIMIT)
+    ends = [(int(met[0]), "converged")] if met.size else []
+    ends += [(int(late[0]), "time_limit")] if late.size else []
+    last, state = min([*ends, (accuracy.size - 1, "max_steps")])
+    return state, last
+
+
+def _row(curve: _Curve, identity: dict, number: int, label: str, lam: float) -> dict:
+    """The row of runs.csv."""
+    dual, state, last = curve.dual, curve.state, curve.last
     row = {
         "schema_version": 1,
         "id": f"{identity['dataset']}-{label}-{lam:g}-{number}",
         **identity,
-        "solver": solver,
+        "solver": curve.solver,
         "label": label,
-        "colour": colour,
+        "colour": curve.colour,
         "loss": "hinge",
         "lambda": lam,
         "C": 1 / (lam * identity["m"]),
@@ -94,61 +122,66 @@ def _run(identity: dict, number: int, label: str, lam: float) -> tuple[dict, lis
         "peak_memory_bytes": 10**8,
         "started": "2026-11-20T12:00:00+00:00",
     }
-    made = last >= 0
     end = {
         "setup_seconds": 0.001,
-        "train_seconds": seconds[last],
-        "train_cpu_seconds": seconds[last],
-        "presentations": epochs[last] * identity["m"],
-        "epochs": epochs[last],
+        "train_seconds": curve.seconds[last],
+        "train_cpu_seconds": curve.seconds[last],
+        "presentations": curve.epochs[last] * identity["m"],
+        "epochs": curve.epochs[last],
         "updates": 100.0,
         "nonzeros": 1000.0,
-        "primal": primal[last] if state != "diverged" else None,
-        "accuracy": accuracy[last] if state != "diverged" else None,
-        "dual": dual * 0.999 if solver == "dcd" else None,
-        "gap": 2e-3 if solver == "dcd" else None,
-        "train_error": 0.15 + 0.01 * accuracy[last],
+        "primal": curve.primal[last] if state != "diverged" else None,
+        "accuracy": curve.accuracy[last] if state != "diverged" else None,
+        "dual": dual * 0.999 if curve.solver == "dcd" else None,
+        "gap": 2e-3 if curve.solver == "dcd" else None,
+        "train_error": 0.15 + 0.01 * curve.accuracy[last],
         "test_error": 0.16 + 0.001 * number,
     }
-    row |= end if made else dict.fromkeys(end)
+    row |= end if last >= 0 else dict.fromkeys(end)
     for asked in ACCURACIES:
-        within = accuracy[: last + 1] <= asked
-        first = int(within.argmax()) if within.any() else None
-        above = np.flatnonzero(~within)
-        row |= {
-            f"seconds_to_{asked!r}": None if first is None else seconds[first],
-            f"cpu_seconds_to_{asked!r}": None if first is None else seconds[first],
-            f"epochs_to_{asked!r}": None if first is None else epochs[first],
-            f"primal_at_{asked!r}": None if first is None else primal[first],
-            f"last_above_seconds_{asked!r}": seconds[above[-1]] if above.size else None,
-        }
+        row |= _to_accuracy(curve, asked)
+    return row
+
+
+def _to_accuracy(curve: _Curve, asked: float) -> dict:
+    """What runs.csv says of a run and an accuracy."""
+    within = curve.accuracy[: curve.last + 1] <= asked
+    first = int(within.argmax()) if within.any() else None
+    above = np.flatnonzero(~within)
+    return {
+        f"seconds_to_{asked!r}": None if first is None else curve.seconds[first],
+        f"cpu_seconds_to_{asked!r}": None if first is None else curve.seconds[first],
+        f"epochs_to_{asked!r}": None if first is None else curve.epochs[first],
+        f"primal_at_{asked!r}": None if first is None else curve.primal[first],
+        f"last_above_seconds_{asked!r}": curve.seconds[above[-1]] if above.size else None,
+    }
+
+
+def _points(curve: _Curve, row: dict) -> list[dict]:
+    """The rows of traces.csv."""
+    shared = {name: row[name] for name in ("id", "dataset", "solver", "label", "lambda", "repeat")}
     points = [
         {
-            "id": row["id"],
-            "dataset": row["dataset"],
-            "solver": solver,
-            "label": label,
-            "lambda": lam,
-            "repeat": number,
+            **shared,
             "point": at,
-            "presentations": epochs[at] * row["m"],
-            "epochs": epochs[at],
+            "presentations": curve.epochs[at] * row["m"],
+            "epochs": curve.epochs[at],
             "updates": at,
             "nonzeros": at,
-            "wall_seconds": seconds[at],
-            "cpu_seconds": seconds[at],
-            "primal": primal[at],
-            "accuracy": accuracy[at],
+            "wall_seconds": curve.seconds[at],
+            "cpu_seconds": curve.seconds[at],
+            "primal": curve.primal[at],
+            "accuracy": curve.accuracy[at],
             "dual": None,
             "gap": None,
             "train_error": 0.15,
             "test_error": None,
         }
-        for at in range(last + 1)
+        for at in range(curve.last + 1)
     ]
-    if state == "diverged":
+    if curve.state == "diverged":
         points[-1] |= {"primal": None, "accuracy": None}
-    return row, points
+    return points
 
 
 def write_results(
@@ -169,9 +202,9 @@ def write_results(
             identity["nnz"] = 451592
             for lam in lambdas:
                 for label in reversed(labels):
-                    row, trace = _run(identity, number, label, lam)
-                    rows.append(row)
-                    points += trace
+                    curve = _curve(number, label, lam)
+                    rows.append(_row(curve, identity, number, label, lam))
+                    points += _points(curve, rows[-1])
     pd.DataFrame(rows).to_csv(folder / "runs.csv", index=False)
     pd.DataFrame(points).to_csv(folder / "traces.csv", index=False)
     sweep = {
