@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 import plugins
 from svmbench.cli import main
-from svmbench.cli import solvers as cli
+from svmbench.cli.solver_text import FAMILIES, describe
 from svmbench.names import BIASES, CONSTRAINTS, LOSSES
 from svmbench.solvers import registry
 from svmbench.solvers.checked import json_schema, precisions_of
@@ -108,7 +108,7 @@ def test_choices_hold_together(plug_in):
     assert names("--family", "dual", "--loss", "smoothed-hinge") >= {"asdca", "dcd", "sdca"}
     assert names("--family", "second-order", "--loss", "hinge").isdisjoint({"newton", "dcd"})
     assert names("--family", "plug-in") == {"idle"} | (set(solvers()) - set(OURS))
-    assert set.union(*(names("--family", family) for family in cli.FAMILIES)) == set(OURS)
+    assert set.union(*(names("--family", family) for family in FAMILIES)) == set(OURS)
 
 
 def test_nothing_that_applies_is_said():
@@ -224,5 +224,5 @@ def test_a_solver_without_a_docstring_has_no_description():
     class Silent(plugins.Idle):
         pass
 
-    assert cli.describe(Silent)["description"] == ""
-    assert cli.describe(plugins.Idle)["description"].startswith("Never moves")
+    assert describe(Silent)["description"] == ""
+    assert describe(plugins.Idle)["description"].startswith("Never moves")
