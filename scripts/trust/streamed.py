@@ -25,6 +25,8 @@ from typing import Any
 import click
 import numpy as np
 
+from svmbench.memory import GROUPS
+
 #: Entries of a row, and the columns among which each of them lies.
 ENTRIES, WIDTH = 60, 500
 
@@ -39,8 +41,6 @@ BLOCK = 20_000
 
 #: Bytes of private memory that reading a text may take, and times that a pass may read the rows.
 MOST_PRIVATE, MOST_READ = 300 << 20, 2.0
-
-GROUPS = Path("/sys/fs/cgroup")
 
 
 def write_text(path: Path, megabytes: int, seed: int, by_class: bool) -> int:

@@ -39,7 +39,7 @@ T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 
 #: Bytes of a stored entry, column and value, by storage.
-ENTRY_BYTES = {
+STORED_ENTRY_BYTES = {
     "uint16+ones": 2,
     "uint16+float32": 6,
     "uint16+float64": 10,
@@ -51,7 +51,7 @@ ENTRY_BYTES = {
 }
 
 #: What is compared of the rows of each kind of measurement.
-MEASURES = {
+MEASURE_OF_KIND = {
     "epochs": Asked("ns_per_nonzero"),
     "reading": Asked("seconds_of_reading"),
     "growth": Asked("ns_per_nonzero"),
@@ -115,7 +115,7 @@ class Measured:
 
     def asked(self, accuracy: float | None = None) -> Asked:
         """What is compared of the rows: seconds to an accuracy if one is given."""
-        return MEASURES[self.kind] if accuracy is None else Asked("seconds", accuracy)
+        return MEASURE_OF_KIND[self.kind] if accuracy is None else Asked("seconds", accuracy)
 
 
 def numbers(group: Group, name: str) -> dict[int, float]:
@@ -332,10 +332,10 @@ def machine_floor(gathers: Sequence[Group], epochs: Group) -> MachineFloor | Non
     if not gathers:
         return None
     facts = epochs.runs.iloc[0]
-    if facts["storage"] not in ENTRY_BYTES:
+    if facts["storage"] not in STORED_ENTRY_BYTES:
         return None
     dense = facts["storage"].startswith("dense")
-    entry = ENTRY_BYTES[facts["storage"]] + (0 if dense else facts["m"] * 8 / facts["nnz"])
+    entry = STORED_ENTRY_BYTES[facts["storage"]] + (0 if dense else facts["m"] * 8 / facts["nnz"])
     stream = entry / middle(gathers[0], "stream_gb_per_second")
     level = next(
         (g for g in gathers if 8 * facts["d"] <= g.runs["table_bytes"].iloc[0]), gathers[-1]

@@ -23,7 +23,7 @@ from svmbench.reference.optimum import certified_optimum
 from svmbench.solvers.registry import find_solver
 
 #: Relative gap of a text's optimum, as a share of the accuracy.
-REFERENCE_SHARE = 0.01
+OPTIMUM_GAP_SHARE = 0.01
 
 #: Said if the sweeps are carried out on another kind of machine.
 LEFT_OUT = (
@@ -306,7 +306,7 @@ def _texts(profile: Profile, data: _Data) -> Iterator[Task]:
             Path(text["path"]), n_features=text["n_features"], positive=text["positive"]
         )
         problem = Problem(parsed, part.lambda_)
-        optimum = certified_optimum(problem, REFERENCE_SHARE * part.accuracy, part.limit)
+        optimum = certified_optimum(problem, OPTIMUM_GAP_SHARE * part.accuracy, part.limit)
         return text | {
             "kind": "text",
             "lambda": part.lambda_,

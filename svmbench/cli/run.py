@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MOST_JOBS = 1024
 
 #: What is said while the tables of an interrupted sweep are written.
-INTERRUPTED = "interrupted; writing tables (Ctrl-C again to skip)"
+WRITING_TABLES = "interrupted; writing tables (Ctrl-C again to skip)"
 
 
 @click.command(
@@ -158,7 +158,7 @@ def _made(planned: PlannedSweep, asked: Options, *, hidden: bool) -> Result:
         result = run_series([planned], reporter, asked, doubts=doubts)
         if result.made + result.reused:
             if result.interrupted:
-                reporter.say(INTERRUPTED)
+                reporter.say(WRITING_TABLES)
             reporter.writes("tables and plots")
             write_report(folder)
     return result

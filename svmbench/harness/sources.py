@@ -37,7 +37,7 @@ ENTRIES_A_SECOND = 5000
 MAKING_SHARE = 1 / 60
 
 #: Share of the free memory that a stand-in's rows may take if there is no budget.
-MEMORY_SHARE = 0.25
+STAND_IN_MEMORY_SHARE = 0.25
 
 #: Bytes per entry while rows are generated.
 ENTRY_BYTES = 16
@@ -240,4 +240,4 @@ def scale_for(
 
 def _entries_in_memory() -> float:
     memory = available_memory()
-    return math.inf if memory is None else MEMORY_SHARE * memory / ENTRY_BYTES
+    return math.inf if memory is None else STAND_IN_MEMORY_SHARE * memory / ENTRY_BYTES

@@ -16,7 +16,7 @@ CONVERSION_EVALUATIONS, CONVERSION_FROM = 50.0, 0.1
 LOADING_FROM = 5.0
 
 #: Each cause in words.
-CAUSES = {
+OFF_CLOCK_CAUSES = {
     "read": "took long to read, which was added to the training time",
     "unaccounted": "spent time on neither training, conversion nor evaluation",
     "conversion": "spent more time on conversion than on training",
@@ -25,7 +25,7 @@ CAUSES = {
 
 
 def off_clock(run: Mapping[Any, Any]) -> tuple[str, ...]:
-    """The `CAUSES` that put a run's times in doubt; empty if nothing is known.
+    """The `OFF_CLOCK_CAUSES` that put a run's times in doubt; empty if nothing is known.
 
     Parameters
     ----------
@@ -43,4 +43,4 @@ def off_clock(run: Mapping[Any, Any]) -> tuple[str, ...]:
         and conversion > train,
         "loading": loading > LOADING_FROM and loading > train,
     }
-    return tuple(cause for cause in CAUSES if held[cause])
+    return tuple(cause for cause in OFF_CLOCK_CAUSES if held[cause])

@@ -15,7 +15,7 @@ from svmbench.kernels.rows import CompactRows
 MOST_FEATURES = 5000
 
 #: Bytes of a matrix up to which it stays in the cache next to the core.
-CACHED_BYTES = 1 << 20
+CORE_CACHE_BYTES = 1 << 20
 
 #: Time of a multiply-add that is scattered into a matrix in the cache and into a larger one, and
 #: time of BLAS per row over d^2, relative to the time per entry of a pass over sparse rows.
@@ -49,7 +49,7 @@ def costs(lengths: Array | None, m: int, d: int) -> Costs:
     scattered = math.inf
     if lengths is not None:
         entries: FloatArray = lengths.astype(np.float64)
-        each = SCATTER_COST if 8 * d * d <= CACHED_BYTES else FAR_SCATTER_COST
+        each = SCATTER_COST if 8 * d * d <= CORE_CACHE_BYTES else FAR_SCATTER_COST
         scattered = each * 0.5 * float(entries @ entries)
     return Costs(scattered, BLAS_COST * m * float(d) ** 2)
 
