@@ -31,7 +31,7 @@ from svmbench.durable import write_text
 from svmbench.harness.child import end_with
 from svmbench.harness.clock import Clock
 from svmbench.harness.given import copy_of
-from svmbench.harness.measurement import Before, Measurement, Task
+from svmbench.harness.measurement import Before, Measurement, Terms
 from svmbench.harness.worker import loaded_solver, of_this_process, peak_memory
 from svmbench.problem import Loss, Problem
 from svmbench.solvers.base import Solver
@@ -238,7 +238,7 @@ def _fit(
     references = job["reference_dual"], job["reference_primal"]
     before = Before(given=problem, conversion=conversion)
     for rung in _rungs(solver, accuracy):
-        measurement = Measurement(rung, Task(copy_of(problem), None, stop, *references), before)
+        measurement = Measurement(rung, Terms(copy_of(problem), None, stop, *references), before)
         points: list[dict[str, Any]] = []
         state = measurement.run(job["first"], points)
         reached = (point["wall"] for point in points if point["accuracy"] <= accuracy)

@@ -24,7 +24,7 @@ from svmbench.data.fetch import mirror
 from svmbench.evidence import LEVEL, least_factor
 from svmbench.harness import system
 from svmbench.harness.environment import THREAD_VARIABLES, environment, pinned
-from svmbench.harness.measurement import Measurement, Task
+from svmbench.harness.measurement import Measurement, Terms
 from svmbench.harness.trace import TraceWriter
 from svmbench.kernels.physics import stream_sum
 from svmbench.memory import available_memory
@@ -395,7 +395,7 @@ def clock_ratio(times: int = 9, epochs: int = 60) -> float:
 
 def _clocked(problem: Problem, epochs: int) -> float:
     stop = Stop(max_epochs=epochs, time_limit=3600.0).model_dump(mode="json")
-    measurement = Measurement(SgdS(), Task(problem, None, stop, 0.0, float("inf")))
+    measurement = Measurement(SgdS(), Terms(problem, None, stop, 0.0, float("inf")))
     with (
         tempfile.TemporaryDirectory() as folder,
         TraceWriter(Path(folder) / "trace", {}) as trace,

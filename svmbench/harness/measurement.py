@@ -84,7 +84,7 @@ def usual_work(problem: Problem, test: Dataset | None) -> Usual:
 
 
 @dataclass(frozen=True)
-class Task:
+class Terms:
     """What a run is to do, and what its results are held against.
 
     Parameters
@@ -145,7 +145,7 @@ class Measurement:
     Parameters
     ----------
     solver : Solver
-    task : Task
+    terms : Terms
     before : Before
     is_program : bool, optional
         Whether the run is one of `ForeignProgram`, which measures its own time. By default the
@@ -170,13 +170,13 @@ class Measurement:
     def __init__(
         self,
         solver: Solver,
-        task: Task,
+        terms: Terms,
         before: Before = NOTHING_BEFORE,
         is_program: bool | None = None,
     ) -> None:
         self._is_program = type(solver) is ForeignProgram if is_program is None else is_program
-        self.solver, self.task = solver, task
-        self.problem, self.stop = task.problem, task.stop
+        self.solver, self.terms = solver, terms
+        self.problem, self.stop = terms.problem, terms.stop
         self.before, self.conversion = before, before.conversion
         self.given = copy_of(self.problem) if before.given is None else before.given
         self._kernel_rows = self.given.data.rows
@@ -241,7 +241,7 @@ class Measurement:
             state = self._train(seed, trace)
         finally:
             settle(accounts.kept)
-            times = self._accounts.close(self.clock, self._converting, self.task.threads)
+            times = self._accounts.close(self.clock, self._converting, self.terms.threads)
             times["unaccounted_seconds"] += self.before.taking_over
             self._activity = system.since(begun) | times
         trained = self.clock.wall / 1e9
@@ -444,14 +444,14 @@ class Measurement:
         if bias != 0.0 and self.problem.bias == "none":
             self.reason = f"shows the bias {bias:g}, and the problem has none"
         primal = training.primal if np.isfinite(w).all() else math.nan
-        bound, distance = self.task.reference_dual, self.stop.get("distance", "relative")
+        bound, distance = self.terms.reference_dual, self.stop.get("distance", "relative")
         accuracy = accuracy_of(primal, bound, distance)
         if self.problem.is_below(bound, primal, w, bias):
             self.reason = f"P = {primal!r} is below the certified bound {bound!r}"
             accuracy = math.nan  # it has reached no accuracy
         elif lies_below(primal, bound):
             accuracy = 0.0
-        m, test = self.problem.data.n_samples, self.task.test
+        m, test = self.problem.data.n_samples, self.terms.test
         return {
             "kind": "point",
             "presentations": counts.presentations,
@@ -478,7 +478,7 @@ class Measurement:
         if not math.isfinite(point["primal"]):
             return "diverged"
         if self._overclaims(point["dual"]):
-            upper = self.task.reference_primal
+            upper = self.terms.reference_primal
             self.reason = f"reports the lower bound {point['dual']!r}, but P* <= {upper!r}"
             return "failed"
         counts = shown.counts
@@ -506,7 +506,7 @@ class Measurement:
     def _overclaims(self, dual: float | None) -> bool:
         """Whether the solver's lower bound lies above a certified upper bound."""
         slack = BOUND_SLACK[self.solver.parameters.precision]
-        return dual is not None and dual > self.task.reference_primal * (1.0 + slack)
+        return dual is not None and dual > self.terms.reference_primal * (1.0 + slack)
 
     def _satisfied(self, point: dict[str, Any]) -> bool:
         """Whether all targets are met that were set and that apply to the solver."""

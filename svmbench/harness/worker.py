@@ -43,7 +43,7 @@ from svmbench.harness.child import (
 from svmbench.harness.clock import Stopwatch
 from svmbench.harness.given import copy_of
 from svmbench.harness.leftovers import adopt_orphans, end_children
-from svmbench.harness.measurement import Before, Measurement, Task, usual_work
+from svmbench.harness.measurement import Before, Measurement, Terms, usual_work
 from svmbench.harness.system import PROC, read
 from svmbench.harness.trace import TraceWriter
 from svmbench.harness.weights import keep_weights
@@ -169,7 +169,7 @@ def _execute(
         job=job,
         problem=measurement.problem,
         given=measurement.given,
-        test=measurement.task.test,
+        test=measurement.terms.test,
         solver=measurement.solver,
         conversion=measurement.conversion,
         usual=measurement.before.usual,
@@ -198,7 +198,7 @@ def _measurement(job: dict[str, Any], last: Posed | None) -> Measurement:
         takes_over = last is not None and solver.take_over(last.solver)
     return Measurement(
         solver,
-        Task(
+        Terms(
             problem,
             test,
             job["stop"],

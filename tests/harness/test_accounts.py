@@ -12,7 +12,7 @@ from problems import dataset
 from svmbench.harness import accounts, measurement
 from svmbench.harness.accounts import Accounts, hidden_work
 from svmbench.harness.clock import Clock
-from svmbench.harness.measurement import Measurement, Task
+from svmbench.harness.measurement import Measurement, Terms
 from svmbench.harness.shown import interior
 from svmbench.problem import Loss, Problem
 
@@ -81,7 +81,7 @@ def test_the_copy_of_the_weights_is_not_the_solvers(problem, monkeypatch):
         return copied(weights)
 
     monkeypatch.setattr(measurement, "copied", slowly)
-    run = Measurement(plugins.Idle(), Task(problem, None, STOP, 0.1, 2.0))
+    run = Measurement(plugins.Idle(), Terms(problem, None, STOP, 0.1, 2.0))
     run.run(1, [])
     closing = run.closing()
     assert closing["read_seconds"] < 0.04
@@ -100,7 +100,7 @@ def test_passes_of_foreign_programs_are_not_held_against_their_time(problem, mon
     monkeypatch.setattr(measurement, "pass_seconds", lambda _: 10.0)
     states = {}
     for solver in (Fast(), FastForeign()):
-        run = Measurement(solver, Task(problem, None, STOP, 0.1, 2.0))
+        run = Measurement(solver, Terms(problem, None, STOP, 0.1, 2.0))
         states[type(solver)] = run.run(1, []), run.refused
     assert states == {Fast: ("failed", True), FastForeign: ("max_steps", False)}
 
@@ -108,7 +108,7 @@ def test_passes_of_foreign_programs_are_not_held_against_their_time(problem, mon
 def test_a_run_begins_after_what_is_measured_before_it(problem, monkeypatch):
     seen = []
     monkeypatch.setattr(measurement, "pass_seconds", lambda _: seen.append("pass") or 1e-9)
-    run = Measurement(plugins.Idle(), Task(problem, None, STOP, 0.1, 2.0))
+    run = Measurement(plugins.Idle(), Terms(problem, None, STOP, 0.1, 2.0))
     run.run(1, [], begin=lambda: seen.append("begun"))
     assert seen == ["pass", "begun"]
 

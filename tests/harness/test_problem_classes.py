@@ -14,7 +14,7 @@ from problems import dataset
 from svmbench.cli import main
 from svmbench.config import Sweep
 from svmbench.data.load import load
-from svmbench.harness.measurement import Measurement, Task
+from svmbench.harness.measurement import Measurement, Terms
 from svmbench.harness.sweeps import run_sweep
 from svmbench.harness.trace import TraceWriter, read_trace
 from svmbench.problem import Problem
@@ -51,7 +51,7 @@ class Still(plugins.Idle):
 
 def measured(solver, problem, tmp_path, test=None):
     """State, first point and what ends the trace."""
-    measurement = Measurement(solver, Task(problem, test, STOP, 0.0, math.inf))
+    measurement = Measurement(solver, Terms(problem, test, STOP, 0.0, math.inf))
     with TraceWriter(tmp_path / "trace", {}) as writer:
         state = measurement.run(1, writer)
     return state, read_trace(tmp_path / "trace").points[0], measurement.closing()

@@ -10,7 +10,7 @@ import zoo
 import plugins
 from problems import dataset
 from svmbench.harness.clock import Clock
-from svmbench.harness.measurement import Measurement, Task
+from svmbench.harness.measurement import Measurement, Terms
 from svmbench.harness.trace import CHECKPOINT_RATIO, TraceWriter, read_trace
 from svmbench.kernels.counters import Counters
 from svmbench.problem import Loss, Problem
@@ -49,8 +49,8 @@ def measure(problem, tmp_path):
     optimum = certified_optimum(problem, 1e-9, 10.0)
 
     def run(solver, test=None, **stop):
-        task = Task(problem, test, STOP | stop, optimum.dual, optimum.primal)
-        measurement = Measurement(solver, task)
+        terms = Terms(problem, test, STOP | stop, optimum.dual, optimum.primal)
+        measurement = Measurement(solver, terms)
         with TraceWriter(tmp_path / "trace", {}) as writer:
             state = measurement.run(1, writer)
         points = read_trace(tmp_path / "trace").points
@@ -164,7 +164,7 @@ def test_a_solver_that_changes_its_problem_fools_itself_alone(measure, problem, 
     assert measurement.reason == f"changed the problem that it was given: {said}"
     assert problem.facts() == constants
     assert (problem.data.labels == labels).all()
-    assert all(point["primal"] >= measurement.task.reference_dual for point in points)
+    assert all(point["primal"] >= measurement.terms.reference_dual for point in points)
 
 
 class Reinterpreting(plugins.Idle):
@@ -184,7 +184,7 @@ def test_a_solver_that_reinterprets_an_array_fools_itself_alone(measure, problem
 
 def test_a_cost_below_the_certified_bound_is_no_result(problem, tmp_path):
     solver = Dcd()
-    measurement = Measurement(solver, Task(problem, None, STOP | {"accuracy": [0.1]}, 5.0, 6.0))
+    measurement = Measurement(solver, Terms(problem, None, STOP | {"accuracy": [0.1]}, 5.0, 6.0))
     with TraceWriter(tmp_path / "trace", {}) as writer:
         assert measurement.run(1, writer) == "failed"
     assert "is below the certified bound 5.0" in measurement.reason
@@ -199,7 +199,7 @@ def test_where_rounding_explains_a_cost_below_the_bound_the_distance_is_0(
     monkeypatch.setattr(Problem, "is_below", lambda *_: False)
     for distance in ("relative", "absolute"):
         stop = STOP | {"accuracy": [0.1], "distance": distance}
-        measurement = Measurement(Dcd(), Task(problem, None, stop, 5.0, 6.0))
+        measurement = Measurement(Dcd(), Terms(problem, None, stop, 5.0, 6.0))
         with TraceWriter(tmp_path / "trace", {}) as writer:
             assert measurement.run(1, writer) == "converged"
         (point,) = read_trace(tmp_path / "trace").points
@@ -414,7 +414,7 @@ def test_a_run_ends_once_no_iteration_changes_anything(problem, tmp_path, solver
     posed = Problem(problem.data, 0.05, Loss(loss), bias)
     method = solver(Svmperf.schema(epsilon=1e-300)) if solver is Svmperf else solver()
     stop = STOP | {"accuracy": [-1.0], "time_limit": 20.0}  # nobody can have that
-    measurement = Measurement(method, Task(posed, None, stop, 1e-3, 1.0))
+    measurement = Measurement(method, Terms(posed, None, stop, 1e-3, 1.0))
     begun = time.monotonic()
     with TraceWriter(tmp_path / "trace", {}) as writer:
         state = measurement.run(1, writer)

@@ -18,7 +18,7 @@ from svmbench.config import SolverSpec, Sweep, dump_sweep, load_sweep
 from svmbench.data.libsvm import read_libsvm
 from svmbench.errors import ConfigError, DataError, InterruptedRunError, UnwritableError
 from svmbench.harness import supervise
-from svmbench.harness.measurement import Measurement, Task
+from svmbench.harness.measurement import Measurement, Terms
 from svmbench.harness.sweeps import run_sweep
 from svmbench.solvers import program as programs
 from svmbench.solvers.checked import checked
@@ -83,7 +83,7 @@ def script(text, **more):
 def measured(solver, problem=PROBLEM, **stop):
     """The end state, the points and the measurement of a run."""
     best = optimum(problem)
-    run = Measurement(solver, Task(problem, None, STOP | stop, best.lower, best.upper))
+    run = Measurement(solver, Terms(problem, None, STOP | stop, best.lower, best.upper))
     points = []
     return run.run(1, points), points, run
 

@@ -138,7 +138,7 @@ class CostUnderstated(Specimen):
     def start(self, problem, seed):
         super().start(problem, seed)
         run = next(found for found in gc.get_objects() if type(found).__name__ == "Measurement")
-        kind, bound = type(problem), run.task.reference_dual
+        kind, bound = type(problem), run.terms.reference_dual
         evaluate = kind.evaluate
         kind.evaluate = lambda self, w, bias: replace(evaluate(self, w, bias), primal=bound)
 
