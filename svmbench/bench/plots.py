@@ -134,7 +134,11 @@ def _peers(raced: Sequence[FastestEntry], looks: Mapping[str, Look]) -> Figure:
 
 def _ratios(compared: Sequence[Versus], threshold: float) -> Figure:
     """A line for each set and λ, a mark for each accuracy."""
-    problems = list(dict.fromkeys(map(_problem, compared)))
+    # Several sweeps may have a set: its lines are together all the same.
+    sets = list(dict.fromkeys(one.set for one in compared))
+    problems = sorted(
+        dict.fromkeys(map(_problem, compared)), key=lambda each: (sets.index(each[0]), -each[-1])
+    )
     accuracies = sorted({one.accuracy for one in compared if one.accuracy}, reverse=True)
     notes = {
         "* kept out of tuning": any(one.held_out for one in compared),

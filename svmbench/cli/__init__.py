@@ -360,9 +360,9 @@ def _discard_output() -> None:
 
 
 def _usage(error: click.ClickException) -> str:
-    message = error.format_message().rstrip(".")
+    message = error.format_message().rstrip(".").replace(". Did you mean", "; did you mean")
     if isinstance(error, click.UsageError) and error.ctx is not None and ";" not in message:
-        message = message.removesuffix("?") + f"; see '{error.ctx.command_path} --help'"
+        message += f"; see '{error.ctx.command_path} --help'"
     return message
 
 

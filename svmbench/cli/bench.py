@@ -172,13 +172,16 @@ def describe(planned: Plan) -> str:
         )
         most = sum(each.most_runs for each in of_part)
         if most > runs:
-            lines.append(f"    up to {most} runs while bounds are open")
+            lines.append(f"    {most} runs at most with further repeats, while bounds are open")
     lines += [f"  {line}" for line in unused_line(planned.sweeps)]
     tasks = planned.tasks
     for kind in dict.fromkeys(task.name.partition("-")[0] for task in tasks):
         members = [task for task in tasks if task.name.partition("-")[0] == kind]
         longest = sum(task.longest for task in members)
-        lines.append(f"  {kind}: {len(members)}, at most {duration(longest)} (every limit hit)")
+        lines.append(
+            f"  {kind}: {counted(len(members), 'measurement')}, "
+            f"at most {duration(longest)} (every limit hit)"
+        )
     if planned.elsewhere:
         lines.append(f"  {LEFT_OUT}")
     lines.append(f"in all at most {duration(planned.longest)} if every limit is hit")

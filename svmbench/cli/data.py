@@ -27,9 +27,10 @@ def command() -> None:
 def list_command() -> None:
     """List the data sets of the catalogue and where their files are.
 
-    "cached" files are ready to run; "mirror" and "downloaded" files are read before the first
-    run; "to be fetched" means that they are not on this machine. A density with ~ is that of the
-    set's stand-in, its synthetic imitation.
+    "cached" files are ready to run; "mirror", "downloaded" and "with svmbench" files are read
+    before the first run. "partly here" lacks some of them, "to be fetched" all. "drawn here" needs
+    none: svmbench draws the rows. A density with ~ is that of the set's stand-in, its synthetic
+    imitation. Column +1 has the labels of the positive class.
     """
     from svmbench.data.catalogue import entry, names
 

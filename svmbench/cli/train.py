@@ -252,8 +252,11 @@ def _trained(
         points, at_c = _trained_along(values, examples, objective, tolerance, effort, hidden=hidden)
         model = at_c if request.one_c else None
     if request.one_c and model is None:
-        with _shown(hidden, "training class {}: within {:.1e} of the optimum") as show:
-            model = train(examples, objective, tolerance, effort, progress=show)
+        with _shown(hidden, "training class {}: {}") as show:
+            model = train(
+                examples, objective, tolerance, effort,
+                progress=lambda label, gap: show(label, training_text.nearness(gap)),
+            )  # fmt: skip
     return _Fitted(objective, validation, points, model)
 
 
@@ -407,7 +410,7 @@ def _objective(
 
 
 @contextmanager
-def _shown(quiet: bool, text: str) -> Iterator[Callable[[float, float], None]]:
+def _shown(quiet: bool, text: str) -> Iterator[Callable[[float, float | str], None]]:
     """Show how far the training is, on a terminal only; ``text`` has room for both numbers."""
     if quiet or sys.stderr is None or not sys.stderr.isatty():
         yield lambda which, value: None
@@ -415,7 +418,7 @@ def _shown(quiet: bool, text: str) -> Iterator[Callable[[float, float], None]]:
     # Each line replaces the one before, if none is continued on a second line.
     clear, terminal = "\r\x1b[K", sys.stderr.fileno()
 
-    def show(which: float, value: float) -> None:
+    def show(which: float, value: float | str) -> None:
         room = os.get_terminal_size(terminal).columns or _USUAL_WIDTH
         click.echo(clear + text.format(which, value)[: room - 1], nl=False, err=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,16 +38,21 @@ def shortfall(trained: Trained, tolerance: float, time_limit: float, easier: str
     return f"not certified to {tolerance:g}: {why}, a larger --tol or {easier}"
 
 
+def nearness(gap: float) -> str:
+    """How far P is from the optimum at most, by a relative gap that may be infinite."""
+    return f"within {gap:.1e} of the optimum" if math.isfinite(gap) else "no lower bound above 0"
+
+
 def path_text(records: Sequence[dict[str, Any]], files: PathFiles) -> list[str]:
     """A path, one line for each C, and where its files are."""
     validated = "validation_error" in records[0]
-    head = f"{'C':>12}  {'objective':>13}  {'gap':>7}  {'of w = 0':>8}  train error"
+    head = f"{'C':>12}  {'objective':>13}  {'gap':>7}  {'vs. w = 0':>9}  train error"
     lines = [head + ("  validation error" if validated else "")]
     for each in records:
         gap = "none" if each["gap"] is None else f"{each['gap']:.1e}"
         line = (
             f"{short(each['C']):>12}  {each['objective']:>13.7g}  {gap:>7}"
-            f"  {each['share_of_zero']:>8.2%}  {each['training_error']:>11.2%}"
+            f"  {each['share_of_zero']:>9.2%}  {each['training_error']:>11.2%}"
         )
         if validated and each["validation_error"] is not None:
             line += f"  {each['validation_error']:>16.2%}"
@@ -92,14 +98,14 @@ def summary(
     for fit, facts in list(zip(trained.fits, fits, strict=True))[:_LISTED]:
         wrong = facts["training_errors"]
         lines.append(
-            f"class {facts['class']}: P = {fit.primal:.10g}, within {fit.gap:.1e} of the optimum; "
+            f"class {facts['class']}: P = {fit.primal:.10g}, {nearness(fit.gap)}; "
             f"{wrong:,} training {'error' if wrong == 1 else 'errors'} ({wrong / m:.2%}); "
             f"{fit.method}"
         )
     if len(trained.fits) > _LISTED:
         lines.append(
-            f"{len(trained.fits) - _LISTED} more classes, in {certificate_path(path)}; the largest "
-            f"gap of all is {trained.gap:.1e}"
+            f"{len(trained.fits) - _LISTED} more classes, in {certificate_path(path)}; the worst "
+            f"of all: {nearness(trained.gap)}"
         )
     lines.append(f"{read:.2f} s reading, {taken:.2f} s training")
     lines.append(f"model: {path}, certificate: {certificate_path(path)}")

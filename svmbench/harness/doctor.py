@@ -115,7 +115,7 @@ def conclusion(checks: Sequence[Check]) -> str:
     if not (bad or doubtful):
         return "fit to measure on"
     causes = "; ".join(f"{f.what} ({f.advice})" if f.advice else f.what for f in bad or doubtful)
-    return f"not fit: change {causes}" if bad else f"fit with reservations: {causes}"
+    return f"{'not fit' if bad else 'fit with reservations'}: {causes}"
 
 
 def _machine(facts: dict[str, Any]) -> Check:
@@ -291,7 +291,7 @@ def _noise() -> Check:
         return Check("noise", "ok", found)
     advice = "use more repeats"
     if seen[1] < 0.7 * seen[0]:
-        advice += " and compare processor seconds (svmbench compare --metric cpu_seconds)"
+        advice += ", and compare processor seconds by svmbench compare --metric cpu_seconds"
     return Check("noise", "unfit" if min(least) > COARSE else "warning", found, advice)
 
 
@@ -368,7 +368,7 @@ def _worker() -> Check:
 
 def _clock() -> Check:
     ratio = clock_ratio()
-    found = f"{ratio:.3f} x one uninterrupted advance"
+    found = f"training with evaluations takes {ratio:.3f} times as long as without"
     if abs(ratio - 1.0) <= CLOCK_TOLERANCE:
         return Check("clock", "ok", found)
     advice = "evaluations disturb the timed training, or the machine is too noisy to decide"

@@ -109,7 +109,7 @@ def test_the_last_line_says_what_to_change(monkeypatch):
     monkeypatch.setattr(system, "quota", lambda: 0.5)
     result = CliRunner().invoke(main, ["doctor"])
     assert result.exit_code == 1
-    assert result.output.splitlines()[-1].startswith("not fit: change processors (the control")
+    assert result.output.splitlines()[-1].startswith("not fit: processors (the control")
 
 
 def test_a_cache_that_cannot_be_written_is_a_fault(tmp_path, monkeypatch):

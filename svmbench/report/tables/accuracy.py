@@ -204,23 +204,20 @@ def accuracy_notes(kind: str, everything: Sequence[tuple[Group, Summary]]) -> It
         "sees it, the solver does not: the stop is an oracle's, the same for every solver."
     )
     if kind == "time":
-        yield (
-            "Seconds of training, set-up included; evaluation, reading and writing excluded. "
-            "First checkpoint at or below ε; checkpoints lie at most 10 % of the presentations "
-            "apart, or one step for methods with longer steps."
-        )
+        yield "Seconds of training, set-up included; evaluation, reading and writing excluded."
     elif kind == "passes":
         yield (
-            "A pass is the time in which the rows' arrays are read once and in order, on the same "
-            "machine: the seconds of training, set-up included, over the median over all runs on "
-            "the data of what one such pass took before each. Methods keep their distances from it "
-            "on other machines better than their seconds."
+            "A pass is the time of one reading of the rows' arrays, in order, on the same machine "
+            "(the median of those before each run on the data). The table has the seconds of "
+            "training, set-up included, divided by it. They differ less between machines than "
+            "seconds do."
         )
     else:
-        yield (
-            "An epoch is m presentations of a row. First checkpoint at or below ε; checkpoints lie "
-            "at most 10 % apart, or one step for methods with longer steps."
-        )
+        yield "An epoch is m presentations of a row."
+    yield (
+        "A run has reached ε at its first checkpoint at or below ε. Checkpoints lie at most 10 % "
+        "of the presentations apart, or one step for methods with longer steps."
+    )
     yield from interval_notes({len(each.samples): each.coverage for _, each in everything})
     yield (
         "Bold: the least median of its λ and ε, and every other that was not shown to take "

@@ -78,7 +78,7 @@ def facts_of(groups: Sequence[Group]) -> str:
         f"{first['loss']} loss",
     ]
     if gaps:
-        parts.append(f"relative gap of the references ≤ {rounded_up(max(gaps))}")
+        parts.append(f"optima certified to {rounded_up(max(gaps))}")
     if any(group.middle("reference_dual") <= 0 for group in groups):
         parts.append("D_ref = 0 for some λ: accuracy there is absolute")
     return ", ".join(parts)
