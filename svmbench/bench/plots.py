@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,10 @@ _LINE, _WIDTH = 0.24, 7.9
 
 #: Marks of the series, from the first on.
 _MARKS = ("o", "s", "^", "D", "v", "P", "X")
+
+
+#: Of a line of the ratios: its set, whether that is a stand-in and kept out of tuning, and its λ.
+_Problem = tuple[str, bool, bool, float]
 
 
 @dataclass(frozen=True)
@@ -134,11 +138,7 @@ def _peers(raced: Sequence[FastestEntry], looks: Mapping[str, Look]) -> Figure:
 
 def _ratios(compared: Sequence[Versus], threshold: float) -> Figure:
     """A line for each set and λ, a mark for each accuracy."""
-    # Several sweeps may have a set: its lines are together all the same.
-    sets = list(dict.fromkeys(one.set for one in compared))
-    problems = sorted(
-        dict.fromkeys(map(_problem, compared)), key=lambda each: (sets.index(each[0]), -each[-1])
-    )
+    problems = _by_set(map(_problem, compared))
     accuracies = sorted({one.accuracy for one in compared if one.accuracy}, reverse=True)
     notes = {
         "* kept out of tuning": any(one.held_out for one in compared),
@@ -176,8 +176,15 @@ def _ratios(compared: Sequence[Versus], threshold: float) -> Figure:
     return _finished(sheet, axes)
 
 
-def _problem(one: Versus) -> tuple[str, bool, bool, float]:
+def _problem(one: Versus) -> _Problem:
     return one.set, one.stand_in, one.held_out, one.lam
+
+
+def _by_set(problems: Iterable[_Problem]) -> list[_Problem]:
+    """Each problem once, those of a set together, whichever sweeps they are from."""
+    distinct = list(dict.fromkeys(problems))
+    sets = [name for name, *_ in distinct]
+    return sorted(distinct, key=lambda each: (sets.index(each[0]), -each[-1]))
 
 
 def _epochs(found: Found, looks: Mapping[str, Look]) -> Figure:

@@ -261,7 +261,10 @@ def _header(path: Path, lines: list[str]) -> tuple[dict[str, list[str]], int]:
                 raise DataError(f"{path}: {len(found['label'])} labels of {classes} classes")
             return found, number
         if key not in _KEYS or (_KEYS[key] is not None and len(values) != _KEYS[key]):
-            raise DataError(f"{path}:{number}: {line[:60]!r} is no line of a LIBLINEAR model")
+            raise DataError(
+                f"{path}:{number}: {line[:60]!r} is no line of a LIBLINEAR model; name the model"
+                " first, then the data"
+            )
         if key in found:
             raise DataError(f"{path}:{number}: a second line of {key}; the file is damaged")
         if key == "solver_type" and values[0] not in CLASSIFIERS:  # others have no line of labels

@@ -198,16 +198,13 @@ def _whole(labels: Array, path: Path) -> Array:
     """Labels of a text as whole numbers: int8 as the reader has small ones, or int64."""
     if labels.dtype.kind == "i":
         return labels
-    broken = labels[labels != np.rint(labels)]
-    if len(broken):
-        raise DataError(
-            f"{path}: label {libsvm.label_text(broken[0])}: classes are whole numbers; is this a"
-            " regression set?"
-        )
-    large = labels[np.abs(labels) > LARGEST_LABEL]
-    if len(large):
-        raise DataError(
-            f"{path}: label {libsvm.label_text(large[0])}: classes are whole numbers up to"
-            f" {LARGEST_LABEL}"
-        )
+    whole, largest = "classes are whole numbers", f"up to {LARGEST_LABEL}"
+    for wrong, rule in (
+        (labels != np.rint(labels), f"{whole}; a regression set cannot be trained on"),
+        (np.abs(labels) > LARGEST_LABEL, f"{whole} {largest}; number them anew"),
+    ):
+        if wrong.any():
+            first = int(wrong.argmax())
+            label = libsvm.label_text(labels[first])
+            raise DataError(f"{path}: row {first + 1:,}: label {label}: {rule}")
     return labels.astype(np.int64)

@@ -4,6 +4,7 @@ import csv
 import fcntl
 import hashlib
 import json
+import math
 import os
 import pty
 import re
@@ -23,6 +24,7 @@ from click.testing import CliRunner
 
 from svmbench.bundled import bundled
 from svmbench.cli import main
+from svmbench.cli.training_text import nearness
 
 TINY = bundled("datasets") / "tiny"
 SPARSE = TINY / "tiny-sparse.libsvm"
@@ -308,9 +310,12 @@ def test_a_byte_order_mark_is_no_part_of_the_first_label(folder):
     ("text", "message"),
     [
         ("1 1:1\n1 2:1\n", "all rows have the label 1"),
-        ("1.5 1:1\n2 2:1\n", "label 1.5: classes are whole numbers"),
+        ("1 1:1\n1.5 2:1\n", "row 2: label 1.5: classes are whole numbers; a regression set"),
         ("1 1:x\n", ":1:"),
-        ("3000000000 1:1\n-1 2:1\n", "label 3e+09: classes are whole numbers up to 2147483647"),
+        (
+            "3000000000 1:1\n-1 2:1\n",
+            "row 1: label 3e+09: classes are whole numbers up to 2147483647",
+        ),
         ("1e300 1:1\n-1 2:1\n", "label 1e+300: classes are whole numbers up to"),
         ("1 1:1\n-1 1:1e200\n", "row 2: ||x||^2 = inf is too large"),
         ("", "no rows"),
@@ -337,6 +342,14 @@ def test_a_fit_that_is_given_up_says_so(folder):
     assert result.exit_code == 1
     assert "not certified to 1e-15" in result.stderr
     assert (folder / "tiny-sparse.libsvm.model").exists()
+
+
+@pytest.mark.parametrize(
+    ("gap", "words"),
+    [(4.13e-5, "within 4.1e-05 of the optimum"), (math.inf, "no lower bound above 0")],
+)
+def test_an_infinite_gap_is_said_in_words(gap, words):
+    assert nearness(gap) == words
 
 
 def test_what_ended_a_fit_early_is_said_and_nothing_else(folder):
