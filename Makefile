@@ -45,7 +45,7 @@ EXTRA = $(BIN)/python -c '$(NEEDS)' $(1) > $(VENV)/$(1).txt && \
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.installed ## Run five methods on a small set, in seconds, and show who is fastest
+demo: $(VENV)/.installed ## Run five methods on a small set, in seconds, and show which is fastest
 	$(SVMBENCH) demo
 
 tables: $(VENV)/.installed ## Regenerate the papers' tables and figures, in half an hour at most (BUDGET)
@@ -54,7 +54,7 @@ tables: $(VENV)/.installed ## Regenerate the papers' tables and figures, in half
 tables-full: $(VENV)/.installed ## The same at full published size: hours, can be interrupted (FULL_BUDGET)
 	$(SVMBENCH) papers --full $(if $(FULL_BUDGET),--budget $(FULL_BUDGET)) $(FETCHING) $(PAPERS)
 
-bench: $(VENV)/.benching ## How fast we are beside the programs people use, in 25 minutes (BENCH_BUDGET)
+bench: $(VENV)/.benching ## Compare our speed with the programs people use, in 25 minutes (BENCH_BUDGET)
 	$(SVMBENCH) bench default --budget $(BENCH_BUDGET) $(FETCHING)
 
 bench-full: $(VENV)/.benching ## The same at full size: hours, and it can be interrupted
@@ -80,7 +80,7 @@ lint: $(DEVELOPING) ## Check style, types, the direction of imports and prose
 	PATH="$(BIN):$$PATH" cython-lint kernels
 	$(BIN)/python -m pytest --quiet tests/test_prose.py
 
-sanitize: $(DEVELOPING) ## Hostile input and the reader's tests under the compiler's sanitizers
+sanitize: $(DEVELOPING) ## Try hostile input and the reader's tests under the compiler's sanitizers
 	$(BIN)/python scripts/trust/sanitize.py --inputs 20000
 
 coverage: $(DEVELOPING) ## Run the tests and hold the lines and branches they reach against a floor

@@ -15,7 +15,7 @@ import click
 
 from svmbench.cli import options, training_text
 from svmbench.names import MOST_SHARDS
-from svmbench.records.spelling import short
+from svmbench.records.spelling import counted, short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -151,8 +151,9 @@ def _table(size: ProblemSize, found: list[ClusterForecast]) -> str:
         )
     runs = {each.run: None for each in found}
     said = [
-        f"{run.method}: rounds of {run.data}, λ = {short(run.lam)}, K = {run.shards}, to "
-        f"{run.target:g}" + ("" if run.reached else ", which it did not reach")
+        f"{run.method}: rounds of {run.data}, λ = {short(run.lam)}, "
+        f"{counted(run.shards, 'shard')}, to {run.target:g}"
+        + ("" if run.reached else ", which it did not reach")
         for run in runs
     ]
     measured = max(run.target for run in runs)

@@ -336,7 +336,7 @@ def _claims(known: Mapping[str, Paper], chosen: Sequence[tuple[str, str]], root:
         for result in claims
     ]
     missing = left_out(known, chosen)
-    last = f"\nleft out, not being asked for: {', '.join(missing)}" if missing else ""
+    last = f"\nnot asked for, and left out: {', '.join(missing)}" if missing else ""
     if not judged:
         return f"no claims{last}"
     lines = [

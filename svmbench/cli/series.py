@@ -81,7 +81,9 @@ def open_questions(questions: Sequence[Open]) -> list[str]:
         if these:
             seconds = sum(each.seconds or 0.0 for each in these)
             more = f": about {duration(seconds)} more" if seconds else ""
-            lines.append(f"{len(these)} {why}{more}, such as {these[0].doubt.text}")
+            lines.append(
+                f"{counted(len(these), 'question')} {why}{more}, such as {these[0].doubt.text}"
+            )
     return lines
 
 

@@ -240,7 +240,12 @@ class _Series:
         self.result.outcomes = {at: each.outcome for at, each in self._open_sweeps.items()}
 
     def announce(self) -> None:
-        """Tell the reporter how many runs there are, as far as is known before opening sweeps."""
+        """Tell the reporter how many runs there are, as far as is known before opening sweeps.
+
+        Which of them ``only`` leaves is known once a sweep is open.
+        """
+        if self._options.only:
+            return
         runnable = [at for at, planned in enumerate(self._sweeps) if planned.runnable is not None]
         found = 0 if self._options.fresh else sum(self._sweeps[at].found for at in runnable)
         self._reporter.begin(sum(map(self._lacking, runnable)) + found, found)
@@ -456,11 +461,16 @@ class _Series:
         except DataError as error:
             # One set that cannot be read must not keep the other sweeps from their numbers.
             self.result.faults.append(f"{planned.place}{error}")
-            self._reporter.grow(-expected)
+            if not self._options.only:
+                self._reporter.grow(-expected)
             return None
         self._open_sweeps[at] = self._stack.enter_context(open_sweep)
         announced = open_sweep.announce(Options(repeats=planned.sweep.at_least))
-        self._reporter.grow(announced - expected)
+        if self._options.only:
+            found = open_sweep.outcome.reused
+            self._reporter.begin(announced + found, found)
+        else:
+            self._reporter.grow(announced - expected)
         return open_sweep
 
 

@@ -80,7 +80,7 @@ class Source:
         rows, named = rows_after(self.dataset.chain, shape.m, shape.m_test, self.scale)
         if not named or rows is None:
             return scale
-        return f"{rows:,.0f} rows as its transforms name them, of {shape.m:,} ({scale})"
+        return f"{rows:,.0f} of {shape.m:,} rows, as its transforms say ({scale})"
 
     @property
     def shape(self) -> Shape | None:

@@ -112,10 +112,10 @@ def test_what_was_not_asked_for_is_named_and_does_not_count(papers, tmp_path):
         (row,) = re.findall(r'<ul class="counts">(.*?)</ul>', page.read_text(), re.S)
         return sum(map(int, re.findall(r"<b>(\d+)</b>", row))), said.stdout.splitlines()[-1]
 
-    assert counted("small/table-1") == (2, "left out, not being asked for: other, small/table-2")
+    assert counted("small/table-1") == (2, "not asked for, and left out: other, small/table-2")
     assert "neither asked for nor run: other, small/table-2<" in page.read_text()
     # What an earlier call has run remains on the page, which claims are counted or not.
-    assert counted("other/table-1") == (4, "left out, not being asked for: small")
+    assert counted("other/table-1") == (4, "not asked for, and left out: small")
     assert "neither asked for nor run: small/table-2<" in page.read_text()
     claims, last = counted("--report-only")
     assert (claims, last.split()[:2]) == (6, ["in", "all"])

@@ -337,7 +337,9 @@ def test_what_stays_open_at_the_end_of_the_budget_says_what_it_takes(simulation,
         "time: 3 s first repeats, 3 s further repeats of every cell, 6 s repeats for open questions"
     ]
     (line,) = open_questions([replace(still, doubt=replace(still.doubt, later=True))])
-    assert line.startswith("1 open whose answers change no verdict, out of time: about 15 s more")
+    assert line.startswith(
+        "1 question open whose answers change no verdict, out of time: about 15 s more"
+    )
 
 
 def test_the_time_to_start_the_processes_of_runs_is_reported(simulation, tmp_path, monkeypatch):
@@ -422,6 +424,15 @@ def test_progress_counts_the_repeats_that_are_added(simulation, tmp_path):
     counted = Counted()
     run_series([planned_of(one.sweep, one.folder)], counted)
     assert counted.total == counted.ended <= 1
+
+
+def test_progress_counts_no_run_that_only_leaves_out(simulation, tmp_path):
+    one, counted = planned_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path), Counted()
+    run_series([one], counted, Options(only=("dcd",)))
+    assert counted.total == counted.ended == one.sweep.at_least
+    again = Counted()
+    run_series([planned_of(one.sweep, one.folder)], again, Options(only=("dcd",)))
+    assert (again.total, again.reused) == (0, counted.ended)
 
 
 @pytest.mark.parametrize("short_ladders", [False, True])
