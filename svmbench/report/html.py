@@ -423,10 +423,9 @@ def _commands(results: Results) -> Iterator[str]:
         changed = "   # and changes that were not committed" if commit.endswith("+") else ""
         yield f"git checkout {commit.removesuffix('+')}{changed}"
     native = "1" if "-march=native" in str(environment.get("flags")) else "0"
-    yield f"SVMBENCH_NATIVE={native} python -m pip install ."
+    yield f"SVMBENCH_NATIVE={native} make .venv/.installed"
     stand_in = ""
     if results.runs["stand_in"].all():
         scale = re.search(r"-stand-in-([0-9.e-]+)$", results.folder.resolve().name)
         stand_in = f" --stand-in --scale {scale.group(1) if scale else 'SCALE'}"
-    yield f"svmbench run config.yaml --out again{stand_in}"
-    yield "svmbench report again"
+    yield f".venv/bin/svmbench run config.yaml --out again{stand_in}"
