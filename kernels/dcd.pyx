@@ -224,10 +224,12 @@ cdef void note(Dcd self, Py_ssize_t i, double margin, double projected, double o
     """Take a visit into account, and have it repeated if it gained much: half of ``twice``."""
     cdef double count = self._row_weights[i] if self._row_weights is not None else 1.0
     cdef double gain = 0.5 * count * twice
-    self.entries += row_nonzeros(&self.rows.c, i)
+    # Visits of a row that has the constant alone have to count, too, to come to an end.
+    cdef Py_ssize_t entries = max(1, row_nonzeros(&self.rows.c, i))
+    self.entries += entries
     self.slack_sum += count * gap_term(self.loss, margin, old)
     self.total += fabs(projected)
     self.gains += gain
-    if gain > self.high_gain * self.gain * row_nonzeros(&self.rows.c, i):
+    if gain > self.high_gain * self.gain * entries:
         self._again[self.again] = <int32_t> i
         self.again += 1

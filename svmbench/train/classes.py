@@ -31,8 +31,9 @@ T = TypeVar("T")
 _VECTORS, _KEPT, _MODELS = 8, 3, 2
 
 #: Rows with more columns than this, and than so many for each entry, are trained on without their
-#: empty columns: each step of Newton's and each certificate would take as long as these are many.
-_MANY_COLUMNS, _COLUMNS_PER_ENTRY = 1 << 20, 2
+#: empty columns: each step of Newton's and each certificate would take as long as these are many,
+#: and the rules that choose a method take them for features.
+_MANY_COLUMNS, _COLUMNS_PER_ENTRY = 100, 2
 
 #: What the user can do about too many columns.
 _FEWER_COLUMNS = "drop unused columns"

@@ -88,6 +88,19 @@ def test_the_acceleration_takes_the_same_steps(storage, weighted):
     assert runs[0].refused == runs[1].refused
 
 
+def test_visits_of_rows_without_entries_come_to_an_end():
+    """Both rows gain with each visit, some thousands of times, and have no entries to count."""
+    rows = dataset(np.zeros((2, 3)), np.array([1, -1]), "uint16+float64").rows
+    run = Dcd(rows, 1e-4, Loss("hinge"), constant=CONSTANT)
+    run.high_gain = 0.0
+    for _ in range(2):
+        run.advance(run.presentations + 2)
+        run.begin_pass()
+    before = run.presentations
+    run.revisit()
+    assert before < run.presentations <= before + 2
+
+
 def test_without_a_constant_there_is_no_further_weight():
     implied, stored = descents("uint16+float64")
     assert len(implied.w) == len(stored.w) == 7

@@ -70,6 +70,18 @@ def test_very_many_empty_columns_are_left_out_of_training(monkeypatch, k, bias):
     assert again.gap <= 1e-4
 
 
+def test_few_entries_among_empty_columns_are_trained_on_without_these():
+    X = np.zeros((4, 400))
+    X[[0, 3], 390] = 1.240682, -0.637245
+    found = train(
+        Examples(dataset(X, np.ones(4), "uint16+float64"), np.array([1, 1, 0, 0])),
+        Objective("hinge", 0.5, "free"),
+    )
+    assert found.gap <= 1e-4
+    assert np.flatnonzero(found.model.weights).tolist() == [390]
+    assert len(found.fits[0].w) == 1
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_values_whose_squares_overflow_are_refused_before_shards_are_made(method):
     given = examples(2)

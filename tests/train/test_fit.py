@@ -354,6 +354,32 @@ def test_rows_that_cancel_leave_weights_of_zero(loss):
     assert found.certificates < 10
 
 
+@pytest.mark.parametrize(("bias", "weighted"), [("free", False), ("free", True), ("none", True)])
+def test_rows_of_many_features_reach_the_hard_margin(bias, weighted):
+    """Dual descent leaves margins 1e-12 below one, of which C = 1e8 makes 0.2 of the objective."""
+    rng = np.random.default_rng(0)
+    labels, weights = np.where(np.arange(30) % 3, 1, -1), np.linspace(0.5, 1.5, 30)
+    problem = Problem(
+        dataset(rng.normal(size=(30, 6000)), labels),
+        1.0 / (1e8 * 30),
+        Loss("hinge"),
+        bias,
+        row_weights=weights if weighted else None,
+    )
+    found = fit(problem, 1e-6)
+    assert found.gap <= 1e-6
+    assert problem.margins(found.w, found.bias).min() >= 1.0
+
+
+def test_a_tiny_c_has_its_free_bias_at_once():
+    """The multiplier would otherwise take some 300 turns to it, and the fit would be given up."""
+    rng = np.random.default_rng(40)
+    labels = np.where(rng.random(40) < 0.4, 1, -1)
+    data = dataset(rng.normal(size=(40, 6000)), labels)
+    found = fit(Problem(data, 1.0 / (1e-6 * 40), Loss("hinge"), "free"), 1e-6)
+    assert found.gap <= 1e-6
+
+
 def test_a_bound_above_p_is_an_error(monkeypatch):
     data = scaled(60, 1.0)
     monkeypatch.setattr("svmbench.train.best.proven_dual", lambda problem, alpha: 1e3)
