@@ -107,10 +107,10 @@ def compare_command(
     """Compare two results folders, or two labels of one.
 
     Two folders contain one configuration that was run twice: by two versions, builds or machines.
-    SECOND is compared with FIRST. Cases match by data set, label, lambda and accuracy, and their
-    repeats are paired by number. Folders from different times share the seeds but not the state of
-    the machine, so their intervals are wider. FIRST alone needs --labels: two solvers of one sweep,
-    whose runs were interleaved, are compared.
+    SECOND is compared with FIRST; the output calls them B and A. Cases match by data set, label,
+    lambda and accuracy, and their repeats are paired by number. Folders from different times share
+    the seeds but not the state of the machine, so their intervals are wider. FIRST alone needs
+    --labels: two solvers of one sweep, whose runs were interleaved, are compared.
 
     With --run, FIRST and SECOND are not folders of results. They are two environments (a python,
     a virtual environment, or a checkout with a .venv), each with its version of svmbench, or two

@@ -115,8 +115,8 @@ class Published(Strict):
 
     source: str = Field(description="Publication and place in it.")
     mark: Literal["seed", "read"] = Field(
-        description="seed: in the text of the paper that svmbench is built from; read: in the "
-        "named publication or its released code."
+        description="seed: printed in the paper itself; read: found in the named publication or "
+        "its released code."
     )
     values: tuple[PublishedValue, ...] = Field(
         default=(), description="The numbers; those of 'file' are added on reading."

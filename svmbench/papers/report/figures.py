@@ -70,7 +70,7 @@ _LOOKS = {
     "curve": "Look at which curve is lowest at each place of the horizontal axis.",
     "across": "Look at how each line rises or falls from left to right.",
     "regret": "Look at whether a curve stays below its dashed bound, and which grows slowest.",
-    "lines": "Look at how close the lines of each panel are to each other.",
+    "lines": "Compare the panels of a data set: methods that agree draw the same lines.",
 }
 
 

@@ -49,7 +49,7 @@ _MEASURED, _PUBLISHED, _RANGE = "measured", "published", "range of the runs"
 
 #: How the source of a published number was obtained.
 MARKS = {
-    "seed": "as the text of the paper that svmbench is built from gives it",
+    "seed": "printed in the paper itself",
     "read": "read in the publication or its released code",
 }
 

@@ -230,7 +230,7 @@ def test_a_table_of_nothing_run_says_so_and_that_numbers_are_not_available(paper
 def test_notes_tell_sources_reconstruction_and_stand_ins(papered):
     text = (papered / "demo" / "times" / "table-1.md").read_text(encoding="utf-8")
     assert "- Reconstructed: λ." in text
-    assert "- Published: Table 1, as the text of the paper" in text
+    assert "- Published: Table 1, printed in the paper itself" in text
     assert "> **Note:** covtype.binary: a STAND-IN" in text
     (note,) = [
         line for line in text.splitlines() if line.startswith("- covtype.binary: a STAND-IN")
@@ -469,7 +469,7 @@ def test_what_holds_for_all_tables_is_said_once(page):
     for said in ("Median over the repeats", "Bold: the best median", "× NAME: the value"):
         assert reading.count(said) == page.count(said) == 1
     assert "Published: Table 1" not in page
-    assert "Table 1, as the text of the paper" in page
+    assert "Table 1, printed in the paper itself" in page
 
 
 def test_page_marks_stand_ins_and_what_was_not_run(page):
