@@ -87,7 +87,7 @@ PLOT_KINDS: dict[str, PlotWords] = {
     ),
     "log-suboptimality": PlotWords(
         MEASURES["accuracy"],
-        "relative distance from the optimum",
+        "relative accuracy ε",
         "accuracy",
         "Grey: the accuracies asked for.",
         "Look at which curve crosses a grey line first: it reaches that accuracy first.",
