@@ -13,9 +13,9 @@ from svmbench.data.cache import cache_dir, entry_path, open_cached, store
 from svmbench.data.catalogue import Entry, resolve
 from svmbench.data.dataset import Array, Dataset, Provenance
 from svmbench.data.fetch import find
-from svmbench.data.libsvm import feed_text
 from svmbench.data.load import Loaded
 from svmbench.data.storage import column_type
+from svmbench.data.text_files import feed_text
 from svmbench.data.transforms import Derived
 from svmbench.durable import remove_abandoned, replacing
 from svmbench.harness.environment import machine

@@ -127,8 +127,8 @@ def _check(entry: Entry) -> list[tuple[str, str | None]]:
     from svmbench.data.cache import verify
     from svmbench.data.fetch import check_sha256, find
     from svmbench.data.first_seen import expected_sha256
-    from svmbench.data.libsvm import text_sha256
     from svmbench.data.load import require_rows_of
+    from svmbench.data.text_files import text_sha256
     from svmbench.errors import DataError
 
     done: list[tuple[str, str | None]] = []

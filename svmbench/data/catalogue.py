@@ -11,8 +11,9 @@ from urllib.parse import urlsplit
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from svmbench.bundled import bundled
-from svmbench.data.libsvm import COMPRESSED, plain_name
+from svmbench.data.libsvm import plain_name
 from svmbench.data.shape import CalibrationTarget, CatalogueModel, Shape
+from svmbench.data.text_files import COMPRESSED
 from svmbench.document import one_or_several, parse_document
 from svmbench.errors import ConfigError, DataError, nearest
 

@@ -15,8 +15,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from svmbench.data.catalogue import Csv, CsvColumn
-from svmbench.data.libsvm import ParsedText, feed_text, parse_libsvm
+from svmbench.data.libsvm import ParsedText, parse_libsvm
 from svmbench.data.storage import FLOAT32_DIGITS, Part
+from svmbench.data.text_files import feed_text
 from svmbench.errors import DataError
 from svmbench.kernels.libsvm import ParseError, Parser
 from svmbench.memory import Growing

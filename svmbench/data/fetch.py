@@ -12,7 +12,7 @@ from svmbench.data.cache import cache_dir
 from svmbench.data.catalogue import DataFile, known_names, url_name
 from svmbench.data.download import download_to
 from svmbench.data.first_seen import expected_sha256, record_path
-from svmbench.data.libsvm import feed_text, text_sha256
+from svmbench.data.text_files import feed_text, text_sha256
 from svmbench.durable import ABANDONED_SECONDS
 from svmbench.errors import DataError
 

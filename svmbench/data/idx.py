@@ -15,8 +15,9 @@ from pathlib import Path
 import numpy as np
 
 from svmbench.data.dataset import Array
-from svmbench.data.libsvm import ParsedText, feed_text
+from svmbench.data.libsvm import ParsedText
 from svmbench.data.storage import part_of
+from svmbench.data.text_files import feed_text
 from svmbench.errors import DataError
 from svmbench.memory import require_memory
 

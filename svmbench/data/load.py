@@ -27,6 +27,7 @@ from svmbench.data.shape import Shape
 from svmbench.data.stamp import require_unchanged, stamp, stamp_before_reading
 from svmbench.data.synthetic import GENERATOR_VERSION
 from svmbench.data.synthetic import stand_in as make_stand_in
+from svmbench.data.text_files import text_sha256
 from svmbench.data.transforms import (
     TRANSFORMS_VERSION,
     Derived,
@@ -280,7 +281,7 @@ def require_rows_of(wanted: Entry, role: Role, cached: Path) -> None:
     rows = open_cached(cached)
     if rows is None or len(paths) < len(parts):
         return
-    hashes = [libsvm.text_sha256(path) for path in paths if path is not None]
+    hashes = [text_sha256(path) for path in paths if path is not None]
     if rows.provenance.sha256 != libsvm.combined_sha256(hashes):
         raise DataError(
             f"{cached}: its rows are of another text than {paths[0]} has now; delete this folder"
@@ -352,7 +353,7 @@ def _read(wanted: Entry, file: DataFile, offline: bool) -> ParsedText:
         # If it is the wrong file, say that instead of where parsing failed.
         for path, part in zip(paths, file.parts, strict=True):
             if expected_sha256(part) is not None:
-                check_sha256(path, part, libsvm.text_sha256(path))
+                check_sha256(path, part, text_sha256(path))
         raise
     check_sha256(paths[0], file, text.sha256)
     if file.label_file and text.label_sha256:
@@ -429,7 +430,7 @@ def _file_facts(file: DataFile) -> FileFacts | None:
     path = find(file)
     if path is not None and not record.is_untouched(path):
         before = stamp_before_reading(path)
-        found = libsvm.text_sha256(path)
+        found = text_sha256(path)
         require_unchanged(path, before)
         check_sha256(path, file, found)
         if before is not None:

@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 from refusals import refusal
 
 from svmbench.data import libsvm
-from svmbench.data.libsvm import parse_libsvm, read_libsvm, text_sha256
+from svmbench.data.libsvm import parse_libsvm, read_libsvm
 from svmbench.data.storage import join
+from svmbench.data.text_files import text_sha256
 from svmbench.errors import DataError
 
 TEXT = b"+1 1:0.5 3:2\n-1\n+1 2:1e-2 # a comment\r\n"

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from refusals import refusal
 
 from svmbench.cli import main
-from svmbench.data import libsvm
+from svmbench.data import libsvm, text_files
 from svmbench.data.cache import cache_dir, open_cached, verify
 from svmbench.data.catalogue import Csv, DataFile, Entry
 from svmbench.data.load import load
@@ -59,7 +59,7 @@ def no_reading(monkeypatch):
             raise AssertionError("the text was read again")
 
         monkeypatch.setattr(libsvm, "parse_libsvm", read)
-        monkeypatch.setattr(libsvm, "open_text", read)
+        monkeypatch.setattr(text_files, "open_text", read)
 
     return forbid
 
