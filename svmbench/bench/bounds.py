@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from svmbench.bench.champion import ROLE, champion
-from svmbench.bench.found import Found, machine_floor, steps
+from svmbench.bench.floor import machine_floor
+from svmbench.bench.found import Found
+from svmbench.bench.growth import steps
 from svmbench.bench.rows import last_cache
 from svmbench.bench.stated_bounds import StatedBound, is_one_of
 from svmbench.bench.versus import Versus, by_problem, comparisons, most_pairs

@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -37,18 +36,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
-
-#: Bytes of a stored entry, column and value, by storage.
-STORED_ENTRY_BYTES = {
-    "uint16+ones": 2,
-    "uint16+float32": 6,
-    "uint16+float64": 10,
-    "int32+ones": 4,
-    "int32+float32": 8,
-    "int32+float64": 12,
-    "dense float32": 4,
-    "dense float64": 8,
-}
 
 #: What is compared of the rows of each kind of measurement.
 MEASURE_OF_KIND = {
@@ -297,94 +284,3 @@ def _at_its_end(results: Results, runs: pd.DataFrame) -> bool:
     if results.accuracies:
         over |= runs[of_accuracy("seconds_to", results.accuracies[-1])].notna()
     return bool(over.any())
-
-
-# ---------------------------------------------------------------- the floor of an epoch
-
-
-@dataclass(frozen=True)
-class MachineFloor:
-    """The least time of an epoch, in nanoseconds per stored nonzero.
-
-    Parameters
-    ----------
-    stream : float
-        Reading the entries from memory once, sequentially.
-    core : float
-        One gather and one gathered addition per nonzero, at the level of the memory that w would
-        fit in if its columns were drawn evenly; 0 for dense rows, whose columns are in order.
-    level : str
-        That level.
-    """
-
-    stream: float
-    core: float
-    level: str
-
-    @property
-    def least(self) -> float:
-        """The larger of the two: they overlap."""
-        return max(self.stream, self.core)
-
-
-def machine_floor(gathers: Sequence[Group], epochs: Group) -> MachineFloor | None:
-    """The floor of a set's epoch by this machine's own speeds; None if they are unknown."""
-    if not gathers:
-        return None
-    facts = epochs.runs.iloc[0]
-    if facts["storage"] not in STORED_ENTRY_BYTES:
-        return None
-    dense = facts["storage"].startswith("dense")
-    entry = STORED_ENTRY_BYTES[facts["storage"]] + (0 if dense else facts["m"] * 8 / facts["nnz"])
-    stream = entry / middle(gathers[0], "stream_gb_per_second")
-    level = next(
-        (g for g in gathers if 8 * facts["d"] <= g.runs["table_bytes"].iloc[0]), gathers[-1]
-    )
-    core = 0.0 if dense else middle(level, "gather_ns") + middle(level, "gather_add_ns")
-    known = math.isfinite(stream) and math.isfinite(core)
-    return MachineFloor(stream, core, level.label) if known else None
-
-
-# ---------------------------------------------------------------- growth
-
-
-@dataclass(frozen=True)
-class GrowthStep:
-    """The step from one size of rows to the next.
-
-    Parameters
-    ----------
-    axis : {'m', 'd'}
-        What grows.
-    grown : float
-        Factor by which the entries grow.
-    before, after : MeasuredRow
-        The smaller and the larger rows.
-    """
-
-    axis: str
-    grown: float
-    before: MeasuredRow
-    after: MeasuredRow
-
-    @property
-    def slowed(self) -> float:
-        """Factor by which an epoch takes longer."""
-        before, after = (middle(r.group, "seconds_per_epoch") for r in (self.before, self.after))
-        return after / before
-
-
-def steps(points: Sequence[MeasuredRow]) -> list[GrowthStep]:
-    """The steps from each size to the next along m, and along d from the first size."""
-    found = []
-    ordered = sorted(points, key=lambda point: float(point.axis("point")))
-    facts = [point.group.runs.iloc[0] for point in ordered]
-    for axis, fixed in (("m", "d"), ("d", "m")):
-        line = [
-            (fact["nnz"], point)
-            for fact, point in zip(facts, ordered, strict=True)
-            if fact[fixed] == facts[0][fixed]
-        ]
-        for (few, small), (many, large) in pairwise(line):
-            found.append(GrowthStep(axis, many / few, small, large))
-    return found

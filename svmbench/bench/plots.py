@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from svmbench.bench.champion import champion
-from svmbench.bench.found import Found, machine_floor
+from svmbench.bench.floor import machine_floor
+from svmbench.bench.found import Found
 from svmbench.bench.tables.fastest import FastestEntry, fastest_entries
 from svmbench.bench.versus import Versus, by_problem, comparisons, most_pairs
 from svmbench.records.groups import heading

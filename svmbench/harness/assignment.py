@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from svmbench.harness.checkpoints import CHECKPOINT_RATIO
 from svmbench.harness.plan import Run
-from svmbench.harness.trace import CHECKPOINT_RATIO
 from svmbench.solvers.checked import as_plain
 from svmbench.solvers.registry import find_solver
 from svmbench.solvers.single_file import address, text_hash

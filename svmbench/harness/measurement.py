@@ -19,6 +19,7 @@ from svmbench.harness.accounts import (
     hidden_work,
     impossible_pace,
 )
+from svmbench.harness.checkpoints import CHECKPOINTS, iteration_checkpoints
 from svmbench.harness.clock import Clock, Stopwatch
 from svmbench.harness.given import changed_parts, copy_of
 from svmbench.harness.shown import (
@@ -32,7 +33,7 @@ from svmbench.harness.shown import (
     weights_of,
 )
 from svmbench.harness.streaming import pass_seconds
-from svmbench.harness.trace import CHECKPOINTS, TraceWriter, iteration_checkpoints
+from svmbench.harness.trace import TraceWriter
 from svmbench.problem import Evaluation, Problem, accuracy_of, count_errors, relative_gap
 from svmbench.records.bounds import lies_below
 from svmbench.solvers.base import Solver

@@ -15,8 +15,9 @@ from typing import Any
 from svmbench.config import SolverSpec, Stop, Sweep
 from svmbench.data.dataset import Dataset
 from svmbench.harness.accounts import CLOCK_RULES
+from svmbench.harness.checkpoints import CHECKPOINT_RATIO, EACH_ITERATION
 from svmbench.harness.environment import fingerprint
-from svmbench.harness.trace import CHECKPOINT_RATIO, EACH_ITERATION, SCHEMA_VERSION
+from svmbench.harness.trace import SCHEMA_VERSION
 from svmbench.problem import Problem
 from svmbench.records.spelling import in_file_names
 from svmbench.reference.optimum import Reference

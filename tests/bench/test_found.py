@@ -15,7 +15,9 @@ from measured_rows import GATHERS, SWEPT, epochs, group, point
 
 from svmbench.bench import found as findings
 from svmbench.bench import write
+from svmbench.bench.floor import machine_floor
 from svmbench.bench.found import Found
+from svmbench.bench.growth import steps
 from svmbench.bench.profile import Profile
 from svmbench.bench.tables.columns import over_arrays, source_text
 from svmbench.claims.measured import MeasuredRow
@@ -74,19 +76,19 @@ def test_a_ladder_that_the_budget_has_cut_short_has_not_failed_to_arrive():
 
 def test_the_floor_is_the_larger_of_memory_and_core():
     # 6 bytes an entry and 8 a row of 4 entries, at 25 GB/s; 125 doubles just fit the first level
-    floor = findings.machine_floor(GATHERS, epochs().groups[0])
+    floor = machine_floor(GATHERS, epochs().groups[0])
     assert (floor.stream, floor.core, floor.level) == (pytest.approx(8 / 25), 0.2 + 0.4, "L1")
     assert floor.least == floor.core
-    assert findings.machine_floor(GATHERS, epochs(d=126).groups[0]).level == "memory"
-    dense = findings.machine_floor(GATHERS, epochs(storage="dense float32").groups[0])
+    assert machine_floor(GATHERS, epochs(d=126).groups[0]).level == "memory"
+    dense = machine_floor(GATHERS, epochs(storage="dense float32").groups[0])
     assert (dense.least, dense.core) == (pytest.approx(4 / 25), 0.0)
-    assert findings.machine_floor([], epochs().groups[0]) is None
+    assert machine_floor([], epochs().groups[0]) is None
 
 
 @given(st.floats(0.1, 10.0), st.floats(0.2, 5.0))
 def test_growth_is_from_one_size_to_the_next(seconds, factor):
     points = [point(0, 100, 4, 1.0), point(1, 200, 4, 2.0 * factor), point(2, 100, 8, seconds)]
-    along_m, along_d = findings.steps([MeasuredRow("growth", one) for one in points])
+    along_m, along_d = steps([MeasuredRow("growth", one) for one in points])
     assert (along_m.axis, along_m.grown, along_d.axis, along_d.slowed) == ("m", 2.0, "d", seconds)
     assert along_m.slowed == pytest.approx(2.0 * factor)
     assert over_arrays(points[0]) == 1.25
@@ -144,6 +146,6 @@ def test_sets_that_were_not_measured_are_what_they_would_be():
 
 def test_rows_of_a_storage_that_is_not_known_have_no_bound():
     (own, _) = epochs(storage="int64+float64").groups
-    assert findings.machine_floor(GATHERS, own) is None
+    assert machine_floor(GATHERS, own) is None
     (own, _) = epochs(nnz=None).groups
-    assert findings.machine_floor(GATHERS, own) is None
+    assert machine_floor(GATHERS, own) is None

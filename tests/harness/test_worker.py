@@ -9,9 +9,10 @@ import zoo
 
 import plugins
 from problems import dataset
+from svmbench.harness.checkpoints import CHECKPOINT_RATIO
 from svmbench.harness.clock import Clock
 from svmbench.harness.measurement import Measurement, Terms
-from svmbench.harness.trace import CHECKPOINT_RATIO, TraceWriter, read_trace
+from svmbench.harness.trace import TraceWriter, read_trace
 from svmbench.kernels.counters import Counters
 from svmbench.problem import Loss, Problem
 from svmbench.reference.optimum import certified_optimum

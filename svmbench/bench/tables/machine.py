@@ -7,7 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from svmbench.bench.champion import champion
-from svmbench.bench.found import Found, MachineFloor, Measured, machine_floor, middle, steps
+from svmbench.bench.floor import MachineFloor, machine_floor
+from svmbench.bench.found import Found, Measured, middle
+from svmbench.bench.growth import steps
 from svmbench.bench.tables.columns import (
     REPEATS,
     KeyedColumns,
