@@ -193,36 +193,15 @@ class Auto(Solver):
         parameters, rows = self.parameters, problem.data.rows
         gap = max(parameters.tolerance, NEWTON_GAP)
         looking = Counters()
-        costs = self._costs = ExpectedCosts(rows, rows.m, [])
+        self._costs = ExpectedCosts(rows, rows.m, [])
         self._choice = chosen(
-            rows,
-            problem.lam,
-            method,
-            parameters.sampling,
-            self._rng,
-            gap,
-            looking,
+            rows, problem.lam, method, parameters.sampling, self._rng, gap, looking
         )
-        # With many rows a trial has foretold which method it will be.
-        near = self._choice.method == "dual-newton" and costs.near
-        near = near and not sample_sizes(rows.m, rows.d)
         self._phase: NewtonPhase | DualPhase | InteriorPhase
         if self._choice.method == "newton":
             self._phase = self._newton(parameters.penalty, None)
         else:
-            options = DescentOptions(
-                block_rows=parameters.block_rows,
-                shrinking=parameters.shrinking,
-                early=parameters.early_shrinking,
-                greedy=parameters.greedy,
-                plain=FIRST_PASSES if near else 0,
-                acceleration=parameters.acceleration,
-                # Where Newton steps on the features follow soon, those on free rows are in vain.
-                subspace=parameters.subspace and (self._choice.method == "dual" or costs.dear),
-                scaling=parameters.scaling,
-                together=self.threads > 1 and problem.data.nnz >= LEAST_ENTRIES,
-            )
-            self._phase = DualPhase(rows, problem.lam, self._rng, parameters.tolerance, options)
+            self._phase = self._descent()
         self.counters = self._phase.counters
         add_work(self.counters, looking)
         self._stopped, self._enough, self._passes = False, parameters.tolerance, 0.0
@@ -297,6 +276,25 @@ class Auto(Solver):
         if self._gap_of(newton) > UNFINISHED:
             self._phase = InteriorPhase(self._problem, self.w, self.alpha, newton.counters)
             self.counters = self._phase.counters
+
+    def _descent(self) -> DualPhase:
+        """Dual descent from alpha = 0, with what suits the method that was chosen."""
+        parameters, rows, method = self.parameters, self._problem.data.rows, self._choice.method
+        # With many rows a trial has foretold which method it will be.
+        near = method == "dual-newton" and self._costs.near and not sample_sizes(rows.m, rows.d)
+        options = DescentOptions(
+            block_rows=parameters.block_rows,
+            shrinking=parameters.shrinking,
+            early=parameters.early_shrinking,
+            greedy=parameters.greedy,
+            plain=FIRST_PASSES if near else 0,
+            acceleration=parameters.acceleration,
+            # Where Newton steps on the features follow soon, those on free rows are in vain.
+            subspace=parameters.subspace and (method == "dual" or self._costs.dear),
+            scaling=parameters.scaling,
+            together=self.threads > 1 and self._problem.data.nnz >= LEAST_ENTRIES,
+        )
+        return DualPhase(rows, self._problem.lam, self._rng, parameters.tolerance, options)
 
     def _newton(self, penalty: float, warm: Descent | None) -> NewtonPhase:
         """Newton steps from w = 0, or from the state of dual descent."""
