@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Literal
 
 import numpy as np
@@ -16,7 +15,7 @@ from svmbench.solvers.base import Parameters, Solver, parameter
 from svmbench.solvers.champion.choice import FIRST_PASSES, NEWTON_GAP, ExpectedCosts, Method, chosen
 from svmbench.solvers.champion.dual_phase import DescentOptions, DualPhase
 from svmbench.solvers.champion.interior_phase import InteriorPhase
-from svmbench.solvers.champion.multiplier_steps import PRIMAL_AT_ZERO
+from svmbench.solvers.champion.multiplier_steps import weights_or_zeros
 from svmbench.solvers.champion.newton_phase import NewtonOptions, NewtonPhase
 from svmbench.solvers.champion.samples import sample_sizes
 from svmbench.solvers.champion.sharing import LEAST_ENTRIES
@@ -318,9 +317,8 @@ class Auto(Solver):
     @property
     def w(self) -> FloatArray:
         """The current weights, or zeros while these are known to be better."""
-        gap, w = self._phase.gap, self._phase.w
-        worse = gap != math.inf and not self._phase.bound() + gap <= PRIMAL_AT_ZERO
-        return np.zeros_like(w) if worse or not np.isfinite(w).all() else w
+        phase = self._phase
+        return weights_or_zeros(phase.w, phase.bound(), phase.gap)
 
     @property
     def alpha(self) -> FloatArray:

@@ -213,3 +213,16 @@ class MultiplierSteps(ABC):
             if factor is not None:
                 return factor
         return None
+
+
+def weights_or_zeros(w: FloatArray, bound: float, gap: float) -> FloatArray:
+    """The weights, or zeros where these are known to be better.
+
+    Parameters
+    ----------
+    w : ndarray of float64, shape (d,)
+    bound, gap : float
+        D, and P - D; inf where this is not known.
+    """
+    worse = gap != math.inf and not bound + gap <= PRIMAL_AT_ZERO
+    return np.zeros_like(w) if worse or not np.isfinite(w).all() else w

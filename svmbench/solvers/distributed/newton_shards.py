@@ -10,7 +10,7 @@ from svmbench.data.dataset import FloatArray
 from svmbench.errors import ConfigError
 from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.base import parameter
-from svmbench.solvers.champion.multiplier_steps import FROM_ZERO, PRIMAL_AT_ZERO, MultiplierSteps
+from svmbench.solvers.champion.multiplier_steps import FROM_ZERO, MultiplierSteps, weights_or_zeros
 from svmbench.solvers.champion.work import add_work
 from svmbench.solvers.distributed.executor import Executor
 from svmbench.solvers.distributed.sharded_multipliers import MultipliersShard, ShardedMultipliers
@@ -118,9 +118,7 @@ class NewtonShards(ShardedSolver):
     def w(self) -> FloatArray:
         """The current weights, or zeros while these are known to be better."""
         phase = self._phase
-        w, gap = phase.w, phase.gap
-        worse = gap != math.inf and not phase.bound() + gap <= PRIMAL_AT_ZERO
-        return np.zeros_like(w) if worse or not np.isfinite(w).all() else w
+        return weights_or_zeros(phase.w, phase.bound(), phase.gap)
 
     @property
     def alpha(self) -> FloatArray:
