@@ -17,7 +17,7 @@ whatever the rounding errors of the construction.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -130,15 +130,37 @@ def known_problem(
     if condition > 10.0 or shape == "separable":
         # Rows rounded to single precision would have another optimum.
         storage = storage.replace("float32", "float64")
-    X, y, w, lam, b, alpha, radius = _made(rng, kind, bias, constraint, shape, m, d, condition)
-    X, w, lam, radius = X * scale, w / scale, lam * scale**2, radius / scale
-    data = stored(X, y, storage, f"{shape} {seed}")
-    problem = Problem(data, lam, kind, bias, radius)
+    made = _made(rng, kind, bias, constraint, shape, m, d, condition).scaled(scale)
+    data = stored(made.X, made.y, storage, f"{shape} {seed}")
+    problem = Problem(data, made.lam, kind, bias, made.radius)
     facts = Facts.of(problem.facts())
-    alpha = problem.repaired(alpha)
-    lower, found = dual(data, facts, alpha), evaluate(data, facts, w, b).primal
+    alpha = problem.repaired(made.alpha)
+    lower, found = dual(data, facts, alpha), evaluate(data, facts, made.w, made.b).primal
     rounding = lower.rounding + found.rounding
     return Known(problem, lower.value, found.value, rounding, shape, scale, condition)
+
+
+@dataclass(frozen=True)
+class _Made:
+    """Rows and labels, their problem's lambda and radius, and its optimum: w, b and alpha."""
+
+    X: FloatArray
+    y: FloatArray
+    w: FloatArray
+    lam: float
+    b: float
+    alpha: FloatArray
+    radius: float = math.inf
+
+    def scaled(self, scale: float) -> _Made:
+        """The same optimum, of rows that are so many times as long."""
+        return replace(
+            self,
+            X=self.X * scale,
+            w=self.w / scale,
+            lam=self.lam * scale**2,
+            radius=self.radius / scale,
+        )
 
 
 def _made(
@@ -150,13 +172,13 @@ def _made(
     m: int,
     d: int,
     condition: float,
-) -> tuple[FloatArray, FloatArray, FloatArray, float, float, FloatArray, float]:
-    """Rows, labels, w*, lam, b, alpha* and the radius, at scale 1."""
+) -> _Made:
+    """Rows of a shape around an optimum, at scale 1."""
     y, margins, alpha = _margins(rng, kind, bias, shape, m)
     m = len(y)
     if shape == "only contradictions":
         X = np.repeat(rng.normal(size=(m // 2, d)), 2, axis=0)
-        return X, y, np.zeros(d), _log_uniform(rng, 1e-8, 1e2), 0.0, alpha, math.inf
+        return _Made(X, y, np.zeros(d), _log_uniform(rng, 1e-8, 1e2), 0.0, alpha)
     # Rows without entries have the margin y b: with b = 0 their alpha balance.
     b = float(rng.normal()) if bias == "free" and shape != "zero rows" else 0.0
     pull = float(alpha @ margins) / m  # lam u.w* must be this
@@ -180,7 +202,8 @@ def _made(
     signed = alpha * y
     across += np.outer(signed, target - across.T @ signed) / float(signed @ signed)
     X = np.outer((y * margins - b) / square, w) + across
-    return _with_shape(rng, shape, kind, condition, X, y, w, lam, b, alpha, radius)
+    made = _Made(X, y, w, lam, b, alpha, radius)
+    return _with_shape(rng, shape, kind, condition, made)
 
 
 def _margins(
@@ -246,15 +269,10 @@ def _with_shape(
     shape: str,
     kind: Loss,
     condition: float,
-    X: FloatArray,
-    y: FloatArray,
-    w: FloatArray,
-    lam: float,
-    b: float,
-    alpha: FloatArray,
-    radius: float,
-) -> tuple[FloatArray, FloatArray, FloatArray, float, float, FloatArray, float]:
+    made: _Made,
+) -> _Made:
     """The rows, with the additional ones of the shape, in random order."""
+    X, y, w, lam, alpha = made.X, made.y, made.w, made.lam, made.alpha
     m = len(y)
     at_zero = float(_alpha(rng, kind, np.zeros(1))[0])
     if shape == "duplicates":
@@ -268,13 +286,13 @@ def _with_shape(
         if shape == "contradictory":
             room = {"hinge": 1.0, "squared-hinge": 0.0}.get(kind.name, max(0.0, 1.0 - kind.gamma))
             t = 0.99 * rng.uniform(-room, room, size=pairs)
-            more = _across(rng, w, pairs, condition) + np.outer((t - b) / float(w @ w), w)
+            more = _across(rng, w, pairs, condition) + np.outer((t - made.b) / float(w @ w), w)
         X = np.vstack([X, np.repeat(more, 2, axis=0)])
         y = np.concatenate([y, np.tile([1.0, -1.0], pairs)])
         alpha = np.concatenate([alpha, np.full(2 * pairs, at_zero)])
         lam *= m / (m + 2 * pairs)
     order = rng.permutation(len(y))
-    return X[order], y[order], w, lam, b, alpha[order], radius
+    return replace(made, X=X[order], y=y[order], lam=lam, alpha=alpha[order])
 
 
 def _log_uniform(rng: np.random.Generator, low: float, high: float) -> float:
