@@ -461,48 +461,48 @@ def sweep(
     trials.in_peace()
     calls = trials.calls(role, error, least)
     known = _known(log, role, error, least)
-    tried: Counter[str] = Counter()
-    codes: Counter[int | None] = Counter()
-    broken = 0
     chosen = _one_of_each_place(calls) if places else _chosen([c.what for c in calls], same)
     until = math.inf if minutes is None else time.monotonic() + 60.0 * minutes
     seen = {each["place"] for each in known.values()}
+    found: list[tuple[End, list[str]]] = []
     for number in chosen:
         if time.monotonic() > until:
             break
-        if places and calls[number - 1].place in seen:
-            continue
-        if (
-            (number in known and not places)
-            or not first <= number <= last
-            or (number - first) % every
-        ):
+        asked = first <= number <= last and (number - first) % every == 0
+        tried = calls[number - 1].place in seen if places else number in known
+        if tried or not asked:
             continue
         place = calls[number - 1].place if places else ""
         end, wrong = trials.tried(Fault(role, error, number, least, place))
         if not end.failed:
             continue  # the number of calls differs a little from sweep to sweep
-        tried[end.failed.split()[0]] += 1
         seen.add(end.place)
-        codes[end.code] += 1
-        broken += bool(wrong)
+        found.append((end, wrong))
         for line in wrong:
             click.echo(f"broken: {number}, {end.failed}: {line}")
         if log is not None:
-            facts: dict[str, Any] = {"role": role, "error": error, "least": least}
-            facts |= {"number": number, "failed": end.failed, "code": end.code}
-            facts |= {"place": end.place}
-            with log.open("a") as file:
-                file.write(json.dumps(facts | {"said": end.said, "wrong": wrong}) + "\n")
+            _append(log, Fault(role, error, number, least), end, wrong)
+    broken = sum(bool(wrong) for _, wrong in found)
     click.echo(
-        f"{error}, {role}: {len(calls)} calls, {len(chosen)} chosen, {tried.total()} failed,"
+        f"{error}, {role}: {len(calls)} calls, {len(chosen)} chosen, {len(found)} failed,"
         f" {broken} broken"
     )
     there = {call.place for call in calls}
     click.echo(f"  {len(there)} places, {len(there & seen)} of them failed once or more")
-    click.echo("  " + ", ".join(f"{count} {call}" for call, count in tried.most_common()))
+    failed = Counter(end.failed.split()[0] for end, _ in found)
+    codes = Counter(end.code for end, _ in found)
+    click.echo("  " + ", ".join(f"{count} {call}" for call, count in failed.most_common()))
     click.echo("  exit codes: " + ", ".join(f"{n} x {code}" for code, n in codes.most_common()))
     sys.exit(1 if broken else 0)
+
+
+def _append(log: Path, fault: Fault, end: End, wrong: list[str]) -> None:
+    """Add the result of a failed call to a log."""
+    facts: dict[str, Any] = {"role": fault.role, "error": fault.error, "least": fault.least}
+    facts |= {"number": fault.number, "failed": end.failed, "code": end.code}
+    facts |= {"place": end.place, "said": end.said, "wrong": wrong}
+    with log.open("a") as file:
+        file.write(json.dumps(facts) + "\n")
 
 
 def _chosen(calls: list[str], same: int) -> list[int]:
