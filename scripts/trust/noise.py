@@ -17,11 +17,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -355,8 +354,44 @@ def hogs(condition: str) -> int:
     return 0 if condition == "quiet" else int(match.group(1) or 1)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the experiment and print the results."""
+def measured(
+    options: argparse.Namespace, conditions: Mapping[str, int], equal: list[str], temporary: Path
+) -> list[Condition] | None:
+    """Run the sweeps of every condition, or read finished ones; None if the user stops them.
+
+    Parameters
+    ----------
+    options : Namespace
+        Those of the command.
+    conditions : mapping of str to int
+        Busy processes by condition.
+    equal : list of str
+        Labels of the equal solvers.
+    temporary : Path
+        A folder that will be removed.
+    """
+    place = options.keep or temporary
+    place.mkdir(parents=True, exist_ok=True)
+    os.environ["SVMBENCH_CACHE"] = str(place / "cache")
+    data = place / "rows.libsvm"
+    write_data(data, options.rows)
+    found = []
+    with plugged_in(temporary / "installed"):
+        for name, count in conditions.items():
+            found.append(Condition(name, [], equal))
+            for number in range(options.pages):
+                folder = place / f"{name}-{number}"
+                with busy(count):
+                    outcome = run_sweep(sweep(data, equal, options.repeats), folder)
+                if outcome.interrupted:
+                    return None
+                found[-1].results.append(read_results(folder))
+                print(f"{name}: {number + 1} of {options.pages}", file=sys.stderr, flush=True)
+    return found
+
+
+def command_line() -> argparse.ArgumentParser:
+    """The options of the command."""
     parser = argparse.ArgumentParser(description="False and missed verdicts of svmbench compare.")
     parser.add_argument(
         "--conditions", default="quiet,hog", help="list of quiet, hog, hogN (%(default)s)"
@@ -371,7 +406,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--days", type=int, metavar="PAGES", help="only simulate PAGES pages of two days each"
     )
     parser.add_argument("--smoke", action="store_true", help="a second of everything")
-    options: Any = parser.parse_args(arguments)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the experiment and print the results."""
+    parser = command_line()
+    options = parser.parse_args(arguments)
     if options.days:
         print(align(DAYS, list(days(options.days))))
         return 0
@@ -384,24 +425,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ[VARIABLE] = repr(options.extra)
     equal = [f"dcd-{number + 1}" for number in range(options.equal)]
     begun = time.monotonic()
-    found = []
     with tempfile.TemporaryDirectory() as temporary:
-        place = options.keep or Path(temporary)
-        place.mkdir(parents=True, exist_ok=True)
-        os.environ["SVMBENCH_CACHE"] = str(place / "cache")
-        data = place / "rows.libsvm"
-        write_data(data, options.rows)
-        with plugged_in(Path(temporary) / "installed"):
-            for name, count in conditions.items():
-                found.append(Condition(name, [], equal))
-                for number in range(options.pages):
-                    folder = place / f"{name}-{number}"
-                    with busy(count):
-                        outcome = run_sweep(sweep(data, equal, options.repeats), folder)
-                    if outcome.interrupted:
-                        return 130
-                    found[-1].results.append(read_results(folder))
-                    print(f"{name}: {number + 1} of {options.pages}", file=sys.stderr, flush=True)
+        found = measured(options, conditions, equal, Path(temporary))
+    if found is None:
+        return 130
     cases = list(itertools.product(found, METRICS, MARGINS))
     print(
         f"planted: {100 * options.extra:g} %; pages of {options.repeats} repeats and "

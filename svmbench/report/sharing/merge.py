@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -119,40 +119,46 @@ def _passes(members: Sequence[PublishedFolder]) -> Iterator[Table]:
         yield build(members, "passes")
 
 
+#: A λ, as it is and as it is printed, and what was to be reached.
+ProblemAt = tuple[float, str, str]
+
+
+class _Firsts(NamedTuple):
+    """Who is first on one problem.
+
+    Parameters
+    ----------
+    heading : str
+        The problem's.
+    leads : dict
+        For each place, who is first there, by the number of the folder.
+    """
+
+    heading: str
+    leads: dict[ProblemAt, dict[int, Lead]]
+
+
 def first(members: Sequence[PublishedFolder]) -> Table:
     """The table of who is first on which machine."""
-    # By λ, as it is and as it is printed, and by what was to be reached.
-    placed: dict[tuple[Any, ...], dict[tuple[float, str, str], dict[int, Lead]]] = {}
-    titles: dict[tuple[Any, ...], str] = {}
-    for at, member in enumerate(members):
-        problems = {
-            heading(*key): _key(groups[0], (*_PROBLEM, *_OBJECTIVE))
-            for key, groups in member.results.groups.items()
-        }
-        for standing in verdicts(member.results):
-            titles[problems[standing.heading]] = standing.heading
-            rows = placed.setdefault(problems[standing.heading], {})
-            for leads in standing.problems:
-                for lead in leads.leads:
-                    rows.setdefault((leads.value, leads.lam, lead.place), {})[at] = lead
+    firsts = _firsts(members)
     sections = tuple(
         Section(
-            heading=titles[problem],
+            heading=each.heading,
             facts="",
             columns=("λ", "to", *map(_name, members)),
             rows=tuple(
                 Row((TableCell(lam), TableCell(to), *_leading(leads, len(members))))
-                for (_, lam, to), leads in _by_lambda(rows).items()
+                for (_, lam, to), leads in _by_lambda(each.leads).items()
             ),
             texts=len(members) + 2,
         )
-        for problem, rows in sorted(placed.items(), key=str)
+        for _, each in sorted(firsts.items(), key=str)
     )
     records = [
         {
             "folder": members[at].name,
             "machine": members[at].machine,
-            "problem": titles[problem],
+            "problem": each.heading,
             "lambda": lam,
             "to": to,
             "first": lead.leader,
@@ -160,8 +166,8 @@ def first(members: Sequence[PublishedFolder]) -> Table:
             "next": lead.following,
             "proven": lead.clear,
         }
-        for problem, rows in placed.items()
-        for (_, lam, to), leads in rows.items()
+        for each in firsts.values()
+        for (_, lam, to), leads in each.leads.items()
         for at, lead in leads.items()
     ]
     return Table(
@@ -175,9 +181,25 @@ def first(members: Sequence[PublishedFolder]) -> Table:
     )
 
 
-def _by_lambda(
-    rows: dict[tuple[float, str, str], Any],
-) -> dict[tuple[float, str, str], Any]:
+def _firsts(members: Sequence[PublishedFolder]) -> dict[tuple[Any, ...], _Firsts]:
+    """Who is first, by problem; a problem has the heading that the last folder gives it."""
+    firsts: dict[tuple[Any, ...], _Firsts] = {}
+    for at, member in enumerate(members):
+        problems = {
+            heading(*key): _key(groups[0], (*_PROBLEM, *_OBJECTIVE))
+            for key, groups in member.results.groups.items()
+        }
+        for standing in verdicts(member.results):
+            problem = problems[standing.heading]
+            known = firsts[problem].leads if problem in firsts else {}
+            firsts[problem] = _Firsts(standing.heading, known)
+            for leads in standing.problems:
+                for lead in leads.leads:
+                    known.setdefault((leads.value, leads.lam, lead.place), {})[at] = lead
+    return firsts
+
+
+def _by_lambda(rows: dict[ProblemAt, Any]) -> dict[ProblemAt, Any]:
     """The rows by λ, the greatest first, as the other tables have them."""
     return dict(sorted(rows.items(), key=lambda row: -row[0][0]))
 
