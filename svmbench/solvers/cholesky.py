@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -102,3 +103,22 @@ def factor_of(system: FloatArray, spoil: bool = False) -> FloatArray | None:
     except np.linalg.LinAlgError:
         return None
     return np.ascontiguousarray(factor.T)
+
+
+def raised_factor(system: FloatArray, ridges: Iterable[float]) -> FloatArray | None:
+    """As `factor_of`, for the system with its diagonal raised as little as rounding demands.
+
+    Parameters
+    ----------
+    system : ndarray of float64, shape (d, d)
+        Its diagonal is changed.
+    ridges : iterable of float
+        Shares of the diagonal, ascending: the first of them with which there is a factor is taken.
+    """
+    diagonal = np.array(np.diagonal(system))
+    for ridge in ridges:
+        np.fill_diagonal(system, diagonal * (1.0 + ridge))
+        factor = factor_of(system)
+        if factor is not None:
+            return factor
+    return None

@@ -20,7 +20,7 @@ from svmbench.kernels.normal import by_column, symmetric_product
 from svmbench.kernels.objective import combination
 from svmbench.kernels.rows import CompactRows
 from svmbench.kernels.subset import take_rows
-from svmbench.solvers.cholesky import factor_cost, factor_of
+from svmbench.solvers.cholesky import factor_cost, raised_factor
 from svmbench.solvers.second_order.normal_equations import NormalEquations, costs
 
 #: Most free rows for which their Gram matrix is formed.
@@ -221,11 +221,8 @@ def cut_length(
 
 def solution(system: FloatArray, right: FloatArray) -> FloatArray:
     """The system's solution, its diagonal raised as little as rounding demands; else zeros."""
-    diagonal = np.array(np.diagonal(system))
-    for ridge in RIDGES:
-        np.fill_diagonal(system, diagonal * (1.0 + ridge))
-        factor = factor_of(system)
-        if factor is not None:
-            found: FloatArray = cholesky.solution(factor, right)
-            return found if np.isfinite(found).all() else np.zeros(len(right))
-    return np.zeros(len(right))
+    factor = raised_factor(system, RIDGES)
+    if factor is None:
+        return np.zeros(len(right))
+    found: FloatArray = cholesky.solution(factor, right)
+    return found if np.isfinite(found).all() else np.zeros(len(right))

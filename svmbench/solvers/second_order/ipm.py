@@ -42,7 +42,7 @@ from svmbench.kernels.objective import combination
 from svmbench.names import BIASES, CONSTRAINTS, HINGES
 from svmbench.problem import Problem
 from svmbench.solvers.base import Parameters, Solver, parameter
-from svmbench.solvers.cholesky import factor_of, load
+from svmbench.solvers.cholesky import load, raised_factor
 from svmbench.solvers.second_order.l1_ball import BallTerms, centred_ball, room, starting_point
 from svmbench.solvers.second_order.normal_equations import NormalEquations
 
@@ -71,6 +71,9 @@ PATH_PASSES, PASSES = 3, 7
 #: ends; the Newton decrement, in units of mu, that counts as on the path; most iterations per mu.
 PATH_FACTOR, PATH_END = 0.1, 1e-4
 ON_PATH, PATIENCE = 1e-2, 30
+
+#: Shares of its diagonal that are added to the system until it has a factor.
+RIDGES = (0.0, 1e-15, 1e-13, 1e-11)
 
 
 class IpmParameters(Parameters):
@@ -496,15 +499,8 @@ class Ipm(Solver):
             )
         if ball is not None:
             ball.add_to(system)
-        diagonal = np.einsum("ii->i", system)
-        diagonal += self._regular
-        original = diagonal.copy()
-        for ridge in (0.0, 1e-15, 1e-13, 1e-11):
-            diagonal[:] = original * (1.0 + ridge)
-            factor = factor_of(system)
-            if factor is not None:
-                return factor
-        return None
+        np.einsum("ii->i", system)[:] += self._regular
+        return raised_factor(system, RIDGES)
 
 
 def centred(excess: FloatArray, mu: float) -> tuple[FloatArray, FloatArray]:
