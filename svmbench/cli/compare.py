@@ -6,7 +6,7 @@ import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
 import click
@@ -132,11 +132,11 @@ def compare_command(
     if make:
         assert second is not None
         assert config is not None
-        pair = _Alternation(first, second, config, results, labels, metric, margin)
+        pair = _Alternation(first, second, config, results, _Wanted(labels, metric, margin))
         stopped = pair.run(most, budget)
         comparison = pair.compared()
     else:
-        comparison = _of_folders(Path(first), second, labels, metric, margin)
+        comparison = _of_folders(Path(first), second, _Wanted(labels, metric, margin))
     click.echo(to_json(comparison) if as_json else text(comparison))
     if out is not None:
         write_text(out, to_markdown(comparison))
@@ -166,21 +166,23 @@ def _check_usage(
         raise click.UsageError("one folder and no labels; name a second folder or give --labels")
 
 
-def _of_folders(
-    first: Path,
-    second: str | None,
-    labels: tuple[str, str] | None,
-    metric: str,
-    margin: float,
-) -> Comparison:
+class _Wanted(NamedTuple):
+    """What is to be compared, and the largest factor that counts as no difference."""
+
+    labels: tuple[str, str] | None
+    metric: str
+    margin: float
+
+
+def _of_folders(first: Path, second: str | None, wanted: _Wanted) -> Comparison:
     # Deferred: pandas takes longer to load than most commands to run.
     from svmbench.records.read import read_results
     from svmbench.report.comparison import Side, compare
 
     a = read_results(first)
     b = a if second is None else read_results(Path(second))
-    left, right = labels or (None, None)
-    return compare(Side(a, left), Side(b, right), metric, margin)
+    left, right = wanted.labels or (None, None)
+    return compare(Side(a, left), Side(b, right), wanted.metric, wanted.margin)
 
 
 class _Alternation:
@@ -192,19 +194,17 @@ class _Alternation:
         second: str,
         config: Path,
         results: Path | None,
-        labels: tuple[str, str] | None,
-        metric: str,
-        margin: float,
+        wanted: _Wanted,
     ) -> None:
         from svmbench.config import load_sweep
         from svmbench.errors import ConfigError, nearest
 
-        sweep = load_sweep(config)
+        sweep, labels = load_sweep(config), wanted.labels
         known = [solver.label for solver in sweep.solvers]
         for label in labels or ():
             if label not in known:
                 raise ConfigError(f"{config}: no label {label!r}; {nearest(label, known)}")
-        self._config, self._metric, self._margin = config, metric, margin
+        self._config, self._wanted = config, wanted
         of_labels = first in known and second in known
         # Each pair of labels has a folder of its own: repeats of a label that is added to another
         # pair's folder would not be next to those that are there.
@@ -213,10 +213,9 @@ class _Alternation:
         if of_labels:
             if labels is not None:
                 raise click.UsageError(f"{first} and {second} are already labels; drop --labels")
-            self._labels: tuple[str, str] | None = (first, second)
+            self._wanted = wanted._replace(labels=(first, second))
             self._makers = self._of_one_environment(root, (first, second))
         else:
-            self._labels = labels
             self._makers = self._of_two_environments(root, (first, second), known)
 
     def _of_one_environment(self, root: Path, labels: tuple[str, str]) -> list[AlternateSide]:
@@ -236,7 +235,8 @@ class _Alternation:
                     f"{place}: neither an environment nor a label of {self._config}; "
                     f"{nearest(place, known)}"
                 )
-        own = [(label,) for label in self._labels] if self._labels else [(), ()]
+        labels = self._wanted.labels
+        own = [(label,) for label in labels] if labels else [(), ()]
         return [
             AlternateSide(find_python(Path(place)), root / name, only)
             for place, name, only in zip(places, "ab", own, strict=True)
@@ -260,7 +260,7 @@ class _Alternation:
         """The comparison so far."""
         folders = [str(maker.folder) for maker in self._makers]
         first, second = folders[0], folders[1] if len(folders) == 2 else None
-        return _of_folders(Path(first), second, self._labels, self._metric, self._margin)
+        return _of_folders(Path(first), second, self._wanted)
 
     def _undecided(self, blocks: int) -> list[OpenCell]:
         from svmbench.harness.alternate import OpenCell
@@ -276,7 +276,8 @@ class _Alternation:
             case for case in undecided if case.answer.more is not None or blocks < _LEAST_BLOCKS
         ]
         found = [
-            OpenCell(case.dataset, case.lam, self._labels or (case.label,)) for case in hopeful
+            OpenCell(case.dataset, case.lam, self._wanted.labels or (case.label,))
+            for case in hopeful
         ]
         return list(dict.fromkeys(found))
 
