@@ -16,6 +16,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from resource import RLIM_INFINITY, RLIMIT_DATA, RUSAGE_SELF, getrlimit, getrusage, setrlimit
 from typing import Any, NamedTuple
@@ -30,7 +31,6 @@ from svmbench.errors import (
     lacks_memory,
     message_of,
 )
-from svmbench.harness.accounts import Usual
 from svmbench.harness.child import (
     BEGUN,
     CANNOT_WRITE,
@@ -70,15 +70,15 @@ class PipeError(Exception):
 
 
 class Posed(NamedTuple):
-    """The problem and the solver of the run before; the next run may reuse their rows."""
+    """The run before: the next one may reuse its rows, in the form that its solver has.
+
+    ``before`` is what the next one finds done.
+    """
 
     job: dict[str, Any]
-    problem: Problem
-    given: Problem
-    test: Dataset | None
     solver: Solver
-    conversion: float | None
-    usual: Usual | None
+    terms: Terms
+    before: Before
 
 
 def main() -> None:
@@ -165,15 +165,12 @@ def _execute(
     answer(digest)
     if measurement.changed():
         return None
-    return Posed(
-        job=job,
-        problem=measurement.problem,
+    before = Before(
         given=measurement.given,
-        test=measurement.terms.test,
-        solver=measurement.solver,
         conversion=measurement.conversion,
         usual=measurement.before.usual,
     )
+    return Posed(job, measurement.solver, measurement.terms, before)
 
 
 def _append_regrets(measurement: Measurement, seed: int, trace: TraceWriter) -> None:
@@ -187,8 +184,9 @@ def _append_regrets(measurement: Measurement, seed: int, trace: TraceWriter) -> 
 def _measurement(job: dict[str, Any], last: Posed | None) -> Measurement:
     if last is not None and any(job[fact] != last.job[fact] for fact in POSED):
         last = None
-    problem, test = (last.problem, last.test) if last else _opened(job)
-    usual = last.usual if last else usual_work(problem, test)  # before the solver's code can run
+    problem, test = (last.terms.problem, last.terms.test) if last else _opened(job)
+    # The harness's usual work is measured before the solver's code can run.
+    before = last.before if last else Before(usual=usual_work(problem, test))
     loading = Stopwatch()
     with loading.running():
         solver = loaded_solver(job["solver_class"], job["parameters"], job["solver_text"])
@@ -206,10 +204,9 @@ def _measurement(job: dict[str, Any], last: Posed | None) -> Measurement:
             job["reference_primal"],
             job["threads"],
         ),
-        Before(
-            given=last.given if last else None,
-            conversion=last.conversion if last and takes_over else None,
-            usual=usual,
+        replace(
+            before,
+            conversion=before.conversion if takes_over else None,
             loading=loading.thread / 1e9,
             taking_over=taking_over.wall / 1e9,
         ),
