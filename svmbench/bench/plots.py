@@ -33,9 +33,8 @@ _LINE, _WIDTH = 0.24, 7.9
 #: Marks of the series, from the first on.
 _MARKS = ("o", "s", "^", "D", "v", "P", "X")
 
-
 #: Of a line of the ratios: its set, whether that is a stand-in and kept out of tuning, and its λ.
-_Problem = tuple[str, bool, bool, float]
+_PlottedProblem = tuple[str, bool, bool, float]
 
 
 @dataclass(frozen=True)
@@ -177,11 +176,11 @@ def _ratios(compared: Sequence[Versus], threshold: float) -> Figure:
     return _finished(sheet, axes)
 
 
-def _problem(one: Versus) -> _Problem:
+def _problem(one: Versus) -> _PlottedProblem:
     return one.set, one.stand_in, one.held_out, one.lam
 
 
-def _by_set(problems: Iterable[_Problem]) -> list[_Problem]:
+def _by_set(problems: Iterable[_PlottedProblem]) -> list[_PlottedProblem]:
     """Each problem once, those of a set together, whichever sweeps they are from."""
     distinct = list(dict.fromkeys(problems))
     sets = [name for name, *_ in distinct]
