@@ -62,3 +62,20 @@ def test_a_gap_that_rises_counts_as_the_least_so_far():
     progress.add(50.0, 0.9)
     progress.add(60.0, 0.5**5)
     assert 0.0 < progress.remaining(0.5**6) < math.inf
+
+
+def test_what_a_survey_finds_beyond_the_rows_met_stays_in_proportion():
+    progress = falling(0.5, 6)
+    progress.correct(4.0 * 0.5**6)
+    assert progress.gap == 4.0 * 0.5**6
+    assert progress.remaining(0.5**6) == pytest.approx(20.0)
+    progress.add(70.0, 0.5**7)
+    assert progress.gap == 4.0 * 0.5**7
+    progress.correct(0.5**7)
+    assert progress.gap == 0.5**7
+
+
+def test_a_survey_does_not_lower_what_rows_showed():
+    progress = falling(0.5, 6)
+    progress.correct(0.5**9)
+    assert progress.gap == 0.5**6

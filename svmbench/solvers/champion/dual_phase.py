@@ -314,6 +314,7 @@ class DualPhase:
         else:
             self._scale = 1.0
         self._shown = relative_gap(self.bound() + self._certified, self.bound())
+        self._progress.correct(self._shown)
         self._current = True
 
     def _new_rows(self) -> None:

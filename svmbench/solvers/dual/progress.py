@@ -10,22 +10,29 @@ class PastGaps:
     """The gap after each pass, and where it leads.
 
     The gap is the rows' shares of P - D as each was met. It rises where rows become active again,
-    so that the least so far counts.
+    so that the least so far counts. A survey of all rows tells how many times as large the gap
+    really is, and it is taken to stay so many times as large.
     """
 
     def __init__(self) -> None:
         self._work: list[float] = [0.0]
         self._gap: list[float] = [math.inf]
+        self._times = 1.0
 
     def add(self, work: float, gap: float) -> None:
         """Note the relative gap after passes that touched so many entries in all."""
         self._work.append(work)
         self._gap.append(min(gap, self._gap[-1]))
 
+    def correct(self, gap: float) -> None:
+        """Note the relative gap of all rows, just surveyed."""
+        least = self._gap[-1]
+        self._times = max(1.0, gap / least) if 0.0 < least and gap < math.inf else 1.0
+
     @property
     def gap(self) -> float:
-        """The least relative gap so far; inf at the start."""
-        return self._gap[-1]
+        """The relative gap by the least so far and the last survey; inf at the start."""
+        return self._times * self._gap[-1]
 
     def remaining(self, wanted: float) -> float:
         """Entries until the gap is as small as wanted, if it keeps falling as in the last half.
@@ -40,7 +47,7 @@ class PastGaps:
         float
             0 where it is as small; inf where it has not fallen, or after a single pass.
         """
-        gap, work = self._gap[-1], self._work[-1]
+        gap, work, wanted = self._gap[-1], self._work[-1], wanted / self._times
         if gap <= wanted:
             return 0.0
         if len(self._gap) < 3 or gap == math.inf:
