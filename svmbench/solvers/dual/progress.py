@@ -27,7 +27,7 @@ class PastGaps:
     def correct(self, gap: float) -> None:
         """Note the relative gap of all rows, just surveyed."""
         least = self._gap[-1]
-        self._times = max(1.0, gap / least) if 0.0 < least and gap < math.inf else 1.0
+        self._times = max(1.0, gap / least) if least > 0.0 and gap < math.inf else 1.0
 
     @property
     def gap(self) -> float:
