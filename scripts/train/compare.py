@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import statistics
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -26,9 +27,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse  # type: ignore[import-untyped]
-from liblinear import liblinearutil  # type: ignore[import-untyped]
-from sklearn import linear_model, svm  # type: ignore[import-untyped]
-from sklearn.multiclass import OneVsRestClassifier  # type: ignore[import-untyped]
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from svmbench.data.dataset import FloatArray
@@ -39,6 +37,13 @@ from svmbench.solvers.peers.peer import matrix as as_stored
 from svmbench.train.classes import train
 from svmbench.train.examples import Examples, read_examples
 from svmbench.train.objective import Objective
+
+try:
+    from liblinear import liblinearutil  # type: ignore[import-untyped]
+    from sklearn import linear_model, svm  # type: ignore[import-untyped]
+    from sklearn.multiclass import OneVsRestClassifier  # type: ignore[import-untyped]
+except ModuleNotFoundError as missing:
+    sys.exit(f"{missing.name} is not installed; 'make .venv/.benching' installs it")
 
 #: Stopping tolerances to try, the loosest first.
 LADDER = tuple(10.0**-k for k in range(1, 13))

@@ -10,6 +10,7 @@ model says how many labels differ. The exit status is 1 if any does.
 from __future__ import annotations
 
 import argparse
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -42,6 +43,11 @@ def main() -> int:
     parser.add_argument("--loss", choices=TRAINED_LOSSES, action="append", help="may be repeated")
     parser.add_argument("--tol", type=float, default=1e-2)
     given = parser.parse_args()
+    if shutil.which("liblinear-predict") is None:
+        parser.error(
+            "liblinear-predict is not installed; install LIBLINEAR's programs (Debian, Ubuntu: apt"
+            " install liblinear-tools)"
+        )
     wrong = 0
     with tempfile.TemporaryDirectory() as folder:
         model, out = Path(folder) / "model", Path(folder) / "out"
