@@ -22,7 +22,6 @@ from svmbench.data.dataset import Array, Dataset, FloatArray
 from svmbench.durable import replacing
 from svmbench.errors import DataError, is_endless
 from svmbench.kernels.scores import decision_values
-from svmbench.kernels.shortest import text_of_rows
 
 #: Its kinds of classification, whose prediction is the sign or the largest decision value.
 CLASSIFIERS = (
@@ -107,6 +106,8 @@ def write_liblinear(path: Path, model: LiblinearModel) -> str:
     UnwritableError
         When the file cannot be written.
     """
+    from svmbench.kernels.shortest import text_of_rows  # prediction does without
+
     rows = model.weights.T
     if model.constant >= 0.0:
         # The weight of a feature that is always 0 is 0.
