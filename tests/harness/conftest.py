@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from svmbench.solvers import registry
-from svmbench.solvers.plug_in import GROUP
+from svmbench.solvers.plug_in import GROUP, executed_points
 
 TESTS = Path(__file__).resolve().parent.parent
 
@@ -35,3 +35,4 @@ def install(tmp_path, monkeypatch):
 
     yield installer
     registry.solvers.cache_clear()
+    executed_points.clear()
