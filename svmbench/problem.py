@@ -25,13 +25,13 @@ import hashlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
 
 from svmbench.data.dataset import Array, Dataset, FloatArray
 from svmbench.kernels import objective, terms
-from svmbench.kernels.projection import project_l1
 from svmbench.names import BIASES, HINGES, LOSSES
 from svmbench.records.bounds import BELOW, lies_below
 
@@ -210,6 +210,8 @@ class Problem:
             c.shape == self.data.labels.shape and (c > 0.0).all() and abs(c.mean() - 1.0) < 1e-9
         ):
             raise ValueError("one positive weight for each row is needed, with a mean of 1")
+        if self.constraint == "l1":
+            _project_l1()  # now, because a clock may run when it is first needed
 
     @property
     def constraint(self) -> str:
@@ -324,7 +326,7 @@ class Problem:
         """The projection of w and its multiplier tau, 0 where w satisfies the constraint."""
         nearest = np.array(w, dtype=np.float64)
         confined = self.l1_radius < math.inf
-        tau: float = project_l1(nearest, self.l1_radius) if confined else 0.0
+        tau: float = _project_l1()(nearest, self.l1_radius) if confined else 0.0
         return nearest, tau
 
     def feasible(self, alpha: FloatArray) -> bool:
@@ -430,6 +432,15 @@ class Problem:
             "bias": self.bias,
             "l1_radius": self.l1_radius if self.l1_radius < math.inf else None,
         }
+
+
+@cache
+def _project_l1() -> Callable[[FloatArray, float], float]:
+    """The projection onto an l1 ball. Most problems have no ball, and do not load it."""
+    from svmbench.kernels.projection import project_l1
+
+    found: Callable[[FloatArray, float], float] = project_l1
+    return found
 
 
 def _squared_norm(w: FloatArray) -> float:

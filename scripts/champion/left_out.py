@@ -29,14 +29,13 @@ from svmbench.data.dataset import Dataset
 from svmbench.durable import write_text
 from svmbench.errors import SvmbenchError
 from svmbench.problem import Problem
-from svmbench.solvers import cholesky
+from svmbench.solvers import cholesky, samples
 from svmbench.solvers.champion import (
     auto,
     choice,
     dual_phase,
     multiplier_steps,
     newton_phase,
-    samples,
 )
 from svmbench.solvers.dual import accelerator, subspace
 

@@ -13,7 +13,8 @@ from problems import at_start, dataset, dense, dyadic, edge_problems, labels, or
 from svmbench.kernels.descent import Descent
 from svmbench.kernels.rng import Generator
 from svmbench.problem import Problem
-from svmbench.solvers.champion import dual_phase, multiplier_steps, newton_phase, samples
+from svmbench.solvers import samples
+from svmbench.solvers.champion import dual_phase, multiplier_steps, newton_phase
 from svmbench.solvers.champion.auto import Auto, AutoParameters
 from svmbench.solvers.champion.dual_phase import DescentOptions, DualPhase
 from svmbench.solvers.champion.multiplier_steps import FROM_ZERO

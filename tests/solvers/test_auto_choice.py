@@ -10,7 +10,8 @@ from problems import dataset
 from svmbench.kernels.counters import Counters
 from svmbench.kernels.rng import Generator
 from svmbench.problem import Problem
-from svmbench.solvers.champion import choice, samples
+from svmbench.solvers import samples
+from svmbench.solvers.champion import choice
 from svmbench.solvers.champion.auto import Auto, AutoParameters
 from svmbench.solvers.champion.dual_phase import DescentOptions, DualPhase
 from svmbench.solvers.cholesky import factor_cost

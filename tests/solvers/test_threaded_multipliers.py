@@ -10,7 +10,8 @@ import pytest
 from problems import PROBLEMS, dataset, dense, every_problem, every_storage
 from svmbench.kernels.multipliers import Multipliers
 from svmbench.problem import Problem
-from svmbench.solvers.champion import newton_phase, samples, threaded_multipliers
+from svmbench.solvers import samples
+from svmbench.solvers.champion import newton_phase, threaded_multipliers
 from svmbench.solvers.champion.auto import Auto
 from svmbench.solvers.champion.newton_phase import NewtonPhase
 from svmbench.solvers.champion.threaded_multipliers import (

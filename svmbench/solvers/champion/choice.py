@@ -17,9 +17,9 @@ from svmbench.kernels.rows import CompactRows
 from svmbench.kernels.sampling import draw_rows
 from svmbench.kernels.subset import take_rows
 from svmbench.solvers.champion.dual_phase import DescentOptions, DualPhase
-from svmbench.solvers.champion.samples import sample_sizes
 from svmbench.solvers.champion.work import add_work
 from svmbench.solvers.cholesky import factor_cost
+from svmbench.solvers.samples import sample_sizes
 from svmbench.solvers.second_order.normal_equations import MOST_FEATURES
 
 #: What a pass of dual descent costs, in ns: its calls, per row visited, and per entry touched.

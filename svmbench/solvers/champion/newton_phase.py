@@ -16,9 +16,9 @@ from svmbench.kernels.rows import CompactRows
 from svmbench.kernels.sampling import draw_rows
 from svmbench.kernels.subset import take_rows
 from svmbench.solvers.champion.multiplier_steps import FROM_ZERO, LOWERED, MultiplierSteps
-from svmbench.solvers.champion.samples import sample_accuracy, sample_sizes
 from svmbench.solvers.champion.threaded_multipliers import ThreadedMultipliers, threads_for
 from svmbench.solvers.champion.work import NO_WORK, add_work, counts
+from svmbench.solvers.samples import sample_accuracy, sample_sizes
 
 #: Ratio of the objective on the next stage's rows to that on the sample, beyond which the sample
 #: was too small to represent those rows.

@@ -24,9 +24,9 @@ from svmbench.kernels.objective import balance, combination
 from svmbench.kernels.rng import Generator
 from svmbench.kernels.sampling import draw_batches
 from svmbench.problem import Problem, relative_gap
-from svmbench.solvers.champion.samples import sample_accuracy, sample_sizes
 from svmbench.solvers.cholesky import factor_cost, factor_of, solve_cost
 from svmbench.solvers.pairs import PrimalAndDual, WorkCount, never
+from svmbench.solvers.samples import sample_accuracy, sample_sizes
 from svmbench.solvers.second_order.normal_equations import MOST_FEATURES, NormalEquations
 
 #: Losses that Newton steps minimise.
