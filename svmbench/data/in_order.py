@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -41,7 +38,7 @@ def in_order(
         return
     from concurrent.futures import ThreadPoolExecutor  # slow to load
 
-    with ThreadPoolExecutor(threads, initializer=_move, initargs=(_elsewhere(),)) as pool:
+    with ThreadPoolExecutor(threads) as pool:
         pending: deque[Future[Result]] = deque()
         for item in items:
             pending.append(pool.submit(work, item))
@@ -50,23 +47,3 @@ def in_order(
                 yield pending.popleft().result()
         while pending:
             yield pending.popleft().result()
-
-
-def _elsewhere() -> set[int]:
-    """The processors but that of the calling thread; none if the system does not say which it is.
-
-    The caller reads items while threads work. Linux often wakes a thread on the processor of the
-    thread that has something for it, and leaves both there for milliseconds.
-    """
-    with suppress(OSError, AttributeError):
-        facts = Path("/proc/thread-self/stat").read_text(encoding="ascii", errors="replace")
-        here = int(facts.rpartition(")")[2].split()[36])
-        return os.sched_getaffinity(0) - {here}
-    return set()
-
-
-def _move(processors: set[int]) -> None:
-    """Keep the calling thread on these processors, if there are any."""
-    if processors:
-        with suppress(OSError):
-            os.sched_setaffinity(0, processors)

@@ -1,6 +1,5 @@
 """Results in the order of what they are made of, whoever is done first."""
 
-import os
 import threading
 
 import pytest
@@ -51,12 +50,3 @@ def test_only_a_few_are_under_way():
     results = in_order(str, things(), 3)
     assert next(results) == "0"
     assert len(asked) <= 6
-
-
-@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="processors are not chosen here")
-def test_threads_leave_the_processor_to_the_caller():
-    mine = os.sched_getaffinity(0)
-    (theirs,) = in_order(lambda _: os.sched_getaffinity(0), [None], 2)
-    assert theirs <= mine
-    assert len(theirs) == max(1, len(mine) - 1)
-    assert os.sched_getaffinity(0) == mine
