@@ -1,6 +1,6 @@
 # The shortest decimal text of doubles: the least digits that read back as the same number.
 #
-# The text is that of Python's repr, at a tenth of its cost. Let 1e-4 <= w < 2^53, w = m 2^-s
+# The text is that of Python's repr, at a fifteenth of its cost. Let 1e-4 <= w < 2^53, w = m 2^-s
 # with m < 2^53, and 10^k such that w 10^k has 17 digits before its point. Then a = m 10^k is an
 # exact integer of at most 120 bits, w 10^k = a 2^-s, and half the distance to the neighbours of w
 # is 10^k / 2 in the units of a. A decimal reads back as w if it is nearer than that (a tie does

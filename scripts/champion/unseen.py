@@ -2,12 +2,13 @@
 
 Nine are generated and five derived from real ones; docs/champion-constants.md says which of them
 were in view when a rule was written. `--tuned` adds sets the constants of auto were chosen with.
-Each own method runs until its own stopping rule certifies the gap `--tolerance`;
-of each peer, the first run of its ladder counts whose P is within it of a
-certified bound. All take turns, in one thread. The table has medians of CPU seconds (start and
-certificate included) and, of auto's own methods, of the work (entries read or written, divided by
-the entries of the set; factorisations are not in it). A method ends at `--patience` times the best
-so far, and `--minutes` are shared among the problems; what did not end by then has a bound.
+Each own method runs until its own stopping rule certifies the gap `--tolerance`; of each peer, the
+first run of its ladder counts whose P is within it of a certified bound. All take turns in one
+thread, own methods in random order: the first one finds the rows in no cache. The table has medians
+of CPU seconds (start and certificate included) and, of auto's own methods, of the work (entries
+read or written, divided by the entries of the set; factorisations are not in it). A method ends at
+`--patience` times the best so far, and `--minutes` are shared among the problems; what did not end
+by then has a bound.
 """
 
 from __future__ import annotations
@@ -360,7 +361,6 @@ def measured(data: Dataset, lam: float, given: argparse.Namespace, deadline: flo
     for seed in range(given.repeats):
         if seed and time.monotonic() > deadline:
             break
-        # Each is the first in turn, which finds the rows in no cache.
         for place, method in enumerate(random.Random(seed).sample(METHODS, len(METHODS))):
             share = (deadline - time.monotonic()) / (len(METHODS) + len(given.peers) - place)
             most = max(min(given.patience * least, share), LEAST_SECONDS)
