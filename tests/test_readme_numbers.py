@@ -1,4 +1,4 @@
-"""The README and the page on measuring have the numbers of the snapshots that they quote."""
+"""The README and the page on peers have the numbers of the snapshots that they quote."""
 
 import csv
 import json
@@ -115,8 +115,8 @@ def test_other_programs_took_so_many_times_as_long(words, program, name):
     assert only(table("seconds"))["runs"] == "5"
 
 
-def test_the_page_on_measuring_quotes_the_epochs_of_the_snapshot():
-    page = " ".join((ROOT / "docs" / "measuring.md").read_text(encoding="utf-8").split())
+def test_the_page_on_peers_quotes_the_epochs_of_the_snapshot():
+    page = " ".join((ROOT / "docs" / "peers.md").read_text(encoding="utf-8").split())
     epochs = {
         (row["set"], row["label"]): float(row["ns_per_nonzero"])
         for row in table("epochs")

@@ -80,7 +80,7 @@ def to_markdown(comparison: Comparison) -> str:
 
 
 def to_json(comparison: Comparison) -> str:
-    """The comparison as JSON, described in docs/measuring.md; non-finite values are null."""
+    """The comparison as JSON, described in docs/comparing.md; non-finite values are null."""
     return json.dumps(
         {
             "schema_version": 3,

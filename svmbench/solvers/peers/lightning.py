@@ -16,7 +16,7 @@ class Lightning(LimitedPeer):
     losses = ("hinge", "squared-hinge", "logistic")
     package = "sklearn-contrib-lightning"
     module = "lightning.classification"
-    remedy = "pip install sklearn-contrib-lightning, with help: see docs/measuring.md, Peers"
+    remedy = "pip install sklearn-contrib-lightning, with help: see docs/peers.md"
     colour = "#6A3D9A"
     mathematics = """
         problem  min ½‖w‖² + C Σ max(0, 1 - sᵢ) with C = 1/(λm); with the squares, C = 1/(2λm),
