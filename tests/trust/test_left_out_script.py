@@ -2,6 +2,7 @@
 
 import argparse
 import importlib.util
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -73,3 +74,13 @@ def test_it_prints_both_tables(tmp_path):
     assert "| `SLOWING` = 2 | 1: " in done.stdout
     # No other set has a say, so nothing is changed.
     assert "| heart_scale | as they are | 0.0001: 1.00 |" in done.stdout
+
+
+def test_the_page_has_every_constant_with_its_value_and_the_others_tried(left_out):
+    page = (SCRIPT.parents[2] / "docs" / "champion-constants.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` = (\S+) \| [^|]+ \| (\S+): [^;|]+; (\S+): ", page, re.MULTILINE)
+    assert {name: tuple(map(float, values)) for name, *values in rows} == {
+        constant.name: (pytest.approx(constant.present, abs=5e-4), *constant.others)
+        for constant in left_out.CONSTANTS
+    }
+    assert len(rows) == len(left_out.CONSTANTS)
