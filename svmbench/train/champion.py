@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterator
-from functools import partial
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from svmbench.solvers.cholesky import factor_cost
 from svmbench.solvers.dual.bias import best_bias
 from svmbench.solvers.pairs import PrimalAndDual, WorkCount
 from svmbench.solvers.second_order.normal_equations import MOST_FEATURES
+from svmbench.train.effort import Effort
 
 #: Passes, or work like theirs, until the first certificate of auto, and its growth from one to
 #: the next: a certificate costs three passes.
@@ -56,60 +56,75 @@ class Champion:
     problem : Problem
     tolerance : float
         Relative gap.
-    seed : int
+    effort : Effort
+        Its seed and its threads count.
     due : callable
         Whether to yield what there is.
     start : PrimalAndDual, optional
         Its alpha is where auto begins.
-    threads : int
+
+    Attributes
+    ----------
+    count : WorkCount
+        What it has done so far.
     """
 
     def __init__(
         self,
         problem: Problem,
         tolerance: float,
-        seed: int,
+        effort: Effort,
         due: Callable[[], bool],
         start: PrimalAndDual | None = None,
-        threads: int = 1,
     ) -> None:
-        self._problem, self._due = problem, due
-        # Shares of a smaller tolerance are rounded to 0.
-        self._tolerance = max(tolerance, sys.float_info.min)
-        self._begin = partial(_begun, problem, tolerance=tolerance, seed=seed, threads=threads)
+        self._problem, self._tolerance = problem, tolerance
+        self._effort, self._due = effort, due
         self._start = None if start is None else start[2]
-        self._solver: Auto | None = None
-        #: What it has done so far.
         self.count = WorkCount()
 
     def pairs(self) -> Iterator[PrimalAndDual]:
         """Pairs once its own gap holds, and now and then before.
 
-        With a free bias they end where rounding ends Newton steps.
+        Where rounding ends its Newton steps with a free bias, its own interior-point method goes
+        on: dense, and exact for columns of any scale.
         """
-        problem, wanted = self._problem, UNBALANCED_SHARE * self._tolerance
-        value, alpha = _first_value(problem, self._tolerance), self._start
+        problem = self._problem
+        tolerance = max(self._tolerance, sys.float_info.min)  # shares of a smaller one are 0
+        wanted, value = UNBALANCED_SHARE * tolerance, first_value(problem, tolerance)
+        alpha = self._start
         while True:
-            solver = self._solver = self._begin(value, alpha)
+            solver = self._begun(value, alpha)
             yield from self._steps(solver, wanted)
             alpha = problem.repaired(solver.alpha)
             grown = value * math.sqrt(2.0 * _unbalanced(problem, solver) / wanted)
             ended = solver.exhausted or solver.rounded
             if ended or not value < grown <= LARGEST_VALUE:
-                return
+                break
             value = grown
-
-    def rest(self) -> Iterator[PrimalAndDual]:
-        """Pairs of auto's own interior-point method: dense, and exact for columns of any scale."""
-        solver = self._solver
-        while solver is not None and solver.rounded and not solver.exhausted:
+        while solver.rounded and not solver.exhausted:
             solver.advance(1)
-            yield _pair(self._problem, solver)
+            yield _pair(problem, solver)
+
+    def _begun(self, value: float, alpha: FloatArray | None) -> Auto:
+        """auto, with a constant feature of this value in place of a free bias."""
+        problem, seed = self._problem, self._effort.seed
+        parameters = AutoParameters(
+            tolerance=self._tolerance, method="newton" if problem.bias == "free" else "choose"
+        )
+        solver = Auto(parameters)
+        solver.halts, solver.threads = True, self._effort.threads
+        if alpha is None:
+            solver.start(posed(problem, value), seed)
+        else:
+            solver.resume(posed(problem, value), seed, alpha)
+        return solver
 
     def _steps(self, solver: Auto, wanted: float) -> Iterator[PrimalAndDual]:
         """A solver's pairs, until it has ended or only a larger constant feature helps."""
         problem, count = self._problem, self.count
-        before, each = count.entries, _step_work(problem)
+        before, each = count.entries, 0.0
+        if problem.bias == "free":  # all are Newton steps, which factor
+            each = factor_cost(problem.data.n_features)
         next_certificate, steps = before + CERTIFICATE_PASSES * problem.data.nnz, 0
         while not solver.exhausted:
             solver.advance(1)
@@ -129,37 +144,15 @@ class Champion:
                     solver.sharpen()
 
 
-def _begun(
-    problem: Problem,
-    value: float,
-    alpha: FloatArray | None,
-    *,
-    tolerance: float,
-    seed: int,
-    threads: int,
-) -> Auto:
-    """The solver, on the problem itself or with the constant feature in place of a free bias."""
-    free, posed = problem.bias == "free", problem
-    if free:
-        single = float(np.float32(value))  # so that rows in single precision stay so
-        posed = Problem(with_constant(problem.data, single), problem.lam, problem.loss)
-    solver = Auto(AutoParameters(tolerance=tolerance, method="newton" if free else "choose"))
-    solver.halts, solver.threads = True, threads
-    if alpha is None:
-        solver.start(posed, seed)
-    else:
-        solver.resume(posed, seed, alpha)
-    return solver
-
-
-def _step_work(problem: Problem) -> float:
-    """Work of a step besides that on entries of rows: with a free bias, all are Newton steps."""
+def posed(problem: Problem, value: float) -> Problem:
+    """The problem with a constant feature of this value in place of a free bias."""
     if problem.bias == "none":
-        return 0.0
-    return factor_cost(problem.data.n_features)
+        return problem
+    single = float(np.float32(value))  # so that rows in single precision stay so
+    return Problem(with_constant(problem.data, single), problem.lam, problem.loss)
 
 
-def _first_value(problem: Problem, tolerance: float) -> float:
+def first_value(problem: Problem, tolerance: float) -> float:
     """A value of the constant feature that is large enough if |b| is at most 2; 0 without b."""
     if problem.bias == "none":
         return 0.0

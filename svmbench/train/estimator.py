@@ -12,7 +12,7 @@ import math
 import numbers
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -95,29 +95,19 @@ class Learnt(NamedTuple):
         )
 
 
+@dataclass(eq=False, repr=False)
 class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """What the estimators share."""
+    """What the estimators share: their parameters, which `fit` checks, as in scikit-learn."""
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        fit_intercept: bool = True,
-        tol: float = 1e-4,
-        class_weight: Any = None,
-        warm_start: bool = False,
-        max_seconds: float | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-    ) -> None:
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.max_seconds = max_seconds
-        self.n_jobs: Any = n_jobs  # checked by fit, as in scikit-learn
-        self.random_state = random_state
+    C: float = 1.0
+    _: KW_ONLY
+    fit_intercept: bool = True
+    tol: float = 1e-4
+    class_weight: Any = None
+    warm_start: bool = False
+    max_seconds: float | None = None
+    n_jobs: Any = None
+    random_state: Any = 0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> _Linear:
         """Train until every fit is certified to ``tol``.
@@ -305,6 +295,7 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
 
 
+@dataclass(eq=False, repr=False)
 class LinearSVC(_Linear):
     """A linear support vector machine, trained to a certified accuracy.
 
@@ -349,30 +340,8 @@ class LinearSVC(_Linear):
         If X has names.
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        loss: str = "squared_hinge",
-        fit_intercept: bool = True,
-        tol: float = 1e-4,
-        class_weight: Any = None,
-        warm_start: bool = False,
-        max_seconds: float | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-    ) -> None:
-        super().__init__(
-            C,
-            fit_intercept=fit_intercept,
-            tol=tol,
-            class_weight=class_weight,
-            warm_start=warm_start,
-            max_seconds=max_seconds,
-            n_jobs=n_jobs,
-            random_state=random_state,
-        )
-        self.loss = loss
+    _: KW_ONLY
+    loss: str = "squared_hinge"
 
     def _loss(self) -> str:
         names = {"hinge": "hinge", "squared_hinge": "squared-hinge"}

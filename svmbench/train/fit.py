@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -124,10 +124,17 @@ def fit(
     def due() -> bool:
         return time.monotonic() - begun >= effort.time_limit or effort.given_up()
 
+    best = Best(problem, tolerance, longest)
     # A method that diverges yields infinities, which lose against what is known.
     with np.errstate(all="ignore"):
-        best = Best(problem, tolerance, longest)
-        _improve(best, effort, due, progress, start, chunks, without_constant, only)
+        from_before = None if start is None else _Start.of(problem, start)
+        begin = None if from_before is None else from_before.begin(problem)
+        groups = Methods(best, effort, due, begin, without_constant).groups()
+        if chunks:
+            groups = iter([[_in_chunks(problem, tolerance, effort, due, chunks)]])
+        if only is not None:
+            groups = ([method for method in group if method.name == only] for group in groups)
+        _improve(best, groups, from_before, effort, due, progress)
     seconds = time.monotonic() - begun
     if problem.is_below(best.proven(), best.primal, best.w, best.bias):
         raise AssertionError(f"P = {best.primal!r} is below the proven D = {best.proven()!r}")
@@ -140,41 +147,21 @@ def fit(
 
 def _improve(
     best: Best,
+    groups: Iterator[list[Candidate]],
+    start: _Start | None,
     effort: Effort,
     due: Callable[[], bool],
     progress: Callable[[float], None],
-    before: Fit | None,
-    chunks: int,
-    without_constant: Dataset | None,
-    only: str | None,
 ) -> None:
     """Look at the start and at the pairs of all methods, until the best are good enough."""
-    problem, tolerance = best.problem, best.tolerance
-    start = None
-    if before is not None and 0.0 < problem.lam / before.lam < math.inf:
-        start = _start_of(problem, before)
     stand = Candidate(AT_START, iter(()))
-    if start is not None and relative_gap(start.primal, start.dual) <= tolerance:
+    if start is not None and relative_gap(start.primal, start.dual) <= best.tolerance:
         best.certify(stand, start.pair)
         progress(relative_gap(best.primal, best.dual))
         if best.settled():
             return
-    begin = start.pair if start is not None else None
-    # Newton steps on the logistic loss may not come back from a w where the loss hardly curves.
-    if (
-        problem.loss.name == "logistic"
-        and start is not None
-        and problem.primal_at_zero() < start.primal < math.inf
-    ):
-        begin = np.zeros_like(best.w), 0.0, start.pair[2]
-
-    groups = Methods(best, effort, due, begin, without_constant).groups()
-    ample = max(AMPLE_WORK, AMPLE_PASSES * problem.data.nnz)
-    if chunks:
-        groups = iter([[_in_chunks(problem, tolerance, effort, due, chunks)]])
-    if only is not None:
-        groups = ([method for method in group if method.name == only] for group in groups)
-    for method, pair in in_turns(groups, due, tolerance, ample):
+    ample = max(AMPLE_WORK, AMPLE_PASSES * best.problem.data.nnz)
+    for method, pair in in_turns(groups, due, best.tolerance, ample):
         if effort.given_up():
             break
         best.certify(method, pair)
@@ -206,29 +193,42 @@ class _Start(NamedTuple):
     primal: float
     dual: float
 
+    @classmethod
+    def of(cls, problem: Problem, before: Fit) -> _Start | None:
+        """The weights of the fit before, and the multiple of its alpha with the largest D.
 
-def _start_of(problem: Problem, before: Fit) -> _Start:
-    """The weights of the fit before, and the multiple of its alpha with the largest D.
+        The mean loss does not depend on lambda, and w(alpha) is proportional to alpha/lambda. The
+        fit may have had a free bias where this problem has none. None where the ratio of both
+        lambdas leaves double precision.
+        """
+        ratio, m = problem.lam / before.lam, problem.data.n_samples
+        if not 0.0 < ratio < math.inf:
+            return None
+        kept = problem.bias == "free" or before.bias == 0.0
+        shrunk = 0.5 * (before.lam - problem.lam) * float(before.w @ before.w)
+        conjugates = problem.conjugate_sum(before.alpha) / m
+        energy = conjugates - before.dual  # lam/2 ||w||^2 before
 
-    The mean loss does not depend on lambda, and w(alpha) is proportional to alpha/lambda. The fit
-    may have had a free bias where this problem has none.
-    """
-    ratio, m = problem.lam / before.lam, problem.data.n_samples
-    kept = problem.bias == "free" or before.bias == 0.0
-    shrunk = 0.5 * (before.lam - problem.lam) * float(before.w @ before.w)
-    conjugates = problem.conjugate_sum(before.alpha) / m
-    energy = conjugates - before.dual  # lam/2 ||w||^2 before
+        def dual_of(times: float) -> float:
+            alpha = np.minimum(times * before.alpha, problem.loss.upper)
+            return problem.conjugate_sum(alpha) / m - times * times / ratio * energy
 
-    def dual_of(times: float) -> float:
-        alpha = np.minimum(times * before.alpha, problem.loss.upper)
-        return problem.conjugate_sum(alpha) / m - times * times / ratio * energy
+        # The best multiple if the conjugates were linear, as those of the hinge are.
+        best = 0.5 * ratio * (before.dual + energy) / energy if energy > 0.0 else 1.0
+        duals = {1.0: conjugates - energy / ratio}
+        for each in (ratio, min(max(best, 0.0), 1.0)):
+            if each not in duals:
+                duals[each] = dual_of(each)
+        times = max(duals, key=duals.__getitem__)
+        pair = before.w, before.bias if kept else 0.0, problem.repaired(times * before.alpha)
+        return cls(pair, before.primal - shrunk if kept else math.inf, duals[times])
 
-    # The best multiple if the conjugates were linear, as those of the hinge are.
-    best = 0.5 * ratio * (before.dual + energy) / energy if energy > 0.0 else 1.0
-    duals = {1.0: conjugates - energy / ratio}
-    for each in (ratio, min(max(best, 0.0), 1.0)):
-        if each not in duals:
-            duals[each] = dual_of(each)
-    times = max(duals, key=duals.__getitem__)
-    pair = before.w, before.bias if kept else 0.0, problem.repaired(times * before.alpha)
-    return _Start(pair, before.primal - shrunk if kept else math.inf, duals[times])
+    def begin(self, problem: Problem) -> PrimalAndDual:
+        """What methods begin from: the pair, but for weights that mislead Newton steps.
+
+        On the logistic loss they may not come back from a w where the loss hardly curves.
+        """
+        w, _, alpha = self.pair
+        if problem.loss.name == "logistic" and problem.primal_at_zero() < self.primal < math.inf:
+            return np.zeros_like(w), 0.0, alpha
+        return self.pair

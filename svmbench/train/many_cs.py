@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 import warnings
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,31 +21,13 @@ from svmbench.train.path import grid, path
 from svmbench.train.validation import SELECTION, cross_validate
 
 
+@dataclass(eq=False, repr=False)
 class _OfManyCs(LinearSVC):
     """What both share: values of C, given or found, in place of one."""
 
-    def __init__(
-        self,
-        Cs: Any = None,
-        *,
-        loss: str = "squared_hinge",
-        fit_intercept: bool = True,
-        tol: float = 1e-4,
-        class_weight: Any = None,
-        max_seconds: float | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-    ) -> None:
-        super().__init__(
-            loss=loss,
-            fit_intercept=fit_intercept,
-            tol=tol,
-            class_weight=class_weight,
-            max_seconds=max_seconds,
-            n_jobs=n_jobs,
-            random_state=random_state,
-        )
-        self.Cs = Cs
+    C: float = field(default=1.0, init=False)  # no parameters of these
+    warm_start: bool = field(default=False, init=False)
+    Cs: Any = None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -160,6 +142,7 @@ class LinearSVCPath(_OfManyCs):
         return model
 
 
+@dataclass(eq=False, repr=False)
 class LinearSVCCV(_OfManyCs):
     """A linear support vector machine that chooses C by cross-validation.
 
@@ -191,30 +174,8 @@ class LinearSVCCV(_OfManyCs):
         As for `LinearSVC`.
     """
 
-    def __init__(
-        self,
-        Cs: Any = None,
-        *,
-        cv: int = 5,
-        loss: str = "squared_hinge",
-        fit_intercept: bool = True,
-        tol: float = 1e-4,
-        class_weight: Any = None,
-        max_seconds: float | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-    ) -> None:
-        super().__init__(
-            Cs,
-            loss=loss,
-            fit_intercept=fit_intercept,
-            tol=tol,
-            class_weight=class_weight,
-            max_seconds=max_seconds,
-            n_jobs=n_jobs,
-            random_state=random_state,
-        )
-        self.cv: Any = cv  # checked by fit, as in scikit-learn
+    _: KW_ONLY
+    cv: Any = 5
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

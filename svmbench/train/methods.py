@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from svmbench.data.dataset import Dataset
@@ -157,7 +156,7 @@ class Methods:
 
         problem = self._problem
         if knows(problem) and problem.bias == "none":
-            yield [self._auto()]
+            yield [self._auto_without_bias()]
             yield [self._descent(), *self._interiors()]
             return
         if self._system.factor == math.inf:
@@ -167,8 +166,7 @@ class Methods:
         yield self._led(self._newton_on_multipliers, lambda share: steps, MANY_ROWS_OF_HINGE)
         yield self._interiors()
         if knows(problem):
-            champion = self._champion()
-            yield [Candidate("auto", chain(champion.pairs(), champion.rest()))]
+            yield [Candidate("auto", self._champion().pairs())]
 
     def _descent(
         self, rival: Callable[[float], float] | None = None, count: WorkCount | None = None
@@ -194,7 +192,7 @@ class Methods:
             lambda so_far: max(3.0 * problem.data.nnz, so_far / 8.0),
             FEWEST_DESCENTS,
             leads=lambda: rival is not None and done.rival == math.inf,
-            done=lambda: (done.steps, done.entries),
+            count=done,
         )
 
     def _interiors(self) -> list[Candidate]:
@@ -211,23 +209,19 @@ class Methods:
     def _champion(self) -> Champion:
         from svmbench.train.champion import Champion
 
-        effort = self._effort
-        return Champion(
-            self._problem, self._tolerance, effort.seed, self._due, self._start, effort.threads
-        )
+        return Champion(self._problem, self._tolerance, self._effort, self._due, self._start)
 
-    def _auto(self) -> Candidate:
+    def _auto_without_bias(self) -> Candidate:
         """auto, whose Newton steps may take many passes' time each."""
         from svmbench.train.champion import CERTIFICATE_PASSES
 
         champion, nnz = self._champion(), self._problem.data.nnz
-        count = champion.count
         return Candidate(
             "auto",
             champion.pairs(),
             lambda so_far: max(CERTIFICATE_PASSES * nnz, so_far / 4.0),
             MOST_ITERATIONS,
-            done=lambda: (count.steps, count.entries),
+            count=champion.count,
         )
 
     def _newton_on_multipliers(self, head_start: Callable[[], float]) -> Candidate:
@@ -249,7 +243,7 @@ class Methods:
             lambda so_far: max(FEWEST_STEPS * each, so_far),
             MOST_ITERATIONS,
             head_start,
-            done=lambda: (count.steps, count.entries),
+            count=count,
         )
 
     def _smooth_newton(self, head_start: Callable[[], float]) -> Candidate:
@@ -284,7 +278,7 @@ class Methods:
             lambda so_far: max(STEP_PASSES * problem.data.nnz, so_far),
             MOST_ITERATIONS,
             head_start,
-            done=lambda: (count.steps, count.entries),
+            count=count,
         )
         return method
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from svmbench.problem import relative_gap
-from svmbench.solvers.pairs import PrimalAndDual, never
+from svmbench.solvers.pairs import PrimalAndDual, WorkCount, never
 
 #: A method has ended if its own gap, over a multiple of its work until then, has not fallen by this
 #: share. It must have given so many pairs before, and so many since its gap fell; steps instead
@@ -50,7 +50,7 @@ class Candidate:
         Work by which it may be ahead of the others.
     leads : callable
         Whether it comes before the others in any case.
-    done : callable, optional
+    count : WorkCount, optional
         Its steps so far and their work, for a method that does not yield at each step. Without it,
         each pair is a step, whose work is its cost.
     """
@@ -61,7 +61,7 @@ class Candidate:
     least: int = FEWEST_PAIRS
     head_start: Callable[[], float] = lambda: 0.0
     leads: Callable[[], bool] = never
-    done: Callable[[], tuple[int, float]] | None = None
+    count: WorkCount | None = None
     work: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:
@@ -84,8 +84,8 @@ class Candidate:
         if self._fruitless:
             return None
         pair = next(self.pairs, None)
-        if pair is not None and self.done is not None:
-            self._steps, self.work = self.done()
+        if pair is not None and self.count is not None:
+            self._steps, self.work = self.count.steps, self.count.entries
         elif pair is not None:
             self._steps, self.work = self._steps + 1, self.work + self.cost(self.work)
         return pair

@@ -44,8 +44,7 @@ def test_the_optimum_is_that_of_methods_that_know_a_bias(monkeypatch):
 def test_the_constant_feature_leaves_little_to_balance(C):
     data, tolerance = shifted(positive=0.05), 1e-4
     problem = Problem(data, 1.0 / (C * data.n_samples), bias="free")
-    value = champion._first_value(problem, tolerance)
-    posed = champion._begun(problem, value, None, tolerance=tolerance, seed=0, threads=1)._problem
+    posed = champion.posed(problem, champion.first_value(problem, tolerance))
     found = fit.fit(posed, 1e-9)
     bias = found.w[-1] * posed.data.values[0, -1]
     imbalance = abs(float(found.alpha @ data.labels))

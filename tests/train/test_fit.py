@@ -20,7 +20,7 @@ from svmbench.train.effort import Effort
 from svmbench.train.examples import Examples
 from svmbench.train.fit import (
     AT_START,
-    _start_of,
+    _Start,
     fit,
 )
 from svmbench.train.objective import Objective
@@ -175,7 +175,7 @@ def test_p_and_d_at_the_start_follow_from_the_fit_before(tiny, loss, bias, ratio
     problem = Problem(tiny["tiny-sparse"], 1e-2, Loss(loss), bias)
     before = fit(problem, 1e-3)
     later = replace(problem, lam=ratio * problem.lam)
-    (w, b, alpha), primal, dual = _start_of(later, before)
+    (w, b, alpha), primal, dual = _Start.of(later, before)
     assert later.primal(w, b) == pytest.approx(primal, rel=1e-12)
     assert later.dual(alpha) == pytest.approx(dual, rel=1e-9)
     if ratio <= 1.0:  # larger multiples than 1 leave the box

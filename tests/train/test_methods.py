@@ -41,7 +41,7 @@ def test_newton_s_work_is_that_of_its_steps(monkeypatch):
     for _ in range(2):
         assert newton.next() is not None
         newton.note(1.0, 0.5)
-        done.append((newton.done()[0], newton.work))
+        done.append((newton.count.steps, newton.work))
     steps, work = zip(*done, strict=True)
     assert 8 < steps[0] == steps[1] - 1
     # A step reads all entries for its gradient and its margins, and for each product.

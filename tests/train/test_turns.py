@@ -5,6 +5,7 @@ from itertools import islice
 
 import numpy as np
 
+from svmbench.solvers.pairs import WorkCount
 from svmbench.train.methods import MOST_ITERATIONS
 from svmbench.train.turns import FEWEST_PAIRS, Candidate, in_turns
 
@@ -77,16 +78,16 @@ def test_a_head_start_is_used_up_before_others_begin():
 
 
 def test_a_method_that_shows_few_of_its_steps_ends_for_lack_of_progress():
-    steps = 0
+    count = WorkCount()
 
     def pairs():
-        nonlocal steps
         while True:
             yield np.zeros(1), 0.0, np.zeros(1)
-            steps = max(1, 2 * steps)
+            count.steps = max(1, 2 * count.steps)
+            count.entries = 10.0 * count.steps
 
-    method = Candidate("slow", pairs(), least=MOST_ITERATIONS, done=lambda: (steps, 10.0 * steps))
+    method = Candidate("slow", pairs(), least=MOST_ITERATIONS, count=count)
     while method.next() is not None:
-        assert steps < 10 * MOST_ITERATIONS
+        assert count.steps < 10 * MOST_ITERATIONS
         method.note(1.0, 0.5)
-    assert steps >= MOST_ITERATIONS
+    assert count.steps >= MOST_ITERATIONS
