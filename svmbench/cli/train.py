@@ -185,18 +185,14 @@ class _Request(NamedTuple):
 
     def files(self) -> Iterator[Path]:
         """All files that are written."""
-        if self.one_c:
-            from svmbench.train.files import certificate_path
+        from svmbench.train.files import PathFiles, certificate_path, validation_plot_path
 
+        if self.one_c:
             yield from (self.model, certificate_path(self.model))
         if self.folds is not None:
-            from svmbench.train.plot import plot_file
-
-            yield plot_file(self.model)
+            yield validation_plot_path(self.model)
         if self.along:
-            from svmbench.train.path_files import PathFiles
-
-            yield from PathFiles.beside(self.model).all
+            yield from PathFiles.beside(self.model)
 
 
 class _Fitted(NamedTuple):
@@ -290,33 +286,32 @@ def _written(
 ) -> dict[str, Any]:
     """Write the files; the facts that they hold."""
     from svmbench.durable import replacing
-    from svmbench.train.files import certificate, save
+    from svmbench.train import files
 
     objective, validation, points, trained = found
-    facts: dict[str, Any] = {}
+    own: dict[str, Any] = {}
+    of_path: dict[str, Any] = {}
     # Files are written once all pictures are drawn: Ctrl-C meanwhile leaves no part of them.
     pictures: dict[Path, bytes] = {}
+    beside = files.PathFiles.beside(request.model)
     if validation is not None:
-        from svmbench.train.plot import plot_file, validation_plot
+        from svmbench.train.plot import validation_plot
 
-        pictures[plot_file(request.model)] = validation_plot(validation)
+        pictures[files.validation_plot_path(request.model)] = validation_plot(validation)
     if request.along:
-        from svmbench.train.path_files import PathFiles, document, save_path
         from svmbench.train.plot import path_plot
 
-        files = PathFiles.beside(request.model)
-        pictures[files.plot] = path_plot(points, validation)
-        facts = document(points, examples, objective, tolerance, validation)
+        pictures[beside.plot] = path_plot(points, validation)
+        of_path = files.path_facts(points, examples, objective, tolerance, validation)
     if trained is not None:
-        own = certificate(trained, examples, objective, validation)
-        save(request.model, trained.model, own)
-        facts |= own
+        own = files.certificate(trained, examples, objective, validation)
+        files.save(request.model, trained.model, own)
     for name, picture in pictures.items():
         with replacing(name, "wb") as file:
             file.write(picture)
     if request.along:
-        save_path(files, points, examples, objective, tolerance, validation)
-    return facts
+        files.save_path(beside, of_path)
+    return of_path | own
 
 
 def _lines(
@@ -328,17 +323,14 @@ def _lines(
     taken: float,
 ) -> Iterator[str]:
     """What is printed: the path, the errors of cross-validation, the model."""
-    objective, validation, points, trained = found
+    from svmbench.train.files import PathFiles, validation_plot_path
+
+    objective, validation, _, trained = found
     if request.along:
-        from svmbench.train.path_files import PathFiles, records
-
-        files = PathFiles.beside(request.model)
-        yield from training_text.path_text(records(points, validation), files)
+        yield from training_text.path_text(facts["values"], PathFiles.beside(request.model))
     if validation is not None:
-        from svmbench.train.plot import plot_file
-
         yield from training_text.validation_table(validation)
-        yield f"plot: {plot_file(request.model)}"
+        yield f"plot: {validation_plot_path(request.model)}"
     if trained is not None:
         yield from training_text.summary(
             examples, objective, trained, facts["fits"], request.model, read, taken

@@ -12,8 +12,8 @@ from svmbench.records.spelling import short
 if TYPE_CHECKING:
     from svmbench.train.classes import Trained
     from svmbench.train.examples import Examples
+    from svmbench.train.files import PathFiles
     from svmbench.train.objective import Objective
-    from svmbench.train.path_files import PathFiles
     from svmbench.train.validation import Validation
 
 #: Classes whose certificates are listed one by one.

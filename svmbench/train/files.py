@@ -1,12 +1,14 @@
-"""A model's files: LIBLINEAR's text, and beside it a JSON of the certificate and its origin."""
+"""Files of a training: models in LIBLINEAR's text, certificates in JSON, and tables of paths."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import math
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import svmbench
 from svmbench.data.liblinear_model import LiblinearModel, write_liblinear
@@ -17,14 +19,36 @@ if TYPE_CHECKING:
     from svmbench.train.classes import Trained
     from svmbench.train.examples import Examples
     from svmbench.train.objective import Objective
+    from svmbench.train.path import Point
     from svmbench.train.validation import Validation
 
 SCHEMA_VERSION = 1
+
+#: Columns of cross-validation in a path's table, where there was one.
+_VALIDATED = ("validation_error", "low", "high")
 
 
 def certificate_path(model: Path) -> Path:
     """Path of the JSON that belongs to a model."""
     return model.parent / f"{model.name}.json"  # a folder has no name to change
+
+
+def validation_plot_path(model: Path) -> Path:
+    """Path of the picture of cross-validation that belongs to a model."""
+    return model.with_name(f"{model.name}.cv.svg")
+
+
+class PathFiles(NamedTuple):
+    """Where a path's files go."""
+
+    table: Path
+    document: Path
+    plot: Path
+
+    @classmethod
+    def beside(cls, model: Path) -> PathFiles:
+        """Files named after a model's, whether or not it is written."""
+        return cls(*(model.with_name(f"{model.name}.path.{end}") for end in ("csv", "json", "svg")))
 
 
 def save(path: Path, model: LiblinearModel, facts: dict[str, Any]) -> None:
@@ -39,8 +63,30 @@ def save(path: Path, model: LiblinearModel, facts: dict[str, Any]) -> None:
         When a file cannot be written.
     """
     written = write_liblinear(path, model)
-    with replacing(certificate_path(path)) as file:
-        json.dump({**facts, "model_sha256": written}, file, indent=2, allow_nan=False)
+    _write_json(certificate_path(path), {**facts, "model_sha256": written})
+
+
+def save_path(files: PathFiles, facts: dict[str, Any]) -> None:
+    """Write the table and the document of a path, from the `path_facts`.
+
+    Raises
+    ------
+    UnwritableError
+        When a file cannot be written.
+    """
+    import csv  # a training without a path needs the names of the files only
+
+    lines = facts["values"]
+    with replacing(files.table) as file:
+        writer = csv.DictWriter(file, fieldnames=list(lines[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(lines)
+    _write_json(files.document, facts)
+
+
+def _write_json(path: Path, facts: dict[str, Any]) -> None:
+    with replacing(path) as file:
+        json.dump(facts, file, indent=2, allow_nan=False)
         file.write("\n")
 
 
@@ -57,7 +103,7 @@ def certificate(
     against = labels if len(trained.fits) > 1 else labels[:1]
     chosen = {} if validation is None else {"cross_validation": _choice_of_c(validation)}
     return chosen | {
-        **origin(examples, objective),
+        **_origin(examples, objective),
         "problem": "P = lambda/2 ||w||^2 + 1/m sum weight loss, mean weight 1, D <= P* <= P",
         "C": objective.C,
         "lambda": objective.regularisation(rows.n_samples),
@@ -107,7 +153,39 @@ def certifies_another(path: Path) -> bool:
     return known is not None and known != hashlib.sha256(content).hexdigest()
 
 
-def origin(examples: Examples, objective: Objective) -> dict[str, Any]:
+def path_facts(
+    points: Sequence[Point],
+    examples: Examples,
+    objective: Objective,
+    tolerance: float,
+    validation: Validation | None = None,
+) -> dict[str, Any]:
+    """A path, of which rows, and by what program, for a JSON.
+
+    Its values have a record for each C. The columns of cross-validation are None where it did not
+    try C.
+    """
+    shares = {} if validation is None else dict(
+        zip(validation.values, validation.shares(), strict=True)
+    )  # fmt: skip
+    values = []
+    for each in points:
+        record: dict[str, Any] = asdict(each)
+        if not math.isfinite(each.gap):  # JSON knows no infinity
+            record["gap"] = None
+        if validation is not None:
+            record |= dict(zip(_VALIDATED, shares.get(each.C, (None,) * 3), strict=True))
+        values.append(record)
+    return {
+        **_origin(examples, objective),
+        "problem": "objective = 1/2 ||w||^2 + C sum weight loss, summed over the classes; "
+        "bound <= least objective <= objective",
+        "tolerance": tolerance,
+        "values": values,
+    }
+
+
+def _origin(examples: Examples, objective: Objective) -> dict[str, Any]:
     """What was trained, except for C, on which rows and by what program."""
     rows = examples.rows
     return {

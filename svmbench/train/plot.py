@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,11 +25,6 @@ _MARGIN = 0.05
 
 #: Most numbers beside a panel, and below it.
 _NUMBERS, _POWERS = 8, 13
-
-
-def plot_file(model: Path) -> Path:
-    """Path of the picture of cross-validation that belongs to a model."""
-    return model.with_name(f"{model.name}.cv.svg")
 
 
 def validation_plot(validation: Validation) -> bytes:

@@ -186,7 +186,6 @@ _SLOW = {
     "tempfile",
     "svmbench.data.cache",
     "svmbench.train.chunks",
-    "svmbench.train.path_files",
 }
 
 #: Most modules that a command loads besides those of click and NumPy: of this package, and others.
