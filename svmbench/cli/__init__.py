@@ -27,7 +27,6 @@ from typing import Any, NoReturn
 import click
 
 import svmbench
-from svmbench.cli.columns import printable
 from svmbench.durable import refused
 from svmbench.errors import ConfigError, DataError, SvmbenchError, lacks_memory, nearest, unopened
 
@@ -345,6 +344,8 @@ def one_line(message: str) -> str:
 
     It may quote a file, or a file's name, which can contain anything.
     """
+    from svmbench.cli.columns import printable  # most commands end without a message
+
     return printable(" ".join(message.split()))
 
 

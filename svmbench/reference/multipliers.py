@@ -33,7 +33,8 @@ from svmbench.solvers.champion.multiplier_steps import (
 )
 from svmbench.solvers.dual.bias import best_bias
 from svmbench.solvers.pairs import PrimalAndDual, WorkCount, never
-from svmbench.solvers.second_order.smooth import Factored, Surface, inner, is_turn
+from svmbench.solvers.second_order.newton_systems import Factored, SystemWork, inner
+from svmbench.solvers.second_order.smooth import Surface, is_turn
 
 #: The penalty, `FROM_ZERO` at first unless a start tells another, grows by the first after an inner
 #: problem that is solved, and falls by the second after one that is not: where a plane nearly
@@ -119,7 +120,7 @@ def newton(
 def step_work(problem: Problem) -> float:
     """Estimated work of a step, in stored entries."""
     data = problem.data
-    system = Factored(data, problem.lam, False).work(_CURVED_SHARE)
+    system = SystemWork.of(data).on(_CURVED_SHARE)
     return 3.0 * data.nnz + (_STEP_WORK + 2.0 * _SLOPE_WORK) * data.n_samples + system
 
 
@@ -180,7 +181,7 @@ class _Smoothed:
     def __init__(self, problem: Problem, done: WorkCount) -> None:
         self._problem, self._done = problem, done
         self._surface = Surface(problem, done)
-        self._factored = Factored(problem.data, problem.lam, problem.bias == "free")
+        self._factored = Factored(problem)
         self._free, self._m = problem.bias == "free", problem.data.n_samples
         self._labels = self._surface.labels
         self._counts = problem.counted(np.ones(self._m))

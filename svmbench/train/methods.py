@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from svmbench.data.dataset import Dataset
 from svmbench.solvers.pairs import PrimalAndDual, WorkCount, pass_work
 from svmbench.solvers.second_order import smooth
+from svmbench.solvers.second_order.newton_systems import SystemWork
 from svmbench.train.best import Best
 from svmbench.train.effort import Effort
 from svmbench.train.turns import Candidate
@@ -88,8 +89,8 @@ class Methods:
         self._without_constant = without_constant
 
     @cached_property
-    def _system(self) -> smooth.SystemWork:
-        return smooth.SystemWork.of(self._problem.data)
+    def _system(self) -> SystemWork:
+        return SystemWork.of(self._problem.data)
 
     def groups(self) -> Iterator[list[Candidate]]:
         """The first group, and those that join it as methods end short of the tolerance.

@@ -10,7 +10,8 @@ from problems import dataset
 from svmbench.problem import Loss, Problem, relative_gap
 from svmbench.solvers.cholesky import factor_cost
 from svmbench.solvers.pairs import WorkCount
-from svmbench.solvers.second_order import smooth
+from svmbench.solvers.second_order import newton_systems, smooth
+from svmbench.solvers.second_order.newton_systems import Factored
 
 
 def many_rows(m=30_000, d=5, seed=0, positive=0.5):
@@ -36,7 +37,7 @@ def trained(problem, wanted, start=None):
 @pytest.mark.parametrize("wanted", [1e-2, 1e-3])
 def test_the_last_step_is_as_exact_as_the_wanted_gap_needs(bias, wanted, monkeypatch):
     """In the mean: a single step may leave less, because rounding changes conjugate gradients."""
-    monkeypatch.setattr(smooth, "MOST_FEATURES", 0)  # conjugate gradients alone
+    monkeypatch.setattr(newton_systems, "MOST_FEATURES", 0)  # conjugate gradients alone
     loss, gaps, work = Loss("logistic"), [], []
     for seed in range(5):
         even = many_rows(m=3000, d=60, seed=seed)
@@ -118,24 +119,24 @@ def test_a_sample_that_is_due_ends_with_its_first_step():
 
 def test_the_work_of_a_factor_is_that_of_its_sum_and_of_the_factorisation(monkeypatch):
     data = many_rows(m=100)
-    rows, factorisation = smooth.NormalEquations(data.rows).work, factor_cost(5)
+    rows, factorisation = newton_systems.NormalEquations(data.rows).work, factor_cost(5)
     assert rows > 0.0
-    assert smooth.SystemWork.of(data).on(1.0) == rows + factorisation
-    assert smooth.Factored(data, 1e-4, False).work(0.25) == 0.25 * rows + factorisation
-    monkeypatch.setattr(smooth, "MOST_FEATURES", 5)
-    assert smooth.SystemWork.of(data).on(1.0) == rows + factorisation
-    monkeypatch.setattr(smooth, "MOST_FEATURES", 4)
-    assert smooth.SystemWork.of(data).on(1.0) == np.inf
+    assert newton_systems.SystemWork.of(data).on(1.0) == rows + factorisation
+    assert Factored(Problem(data, 1e-4, Loss("logistic"))).work(0.25) == 0.25 * rows + factorisation
+    monkeypatch.setattr(newton_systems, "MOST_FEATURES", 5)
+    assert newton_systems.SystemWork.of(data).on(1.0) == rows + factorisation
+    monkeypatch.setattr(newton_systems, "MOST_FEATURES", 4)
+    assert newton_systems.SystemWork.of(data).on(1.0) == np.inf
 
 
 def test_only_rows_with_curvature_count_as_work_of_a_factor(monkeypatch):
-    shares, step = [], smooth._step
+    shares, step = [], smooth.newton_step
 
     def recorded(system, *rest):
         shares.append(system.share)
         return step(system, *rest)
 
-    monkeypatch.setattr(smooth, "_step", recorded)
+    monkeypatch.setattr(smooth, "newton_step", recorded)
     problem = Problem(many_rows(m=1000), 1e-4, Loss("squared-hinge"))
     w, b, _ = next(smooth.newton(problem, wanted=1e-6))
     assert shares[0] == 1.0
@@ -148,7 +149,7 @@ def test_only_rows_with_curvature_count_as_work_of_a_factor(monkeypatch):
 @pytest.mark.parametrize("bias", ["none", "free"])
 @pytest.mark.parametrize("loss", smooth.LOSSES)
 def test_conjugate_gradients_alone_reach_the_optimum(loss, bias, monkeypatch):
-    monkeypatch.setattr(smooth, "MOST_FEATURES", 0)
+    monkeypatch.setattr(newton_systems, "MOST_FEATURES", 0)
     problem = Problem(many_rows(m=1000, d=30), 1e-4, Loss(loss), bias)
     gap, count = trained(problem, 1e-9)
     assert gap <= 1e-9
@@ -159,7 +160,7 @@ def test_conjugate_gradients_alone_reach_the_optimum(loss, bias, monkeypatch):
 def test_a_factor_counts_as_work(monkeypatch):
     # The most that conjugate gradients may take, what the factor takes, and then nothing.
     works = chain([0.0, 1e12], repeat(0.0))
-    monkeypatch.setattr(smooth.Factored, "work", lambda *_: next(works))
+    monkeypatch.setattr(Factored, "work", lambda *_: next(works))
     problem, count = Problem(many_rows(m=100), 1e-4, Loss("logistic")), WorkCount()
     pairs = smooth.newton(problem, count=count)
     next(pairs)
@@ -172,7 +173,7 @@ def test_a_factor_counts_as_work(monkeypatch):
 def test_conjugate_gradients_of_several_steps_pay_for_the_first_factor(loss, monkeypatch):
     problem, count = Problem(many_rows(m=1000, d=30), 1e-6, Loss(loss)), WorkCount()
     price = 12.0 * problem.data.nnz
-    solve, form = smooth._conjugate_gradients, smooth.Factored.form
+    solve, form = newton_systems.conjugate_gradients, Factored.form
     taken, before_first = [], []
 
     def recorded(*given):
@@ -185,9 +186,9 @@ def test_conjugate_gradients_of_several_steps_pay_for_the_first_factor(loss, mon
         before_first.append(list(taken))
         return form(self, *given)
 
-    monkeypatch.setattr(smooth.Factored, "work", lambda *_: price)
-    monkeypatch.setattr(smooth, "_conjugate_gradients", recorded)
-    monkeypatch.setattr(smooth.Factored, "form", formed)
+    monkeypatch.setattr(Factored, "work", lambda *_: price)
+    monkeypatch.setattr(newton_systems, "conjugate_gradients", recorded)
+    monkeypatch.setattr(Factored, "form", formed)
     list(smooth.newton(problem, count=count))
     spent = before_first[0]
     assert max(spent) < price
@@ -212,7 +213,7 @@ def test_the_last_step_alone_has_to_pay_for_a_factor(monkeypatch):
     even = many_rows(m=1000, d=30)
     data = dataset(even.values * np.logspace(-1, 1, 30), even.labels, "dense float64")
     problem = Problem(data, 1e-2, Loss("logistic"))
-    multiply, form, reads, formed = smooth.weighted_product, smooth.Factored.form, [], []
+    multiply, form, reads, formed = smooth.weighted_product, Factored.form, [], []
 
     def recorded(*given):
         last, read = multiply(*given)
@@ -224,20 +225,20 @@ def test_the_last_step_alone_has_to_pay_for_a_factor(monkeypatch):
         return form(self, *given)
 
     with monkeypatch.context() as alone:
-        alone.setattr(smooth, "MOST_FEATURES", 0)
+        alone.setattr(newton_systems, "MOST_FEATURES", 0)
         alone.setattr(smooth, "weighted_product", recorded)
         trained(problem, 1e-6)
     # All steps together would pay for a factor shortly before the end.
     price = sum(reads[:-5])
-    monkeypatch.setattr(smooth.Factored, "work", lambda *_: price)
-    monkeypatch.setattr(smooth.Factored, "form", forming)
+    monkeypatch.setattr(Factored, "work", lambda *_: price)
+    monkeypatch.setattr(Factored, "form", forming)
     monkeypatch.setattr(smooth, "_LAST_STEPS", 0.0)
     trained(problem, 1e-6)
     assert formed
     formed.clear()
     monkeypatch.undo()
-    monkeypatch.setattr(smooth.Factored, "work", lambda *_: price)
-    monkeypatch.setattr(smooth.Factored, "form", forming)
+    monkeypatch.setattr(Factored, "work", lambda *_: price)
+    monkeypatch.setattr(Factored, "form", forming)
     trained(problem, 1e-6)
     assert not formed
 

@@ -125,13 +125,13 @@ def test_every_method_finds_the_weighted_optimum(method, loss, bias, storage):
 def test_newton_s_last_point_is_yielded_where_no_step_lowers_p(monkeypatch):
     problem = weighted("logistic")
     points = [w for w, _, _ in islice(smooth.newton(problem), 4)]
-    solved, asked = smooth._step, []
+    solved, asked = smooth.newton_step, []
 
     def uphill_at_last(*args):
         asked.append(1)
         return solved(*args) * (1.0 if len(asked) < 4 else -1e20)
 
-    monkeypatch.setattr(smooth, "_step", uphill_at_last)
+    monkeypatch.setattr(smooth, "newton_step", uphill_at_last)
     # It is the point after 3 steps; those before it are far from the optimum.
     shown = [w for w, _, _ in smooth.newton(problem, wanted=1e-300)]
     assert np.array_equal(shown, points[3:])

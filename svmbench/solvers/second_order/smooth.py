@@ -16,24 +16,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from svmbench.data.dataset import Dataset, FloatArray
+from svmbench.data.dataset import FloatArray
 from svmbench.data.derived import take_rows
-from svmbench.kernels import cholesky
 from svmbench.kernels.newton import weighted_product
 from svmbench.kernels.objective import balance, combination
 from svmbench.kernels.rng import Generator
 from svmbench.kernels.sampling import draw_batches
 from svmbench.problem import Problem, relative_gap
-from svmbench.solvers.cholesky import factor_cost, factor_of, solve_cost
 from svmbench.solvers.pairs import PrimalAndDual, WorkCount, never
 from svmbench.solvers.samples import sample_accuracy, sample_sizes
-from svmbench.solvers.second_order.normal_equations import MOST_FEATURES, NormalEquations
+from svmbench.solvers.second_order.newton_systems import Factored, System, inner, newton_step
 
 #: Losses that Newton steps minimise.
 LOSSES = ("logistic", "squared-hinge")
 
-#: Most conjugate-gradient steps for one Newton step, and halvings of its length.
-_MOST_STEPS, _HALVINGS = 1000, 40
+#: Most halvings of a step.
+_HALVINGS = 40
 
 #: Share of the gradient that conjugate gradients leave. On adult, mushrooms, covtype.20k and spam,
 #: 0.1 (Lin, Weng and Keerthi, JMLR 9, 2008, section 5.1) took 1.05 times as long, and 0.3 took 1.16
@@ -121,7 +119,7 @@ def newton(
     factored = Factored.of(problem)
     decrement, exact, gap = math.inf, False, math.inf
     while True:
-        slopes, bends = _derivatives(problem, surface.labels * point.scores)
+        slopes, bends = surface.derivatives(point.scores)
         counted, bends = problem.counted(slopes), problem.counted(bends)
         downhill = surface.downhill(point, counted)
         before, gap = gap, inner(downhill[:-1], downhill[:-1]) / (2.0 * problem.lam)
@@ -134,7 +132,7 @@ def newton(
         if ended:
             return
         done.steps += 1
-        system = _System(
+        system = System(
             surface.product(bends),
             partial(surface.system, bends),
             downhill,
@@ -142,7 +140,7 @@ def newton(
             _enough(problem, downhill, counted, wanted, point.primal),
         )
         ending = _is_ending(before, gap, wanted * point.primal)
-        step = _step(system, factored, done, due, point.blind, ending)
+        step = newton_step(system, factored, done, due, point.blind, ending)
         # Conjugate gradients may have left most of the product out: it is for factors to compare.
         last, decrement = decrement if exact else math.inf, inner(downhill, step)
         exact = point.blind
@@ -220,8 +218,29 @@ class Surface:
 
     def primal(self, at: FloatArray, scores: FloatArray) -> float:
         """P, from the scores at w and b."""
-        each = _losses(self._problem, self.labels * scores)
+        each = self._losses(scores)
         return 0.5 * self._lam * inner(at[:-1], at[:-1]) + inner(self._counts, each) / self.m
+
+    def _losses(self, scores: FloatArray) -> FloatArray:
+        """The losses. With AVX-512, NumPy takes at most 0.6 of the time of the kernel."""
+        margins = self.labels * scores
+        if self._problem.loss.name == "logistic":
+            # Of the larger of 1 and exp(-s) nothing is lost, and nothing overflows.
+            each: FloatArray = np.log1p(np.exp(-np.abs(margins))) - np.minimum(0.0, margins)
+            return each
+        below: FloatArray = np.maximum(0.0, 1.0 - margins)
+        below *= below
+        below *= 0.5
+        return below
+
+    def derivatives(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Minus the slopes of the losses by the margins, and their curvatures."""
+        margins = self.labels * scores
+        if self._problem.loss.name == "logistic":
+            with np.errstate(over="ignore"):  # beyond it the slope is 0
+                slopes: FloatArray = 1.0 / (1.0 + np.exp(margins))
+            return slopes, slopes * (1.0 - slopes)
+        return np.maximum(0.0, 1.0 - margins), (margins < 1.0).astype(np.float64)
 
     def slope(
         self, at: FloatArray, scores: FloatArray, step: FloatArray, moved: FloatArray
@@ -230,7 +249,7 @@ class Surface:
 
         ``moved`` is the change of the scores along the whole step.
         """
-        slopes = _derivatives(self._problem, self.labels * scores)[0]
+        slopes = self.derivatives(scores)[0]
         slopes *= self._counts * self.labels
         return self._lam * inner(at[:-1], step[:-1]) - inner(slopes, moved) / self.m
 
@@ -343,118 +362,6 @@ def _from_sample(
     return found
 
 
-def _losses(problem: Problem, margins: FloatArray) -> FloatArray:
-    """The losses. With AVX-512, NumPy takes at most 0.6 of the time of the kernel."""
-    if problem.loss.name == "logistic":
-        # Of the larger of 1 and exp(-s) nothing is lost, and nothing overflows.
-        each: FloatArray = np.log1p(np.exp(-np.abs(margins))) - np.minimum(0.0, margins)
-        return each
-    below: FloatArray = np.maximum(0.0, 1.0 - margins)
-    below *= below
-    below *= 0.5
-    return below
-
-
-def _derivatives(problem: Problem, margins: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Minus the slopes of the losses, and their curvatures."""
-    if problem.loss.name == "logistic":
-        with np.errstate(over="ignore"):  # beyond it the slope is 0
-            slopes: FloatArray = 1.0 / (1.0 + np.exp(margins))
-        return slopes, slopes * (1.0 - slopes)
-    return np.maximum(0.0, 1.0 - margins), (margins < 1.0).astype(np.float64)
-
-
-class SystemWork(NamedTuple):
-    """Work to form and to factor the system of a Newton step, in stored entries.
-
-    Parameters
-    ----------
-    rows : float
-        For the sum over all rows.
-    factor : float
-        inf where there are too many features for a factor.
-    """
-
-    rows: float
-    factor: float
-
-    @classmethod
-    def of(cls, data: Dataset) -> SystemWork:
-        """For these rows; this reads their lengths."""
-        if data.n_features > MOST_FEATURES:
-            return cls(math.inf, math.inf)
-        return cls(NormalEquations(data.rows).work, factor_cost(data.n_features))
-
-    def on(self, share: float) -> float:
-        """Work where this share of the rows, more than none, has curvature."""
-        return share * self.rows + self.factor
-
-
-class Factored:
-    """Systems of Newton steps, solved by Cholesky factors.
-
-    Parameters
-    ----------
-    data : Dataset
-    lam : float
-    free : bool
-        Whether b is free; otherwise its step is 0.
-    """
-
-    def __init__(self, data: Dataset, lam: float, free: bool) -> None:
-        self._equations, self._lam, self._free = NormalEquations(data.rows), lam, free
-        self._factor: FloatArray | None = None
-        self._d = data.n_features
-        #: Work of conjugate gradients before the first factor, in stored entries.
-        self.unaided = 0.0
-        #: Work to solve a system once it is factored, in stored entries.
-        self.solving = solve_cost(self._d)
-
-    @classmethod
-    def of(cls, problem: Problem) -> Factored | None:
-        """For a problem's systems; None if there are too many features."""
-        if problem.data.n_features > MOST_FEATURES:
-            return None
-        return cls(problem.data, problem.lam, problem.bias == "free")
-
-    @property
-    def formed(self) -> bool:
-        """Whether there is a factor."""
-        return self._factor is not None
-
-    def work(self, share: float) -> float:
-        """Work to form and to factor a system of this share of the rows, in stored entries."""
-        return SystemWork(self._equations.work, factor_cost(self._d)).on(share)
-
-    def form(self, weights: FloatArray, border: FloatArray) -> bool:
-        """Factor a system; False where rounding has made it indefinite.
-
-        Parameters
-        ----------
-        weights : ndarray, shape (m,)
-            The system is lam I + sum weights_i x_i x_i^T, and a row and a column for b.
-        border : ndarray, shape (d + 1,)
-            The column of b.
-        """
-        gram = self._equations.gram(weights)
-        d = len(gram)
-        system = np.zeros((d + self._free, d + self._free))
-        system[:d, :d] = gram
-        np.einsum("ii->i", system)[:d] += self._lam
-        if self._free:
-            system[:, d] = border
-        self._factor = factor_of(system)
-        return self._factor is not None
-
-    def solved(self, right: FloatArray) -> FloatArray:
-        """The solution of the last system for a right-hand side; that side if there is none."""
-        if self._factor is None:
-            return right
-        n, found = len(self._factor), np.zeros_like(right)
-        found[:n] = cholesky.solution(self._factor, right[:n])
-        return found
-
-
 def _enough(
     problem: Problem, downhill: FloatArray, slopes: FloatArray, wanted: float, least: float
 ) -> Callable[[FloatArray], bool]:
@@ -477,109 +384,3 @@ def _enough(
         return near or inner(left, left) <= forced
 
     return is_enough
-
-
-class _System(NamedTuple):
-    """The linear system of a Newton step.
-
-    Parameters
-    ----------
-    product : callable
-        It times a vector, shape (d + 1,).
-    parts : callable
-        What `Factored.form` takes.
-    downhill : ndarray, shape (d + 1,)
-        The right side, minus the gradient.
-    share : float
-        Of the rows that have curvature.
-    enough : callable
-        Whether conjugate gradients may leave this residual.
-    """
-
-    product: Callable[[FloatArray], FloatArray]
-    parts: Callable[[], tuple[FloatArray, FloatArray]]
-    downhill: FloatArray
-    share: float
-    enough: Callable[[FloatArray], bool]
-
-
-def _step(
-    system: _System,
-    factored: Factored | None,
-    done: WorkCount,
-    due: Callable[[], bool],
-    exact: bool,
-    ending: bool,
-) -> FloatArray:
-    """Solve the system, by a factor where conjugate gradients are slow.
-
-    Parameters
-    ----------
-    system : _System
-    factored : Factored or None
-        None if there are too many features.
-    done : WorkCount
-    due : callable
-        Whether it shall end early.
-    exact : bool
-        Factor at once.
-    ending : bool
-        Whether few steps are expected to be left: those before are then no reason to factor.
-    """
-    if factored is None:
-        return _conjugate_gradients(system, due)[0]
-    if not exact:
-        before = done.entries
-        paid = 0.0 if ending else factored.unaided
-        most = before + factored.work(system.share) - paid
-
-        def prepared(residual: FloatArray) -> FloatArray:
-            done.entries += factored.solving
-            return factored.solved(residual)
-
-        step, solved = _conjugate_gradients(system, lambda: due() or done.entries >= most, prepared)
-        factored.unaided += 0.0 if factored.formed else done.entries - before
-        if solved or due():
-            return step
-    done.entries += factored.work(system.share)
-    factored.unaided = 0.0
-    if factored.form(*system.parts()):
-        return factored.solved(system.downhill)
-    return _conjugate_gradients(system, due)[0]
-
-
-def inner(a: FloatArray, b: FloatArray) -> float:
-    """The inner product."""
-    # BLAS would share out sums of this length among threads, which costs more than it gains.
-    return float(np.einsum("i,i", a, b))
-
-
-def _conjugate_gradients(
-    system: _System,
-    due: Callable[[], bool],
-    prepared: Callable[[FloatArray], FloatArray] = lambda residual: residual,
-) -> tuple[FloatArray, bool]:
-    """An approximate solution v of the system, and whether it leaves little enough.
-
-    ``prepared`` is a preconditioner.
-    """
-    v, left = np.zeros_like(system.downhill), system.downhill.copy()
-    ready = prepared(left)
-    direction, norm2 = ready.copy(), inner(left, ready)
-    for taken in range(_MOST_STEPS):
-        # A step is taken in any case: with a tiny C, w = 0 is close enough, and predicts nothing.
-        if (taken or norm2 == 0.0) and system.enough(left):
-            return v, True
-        if due():
-            break
-        image = system.product(direction)
-        curvature = inner(direction, image)
-        if not curvature > 0.0:
-            break
-        rate = norm2 / curvature
-        v += rate * direction
-        left -= rate * image
-        ready = prepared(left)
-        before, norm2 = norm2, inner(left, ready)
-        direction = ready + norm2 / before * direction
-    return v, False

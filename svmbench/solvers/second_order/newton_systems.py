@@ -1,0 +1,219 @@
+"""The linear systems of Newton steps, solved by conjugate gradients or by a Cholesky factor."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from svmbench.data.dataset import Dataset, FloatArray
+from svmbench.kernels import cholesky
+from svmbench.problem import Problem
+from svmbench.solvers.cholesky import factor_cost, factor_of, solve_cost
+from svmbench.solvers.pairs import WorkCount
+from svmbench.solvers.second_order.normal_equations import MOST_FEATURES, NormalEquations
+
+#: Most conjugate-gradient steps for one Newton step.
+MOST_STEPS = 1000
+
+
+class SystemWork(NamedTuple):
+    """Work to form and to factor the system of a Newton step, in stored entries.
+
+    Parameters
+    ----------
+    rows : float
+        For the sum over all rows.
+    factor : float
+        inf where there are too many features for a factor.
+    """
+
+    rows: float
+    factor: float
+
+    @classmethod
+    def of(cls, data: Dataset) -> SystemWork:
+        """For these rows; this reads their lengths."""
+        if data.n_features > MOST_FEATURES:
+            return cls(math.inf, math.inf)
+        return cls(NormalEquations(data.rows).work, factor_cost(data.n_features))
+
+    def on(self, share: float) -> float:
+        """Work where this share of the rows, more than none, has curvature."""
+        return share * self.rows + self.factor
+
+
+class Factored:
+    """Systems of Newton steps, solved by Cholesky factors.
+
+    Parameters
+    ----------
+    problem : Problem
+        If its bias is not free, the last entry of each solution is 0.
+
+    Attributes
+    ----------
+    unaided : float
+        Work of conjugate gradients before the first factor, in stored entries.
+    solving : float
+        Work to solve a system once it is factored, in stored entries.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        data = problem.data
+        self._equations, self._lam = NormalEquations(data.rows), problem.lam
+        self._free, self._d = problem.bias == "free", data.n_features
+        self._factor: FloatArray | None = None
+        self.unaided, self.solving = 0.0, solve_cost(self._d)
+
+    @classmethod
+    def of(cls, problem: Problem) -> Factored | None:
+        """For a problem's systems; None if there are too many features."""
+        if problem.data.n_features > MOST_FEATURES:
+            return None
+        return cls(problem)
+
+    @property
+    def formed(self) -> bool:
+        """Whether there is a factor."""
+        return self._factor is not None
+
+    def work(self, share: float) -> float:
+        """Work to form and to factor a system of this share of the rows, in stored entries."""
+        return SystemWork(self._equations.work, factor_cost(self._d)).on(share)
+
+    def form(self, weights: FloatArray, border: FloatArray) -> bool:
+        """Factor a system; False where rounding has made it indefinite.
+
+        Parameters
+        ----------
+        weights : ndarray, shape (m,)
+            The system is lam I + sum weights_i x_i x_i^T, and a row and a column for b.
+        border : ndarray, shape (d + 1,)
+            The column of b.
+        """
+        gram = self._equations.gram(weights)
+        d = len(gram)
+        system = np.zeros((d + self._free, d + self._free))
+        system[:d, :d] = gram
+        np.einsum("ii->i", system)[:d] += self._lam
+        if self._free:
+            system[:, d] = border
+        self._factor = factor_of(system)
+        return self._factor is not None
+
+    def solved(self, right: FloatArray) -> FloatArray:
+        """The solution of the last system for a right-hand side; that side if there is none."""
+        if self._factor is None:
+            return right
+        n, found = len(self._factor), np.zeros_like(right)
+        found[:n] = cholesky.solution(self._factor, right[:n])
+        return found
+
+
+class System(NamedTuple):
+    """The linear system of a Newton step.
+
+    Parameters
+    ----------
+    product : callable
+        It times a vector, shape (d + 1,).
+    parts : callable
+        What `Factored.form` takes.
+    downhill : ndarray, shape (d + 1,)
+        The right side, minus the gradient.
+    share : float
+        Of the rows that have curvature.
+    enough : callable
+        Whether conjugate gradients may leave this residual.
+    """
+
+    product: Callable[[FloatArray], FloatArray]
+    parts: Callable[[], tuple[FloatArray, FloatArray]]
+    downhill: FloatArray
+    share: float
+    enough: Callable[[FloatArray], bool]
+
+
+def newton_step(
+    system: System,
+    factored: Factored | None,
+    done: WorkCount,
+    due: Callable[[], bool],
+    exact: bool,
+    ending: bool,
+) -> FloatArray:
+    """Solve the system, by a factor where conjugate gradients are slow.
+
+    Parameters
+    ----------
+    system : System
+    factored : Factored or None
+        None if there are too many features.
+    done : WorkCount
+    due : callable
+        Whether it shall end early.
+    exact : bool
+        Factor at once.
+    ending : bool
+        Whether few steps are expected to be left: those before are then no reason to factor.
+    """
+    if factored is None:
+        return conjugate_gradients(system, due)[0]
+    if not exact:
+        before = done.entries
+        paid = 0.0 if ending else factored.unaided
+        most = before + factored.work(system.share) - paid
+
+        def prepared(residual: FloatArray) -> FloatArray:
+            done.entries += factored.solving
+            return factored.solved(residual)
+
+        step, solved = conjugate_gradients(system, lambda: due() or done.entries >= most, prepared)
+        factored.unaided += 0.0 if factored.formed else done.entries - before
+        if solved or due():
+            return step
+    done.entries += factored.work(system.share)
+    factored.unaided = 0.0
+    if factored.form(*system.parts()):
+        return factored.solved(system.downhill)
+    return conjugate_gradients(system, due)[0]
+
+
+def conjugate_gradients(
+    system: System,
+    due: Callable[[], bool],
+    prepared: Callable[[FloatArray], FloatArray] = lambda residual: residual,
+) -> tuple[FloatArray, bool]:
+    """An approximate solution v of the system, and whether it leaves little enough.
+
+    ``prepared`` is a preconditioner.
+    """
+    v, left = np.zeros_like(system.downhill), system.downhill.copy()
+    ready = prepared(left)
+    direction, norm2 = ready.copy(), inner(left, ready)
+    for taken in range(MOST_STEPS):
+        # A step is taken in any case: with a tiny C, w = 0 is close enough, and predicts nothing.
+        if (taken or norm2 == 0.0) and system.enough(left):
+            return v, True
+        if due():
+            break
+        image = system.product(direction)
+        curvature = inner(direction, image)
+        if not curvature > 0.0:
+            break
+        rate = norm2 / curvature
+        v += rate * direction
+        left -= rate * image
+        ready = prepared(left)
+        before, norm2 = norm2, inner(left, ready)
+        direction = ready + norm2 / before * direction
+    return v, False
+
+
+def inner(a: FloatArray, b: FloatArray) -> float:
+    """The inner product."""
+    # BLAS would share out sums of this length among threads, which costs more than it gains.
+    return float(np.einsum("i,i", a, b))
