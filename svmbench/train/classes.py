@@ -107,19 +107,6 @@ def train(
     return training.at(objective, tolerance, progress=progress, start=start)
 
 
-def training_errors(examples: Examples, model: LiblinearModel) -> tuple[int, ...]:
-    """Training rows that each fit predicts wrongly: one number for two classes, else one per class.
-
-    A row on a plane is predicted as the rest. Rows of weight 0 do not count.
-    """
-    rows = examples.counting()
-    values = model.decision_values(rows.rows)
-    return tuple(
-        int(np.count_nonzero((values[:, k] > 0.0) != (rows.labels == model.labels[k])))
-        for k in range(values.shape[1])
-    )
-
-
 def weight_of_errors(model: LiblinearModel, examples: Examples, costs: FloatArray) -> float:
     """The sum of the costs, shape (m,), of the rows that a model predicts wrongly."""
     predicted = model.classes_of(model.decision_values(examples.rows))
@@ -151,7 +138,7 @@ class Training:
                 "are needed"
             )
         self._examples, self._columns = _without_empty_columns(examples.counting())
-        self._wanted = self._classes[:1] if len(self._classes) == 2 else self._classes
+        self._wanted = examples.fitted
         self._threads = max(1, min(effort.threads, len(self._wanted)))
         self._effort = replace(effort, threads=max(1, effort.threads // len(self._wanted)))
         self._n_features = examples.rows.n_features
@@ -220,9 +207,8 @@ def _without_empty_columns(examples: Examples) -> tuple[Examples, Array | None]:
     few = max(_MANY_COLUMNS, _COLUMNS_PER_ENTRY * rows.nnz)
     if rows.indices is None or rows.mapped_bytes or rows.nnz == 0 or rows.n_features <= few:
         return examples, None
-    planes = 1 if len(examples.classes) == 2 else len(examples.classes)
     require_memory(
-        _MODELS * planes * 8 * rows.n_features,
+        _MODELS * len(examples.fitted) * 8 * rows.n_features,
         f"{rows.name}: a model of {rows.n_features:,} columns",
         _FEWER_COLUMNS,
     )
@@ -326,7 +312,8 @@ def _require_room(examples: Examples, objective: Objective, threads: int, fits: 
     what = f"{rows.name}: training on {m:,} rows"
     working = _VECTORS * threads * 8 * m
     remedy = "train on fewer rows, or where more memory is free"
-    if not _exceed_memory(rows, working):
+    free = available_memory() if rows.mapped_bytes else None
+    if free is None or rows.mapped_bytes <= max(0, free - working):
         # One question to the system for both: it takes as long as some steps on few rows.
         require_memory(*max(columns, (rows.mapped_bytes + working, what, remedy)))
         return 0
@@ -367,14 +354,6 @@ def require_rows_in_memory(rows: Dataset, work: str, remedy: str) -> None:
     if rows.mapped_bytes:
         what = f"{rows.name}: {work} on {rows.n_samples:,} rows"
         require_memory(rows.mapped_bytes + _VECTORS * 8 * rows.n_samples, what, remedy)
-
-
-def _exceed_memory(rows: Dataset, working: int) -> bool:
-    """Whether rows in a file do not fit into the free memory beside so many bytes."""
-    if not rows.mapped_bytes:
-        return False
-    available = available_memory()
-    return available is not None and rows.mapped_bytes > max(0, available - working)
 
 
 class SquaredLengths(NamedTuple):

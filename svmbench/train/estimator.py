@@ -144,11 +144,7 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(str(error)) from None
         before = self.__dict__.copy()
         try:
-            check_structure(X)
-            with in_double_precision("X"):
-                X, y = validate_data(
-                    self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
-                )
+            X, y = self._validated(X, y, order="C")
             check_classification_targets(y)
             classes, labels = np.unique(y, return_inverse=True)
             if len(classes) < 2:
@@ -186,11 +182,7 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             When X is not as `fit` has seen it, or a value leaves double precision.
         """
         check_is_fitted(self)
-        check_structure(X)
-        with in_double_precision("X"):
-            X = validate_data(
-                self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False
-            )
+        X = self._validated(X, reset=False)
         with np.errstate(over="ignore", invalid="ignore"):
             values: FloatArray = np.asarray(X @ self.coef_.T) + self.intercept_
         beyond = np.flatnonzero(~np.isfinite(values).all(axis=1))
@@ -224,6 +216,13 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _loss(self) -> str:
         raise TypeError("a subclass names its loss")
+
+    def _validated(self, X: Any, *y: Any, **how: Any) -> Any:
+        """Rows, and labels if any are given, as `validate_data` of scikit-learn leaves them."""
+        check_structure(X)
+        with in_double_precision("X"):
+            types = [np.float64, np.float32]
+            return validate_data(self, X, *y, accept_sparse="csr", dtype=types, **how)
 
     def _check_parameters(self) -> None:
         """Refuse what is no number in the range of its parameter."""

@@ -81,6 +81,11 @@ class Examples:
         ascending = tuple(sorted(found))
         return ascending if len(ascending) > 2 else ascending[::-1]
 
+    @property
+    def fitted(self) -> tuple[int, ...]:
+        """The classes that have a fit each, against the rest: the first of two, or all."""
+        return self.classes[:1] if len(self.classes) == 2 else self.classes
+
     def against_rest(self, label: int) -> tuple[Dataset, FloatArray | None]:
         """The rows with one class as +1 and all others as -1, and their weights, if any.
 

@@ -10,6 +10,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 import svmbench
 from svmbench.data.liblinear_model import LiblinearModel, write_liblinear
 from svmbench.durable import replacing
@@ -97,10 +99,7 @@ def certificate(
     validation: Validation | None = None,
 ) -> dict[str, Any]:
     """What is certified, of which rows, and by what program, for a JSON."""
-    from svmbench.train.classes import training_errors  # prediction does without
-
-    rows, labels = examples.rows, trained.model.labels
-    against = labels if len(trained.fits) > 1 else labels[:1]
+    rows, errors = examples.rows, training_errors(examples, trained.model)
     chosen = {} if validation is None else {"cross_validation": _choice_of_c(validation)}
     return chosen | {
         **_origin(examples, objective),
@@ -119,11 +118,22 @@ def certificate(
                 "seconds": fit.seconds,
                 "method": fit.method,
             }
-            for label, fit, wrong in zip(
-                against, trained.fits, training_errors(examples, trained.model), strict=True
-            )
+            for label, fit, wrong in zip(examples.fitted, trained.fits, errors, strict=True)
         ],
     }
+
+
+def training_errors(examples: Examples, model: LiblinearModel) -> tuple[int, ...]:
+    """Training rows that each fit predicts wrongly: of two classes, there is one.
+
+    A row on a plane is predicted as the rest. Rows of weight 0 do not count.
+    """
+    rows = examples.counting()
+    predicted = model.decision_values(rows.rows) > 0.0
+    return tuple(
+        int(np.count_nonzero(predicted[:, k] != (rows.labels == label)))
+        for k, label in enumerate(examples.fitted)
+    )
 
 
 def _choice_of_c(validation: Validation) -> dict[str, Any]:

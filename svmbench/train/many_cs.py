@@ -80,9 +80,8 @@ class LinearSVCPath(_OfManyCs):
         """Train along the path, keep each model, and return the last."""
         examples = examples.counting()
         values = self._values(examples, objective)
-        planes = 1 if len(examples.classes) == 2 else len(examples.classes)
         require_memory(
-            8 * len(values) * planes * examples.rows.n_features,
+            8 * len(values) * len(examples.fitted) * examples.rows.n_features,
             f"{len(values)} models of {examples.rows.n_features:,} columns",
             "give fewer Cs",
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from typing import Any
 
 from svmbench.data.dataset import Dataset
@@ -42,7 +41,6 @@ def train_on_shards(
     method: str,
     shards: int,
     executor: MakeExecutor,
-    progress: Callable[[float], None] = lambda gap: None,
 ) -> Trained:
     """Train a model of two classes with the hinge, without a bias.
 
@@ -60,8 +58,6 @@ def train_on_shards(
     shards : int
     executor : callable
         Makes the executor from the makers of the shards.
-    progress : callable
-        Called with the method's own gap after each iteration.
 
     Raises
     ------
@@ -76,26 +72,18 @@ def train_on_shards(
         )
     rows, _ = examples.against_rest(classes[0])
     require_squares(rows, SquaredLengths.of(rows), lam)  # no step would ever help
-    found = _fit(Problem(rows, lam), tolerance, METHODS[method], shards, executor, effort, progress)
+    given: Any = {"shards": shards, "tolerance": tolerance}
+    run = METHODS[method](METHODS[method].schema(**given))
+    run.executor, run.halts = executor, True
+    found = _fit(Problem(rows, lam), run, tolerance, effort)
     weights = found.w[None, :]
     model = LiblinearModel(SOLVER_TYPES["hinge"], classes, weights, weights[:, 0] * 0.0)
     return Trained(model, (found,))
 
 
-def _fit(
-    problem: Problem,
-    tolerance: float,
-    method: type[ShardedSolver],
-    shards: int,
-    executor: MakeExecutor,
-    effort: Effort,
-    progress: Callable[[float], None],
-) -> Fit:
+def _fit(problem: Problem, run: ShardedSolver, tolerance: float, effort: Effort) -> Fit:
     """Iterate until a certificate shows the tolerance, nothing comes nearer or time is up."""
     begun = time.monotonic()
-    given: Any = {"shards": shards, "tolerance": tolerance}
-    run = method(method.schema(**given))
-    run.executor, run.halts = executor, True
     run.load()
     run.start(problem, effort.seed)
     certificates = iterations = fell = 0
@@ -104,7 +92,6 @@ def _fit(
         run.advance(1)
         iterations += 1
         gap = run.gap
-        progress(gap)
         if gap < (1.0 - PROGRESS) * least:
             least, fell = gap, iterations
         # Dual descent cannot say itself that rounding is all that it changes.

@@ -11,9 +11,10 @@ from svmbench.errors import DataError
 from svmbench.solvers.champion.auto import Auto
 from svmbench.solvers.distributed.executor import InProcess
 from svmbench.train import classes
-from svmbench.train.classes import train, training_errors
+from svmbench.train.classes import train
 from svmbench.train.effort import Effort
 from svmbench.train.examples import Examples
+from svmbench.train.files import training_errors
 from svmbench.train.fit import fit
 from svmbench.train.objective import Objective
 from svmbench.train.sharded import METHODS, train_on_shards

@@ -14,9 +14,10 @@ from svmbench.errors import DataError
 from svmbench.names import TRAINED_BIASES, TRAINED_LOSSES
 from svmbench.problem import Loss, Problem
 from svmbench.solvers.second_order import smooth
-from svmbench.train.classes import train, training_errors
+from svmbench.train.classes import train
 from svmbench.train.effort import Effort
 from svmbench.train.examples import Examples
+from svmbench.train.files import training_errors
 from svmbench.train.fit import fit
 from svmbench.train.objective import Objective
 from svmbench.train.path import grid, path, point
