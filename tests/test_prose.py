@@ -42,7 +42,7 @@ FAULTS = {
     "leaves for exits": (
         r"\b[Ll]eaves with code\b",
         "It leaves with code 4.",
-        "It exits with status 4.",
+        "It exits with code 4.",
     ),
     "a word twice": (
         r"\b(the|of|a|an|is|to|in|and|that|it) \1\b(?!-)",

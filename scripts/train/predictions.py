@@ -4,7 +4,7 @@
 
 Each FILE is LIBSVM text. For each loss and kind of bias a model of it is trained and written, and
 both programs predict the rows of FILE, or those of --test, from the model's text. A line for each
-model says how many labels differ. The exit status is 1 if any does.
+model says how many labels differ. The exit code is 1 if any does.
 """
 
 from __future__ import annotations

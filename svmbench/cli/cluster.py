@@ -224,7 +224,7 @@ def train_command(cluster: str | None, mpi: bool, **asked: Any) -> int:
     With --mpi, the first process of the job does so, and the others are the nodes. If one is lost,
     MPI ends them all.
 
-    Exits with status 1 if the training ended before it reached its tolerance.
+    Exits with code 1 if the training ended before it reached its tolerance.
     """
     if mpi == (cluster is not None):
         raise click.UsageError("name one place for the rows: --cluster ADDRESS or --mpi")

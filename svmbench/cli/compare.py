@@ -33,14 +33,14 @@ _LEAST_BLOCKS = 5
         "svmbench compare --run .venv-old .venv-new --config adult",
     ),
 )
-@click.argument("first")
-@click.argument("second", required=False)
+@click.argument("first", metavar="A")
+@click.argument("second", metavar="[B]", required=False)
 @click.option(
     "--labels",
     nargs=2,
-    metavar="A B",
-    help="Compare label B with label A, both of FIRST; with two folders, B of SECOND with A of "
-    "FIRST.",
+    metavar="X Y",
+    help="Compare label Y with label X, both of the folder A; with two folders, Y of B with X "
+    "of A.",
 )
 @click.option(
     "--metric",
@@ -67,7 +67,7 @@ _LEAST_BLOCKS = 5
     "--run",
     "make",
     is_flag=True,
-    help="Run FIRST and SECOND alternately until every case is decided: two environments with "
+    help="Run A and B alternately until every case is decided: two environments with "
     "svmbench, or two labels of --config.",
 )
 @click.option(
@@ -80,7 +80,7 @@ _LEAST_BLOCKS = 5
     "--results",
     type=click.Path(file_okay=False, path_type=Path),
     help="With --run: folder for the results.  [default: results/compare-NAME, or "
-    "results/compare-NAME-A-B for two labels]",
+    "results/compare-NAME-X-Y for two labels]",
 )
 @click.option("--budget", metavar="TIME", help="With --run: stop after this time, such as 10m.")
 @click.option(
@@ -88,7 +88,7 @@ _LEAST_BLOCKS = 5
     type=options.WholeRange(min=1),
     default=60,
     show_default=True,
-    help="With --run: maximum number of repeats.",
+    help="With --run: most repeats.",
 )
 def compare_command(
     first: str,
@@ -106,23 +106,23 @@ def compare_command(
 ) -> int:
     """Compare two results folders, or two labels of one.
 
-    Two folders contain one configuration that was run twice: by two versions, builds or machines.
-    SECOND is compared with FIRST; the output calls them B and A. Cases match by data set, label,
-    lambda and accuracy, and their repeats are paired by number. Folders from different times share
-    the seeds but not the state of the machine, so their intervals are wider. FIRST alone needs
-    --labels: two solvers of one sweep, whose runs were interleaved, are compared.
+    B is compared with A. Two folders contain one configuration that was run twice: by two versions,
+    builds or machines. A case is a data set, a lambda, an accuracy and a label. Repeats of the same
+    number are paired. Folders from different times share the seeds but not the state of the
+    machine, so their intervals are wider. One folder alone needs --labels: two solvers of one
+    sweep, whose runs were interleaved, are compared.
 
-    With --run, FIRST and SECOND are not folders of results. They are two environments (a python,
-    a virtual environment, or a checkout with a .venv), each with its version of svmbench, or two
-    labels of the configuration. Both run it alternately, a repeat at a time, until every case is
-    decided. Ctrl-C keeps what was measured; the same command resumes.
+    With --run, A and B are not folders of results. They are two environments (a python, a virtual
+    environment, or a checkout with a .venv), each with its version of svmbench, or two labels of
+    the configuration. Both run it alternately, a repeat at a time, until every case is decided.
+    Ctrl-C keeps what was measured; the same command resumes.
 
     Processor seconds scatter less than seconds on a machine that also does other work. Passes are
     seconds in units of one streaming read of the data on the same machine: compare these if
     the folders come from two machines.
 
-    Exits with status 4 if SECOND (or label B) is slower than FIRST (or label A) in some case by
-    more than the margin, or reaches the accuracy less often. All cases are judged together.
+    Exits with code 4 if B is slower than A in some case by more than the margin, or reaches the
+    accuracy less often. All cases are judged together.
     """
     from svmbench.durable import write_text
     from svmbench.report.comparison import to_json, to_markdown

@@ -14,7 +14,7 @@ def command() -> int:
     The last line says whether the machine is fit to measure on, fit with reservations, or not fit,
     and what to change.
 
-    Exits with status 0 if the machine is fit, also with reservations (warnings), and 1 if it
+    Exits with code 0 if the machine is fit, also with reservations (warnings), and 1 if it
     is not: something is broken, or disturbs the machine so much that times mean nothing.
     """
     from rich.console import Console

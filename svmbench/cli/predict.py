@@ -31,8 +31,8 @@ def command(
     """Predict the labels of the rows in DATA with MODEL.
 
     MODEL was written by svmbench train or by LIBLINEAR's train. DATA is a file of LIBSVM text; for
-    rows whose label is unknown, write any whole number. The accuracy is the share of rows whose
-    label in DATA is the predicted one. Features that the model does not have are ignored.
+    rows whose label is unknown, write any whole number. The command prints how many rows have the
+    predicted label in DATA. Features that the model does not have are ignored.
     """
     with options.loading_numpy():
         import numpy as np
@@ -78,7 +78,7 @@ def command(
 
         click.echo(json.dumps({"rows": m, "correct": right, "accuracy": right / m}))
     elif not quiet:
-        click.echo(f"accuracy {right / m:.4%}: {right:,} of {m:,} rows")
+        click.echo(f"{right / m:.4%} right: {right:,} of {m:,} rows")
     if not (quiet or set(examples.classes) & set(read.labels)):
         click.echo("no label of these rows is a class of the model", err=True)
     return 0

@@ -53,7 +53,7 @@ class ProgressReporter(Reporter):
             disable=quiet or not self._live,
         )
         self._task = self._progress.add_task("preparing", total=None)
-        self._total = self._ended = self._said = 0
+        self._total = self._announced = self._ended = self._said = 0
 
     def __enter__(self) -> ProgressReporter:
         self._progress.start()
@@ -85,7 +85,8 @@ class ProgressReporter(Reporter):
 
     def begin(self, total: int, reused: int) -> None:
         """Show how much there is to do."""
-        self._total, self._ended, self._said = total - reused, 0, 0
+        self._total = self._announced = total - reused
+        self._ended = self._said = 0
         self._console.print(f"{counted(reused, 'run')} reused, {self._total} to run", markup=False)
         self._progress.reset(self._task, total=self._total, description="runs")
 
@@ -106,7 +107,9 @@ class ProgressReporter(Reporter):
         self._ended += 1
         if not self._live and self._ended >= self._said + max(1, LINE_EVERY * self._total):
             self._said = self._ended
-            self._console.print(f"{self._ended} of {self._total} runs", markup=False)
+            added = self._total - self._announced
+            text = f" ({added} added)" if added > 0 else ""
+            self._console.print(f"{self._ended} of {self._total} runs{text}", markup=False)
 
 
 class _Description(TextColumn):

@@ -69,7 +69,7 @@ def command(
     --plugin are listed too.
 
     With --check, NAME is trained on small problems instead, and every line says what holds or what
-    is wrong. Exits with status 1 if something is wrong, 2 if there is no such solver, and 3 if
+    is wrong. Exits with code 1 if something is wrong, 2 if there is no such solver, and 3 if
     it is not installed.
     """
     from svmbench.solvers.registry import find_solver, solvers

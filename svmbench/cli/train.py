@@ -131,7 +131,7 @@ def command(
     bound D on the least possible P, and the origin of the rows. --cv also writes MODEL.cv.svg;
     --path writes MODEL.path.csv, MODEL.path.json and MODEL.path.svg.
 
-    Exits with status 1 if a fit ended before it reached its tolerance.
+    Exits with code 1 if a fit ended before it reached its tolerance.
     """
     with options.loading_numpy():
         from svmbench.durable import require_replaceable, require_writable
@@ -341,7 +341,7 @@ def _lines(
 
 
 def _shortcomings(found: _Fitted, tolerance: float, time_limit: float, quiet: bool) -> int:
-    """Say what falls short of what was asked for; the exit status."""
+    """Say what falls short of what was asked for; the exit code."""
     _, validation, points, trained = found
     notes, failures = [], []
     if validation is not None and validation.gap > validation.tolerance:

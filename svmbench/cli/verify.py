@@ -58,7 +58,7 @@ def command(
     written again from the traces and compared. Every run of the configuration must be listed.
 
     A number holds if it deviates by no more than rounding can explain, which is computed along
-    with it. Exits with status 1 if a number does not hold, and 3 if something needed is missing or
+    with it. Exits with code 1 if a number does not hold, and 3 if something needed is missing or
     damaged.
     Plug-ins that the results name are not executed; give those that you trust with --plugin.
     """

@@ -57,7 +57,7 @@ STATES = {
     state.name: state
     for state in (
         State("converged", "all targets met, or the horizon", "worst", "value", "value"),
-        State("max_steps", "the limit of epochs or updates met", "worst", "value", "value"),
+        State("max_steps", "the limit of epochs, updates or steps met", "worst", "value", "value"),
         State(HORIZON, "no horizon was enough", "worst", "value", "value"),
         State("time_limit", "the limit of seconds met", "worst", "value", "worst"),
         State("diverged", "w or P not finite", "worst", "worst", "worst"),
@@ -93,13 +93,14 @@ ENDED_BY_LIMIT = (*LIMITED, "max_steps", HORIZON)
 #: Ends that a report warns about: the run went wrong, or was stopped from outside.
 ENDED_BADLY = (*(s.name for s in STATES.values() if s.at_end == "worst"), "interrupted")
 
-#: What counts among the states of a call although no run has it (`svmbench.harness.crew`).
-_OF_CALLS = {"spared": "not run after a cheaper setting"}
+#: States that are not printed as they are called: the limit may be one of epochs or updates, and
+#: the other counts among the states of a call although no run has it (`svmbench.harness.crew`).
+_WORDS = {"max_steps": "step limit", "spared": "not run after a cheaper setting"}
 
 
 def in_words(state: str) -> str:
     """The name of a state as tables and messages print it."""
-    return _OF_CALLS.get(state, state.replace("_", " "))
+    return _WORDS.get(state, state.replace("_", " "))
 
 
 def counted_states(states: Iterable[str]) -> str:

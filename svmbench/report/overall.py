@@ -161,15 +161,15 @@ def write_overall(
         return []
     stood_in = sum(problem.stand_in for problem in common)
     caption = (
-        f"{len(common)} problems (each a data set, λ and ε of {sweeps}) on which all solvers shown "
-        "were run. A problem of several sweeps counts once for each. Medians of the repeats; of "
-        "several settings of a solver, the best on each problem counts, as if it had been known. "
+        f"{len(common)} cases (each a data set, λ and ε of {sweeps}) in which all solvers shown "
+        "were run. A case of several sweeps counts once for each. Medians of the repeats; of "
+        "several settings of a solver, the best in each case counts, as if it had been known. "
         "Targets not reached count as unsolved."
     )
     if left_out := _left_out(problems, common):
-        caption += f"\nLeft out, as they share too few problems with the others: {left_out}."
+        caption += f"\nLeft out, as they share too few cases with the others: {left_out}."
     if stood_in:
-        caption += f"\nWith STAND-INS: {stood_in} of the problems."
+        caption += f"\nWith STAND-INS: {stood_in} of the cases."
     written = []
     with uniform_style():
         for kind, profiles in profiles_of(common).items():

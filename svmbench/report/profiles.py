@@ -77,16 +77,16 @@ class ProfileKind:
 PROFILE_KINDS = {
     "performance": ProfileKind(
         "performance profile",
-        "share of problems",
-        "problems solved within a factor of the best label",
-        "Median of the repeats. At 1: problems on which a label is the best.",
+        "share of cases",
+        "cases solved within a factor of the best label",
+        "Median of the repeats. At 1: cases in which a label is the best.",
         "Look at the left edge, where a high curve is often the fastest, and at the right edge, "
-        "where a high curve solves most problems.",
+        "where a high curve solves most cases.",
     ),
     "data": ProfileKind(
         "data profile",
-        "share of problems",
-        "problems solved within a number of passes over the data",
+        "share of cases",
+        "cases solved within a number of passes over the data",
         "Median of the repeats.",
         "Look at how far left a curve rises: such a solver needs few passes over the data.",
     ),
@@ -94,7 +94,7 @@ PROFILE_KINDS = {
         "time to target",
         "share of runs and targets",
         "runs that reached the target within a time in seconds",
-        "Every repeat counts by itself; problems of different size are pooled.",
+        "Every repeat counts by itself; data sets of different size are pooled.",
         "Look for the curve that rises first and highest: it reaches most targets soonest.",
     ),
 }
@@ -318,7 +318,7 @@ def _caption(results: Results, kind: str, problems: Sequence[_ProfileProblem]) -
     accuracies = ", ".join(short(accuracy) for accuracy in results.accuracies)
     sets = counted(len(datasets), "data set")
     lines = [
-        f"{len(problems)} problems: λ and ε ({accuracies}) of {sets}; targets not reached "
+        f"{len(problems)} cases: λ and ε ({accuracies}) of {sets}; targets not reached "
         f"count as unsolved. {PROFILE_KINDS[kind].samples}"
     ]
     if stand_ins:

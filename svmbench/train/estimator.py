@@ -296,7 +296,7 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 @dataclass(eq=False, repr=False)
 class LinearSVC(_Linear):
-    """A linear support vector machine, trained to a certified accuracy.
+    """A linear support vector machine, trained to a certified gap.
 
     It minimises 1/2 ||w||^2 + C sum_i loss(y_i (w.x_i + b)) with an intercept b that is not
     regularised; each class against the rest if there are more than two.
@@ -350,7 +350,7 @@ class LinearSVC(_Linear):
 
 
 class LogisticRegression(_Linear):
-    """Logistic regression with an l2 penalty, trained to a certified accuracy.
+    """Logistic regression with an l2 penalty, trained to a certified gap.
 
     It minimises 1/2 ||w||^2 + C sum_i log(1 + exp(-y_i (w.x_i + b))) with an intercept b that is
     not regularised; each class against the rest if there are more than two.

@@ -52,6 +52,16 @@ def test_lines_count_the_announced_runs(columns, capsys, monkeypatch):
     ]
 
 
+def test_lines_say_how_many_runs_were_added(capsys):
+    with ProgressReporter() as reporter:
+        reporter.begin(2, 0)
+        reporter.run_ends(None, "converged")
+        reporter.grow(3)
+        reporter.run_ends(None, "converged")
+    lines = capsys.readouterr().err.splitlines()
+    assert [line for line in lines if "of" in line] == ["1 of 2 runs", "2 of 5 runs (3 added)"]
+
+
 def test_what_is_written_after_the_runs_has_no_eta():
     """Neither the runs that are left nor the time of the others say how long tables take."""
     reporter = ProgressReporter(quiet=True)

@@ -79,7 +79,7 @@ def test_three_classes(folder):
     assert [line[:8] for line in result.stdout.splitlines() if line.startswith("class ")] == [
         "class 1:", "class 2:", "class 3:",
     ]  # fmt: skip
-    assert invoke("predict", "m", text).stdout == "accuracy 100.0000%: 12 of 12 rows\n"
+    assert invoke("predict", "m", text).stdout == "100.0000% right: 12 of 12 rows\n"
     assert invoke("predict", "m", text, "-o", "out", "--values").exit_code == 0
     lines = (folder / "out").read_text().splitlines()
     assert lines[0] == "labels 1 2 3"
@@ -366,7 +366,7 @@ def test_features_that_the_model_does_not_know_count_nothing(folder):
     (folder / "a").write_text("1 1:1\n-1 1:-1\n")
     (folder / "b").write_text("1 1:1 9:-5\n-1 1:-1 9:5\n")
     assert invoke("train", "a", "-o", "m").exit_code == 0
-    assert invoke("predict", "m", "b").stdout == "accuracy 100.0000%: 2 of 2 rows\n"
+    assert invoke("predict", "m", "b").stdout == "100.0000% right: 2 of 2 rows\n"
 
 
 def test_rows_may_lack_features_or_have_none(folder):

@@ -160,8 +160,9 @@ _COLUMNS: tuple[TableColumn[FastestEntry], ...] = (
 #: How to read the table.
 _NOTES = (
     "Median seconds to relative accuracy ε, of the setting that is fastest there. If "
-    "several sweeps pose a problem, a solver is shown in the one in which it does best "
-    "against the champion's runs of that sweep. Bold: the least ratio to these, in pairs. "
+    "several sweeps have a case, a solver is shown in the one in which it does best "
+    "against the champion's runs of that sweep. Bold: the best, by its ratio to these in pairs; "
+    "the last column says whether it is proven. "
     "Point at a number to see the setting, the interval and the ratio. –: not run there. "
     "not reached: by half of the repeats or more.",
     "Shown ahead: whom the paired runs of the champion and the fastest peer prove to be "

@@ -152,16 +152,16 @@ _VIRTUAL_BEST: TableSpec[Share] = TableSpec(
     (
         TableColumn("solver", "solver", lambda share: share.solver),
         TableColumn("foreign", "", lambda share: find_solver(share.solver).foreign),
-        TableColumn("problems", "problems", lambda share: share.problems),
+        TableColumn("problems", "cases", lambda share: share.problems),
         TableColumn("solved", "solved", lambda share: share.solved),
         TableColumn("fastest", "among the fastest", lambda share: share.fastest),
         TableColumn("", "share", lambda share: f"{100 * share.fastest / share.problems:.0f} %"),
         TableColumn("alone", "alone", lambda share: share.alone),
     ),
     notes=(
-        "On each problem (set, λ, ε) the virtual best solver takes the time of the fastest solver; "
+        "In each case (set, λ, ε) the virtual best solver takes the time of the fastest solver; "
         "among the fastest: within 5 % of it. Times are multiples of the champion's in the same "
-        "sweep, the medians of pairs; a problem that several sweeps pose counts once.",
+        "sweep, the medians of pairs; a case that several sweeps have counts once.",
     ),
 )
 

@@ -63,7 +63,10 @@ _LIMITS = (
     "median when the limit T ended the runs. k of n: runs with a value."
 )
 _RELAPSES = f"{RELAPSES}."
-_BOLD = "Bold: the best median of a place, and all medians with overlapping intervals."
+_BOLD = (
+    "Bold: the best median of a place, and every other that was not shown to be worse, as the "
+    "intervals overlap."
+)
 
 #: Notes of tables that are the same for all items: the page has them once.
 READING = (INTERVALS, _RATIOS, _LIMITS, _RELAPSES, _BOLD)

@@ -45,7 +45,7 @@ _COUNTED = {
 
 _FIRST = (
     "Who has the least median of seconds, with its interval, and the next one as a multiple. "
-    "Ratios are taken within a folder. Bold: its runs show it to take less than every other.",
+    "Ratios are taken within a folder. proven: its runs show it to take less than every other.",
 )
 
 _SAME = (
@@ -214,8 +214,8 @@ def _leading(leads: Mapping[int, Lead], width: int) -> Iterator[TableCell]:
             yield TableCell("nobody", hint=lead.remark)
         else:
             following = f"; then {lead.following}" if lead.following else ""
-            text = f"{lead.leader}, {lead.value}{following}"
-            yield TableCell(text, best=lead.clear, hint=lead.remark)
+            proven = " (proven)" if lead.clear else ""
+            yield TableCell(f"{lead.leader}, {lead.value}{proven}{following}", hint=lead.remark)
 
 
 def _header(members: Sequence[PublishedFolder]) -> tuple[str, ...]:

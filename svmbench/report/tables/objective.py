@@ -154,6 +154,11 @@ def _objective_notes(groups: Sequence[Group]) -> Iterator[str]:
             f"A run that ended as {' or '.join(worst)} counts as +∞ in the medians of P and ε, and "
             "as an error on every row."
         )
+    if "max_steps" in ends:
+        yield (
+            f"{in_words('max_steps')}: the run met a limit of epochs, updates or steps, or no further "
+            "step changed anything."
+        )
     if any(_objective_short(group) for group in groups):
         yield "k of n: runs that have an objective at all."
     if named := ", ".join(dict.fromkeys(group.label for group in groups if group.separate_runs)):
