@@ -31,8 +31,8 @@ _NAMES = re.compile(r"(?:[^,()]|\([^)]*\))+")
     "--y",
     default="suboptimality",
     show_default=True,
-    help="Vertical axis: suboptimality (the accuracy ε), primal, J, sum-objective, gap, "
-    "train-error, test-error or test-accuracy.",
+    help="Vertical axis (suboptimality is the accuracy ε): suboptimality, primal, J, "
+    "sum-objective, gap, train-error, test-error or test-accuracy.",
 )
 @click.option("--solvers", metavar="A,B", help="Solvers or labels to draw.  [default: all]")
 @click.option("--dataset", metavar="NAME", help="Data set; needed if RESULTS have several.")

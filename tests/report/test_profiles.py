@@ -119,7 +119,7 @@ def test_pictures_name_every_label_and_every_stand_in(few, written):
         picture = written[few / "plots" / f"profile-{kind}.svg"].decode()
         assert all(f">{label}</text>" in picture for label in LABELS)
         assert "With STAND-INS for covtype." in picture
-        assert "12 problems" in picture
+        assert "12 cases" in picture
 
 
 @pytest.mark.parametrize(
