@@ -156,8 +156,8 @@ def _objective_notes(groups: Sequence[Group]) -> Iterator[str]:
         )
     if "max_steps" in ends:
         yield (
-            f"{in_words('max_steps')}: the run met a limit of epochs, updates or steps, or no further "
-            "step changed anything."
+            f"{in_words('max_steps')}: the run met a limit of epochs, updates or steps, or no "
+            "further step changed anything."
         )
     if any(_objective_short(group) for group in groups):
         yield "k of n: runs that have an objective at all."
