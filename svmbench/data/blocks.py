@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from svmbench.data.dataset import Array, Dataset, FloatArray
+from svmbench.data.derived import is_single
 from svmbench.data.storage import column_type
 from svmbench.memory import require_memory
 
@@ -219,3 +220,28 @@ def rebuilt(
         indices=np.concatenate([np.zeros(0, dtype=narrow), *columns]),
         values=np.concatenate([np.zeros(0, dtype=dtype), *values]),
     )
+
+
+def with_columns(data: Dataset, chosen: Array) -> Dataset:
+    """The same rows with the chosen columns only.
+
+    Parameters
+    ----------
+    data : Dataset
+    chosen : ndarray of integers
+        Columns from 0, ascending, at least one.
+    """
+    if data.indices is None:
+        assert data.values is not None
+        values = np.ascontiguousarray(data.values[:, chosen])
+        return replace(data, n_features=len(chosen), values=values)
+
+    def remaining(block: Block) -> tuple[Array, Array, FloatArray]:
+        assert block.columns is not None
+        number = np.searchsorted(chosen, block.columns)
+        left = chosen[np.minimum(number, len(chosen) - 1)] == block.columns
+        lengths = np.bincount(block.of_row()[left], minlength=len(block.lengths))
+        return lengths, number[left], block.values[left]
+
+    dtype = np.dtype(np.float32) if is_single(data) else np.dtype(np.float64)
+    return rebuilt(data, len(chosen), remaining, dtype)

@@ -26,7 +26,7 @@ from svmbench.problem import Problem, relative_gap
 from svmbench.proof import proven_dual
 from svmbench.reference.descents import balanced_descent, descent
 from svmbench.reference.search import (
-    FEW_FEATURES,
+    INTERIOR_FEATURES,
     champion,
     descent_inside,
     dual_gradient,
@@ -157,13 +157,13 @@ def _turns(problem: Problem, time_limit: float) -> list[tuple[Iterator[PrimalAnd
     """The methods to try in turn, and the share of the time limit by which each turn ends."""
     if problem.loss.name == "logistic":
         return [(smooth.newton(problem), 1.0)]
-    few = problem.data.n_features <= FEW_FEATURES
+    few = problem.data.n_features <= INTERIOR_FEATURES
     head_start = min(1.0, HEAD_START / time_limit) if time_limit > 0.0 else 0.0
     if problem.constraint == "l1":
         inside, last = descent_inside(problem), (dual_gradient(problem), 1.0)
         if few:
             return [(inside, head_start), (interior(problem), INTERIOR_SHARE), last]
-        sets = working_sets(problem, FEW_FEATURES)
+        sets = working_sets(problem, INTERIOR_FEATURES)
         return [(inside, head_start), (sets, INTERIOR_SHARE), (inside, 1.0), last]
     if problem.bias == "none" and problem.loss.name == "hinge":
         turns = [(champion(problem), CHAMPION_SHARE)]

@@ -12,7 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from svmbench.data.dataset import Array, Dataset, FloatArray
+from svmbench.data.blocks import with_columns
+from svmbench.data.dataset import Dataset, FloatArray
 from svmbench.kernels.objective import combination
 from svmbench.problem import Problem, relative_gap
 from svmbench.reference.descents import balanced_descent, descent
@@ -25,7 +26,7 @@ from svmbench.solvers.second_order.ipm import Ipm
 BINDING_GAP = 1e-3
 
 #: Features up to which the interior-point method forms its d x d matrix.
-FEW_FEATURES = 2000
+INTERIOR_FEATURES = 2000
 
 #: Features in the first working set, and the relative gap to which a working set is solved.
 FIRST_FEATURES, WORKING_GAP = 200, 1e-11
@@ -82,7 +83,7 @@ def working_sets(problem: Problem, most: int) -> Iterator[PrimalAndDual]:
     push = np.abs(combination(data.rows, problem.repaired(np.ones(data.n_samples))))
     chosen = np.sort(np.argsort(-push, kind="stable")[: min(FIRST_FEATURES, most)])
     while True:
-        part = replace(problem, data=columns(data, chosen))
+        part = replace(problem, data=with_columns(data, chosen))
         w, alpha = np.zeros(data.n_features), np.zeros(data.n_samples)
         best, least = math.inf, -math.inf
         for of_part, bias, alpha in interior(part):
@@ -130,29 +131,6 @@ def dual_gradient(problem: Problem) -> Iterator[PrimalAndDual]:
         feasible = problem.repaired(alpha)
         w = problem.weights(feasible)
         yield w, best_bias(problem, data.rows.dot(w)), feasible
-
-
-def columns(data: Dataset, chosen: Array) -> Dataset:
-    """The same rows with the chosen columns only, in ascending order."""
-    if data.indices is None:
-        assert data.values is not None
-        values = np.ascontiguousarray(data.values[:, chosen])
-        return replace(data, n_features=len(chosen), values=values)
-    # Only a binding ball needs it, and loading it takes longer than many fits.
-    import scipy.sparse  # type: ignore[import-untyped]
-
-    entries = np.ones(data.nnz, dtype=np.float32) if data.values is None else data.values
-    shape = (data.n_samples, data.n_features)
-    part = scipy.sparse.csr_matrix((entries, data.indices.astype(np.int32), data.indptr), shape)
-    part = part[:, chosen]
-    part.sort_indices()
-    return replace(
-        data,
-        n_features=len(chosen),
-        indptr=part.indptr.astype(np.int64),
-        indices=part.indices.astype(np.int32),
-        values=part.data,
-    )
 
 
 def _largest_eigenvalue(data: Dataset) -> float:

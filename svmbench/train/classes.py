@@ -317,7 +317,7 @@ def _require_room(examples: Examples, objective: Objective, threads: int, fits: 
         # One question to the system for both: it takes as long as some steps on few rows.
         require_memory(*max(columns, (rows.mapped_bytes + working, what, remedy)))
         return 0
-    from svmbench.train.chunks import ROW_BYTES, chunks_of
+    from svmbench.reference.chunks import ROW_BYTES, chunks_of
 
     require_memory(*columns)
     weighted = examples.row_weights is not None or examples.class_weights

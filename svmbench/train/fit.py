@@ -177,7 +177,7 @@ def _improve(
 def _in_chunks(
     problem: Problem, tolerance: float, effort: Effort, due: Callable[[], bool], chunks: int
 ) -> Candidate:
-    from svmbench.train.chunks import descent_by_chunks
+    from svmbench.reference.chunks import descent_by_chunks
 
     pairs = descent_by_chunks(problem, chunks, tolerance, effort.seed, due)
     return Candidate("dcd in chunks", pairs, least=FEWEST_DESCENTS)

@@ -198,11 +198,11 @@ class Methods:
 
     def _interiors(self) -> list[Candidate]:
         """The interior-point method where there are few features; it ends by itself."""
-        from svmbench.reference.search import FEW_FEATURES, interior
+        from svmbench.reference.search import INTERIOR_FEATURES, interior
 
         data = self._problem.data
         m, d = data.n_samples, data.n_features
-        if d > FEW_FEATURES:
+        if d > INTERIOR_FEATURES:
             return []
         step = self._system.on(1.0) + 10.0 * data.nnz + INTERIOR_WORK * m
         return [Candidate("ipm", interior(self._problem), lambda so_far: step, MOST_ITERATIONS)]

@@ -185,7 +185,7 @@ _SLOW = {
     "shutil",
     "tempfile",
     "svmbench.data.cache",
-    "svmbench.train.chunks",
+    "svmbench.reference.chunks",
 }
 
 #: Most modules that a command loads besides those of click and NumPy: of this package, and others.

@@ -1,9 +1,10 @@
-"""Rows with a constant feature."""
+"""Rows with a constant feature, or with some of their columns."""
 
 import numpy as np
 import pytest
 
 from problems import dataset, dense
+from svmbench.data.blocks import with_columns
 from svmbench.data.derived import constant_feature, with_constant, without_last_feature
 from svmbench.kernels.appended import with_last
 
@@ -89,3 +90,15 @@ def test_shapes_that_do_not_belong_together_are_refused(indptr, entries, out):
             last,
             np.zeros(out, dtype=np.uint8),
         )
+
+
+@pytest.mark.parametrize("storage", ["uint16+ones", "int32+float32", "dense float32"])
+def test_columns_are_taken_as_they_are(storage):
+    rng = np.random.default_rng(5)
+    X = (rng.random((7, 9)) < 0.5) * 1.0
+    data = dataset(X, np.where(np.arange(7) % 2, 1, -1), storage)
+    chosen = np.array([1, 2, 5, 8])
+    part = with_columns(data, chosen)
+    assert np.array_equal(dense(part), X[:, chosen])
+    assert part.n_features == 4
+    assert np.array_equal(part.rows.dot(np.arange(4.0)), X[:, chosen] @ np.arange(4.0))

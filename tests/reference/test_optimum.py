@@ -161,7 +161,7 @@ def test_the_lower_bound_of_huge_rows_is_no_more_than_its_alpha_proves(scale, ra
 def test_every_class_is_certified_with_few_features_and_with_many(
     few, loss, bias, constraint, monkeypatch
 ):
-    monkeypatch.setattr(references, "FEW_FEATURES", 2000 if few else 5)
+    monkeypatch.setattr(references, "INTERIOR_FEATURES", 2000 if few else 5)
     monkeypatch.setattr(search, "FIRST_FEATURES", 3)
     problem = with_class(made(loss), loss, bias)
     if constraint == "l1":
@@ -190,7 +190,7 @@ def test_every_class_is_certified_with_few_features_and_with_many(
 @pytest.mark.parametrize("constraint", CONSTRAINTS)
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_edge_problems_have_references(name, constraint, bias, few, monkeypatch):
-    monkeypatch.setattr(references, "FEW_FEATURES", 2000 if few else 1)
+    monkeypatch.setattr(references, "INTERIOR_FEATURES", 2000 if few else 1)
     if bias == "free" and not has_both_classes(PROBLEMS[name]):
         with pytest.raises(ValueError, match="one class only"):
             variant(PROBLEMS[name], "hinge", bias, constraint)
@@ -215,7 +215,7 @@ def test_without_any_time_the_bounds_are_valid_all_the_same(bias, constraint):
 
 
 def test_a_ball_that_does_not_bind_is_found_out_where_features_are_many(monkeypatch):
-    monkeypatch.setattr(references, "FEW_FEATURES", 5)
+    monkeypatch.setattr(references, "INTERIOR_FEATURES", 5)
     problem = with_class(PROBLEMS["sparse"], "hinge", "none", 1e4)
     found = certified_optimum(problem, 1e-8, 10.0)
     assert found.gap <= 1e-8
@@ -234,18 +234,6 @@ def test_the_dual_gradient_alone_closes_the_gap(loss, bias, constraint):
         if relative_gap(best, least) <= 1e-6 or looks == 500:
             break
     assert relative_gap(best, least) <= 1e-6
-
-
-@pytest.mark.parametrize("storage", ["uint16+ones", "int32+float32", "dense float32"])
-def test_columns_are_taken_as_they_are(storage):
-    rng = np.random.default_rng(5)
-    X = (rng.random((7, 9)) < 0.5) * 1.0
-    data = dataset(X, np.where(np.arange(7) % 2, 1, -1), storage)
-    chosen = np.array([1, 2, 5, 8])
-    part = search.columns(data, chosen)
-    assert np.array_equal(dense(part), X[:, chosen])
-    assert part.n_features == 4
-    assert np.array_equal(part.rows.dot(np.arange(4.0)), X[:, chosen] @ np.arange(4.0))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ from svmbench.cli import main
 from svmbench.data import scratch, storage
 from svmbench.errors import DataError
 from svmbench.problem import Problem, relative_gap
-from svmbench.train import chunks, classes
+from svmbench.reference import chunks
+from svmbench.train import classes
 from svmbench.train.classes import train
 from svmbench.train.effort import Effort
 from svmbench.train.examples import read_examples

@@ -221,7 +221,7 @@ def test_a_fit_ends_where_rounding_rules(loss, bias):
 
 
 def test_dual_descent_alone_ends_where_rounding_rules(monkeypatch):
-    monkeypatch.setattr("svmbench.reference.search.FEW_FEATURES", 10)
+    monkeypatch.setattr("svmbench.reference.search.INTERIOR_FEATURES", 10)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20, 5100))
     data = dataset(X, rng.choice([-1, 1], size=20), "dense float64")

@@ -8,9 +8,16 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
-from svmbench.data.blocks import Block, blocks, column_moments, occurring_columns, rebuilt
+from svmbench.data.blocks import (
+    Block,
+    blocks,
+    column_moments,
+    occurring_columns,
+    rebuilt,
+    with_columns,
+)
 from svmbench.data.dataset import Array, Dataset, FloatArray
-from svmbench.data.derived import is_single, with_constant
+from svmbench.data.derived import with_constant
 from svmbench.data.transforms.entries import rewritten
 from svmbench.data.transforms.step import Columns, OfTrain, PositiveNumber, TrainAndTest, Transform
 from svmbench.memory import require_memory
@@ -81,7 +88,8 @@ class Drop(Transform):
         kept = ~_chosen_columns(self, train, self.columns)
         if not kept.any():
             self.refuse(train, "no column would be left; drop fewer")
-        return _without(train, kept), None if test is None else _without(test, kept)
+        left = np.flatnonzero(kept)
+        return with_columns(train, left), None if test is None else with_columns(test, left)
 
 
 class CompactColumns(OfTrain):
@@ -98,7 +106,7 @@ class CompactColumns(OfTrain):
         kept = occurring_columns(train)
         if not len(kept):
             self.refuse(train, "no column has an entry; leave the transform out")
-        return _with_only(train, kept), None if test is None else _with_only(test, kept)
+        return with_columns(train, kept), None if test is None else with_columns(test, kept)
 
 
 class Bias(Transform):
@@ -161,27 +169,3 @@ def _standardised_entries(
     values = np.concatenate([block.values[~mine], full.ravel()])
     order = np.lexsort((columns, rows))
     return np.bincount(rows, minlength=len(full)), columns[order], values[order]
-
-
-def _without(data: Dataset, kept: Array) -> Dataset:
-    """Rows without the columns that are not kept: a mask of shape (d,)."""
-    return _with_only(data, np.flatnonzero(kept))
-
-
-def _with_only(data: Dataset, kept: Array) -> Dataset:
-    """Rows with only the columns ``kept``, counted from 0 and ascending."""
-    if data.indices is None:
-        assert data.values is not None
-        return replace(
-            data, n_features=len(kept), values=np.ascontiguousarray(data.values[:, kept])
-        )
-
-    def remaining(block: Block) -> tuple[Array, Array, FloatArray]:
-        assert block.columns is not None
-        number = np.searchsorted(kept, block.columns)
-        left = kept[np.minimum(number, len(kept) - 1)] == block.columns
-        lengths = np.bincount(block.of_row()[left], minlength=len(block.lengths))
-        return lengths, number[left], block.values[left]
-
-    dtype = np.dtype(np.float32) if is_single(data) else np.dtype(np.float64)
-    return rebuilt(data, len(kept), remaining, dtype)
