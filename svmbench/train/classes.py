@@ -6,7 +6,7 @@ import math
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from svmbench.proof import TINY
 from svmbench.train.arranged import arranged
 from svmbench.train.blas import OneThread
 from svmbench.train.effort import USUAL, Effort
-from svmbench.train.examples import Examples, scaled
+from svmbench.train.examples import Examples, SquaredLengths, scaled
 from svmbench.train.fit import Fit, fit
 from svmbench.train.objective import SOLVER_TYPES, Objective
 
@@ -143,8 +143,7 @@ class Training:
         self._effort = replace(effort, threads=max(1, effort.threads // len(self._wanted)))
         self._n_features = examples.rows.n_features
         self._chunks = _require_room(self._examples, objective, self._threads, len(self._wanted))
-        self._given = self._examples.rows
-        self._squares = SquaredLengths.of(self._given)
+        self._squares = SquaredLengths.of(self._examples.rows)
         self._blas = OneThread()
         self._examples = arranged(self._examples, objective)
         self._without_constant: Dataset | None = None
@@ -165,17 +164,17 @@ class Training:
 
         Its parameters and errors are those of `train`.
         """
-        require_squares(self._given, self._squares, objective.regularisation(self._squares.rows))
+        rows, squares = self._examples.rows, self._squares
+        squares.require(objective.regularisation(squares.rows), rows.name)
         constant = 1.0 if objective.bias == "regularised" else 0.0
-        longest = math.sqrt(self._squares.largest + constant)
-        starts = _starts(start, self._examples.rows, self._classes, self._wanted)
+        longest = math.sqrt(squares.largest + constant)
+        starts = _starts(start, rows, self._classes, self._wanted)
         failed = threading.Event()
         given_up = self._effort.given_up
         effort = replace(self._effort, given_up=lambda: failed.is_set() or given_up())
-        bias = "free" if objective.bias == "free" else "none"
 
         def of_class(label: int) -> Fit:
-            problem = _problem(self._examples, self._squares, label, objective, bias)
+            problem = _problem(self._examples, label, objective, squares)
             plain = self._without_constant
             return fit(
                 problem,
@@ -227,13 +226,14 @@ def _starts(
 
 
 def _problem(
-    examples: Examples, squares: SquaredLengths, label: int, objective: Objective, bias: str
+    examples: Examples, label: int, objective: Objective, squares: SquaredLengths
 ) -> Problem:
     """A class against the rest."""
     rows, weights = examples.against_rest(label)
     if weights is not None:
         objective, weights = _normalised(objective, weights, rows.name, squares)
     lam = objective.regularisation(rows.n_samples)
+    bias = "free" if objective.bias == "free" else "none"
     return Problem(rows, lam, objective.as_loss(), bias, row_weights=weights)
 
 
@@ -254,7 +254,7 @@ def _normalised(
             C = float(np.ldexp(objective.C * mean, exponent))
             shares = shares / mean
         times_mean = replace(objective, C=C)
-        in_range = _has_squares(squares, times_mean.regularisation(len(shares)))
+        in_range = squares.in_range(times_mean.regularisation(len(shares)))
     except (ConfigError, OverflowError):  # of fsum, where an infinite weight left others unscaled
         in_range = False
     if not (in_range and (shares >= TINY).all()):
@@ -354,61 +354,6 @@ def require_rows_in_memory(rows: Dataset, work: str, remedy: str) -> None:
     if rows.mapped_bytes:
         what = f"{rows.name}: {work} on {rows.n_samples:,} rows"
         require_memory(rows.mapped_bytes + _VECTORS * 8 * rows.n_samples, what, remedy)
-
-
-class SquaredLengths(NamedTuple):
-    """What is needed to know of ||x_i||^2, which need not be kept for each row.
-
-    Parameters
-    ----------
-    total, largest : float
-    longest : int
-        Number of the row with the largest.
-    rows : int
-        Number of rows.
-    """
-
-    total: float
-    largest: float
-    longest: int
-    rows: int
-
-    @classmethod
-    def of(cls, rows: Dataset) -> SquaredLengths:
-        """Those of the rows of a data set."""
-        squares = np.asarray(rows.rows.norms2())
-        with np.errstate(over="ignore"):
-            total = float(squares.sum())
-        longest = int(np.argmax(squares))
-        return cls(total, float(squares[longest]), longest, len(squares))
-
-
-def require_squares(rows: Dataset, squares: SquaredLengths, lam: float) -> None:
-    """Refuse values whose squares, summed and divided by lambda m, leave double precision.
-
-    Parameters
-    ----------
-    rows : Dataset
-    squares : SquaredLengths
-        Of these rows.
-    lam : float
-
-    Raises
-    ------
-    DataError
-        When they do; the line names the row with the largest.
-    """
-    if _has_squares(squares, lam):
-        return
-    raise DataError(
-        f"{rows.name}: row {squares.longest + 1}: ||x||^2 = {squares.largest:.2g} is too large for"
-        f" lambda = {lam:.2g}; scale the features"
-    )
-
-
-def _has_squares(squares: SquaredLengths, lam: float) -> bool:
-    """Whether the squares of values, summed and divided by lambda m, stay in double precision."""
-    return math.isfinite(squares.total / (lam * squares.rows))
 
 
 def _model(classes: tuple[int, ...], objective: Objective, fits: tuple[Fit, ...]) -> LiblinearModel:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -165,6 +166,57 @@ def scaled(weights: FloatArray) -> tuple[FloatArray, int]:
     exponent = int(np.frexp(weights.max())[1]) - 1
     with np.errstate(over="ignore", under="ignore"):
         return np.ldexp(weights, -exponent), exponent
+
+
+class SquaredLengths(NamedTuple):
+    """What is needed to know of ||x_i||^2, which need not be kept for each row.
+
+    Parameters
+    ----------
+    total, largest : float
+    longest : int
+        Number of the row with the largest.
+    rows : int
+        Number of rows.
+    """
+
+    total: float
+    largest: float
+    longest: int
+    rows: int
+
+    @classmethod
+    def of(cls, rows: Dataset) -> SquaredLengths:
+        """Those of the rows of a data set."""
+        squares = np.asarray(rows.rows.norms2())
+        with np.errstate(over="ignore"):
+            total = float(squares.sum())
+        longest = int(np.argmax(squares))
+        return cls(total, float(squares[longest]), longest, len(squares))
+
+    def in_range(self, lam: float) -> bool:
+        """Whether they, summed and divided by lambda m, stay in double precision."""
+        return math.isfinite(self.total / (lam * self.rows))
+
+    def require(self, lam: float, name: str) -> None:
+        """Refuse those that are not `in_range`.
+
+        Parameters
+        ----------
+        lam : float
+        name : str
+            That of the rows.
+
+        Raises
+        ------
+        DataError
+            The line names the row with the largest.
+        """
+        if not self.in_range(lam):
+            raise DataError(
+                f"{name}: row {self.longest + 1}: ||x||^2 = {self.largest:.2g} is too large for"
+                f" lambda = {lam:.2g}; scale the features"
+            )
 
 
 def read_examples(

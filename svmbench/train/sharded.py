@@ -14,9 +14,9 @@ from svmbench.proof import proven_dual
 from svmbench.solvers.distributed.cocoa import Cocoa
 from svmbench.solvers.distributed.newton_shards import MOST_FEATURES, NewtonShards
 from svmbench.solvers.distributed.sharded_solver import MakeExecutor, ShardedSolver
-from svmbench.train.classes import SquaredLengths, Trained, require_squares
+from svmbench.train.classes import Trained
 from svmbench.train.effort import Effort
-from svmbench.train.examples import Examples
+from svmbench.train.examples import Examples, SquaredLengths
 from svmbench.train.fit import Fit
 from svmbench.train.objective import SOLVER_TYPES
 from svmbench.train.turns import FRUITLESS_WORK, PROGRESS
@@ -71,7 +71,7 @@ def train_on_shards(
             "svmbench train"
         )
     rows, _ = examples.against_rest(classes[0])
-    require_squares(rows, SquaredLengths.of(rows), lam)  # no step would ever help
+    SquaredLengths.of(rows).require(lam, rows.name)  # no step would ever help
     given: Any = {"shards": shards, "tolerance": tolerance}
     run = METHODS[method](METHODS[method].schema(**given))
     run.executor, run.halts = executor, True
