@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from svmbench.data.dataset import Array, FloatArray
+from svmbench.data.dataset import Array, Dataset, FloatArray
 from svmbench.data.derived import take_rows
 from svmbench.kernels.equal_rows import count_alike, group_equal
 from svmbench.memory import available_memory
@@ -46,12 +46,22 @@ def arranged(examples: Examples, objective: Objective) -> Examples:
     objective : Objective
         Its C does not matter.
     """
-    size = examples.rows.nbytes
-    if examples.rows.mapped_bytes:
-        return examples
-    if size > SMALL_BYTES and size > ROOM * (available_memory() or math.inf):
+    if not has_room_to_copy(examples.rows):
         return examples
     return by_length(merged(examples, objective))
+
+
+def has_room_to_copy(rows: Dataset) -> bool:
+    """Whether there is room in memory for a copy of the rows; not of rows in a file.
+
+    Parameters
+    ----------
+    rows : Dataset
+    """
+    if rows.mapped_bytes:
+        return False
+    size = rows.nbytes
+    return size <= SMALL_BYTES or size <= ROOM * (available_memory() or math.inf)
 
 
 def merged(examples: Examples, objective: Objective) -> Examples:

@@ -17,7 +17,7 @@ from svmbench.errors import ConfigError, DataError
 from svmbench.memory import available_memory, require_memory
 from svmbench.problem import Problem
 from svmbench.proof import TINY
-from svmbench.train.arranged import arranged
+from svmbench.train.arranged import arranged, has_room_to_copy
 from svmbench.train.blas import OneThread
 from svmbench.train.effort import USUAL, Effort
 from svmbench.train.examples import Examples, SquaredLengths, scaled
@@ -30,10 +30,10 @@ T = TypeVar("T")
 #: takes until it is written.
 _VECTORS, _KEPT, _MODELS = 8, 3, 2
 
-#: Rows with more columns than this, and than so many for each entry, are trained on without their
-#: empty columns: each step of Newton's and each certificate would take as long as these are many,
-#: and the rules that choose a method take them for features.
-_MANY_COLUMNS, _COLUMNS_PER_ENTRY = 100, 2
+#: Rows with more columns than this, most of which are empty, are trained on without the empty ones.
+#: Weights of all columns would not fit into caches, a certificate and a step of Newton's would take
+#: as long as columns are many, and the rules that choose a method would take them for features.
+_MANY_COLUMNS = 100
 
 #: What the user can do about too many columns.
 _FEWER_COLUMNS = "drop unused columns"
@@ -198,21 +198,24 @@ class Training:
 
 
 def _without_empty_columns(examples: Examples) -> tuple[Examples, Array | None]:
-    """The examples, without empty columns if these are very many, and the columns that are left.
+    """The examples, without empty columns if these are most, and the columns that are left.
 
     None if all are left. The weights of the others are 0.
     """
     rows = examples.rows
-    few = max(_MANY_COLUMNS, _COLUMNS_PER_ENTRY * rows.nnz)
-    if rows.indices is None or rows.mapped_bytes or rows.nnz == 0 or rows.n_features <= few:
+    if rows.indices is None or rows.nnz == 0 or rows.n_features <= _MANY_COLUMNS:
+        return examples, None
+    if not has_room_to_copy(rows):
+        return examples, None
+    found = without_empty_columns(rows, rows.n_features // 2)
+    if found is None:
         return examples, None
     require_memory(
         _MODELS * len(examples.fitted) * 8 * rows.n_features,
         f"{rows.name}: a model of {rows.n_features:,} columns",
         _FEWER_COLUMNS,
     )
-    rows, columns = without_empty_columns(rows)
-    return replace(examples, rows=rows), columns
+    return replace(examples, rows=found[0]), found[1]
 
 
 def _starts(

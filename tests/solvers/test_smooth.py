@@ -196,6 +196,39 @@ def test_conjugate_gradients_of_several_steps_pay_for_the_first_factor(loss, mon
 
 
 @pytest.mark.parametrize(
+    ("entries", "share", "kept"), [(2, 0.5, True), (2, 0.4, False), (60, 0.4, True)]
+)
+def test_a_factor_is_given_up_where_few_of_its_rows_count_and_a_product_costs_less(
+    entries, share, kept
+):
+    X = np.zeros((400, 60))
+    X[:, :entries] = np.random.default_rng(0).normal(size=(400, entries))
+    factored = Factored(Problem(dataset(X, np.ones(400)), 1e-3, Loss("squared-hinge")))
+    assert factored.form(np.ones(400), np.zeros(61))
+    factored.keep_near(share)
+    assert factored.formed == kept
+
+
+def test_steps_on_a_rare_class_cost_less_without_factors_of_rows_that_no_longer_count(monkeypatch):
+    """Most rows of the other class leave the support in the course of the steps."""
+    m, sizes, work = 6000, np.array([3, 10, 60, 150]), {0.5: 0.0, 0.0: 0.0}
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        codes = np.floor(sizes * rng.random((m, 4)) ** 2).astype(int) + np.cumsum(sizes) - sizes
+        X = np.zeros((m, sizes.sum()))
+        np.put_along_axis(X, codes, 1.0, axis=1)
+        scores = X @ rng.normal(size=X.shape[1]) + rng.normal(size=m)
+        data = dataset(X, np.where(scores > np.quantile(scores, 0.995), 1, -1), "uint16+ones")
+        problem = Problem(data, 5e-6, Loss("squared-hinge"))
+        for share in work:
+            monkeypatch.setattr(newton_systems, "FADED", share)
+            gap, count = trained(problem, 1e-4)
+            assert gap <= 1e-4
+            work[share] += count.entries
+    assert work[0.5] < 0.9 * work[0.0]
+
+
+@pytest.mark.parametrize(
     ("before", "gap", "enough", "ending"),
     [
         (1.0, 0.1, 1e-3, True),  # 0.1 x 0.1^2.5 is 3e-4

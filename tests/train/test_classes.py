@@ -71,6 +71,27 @@ def test_very_many_empty_columns_are_left_out_of_training(monkeypatch, k, bias):
     assert again.gap <= 1e-4
 
 
+@pytest.mark.parametrize(("filled", "trained_on"), [(60, 60), (61, 121)])
+def test_empty_columns_are_left_out_of_training_where_they_are_most(
+    monkeypatch, filled, trained_on
+):
+    rng = np.random.default_rng(4)
+    columns = np.sort(rng.permutation(121)[:filled])
+    labels = np.arange(80) % 2
+    X = np.zeros((80, 121))
+    X[:, columns] = rng.normal(size=(80, filled)) + 0.3 * labels[:, None]
+    lengths, fitted = set(), classes.fit
+
+    def noted(problem, *rest, **how):
+        lengths.add(problem.data.n_features)
+        return fitted(problem, *rest, **how)
+
+    monkeypatch.setattr(classes, "fit", noted)
+    found = train(Examples(dataset(X, np.ones(80)), labels), Objective(C=0.01))
+    assert lengths == {trained_on}
+    assert np.flatnonzero(found.model.weights).tolist() == columns.tolist()
+
+
 def test_few_entries_among_empty_columns_are_trained_on_without_these():
     X = np.zeros((4, 400))
     X[[0, 3], 390] = 1.240682, -0.637245

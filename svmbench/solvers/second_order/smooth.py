@@ -77,10 +77,11 @@ def newton(
     solves the step, unless few steps are expected to be left: then it has to pay for that step
     alone. This costs about twice as much as the cheaper of both at most. It preconditions the
     conjugate gradients of later steps, whose systems differ little from its own; there is another
-    factor where those of one step have done as much work as it takes. A step is halved until P
-    falls, which the slope of P at its end shows where rounding may hide the fall. Once P no longer
-    becomes smaller, a factor solves all steps, and they go on as long as each halves the gradient's
-    product with the step.
+    factor where those of one step have done as much work as it takes. It is given up where less
+    than half of its rows still have curvature and it costs more than a product with those. A step
+    is halved until P falls, which the slope of P at its end shows where rounding may hide the fall.
+    Once P no longer becomes smaller, a factor solves all steps, and they go on as long as each
+    halves the gradient's product with the step.
 
     Without a start, the steps begin at the w and b of a sample of the rows, if there are so many
     that a sample comes close to the optimum: this saves most of the steps on all rows.
