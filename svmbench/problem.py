@@ -25,7 +25,6 @@ import hashlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -211,7 +210,7 @@ class Problem:
         ):
             raise ValueError("one positive weight for each row is needed, with a mean of 1")
         if self.constraint == "l1":
-            _project_l1()  # now, because a clock may run when it is first needed
+            self.project(np.zeros(0))  # loads the projection: later, a clock may run
 
     @property
     def constraint(self) -> str:
@@ -325,9 +324,11 @@ class Problem:
     def nearest(self, w: FloatArray) -> tuple[FloatArray, float]:
         """The projection of w and its multiplier tau, 0 where w satisfies the constraint."""
         nearest = np.array(w, dtype=np.float64)
-        confined = self.l1_radius < math.inf
-        tau: float = _project_l1()(nearest, self.l1_radius) if confined else 0.0
-        return nearest, tau
+        if self.constraint == "none":
+            return nearest, 0.0
+        from svmbench.kernels.projection import project_l1  # most problems have no ball
+
+        return nearest, float(project_l1(nearest, self.l1_radius))
 
     def feasible(self, alpha: FloatArray) -> bool:
         """Whether alpha lies in its box and, with a free bias, is balanced up to rounding."""
@@ -432,15 +433,6 @@ class Problem:
             "bias": self.bias,
             "l1_radius": self.l1_radius if self.l1_radius < math.inf else None,
         }
-
-
-@cache
-def _project_l1() -> Callable[[FloatArray, float], float]:
-    """The projection onto an l1 ball. Most problems have no ball, and do not load it."""
-    from svmbench.kernels.projection import project_l1
-
-    found: Callable[[FloatArray, float], float] = project_l1
-    return found
 
 
 def _squared_norm(w: FloatArray) -> float:
