@@ -90,12 +90,16 @@ def descent(
         Once the descent has done more than that, or is expected to need more for the wanted gap, it
         has fallen behind: a pair is yielded, and ``count.rival`` is this work.
     without_constant : Dataset, optional
-        The rows without their last feature, for where it is a constant; copied by default.
+        The rows without their last feature, for where it is a constant; copied by default. Their
+        labels do not matter.
     """
     turns_of = partial(_Turns, problem, due, wanted, count, rival)
     constant, rho = constant_feature(problem.data), _constant_for(problem.data)
     if constant >= LARGE_CONSTANT * rho and _follows_rows(problem, constant):
-        rows = without_constant or without_last_feature(problem.data)
+        if without_constant is None:
+            rows = without_last_feature(problem.data)
+        else:
+            rows = without_constant.relabelled(problem.data.labels)
         yield from _with_smaller_constant(problem, rows, constant, rho, start, turns_of)
         return
     solver = _started(problem)

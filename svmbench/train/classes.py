@@ -22,6 +22,7 @@ from svmbench.train.blas import OneThread
 from svmbench.train.effort import USUAL, Effort
 from svmbench.train.examples import Examples, SquaredLengths, scaled
 from svmbench.train.fit import Fit, fit
+from svmbench.train.methods import Known
 from svmbench.train.objective import SOLVER_TYPES, Objective
 
 T = TypeVar("T")
@@ -142,15 +143,15 @@ class Training:
         self._threads = max(1, min(effort.threads, len(self._wanted)))
         self._effort = replace(effort, threads=max(1, effort.threads // len(self._wanted)))
         self._n_features = examples.rows.n_features
-        self._chunks = _require_room(self._examples, objective, self._threads, len(self._wanted))
+        chunks = _require_room(self._examples, objective, self._threads, len(self._wanted))
         self._squares = SquaredLengths.of(self._examples.rows)
         self._blas = OneThread()
         self._examples = arranged(self._examples, objective)
-        self._without_constant: Dataset | None = None
+        self._known = Known(math.sqrt(self._squares.largest), chunks)
         if objective.bias == "regularised":
-            self._without_constant = self._examples.rows
-            rows = with_constant(self._without_constant, 1.0)
-            self._examples = replace(self._examples, rows=rows)
+            rows = self._examples.rows
+            self._known = Known(math.sqrt(self._squares.largest + 1.0), chunks, rows)
+            self._examples = replace(self._examples, rows=with_constant(rows, 1.0))
 
     def at(
         self,
@@ -166,25 +167,19 @@ class Training:
         """
         rows, squares = self._examples.rows, self._squares
         squares.require(objective.regularisation(squares.rows), rows.name)
-        constant = 1.0 if objective.bias == "regularised" else 0.0
-        longest = math.sqrt(squares.largest + constant)
         starts = _starts(start, rows, self._classes, self._wanted)
         failed = threading.Event()
         given_up = self._effort.given_up
         effort = replace(self._effort, given_up=lambda: failed.is_set() or given_up())
 
         def of_class(label: int) -> Fit:
-            problem = _problem(self._examples, label, objective, squares)
-            plain = self._without_constant
             return fit(
-                problem,
+                _problem(self._examples, label, objective, squares),
                 tolerance,
                 effort,
                 progress=lambda gap: progress(label, gap),
                 start=starts.get(label),
-                chunks=self._chunks,
-                longest=longest,
-                without_constant=plain and plain.relabelled(problem.data.labels),
+                known=self._known,
             )
 
         with self._blas.held():

@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from svmbench.data.dataset import Dataset, FloatArray
+from svmbench.data.dataset import FloatArray
 from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.pairs import PrimalAndDual
 from svmbench.train.best import Best
 from svmbench.train.effort import USUAL, Effort
-from svmbench.train.methods import FEWEST_DESCENTS, Methods
+from svmbench.train.methods import NOTHING, Known, Methods
 from svmbench.train.turns import Candidate, in_turns
 
 #: Work, in stored entries and in passes over the rows, from which a slow fall of the gap counts
@@ -75,9 +75,7 @@ def fit(
     *,
     progress: Callable[[float], None] = lambda gap: None,
     start: Fit | None = None,
-    chunks: int = 0,
-    longest: float = math.inf,
-    without_constant: Dataset | None = None,
+    known: Known = NOTHING,
     only: str | None = None,
 ) -> Fit:
     """Train until (P - D)/D is at most the tolerance.
@@ -95,13 +93,8 @@ def fit(
         A fit of the same rows with another lambda, or of similar rows, to begin from. If its own
         weights turn out to be the best, ``method`` is "start". It is ignored where the ratio of
         both lambdas leaves double precision.
-    chunks : int
-        Visit the rows in so many chunks, for rows that do not fit into memory. The problem is then
-        as `descent_by_chunks` takes it. 0 for rows in memory.
-    longest : float
-        The largest ||x_i||, if it is known. A proof then rarely has to read the rows again.
-    without_constant : Dataset, optional
-        The rows without their last feature, if that is a constant: dual descent would copy them.
+    known : Known
+        What is known of the rows already.
     only : str, optional
         Leave out all methods but this one, such as "newton" or "dcd", in order to measure it.
 
@@ -124,14 +117,12 @@ def fit(
     def due() -> bool:
         return time.monotonic() - begun >= effort.time_limit or effort.given_up()
 
-    best = Best(problem, tolerance, longest)
+    best = Best(problem, tolerance, known.longest)
     # A method that diverges yields infinities, which lose against what is known.
     with np.errstate(all="ignore"):
         from_before = None if start is None else _Start.of(problem, start)
         begin = None if from_before is None else from_before.begin(problem)
-        groups = Methods(best, effort, due, begin, without_constant).groups()
-        if chunks:
-            groups = iter([[_in_chunks(problem, tolerance, effort, due, chunks)]])
+        groups = Methods(best, effort, due, begin, known).groups()
         if only is not None:
             groups = ([method for method in group if method.name == only] for group in groups)
         _improve(best, groups, from_before, effort, due, progress)
@@ -172,15 +163,6 @@ def _improve(
         raise InterruptedError("the fit was given up")
     if start is not None and (start.primal < best.primal or start.dual > best.dual):
         best.certify(stand, start.pair)
-
-
-def _in_chunks(
-    problem: Problem, tolerance: float, effort: Effort, due: Callable[[], bool], chunks: int
-) -> Candidate:
-    from svmbench.reference.chunks import descent_by_chunks
-
-    pairs = descent_by_chunks(problem, chunks, tolerance, effort.seed, due)
-    return Candidate("dcd in chunks", pairs, least=FEWEST_DESCENTS)
 
 
 class _Start(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from svmbench.data.dataset import Dataset
 from svmbench.solvers.pairs import PrimalAndDual, WorkCount, pass_work
@@ -60,6 +60,29 @@ INTERIOR_WORK = 300.0
 FEWEST_DESCENTS, MOST_ITERATIONS = 30, 200
 
 
+class Known(NamedTuple):
+    """What is known of a problem's rows before they are trained on.
+
+    Parameters
+    ----------
+    longest : float
+        The largest ||x_i||: a proof then rarely has to read the rows again. inf if it is not known.
+    chunks : int
+        Chunks in which rows are visited that do not fit into memory; 0 for rows that do. With some,
+        the problem is as `descent_by_chunks` takes it.
+    without_constant : Dataset, optional
+        The rows without their last feature, if that is a constant: dual descent would copy them.
+        Their labels do not matter.
+    """
+
+    longest: float = math.inf
+    chunks: int = 0
+    without_constant: Dataset | None = None
+
+
+NOTHING = Known()
+
+
 class Methods:
     """The methods for a problem, in the groups in which they are tried.
 
@@ -72,8 +95,7 @@ class Methods:
         Whether to yield what there is.
     start : PrimalAndDual, optional
         Where methods begin.
-    without_constant : Dataset, optional
-        The rows without their last feature, if that is a constant.
+    known : Known
     """
 
     def __init__(
@@ -82,11 +104,10 @@ class Methods:
         effort: Effort,
         due: Callable[[], bool],
         start: PrimalAndDual | None = None,
-        without_constant: Dataset | None = None,
+        known: Known = NOTHING,
     ) -> None:
         self._best, self._problem, self._tolerance = best, best.problem, best.tolerance
-        self._effort, self._due, self._start = effort, due, start
-        self._without_constant = without_constant
+        self._effort, self._due, self._start, self._known = effort, due, start, known
 
     @cached_property
     def _system(self) -> SystemWork:
@@ -98,7 +119,9 @@ class Methods:
         Modules of methods are loaded once their turn has come: many a fit needs one method only.
         """
         problem = self._problem
-        if problem.loss.name == "logistic":
+        if self._known.chunks:
+            yield [self._in_chunks()]
+        elif problem.loss.name == "logistic":
             yield self._of_smooth()
         elif problem.loss.name == "squared-hinge":
             yield self._of_smooth()
@@ -185,7 +208,7 @@ class Methods:
             if problem.bias == "free":
                 yield from balanced_descent(*how)
             else:
-                yield from descent(*how, without_constant=self._without_constant)
+                yield from descent(*how, without_constant=self._known.without_constant)
 
         return Candidate(
             "dcd",
@@ -195,6 +218,14 @@ class Methods:
             leads=lambda: rival is not None and done.rival == math.inf,
             count=done,
         )
+
+    def _in_chunks(self) -> Candidate:
+        from svmbench.reference.chunks import descent_by_chunks
+
+        pairs = descent_by_chunks(
+            self._problem, self._known.chunks, self._tolerance, self._effort.seed, self._due
+        )
+        return Candidate("dcd in chunks", pairs, least=FEWEST_DESCENTS)
 
     def _interiors(self) -> list[Candidate]:
         """The interior-point method where there are few features; it ends by itself."""

@@ -23,6 +23,7 @@ from svmbench.train.fit import (
     _Start,
     fit,
 )
+from svmbench.train.methods import Known
 from svmbench.train.objective import Objective
 from twins.exact import exact_dual
 
@@ -151,7 +152,7 @@ def test_ordinary_rows_are_not_read_for_the_proof(monkeypatch, tiny, loss, bias)
     problem = Problem(tiny["tiny-sparse"], 1e-3, Loss(loss), bias)
     with_rows = fit(problem, 1e-4)
     monkeypatch.setattr("svmbench.train.best.proven_dual", None)
-    found = fit(problem, 1e-4, longest=longest(problem))
+    found = fit(problem, 1e-4, known=Known(longest(problem)))
     assert np.array_equal(found.w, with_rows.w)
     assert with_rows.dual * (1.0 - 1e-6) <= found.dual <= with_rows.dual
 
@@ -164,7 +165,7 @@ def test_rows_are_read_for_the_proof_where_norms_prove_too_little(monkeypatch):
         return proven_dual(problem, alpha)
 
     monkeypatch.setattr("svmbench.train.best.proven_dual", recorded)
-    assert fit(problem, 1e-5, longest=longest(problem)).gap <= 1e-5
+    assert fit(problem, 1e-5, known=Known(longest(problem))).gap <= 1e-5
     assert asked
 
 
