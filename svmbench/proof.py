@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -100,24 +101,76 @@ def proven_by_norms(problem: Problem, alpha: FloatArray, dual: float, longest: f
     float
         -inf where lambda m has not all its digits, or the bound overflows.
     """
-    data, lam, counted = problem.data, problem.lam, problem.counted(alpha)
-    m, d = data.n_samples, data.n_features
+    counted = problem.counted(alpha)
+    total, terms, share = _conjugates(problem, alpha, counted)
+    lost = _underflow(counted, lambda: longest)
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = DualSums(total, terms, float(np.sum(counted)), lost, share)
+        shape = problem.data.n_samples, problem.data.n_features
+        return proven_by_sums(sums, problem.lam, shape, dual, longest)
+
+
+class DualSums(NamedTuple):
+    """What D(alpha) was computed from.
+
+    Parameters
+    ----------
+    total : float
+        Sum of c_i q(alpha_i), at most.
+    terms : float
+        What its terms do not exceed in sum.
+    counted : float
+        Sum of c_i alpha_i.
+    lost : float
+        What underflow may have changed in the sum of c_i alpha_i x_ij, for any column j.
+    share : float
+        By which alpha may still have to be scaled down for a free bias.
+    """
+
+    total: float
+    terms: float
+    counted: float
+    lost: float
+    share: float = 0.0
+
+
+def proven_by_sums(
+    sums: DualSums, lam: float, shape: tuple[int, int], dual: float, longest: float
+) -> float:
+    """The bound of `proven_by_norms`, from sums over the rows.
+
+    Parameters
+    ----------
+    sums : DualSums
+    lam : float
+    shape : pair of int
+        Numbers of rows and of features.
+    dual : float
+        The mean of the conjugates, as they are in ``sums``, less lam/2 ||w(alpha)||^2.
+    longest : float
+        The largest ||x_i||.
+
+    Returns
+    -------
+    float
+        -inf where lambda m has not all its digits, or the bound overflows.
+    """
+    m, d = shape
     if lam * m < TINY:
         return -math.inf
     longest += math.sqrt(d * LEAST)  # squares of values may underflow
-    total, terms, share = _conjugates(problem, alpha, counted)
-    with np.errstate(over="ignore", invalid="ignore"):
-        reach = _SAFE * longest * float(np.sum(counted)) / (lam * m)
-        off = _SAFE * ((m + 4.0) * UNIT + share) * reach
-        lost = _underflow(counted, lambda: longest)
-        off += _SAFE * math.sqrt(d) * (lost / (lam * m) + LEAST)
-        # D is the mean of the conjugates less lam/2 ||w||^2, up to a few roundings.
-        computed = (total + share * terms) / m
-        regular = max(0.0, computed - dual) + 8.0 * UNIT * (abs(computed) + abs(dual))
-        regular = regular * (1.0 + (d + 16.0) * UNIT) + (lam * d + 4.0) * LEAST
-        norm = math.sqrt(2.0 * regular / lam) if regular < math.inf else math.inf
-        regular += lam * off * (norm + 0.5 * off)
-    return _less_rounding(total, terms, m, regular) if regular < math.inf else -math.inf
+    reach = _SAFE * longest * sums.counted / (lam * m)
+    off = _SAFE * ((m + 4.0) * UNIT + sums.share) * reach
+    off += _SAFE * math.sqrt(d) * (sums.lost / (lam * m) + LEAST)
+    # D is the mean of the conjugates less lam/2 ||w||^2, up to a few roundings.
+    computed = (sums.total + sums.share * sums.terms) / m
+    regular = max(0.0, computed - dual) + 8.0 * UNIT * (abs(computed) + abs(dual))
+    regular = regular * (1.0 + (d + 16.0) * UNIT) + (lam * d + 4.0) * LEAST
+    norm = math.sqrt(2.0 * regular / lam) if regular < math.inf else math.inf
+    regular += lam * off * (norm + 0.5 * off)
+    if not regular < math.inf:
+        return -math.inf
+    return _less_rounding(sums.total, sums.terms, m, regular)
 
 
 def _conjugates(

@@ -85,12 +85,15 @@ class LiblinearModel:
 
         Of two classes the first if its value is positive, of more that of the largest value.
         """
-        if len(self.labels) == 2:  # LIBLINEAR's -s 4 has two columns, and uses the first
-            chosen = np.where(values[:, 0] > 0.0, 0, 1)
-        else:
-            chosen = np.argmax(values, axis=1)
-        found: Array = np.array(self.labels)[chosen]
-        return found
+        return classes_of(self.labels, values)
+
+
+def classes_of(labels: tuple[int, ...], values: FloatArray) -> Array:
+    """`LiblinearModel.classes_of`, for a model of these classes."""
+    # LIBLINEAR's -s 4 has two columns for two classes, and uses the first.
+    chosen = np.where(values[:, 0] > 0.0, 0, 1) if len(labels) == 2 else np.argmax(values, axis=1)
+    found: Array = np.array(labels)[chosen]
+    return found
 
 
 def write_liblinear(path: Path, model: LiblinearModel) -> str:

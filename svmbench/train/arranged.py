@@ -74,17 +74,23 @@ def merged(examples: Examples, objective: Objective) -> Examples:
     examples, objective
         As for `arranged`.
     """
+    most = int(MOST_DIFFERENT * examples.rows.n_samples)
+    if not may_merge(examples, objective):
+        return examples
     weights, rows = examples.row_weights, examples.rows
-    weighted = weights is not None or examples.class_weights
-    if objective.loss == "hinge" and objective.bias != "free" and not weighted:
-        return examples
-    most = int(MOST_DIFFERENT * rows.n_samples)
-    if count_alike(rows.rows, examples.labels) > most:
-        return examples
     first, sums = group_equal(rows.rows, examples.labels, weights, most)
     if first is None or not np.isfinite(sums).all():
         return examples
     return _taken(examples, first, sums)
+
+
+def may_merge(examples: Examples, objective: Objective) -> bool:
+    """Whether `merged` looks for equal rows: counting cannot exclude that they are enough."""
+    weighted = examples.row_weights is not None or examples.class_weights
+    if objective.loss == "hinge" and objective.bias != "free" and not weighted:
+        return False
+    most = int(MOST_DIFFERENT * examples.rows.n_samples)
+    return int(count_alike(examples.rows.rows, examples.labels)) <= most
 
 
 def by_length(examples: Examples) -> Examples:
@@ -94,17 +100,24 @@ def by_length(examples: Examples) -> Examples:
     ----------
     examples : Examples
     """
-    rows = examples.rows
-    if rows.indptr is None:
+    order = order_by_length(examples.rows)
+    if order is None:
         return examples
+    weights = examples.row_weights
+    return _taken(examples, order, None if weights is None else weights[order])
+
+
+def order_by_length(rows: Dataset) -> Array | None:
+    """The numbers of the rows as `by_length` orders them; None if it leaves them as they are."""
+    if rows.indptr is None:
+        return None
     lengths = rows.rows.lengths()
     changes = np.count_nonzero(lengths[1:] != lengths[:-1])
     if MISPREDICTION * changes < rows.nnz:
-        return examples
+        return None
     # NumPy sorts short integers by their digits, several times as fast as others.
-    order = np.argsort(np.minimum(lengths, _LONGEST).astype(np.uint16), kind="stable")
-    weights = examples.row_weights
-    return _taken(examples, order, None if weights is None else weights[order])
+    order: Array = np.argsort(np.minimum(lengths, _LONGEST).astype(np.uint16), kind="stable")
+    return order
 
 
 def _taken(examples: Examples, chosen: Array, weights: FloatArray | None) -> Examples:

@@ -138,7 +138,7 @@ class Training:
                 f"{examples.rows.name}: all rows have the label {self._classes[0]}; two classes "
                 "are needed"
             )
-        self._examples, self._columns = _without_empty_columns(examples.counting())
+        self._examples, self._columns = drop_empty_columns(examples.counting())
         self._wanted = examples.fitted
         self._threads = max(1, min(effort.threads, len(self._wanted)))
         self._effort = replace(effort, threads=max(1, effort.threads // len(self._wanted)))
@@ -184,7 +184,7 @@ class Training:
 
         with self._blas.held():
             fits = run_in_threads(of_class, self._wanted, self._threads, failed)
-        model = _model(self._classes, objective, fits)
+        model = model_of(self._classes, objective, fits)
         if self._columns is not None:
             weights = np.zeros((len(model.weights), self._n_features))
             weights[:, self._columns] = model.weights
@@ -192,7 +192,7 @@ class Training:
         return Trained(model, fits)
 
 
-def _without_empty_columns(examples: Examples) -> tuple[Examples, Array | None]:
+def drop_empty_columns(examples: Examples) -> tuple[Examples, Array | None]:
     """The examples, without empty columns if these are most, and the columns that are left.
 
     None if all are left. The weights of the others are 0.
@@ -354,7 +354,10 @@ def require_rows_in_memory(rows: Dataset, work: str, remedy: str) -> None:
         require_memory(rows.mapped_bytes + _VECTORS * 8 * rows.n_samples, what, remedy)
 
 
-def _model(classes: tuple[int, ...], objective: Objective, fits: tuple[Fit, ...]) -> LiblinearModel:
+def model_of(
+    classes: tuple[int, ...], objective: Objective, fits: tuple[Fit, ...]
+) -> LiblinearModel:
+    """The model of the fits, one for two classes, else one per class in their order."""
     weights: FloatArray = np.vstack([each.w for each in fits])
     biases = np.array([each.bias for each in fits])
     if objective.bias == "regularised":

@@ -14,8 +14,10 @@ last. It ends early where two values in a row change nothing, for one of two rea
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -126,6 +128,7 @@ def path(
     *,
     complete: bool = False,
     progress: Callable[[int, float], None] = lambda label, gap: None,
+    begun: Begun | None = None,
 ) -> Iterator[Trained]:
     """Train at each C, from the smallest on, until nothing changes or a fit is not certified.
 
@@ -140,6 +143,8 @@ def path(
         Train at every value, whatever changes or is certified.
     tolerance, effort, progress
         As for `train`.
+    begun : Begun, optional
+        Where the path begins, if smaller values were trained at elsewhere.
 
     Yields
     ------
@@ -147,24 +152,57 @@ def path(
         One for each C; the last may fall short of its tolerance.
     """
     training = Training(examples, objective, effort)
-    last: Trained | None = None
-    unchanged = 0
-    for k, C in enumerate(values):
-        before = last
+    ending, last = begun or Begun(
+        Ending(lambda k: of_zero(examples, k, objective), tolerance, len(values)), None
+    )
+    for C in values:
         last = training.at(replace(objective, C=C), tolerance, progress=progress, start=last)
         yield last
-        if complete:
-            continue
-        settled = k >= len(values) // 2
-        same = before is not None and all(
-            _is_exhausted(old, fit, tolerance)
-            or (settled and _is_kept(fit, _of_zero(examples, label, objective), tolerance))
-            # Of two classes, only the first has a fit.
-            for old, fit, label in zip(before.fits, last.fits, last.model.labels, strict=False)
-        )
-        unchanged = unchanged + 1 if same else 0
-        if unchanged >= _UNCHANGED or last.gap > tolerance:
+        if ending.after(last.fits) and not complete:
             return
+
+
+class Ending:
+    """Whether a path has come to its end, asked after each C in turn.
+
+    Parameters
+    ----------
+    of_zero : callable
+        P at w = 0 of a class, by its number; see `of_zero`.
+    tolerance : float
+        To which fits are certified.
+    count : int
+        Number of values on the whole path.
+    """
+
+    def __init__(self, of_zero: Callable[[int], float], tolerance: float, count: int) -> None:
+        self._of_zero, self._tolerance, self._settled = cache(of_zero), tolerance, count // 2
+        self._seen = self._unchanged = 0
+        self._before: Sequence[Fit] = ()
+
+    def after(self, fits: Sequence[Fit]) -> bool:
+        """Whether larger values are left out after these fits, one for each class."""
+        settled = self._seen >= self._settled
+        same = bool(self._before) and all(
+            _is_exhausted(old, fit, self._tolerance) or (settled and self._is_kept(k, fit))
+            for k, (old, fit) in enumerate(zip(self._before, fits, strict=True))
+        )
+        self._unchanged = self._unchanged + 1 if same else 0
+        self._seen, self._before = self._seen + 1, fits
+        uncertified = max(fit.gap for fit in fits) > self._tolerance
+        return uncertified or self._unchanged >= _UNCHANGED
+
+    def _is_kept(self, k: int, now: Fit) -> bool:
+        """Whether a fit kept the weights it began from, and they are better than w = 0."""
+        enough = 1.0 - max(_LEARNT, 3.0 * self._tolerance)
+        return now.method == AT_START and now.primal <= enough * self._of_zero(k)
+
+
+class Begun(NamedTuple):
+    """A path up to some C: whether it ends, and the model there, if later fits begin from it."""
+
+    ending: Ending
+    last: Trained | None
 
 
 def _is_exhausted(old: Fit, now: Fit, tolerance: float) -> bool:
@@ -172,17 +210,12 @@ def _is_exhausted(old: Fit, now: Fit, tolerance: float) -> bool:
     return now.primal / now.lam <= (1.0 + min(3.0 * tolerance, _GROWTH)) * old.dual / old.lam
 
 
-def _is_kept(now: Fit, of_zero: float, tolerance: float) -> bool:
-    """Whether a fit kept the weights it began from, and they are better than w = 0."""
-    return now.method == AT_START and now.primal <= (1.0 - max(_LEARNT, 3.0 * tolerance)) * of_zero
-
-
-def _of_zero(examples: Examples, label: int, objective: Objective) -> float:
-    """P at w = 0 and the best b of a class against the rest; at b = 0 if there is no bias."""
-    rows, weights = examples.against_rest(label)
-    counts = np.ones(rows.n_samples) if weights is None else scaled(weights)[0]
+def of_zero(examples: Examples, k: int, objective: Objective) -> float:
+    """P at w = 0 and the best b of class k against the rest; at b = 0 if there is no bias."""
     p = 0.5  # b = 0 is the best b of classes that weigh the same
     if objective.bias != "none":
+        rows, weights = examples.against_rest(examples.classes[k])
+        counts = np.ones(rows.n_samples) if weights is None else scaled(weights)[0]
         p = float(counts[rows.labels > 0].sum() / counts.sum())
     return {
         "hinge": 2.0 * min(p, 1.0 - p),

@@ -17,6 +17,7 @@ from svmbench.train.blas import OneThread
 from svmbench.train.classes import run_in_threads, weight_of_errors
 from svmbench.train.effort import USUAL, Effort
 from svmbench.train.examples import Examples
+from svmbench.train.folds import FoldFits
 from svmbench.train.objective import Objective
 from svmbench.train.path import path
 
@@ -111,6 +112,7 @@ def cross_validate(
     *,
     complete: bool = False,
     progress: Callable[[int, float], None] = lambda fold, C: None,
+    one_by_one: bool = False,
 ) -> Validation:
     """Errors at each C on each fold, of models trained on the other folds.
 
@@ -132,6 +134,8 @@ def cross_validate(
         folds, classes are trained at the same time, too.
     progress : callable
         Called with the number of a fold and the C trained.
+    one_by_one : bool
+        Do not train folds at once, in order to measure what that saves.
 
     Raises
     ------
@@ -141,34 +145,51 @@ def cross_validate(
         When it was given up.
     """
     of_row = assign_folds(examples, folds, effort.seed)
-    costs = examples.costs()
-    failed = threading.Event()
+    costs, failed = examples.costs(), threading.Event()
+    errors: list[list[float]] = [[] for _ in range(folds)]
+    gaps = [0.0]
+
+    def note(fold: int, cost: float, gap: float) -> None:
+        progress(fold, values[len(errors[fold])])
+        errors[fold].append(cost)
+        gaps.append(gap)
+
+    at_once = None
+    if not one_by_one and FoldFits.suit(examples, objective, folds):
+        at_once = FoldFits(examples, objective, of_row, folds, effort)
     each = replace(
         effort,
         threads=max(1, effort.threads // folds),
         given_up=lambda: failed.is_set() or effort.given_up(),
     )
 
-    def of_fold(fold: int) -> tuple[list[float], float]:
-        """The errors at each C trained, and the largest gap."""
-        learning = examples.chosen(np.flatnonzero(of_row != fold))
+    def train_fold(fold: int) -> None:
+        """Train a fold by itself at the values that are left."""
         left_out, cost = examples.chosen(np.flatnonzero(of_row == fold)), costs[of_row == fold]
-        found, gap = [], 0.0
-        models = path(learning, objective, values, tolerance, each, complete=complete)
-        for C, trained in zip(values, models, strict=False):
-            progress(fold, C)
-            found.append(weight_of_errors(trained.model, left_out, cost))
-            gap = max(gap, trained.gap)
-        return found, gap
+        if at_once is None:
+            learning, begun = examples.chosen(np.flatnonzero(of_row != fold)), None
+        else:
+            learning, begun = at_once.rest(fold)
+        rest = values[len(errors[fold]) :]
+        for trained in path(
+            learning, objective, rest, tolerance, each, complete=complete, begun=begun
+        ):
+            note(fold, weight_of_errors(trained.model, left_out, cost), trained.gap)
 
     with OneThread().held():
-        of_folds = run_in_threads(of_fold, range(folds), min(effort.threads, folds), failed)
-    most = max(len(found) for found, _ in of_folds)
-    errors = np.array([found + found[-1:] * (most - len(found)) for found, _ in of_folds])
-    gap = max(gap for _, gap in of_folds)
+        left = list(range(folds))
+        if at_once is not None:
+            for wrong, gap_of in at_once.path(values, tolerance, complete=complete):
+                cost_of = np.bincount(of_row, weights=costs * wrong, minlength=folds).tolist()
+                for fold, gap in gap_of.items():
+                    note(fold, cost_of[fold], gap)
+            left = at_once.left
+        run_in_threads(train_fold, left, min(effort.threads, folds), failed)
+    most = max(map(len, errors))
+    table = np.array([each + each[-1:] * (most - len(each)) for each in errors])
     fold_weights = np.bincount(of_row, weights=costs, minlength=folds).astype(np.float64)
     effective_rows = float(costs.sum() ** 2 / (costs @ costs))
-    return Validation(values[:most], errors, fold_weights, effective_rows, gap, tolerance)
+    return Validation(values[:most], table, fold_weights, effective_rows, max(gaps), tolerance)
 
 
 def assign_folds(examples: Examples, folds: int, seed: int) -> Array:

@@ -1,0 +1,205 @@
+"""Folds trained at once: certified by their own problems, and no other choice than one by one."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from problems import assert_close, dataset
+from svmbench.data.derived import with_constant
+from svmbench.errors import ConfigError, DataError
+from svmbench.names import TRAINED_BIASES, TRAINED_LOSSES
+from svmbench.problem import Problem
+from svmbench.proof import proven_dual
+from svmbench.train import folds as folds_module
+from svmbench.train.classes import model_of
+from svmbench.train.effort import USUAL, Effort
+from svmbench.train.examples import Examples
+from svmbench.train.folds import FoldFits
+from svmbench.train.objective import Objective
+from svmbench.train.path import grid
+from svmbench.train.validation import assign_folds, cross_validate
+
+TOLERANCE, ROUNDED = 1e-2, 1e-12
+
+every_loss = pytest.mark.parametrize("loss", TRAINED_LOSSES)
+every_bias = pytest.mark.parametrize("bias", TRAINED_BIASES)
+
+
+def made(m=240, d=12, classes=2, noise=1.0, seed=0, weighted=False):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(m, d)) * (rng.random((m, d)) < 0.4)
+    score = X @ rng.normal(size=d) + noise * rng.normal(size=m) + 0.5
+    labels = np.digitize(score, np.quantile(score, np.arange(1, classes) / classes))
+    weights = rng.uniform(0.2, 3.0, size=m) if weighted else None
+    costs = {1: 2.5} if weighted else {}
+    return Examples(dataset(X, np.ones(m)), labels, weights, costs)
+
+
+def at_once(examples, objective, folds, effort=USUAL):
+    """Fits of all folds, and the fold of each row."""
+    assert FoldFits.suit(examples, objective, folds)
+    of_row = assign_folds(examples, folds, effort.seed)
+    return FoldFits(examples, objective, of_row, folds, effort), of_row
+
+
+def problem_of(examples, label, objective):
+    """A class against the rest as `train` poses it."""
+    rows, weights = examples.against_rest(label)
+    if objective.bias == "regularised":
+        rows = with_constant(rows, 1.0)
+    lam = objective.regularisation(rows.n_samples)
+    bias = "free" if objective.bias == "free" else "none"
+    if weights is not None:
+        lam, weights = lam / weights.mean(), weights / weights.mean()
+    return Problem(rows, lam, objective.as_loss(), bias, row_weights=weights)
+
+
+@pytest.mark.parametrize(
+    ("classes", "folds", "weighted"), [(2, 3, False), (2, 10, True), (3, 3, True)]
+)
+@every_bias
+@every_loss
+def test_fits_are_certified_by_their_own_problems(loss, bias, classes, folds, weighted):
+    examples, objective = made(classes=classes, weighted=weighted), Objective(loss, bias=bias)
+    fits, of_row = at_once(examples, objective, folds)
+    values = grid(examples, objective)[1:9]
+    seen = 0
+    for C, (wrong, gaps) in zip(values, fits.path(values, TOLERANCE, complete=True), strict=False):
+        seen += 1
+        at = replace(objective, C=C)
+        assert max(gaps.values()) <= TOLERANCE
+        for fold in (0, folds - 1):
+            learning, begun = fits.rest(fold)
+            assert learning.rows.n_samples == (of_row != fold).sum()
+            for label, state, known in zip(
+                examples.classes, begun.last.fits, fits.certified(fold), strict=False
+            ):
+                if known.method != "start":
+                    check(problem_of(learning, label, at), state)
+                    assert (state.primal, known.dual) == (known.primal, state.dual)
+                assert 0.0 <= known.gap <= TOLERANCE
+            if all(known.method != "start" for known in fits.certified(fold)):
+                model = model_of(examples.classes, objective, begun.last.fits)
+                own = examples.chosen(np.flatnonzero(of_row == fold))
+                predicted = model.classes_of(model.decision_values(own.rows))
+                assert np.array_equal(wrong[of_row == fold], predicted != own.labels)
+    assert seen >= 4
+
+
+def check(problem, state):
+    """P is that of the weights, and D no larger than what alpha proves by other arithmetic."""
+    assert_close(problem.lam, state.lam, rtol=1e-14)
+    assert_close(state.primal, problem.primal(state.w, state.bias), rtol=1e-12)
+    alpha = problem.repaired(state.alpha)
+    assert_close(state.dual, proven_dual(problem, alpha), rtol=1e-5)
+    assert state.dual <= problem.dual(alpha) * (1.0 + ROUNDED)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@every_bias
+@every_loss
+def test_errors_are_nearly_those_of_folds_trained_one_by_one(loss, bias, classes):
+    examples, objective = made(m=600, classes=classes), Objective(loss, bias=bias)
+    values = grid(examples, objective)[4:12]
+    found = cross_validate(examples, objective, 4, values, 1e-3, complete=True)
+    other = cross_validate(examples, objective, 4, values, 1e-3, complete=True, one_by_one=True)
+    assert found.gap <= 1e-3
+    assert np.abs(found.errors - other.errors).max() <= 0.03 * 150
+    assert found.values == other.values == values
+    assert np.array_equal(found.fold_weights, other.fold_weights)
+
+
+@every_bias
+@every_loss
+def test_folds_are_trained_one_by_one_where_passes_are_too_many(loss, bias):
+    examples, objective = made(noise=0.0), Objective(loss, bias=bias)
+    fits, _ = at_once(examples, objective, 3)
+    values = grid(examples, objective)
+    at = [gaps for _, gaps in fits.path(values, 1e-6, complete=False)]
+    assert len(at) < len(values)
+    assert fits.left
+    found = cross_validate(examples, objective, 3, values, 1e-6)
+    assert found.gap <= 1e-6
+    assert len(found.values) > len(at)
+
+
+def test_paths_end_at_once_where_nothing_changes_any_more():
+    rng = np.random.default_rng(1)
+    X = np.eye(40)[rng.integers(0, 40, size=200)] * rng.uniform(1.0, 2.0, size=(200, 1))
+    labels = np.where(X.argmax(axis=1) % 2, 1, 0)
+    examples, objective = Examples(dataset(X, np.ones(200)), labels), Objective("hinge")
+    fits, _ = at_once(examples, objective, 3)
+    values = grid(examples, objective)
+    seen = len(list(fits.path(values, TOLERANCE, complete=False)))
+    assert seen < len(values)
+    assert fits.left == []
+    assert cross_validate(examples, objective, 3, values, TOLERANCE, complete=True).values == values
+
+
+@pytest.mark.parametrize("change", ["dense", "zero weight", "memory", "equal rows"])
+def test_what_folds_are_not_trained_at_once_on(change, monkeypatch):
+    examples, objective = made(), Objective("squared-hinge")
+    assert FoldFits.suit(examples, objective, 3)
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    labels = np.arange(30) % 2
+    if change == "dense":
+        examples = Examples(dataset(X, np.ones(30), "dense float64"), labels)
+    elif change == "zero weight":
+        examples = replace(examples, row_weights=np.r_[0.0, np.ones(239)])
+    elif change == "memory":
+        monkeypatch.setattr(folds_module, "available_memory", lambda: 40_000)
+    else:
+        examples = Examples(dataset(X[labels], np.ones(30)), labels)
+    assert not FoldFits.suit(examples, objective, 3)
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e25, 1e100])
+@every_loss
+def test_rows_beyond_single_precision_are_trained_one_by_one(loss, scale):
+    examples, objective = made(), Objective(loss)
+    rows = replace(examples.rows, values=examples.rows.values * scale)
+    examples = replace(examples, rows=rows)
+    values = grid(examples, objective)[:6]
+    fits, _ = at_once(examples, objective, 3)
+    assert len(list(fits.path(values, TOLERANCE, complete=False))) <= 1
+    found = cross_validate(examples, objective, 3, values, TOLERANCE)
+    other = cross_validate(examples, objective, 3, values, TOLERANCE, one_by_one=True)
+    assert found.gap <= TOLERANCE
+    assert np.abs(found.errors - other.errors).max() <= 0.03 * 80
+
+
+def test_values_that_are_too_large_are_refused_as_ever():
+    examples = made()
+    rows = replace(examples.rows, values=examples.rows.values * 1e160)
+    with pytest.raises(DataError, match="is too large for lambda"):
+        cross_validate(replace(examples, rows=rows), Objective("hinge"), 3, (1e-3,))
+    with pytest.raises(ConfigError, match="out of range"):
+        cross_validate(examples, Objective("hinge"), 3, (1e-300, 1e307))
+
+
+def test_a_time_limit_ends_what_is_trained_at_once():
+    examples, objective = made(), Objective("hinge")
+    fits, _ = at_once(examples, objective, 3, Effort(time_limit=0.0))
+    values = grid(examples, objective)[6:]
+    assert len(list(fits.path(values, 1e-9, complete=False))) == 0
+    assert fits.left == [0, 1, 2]
+
+
+def test_what_is_trained_at_once_can_be_given_up():
+    examples, objective = made(), Objective("hinge")
+    fits, _ = at_once(examples, objective, 3, Effort(given_up=lambda: True))
+    with pytest.raises(InterruptedError):
+        list(fits.path(grid(examples, objective)[6:], 1e-9, complete=False))
+
+
+@every_loss
+def test_two_threads_find_what_one_finds(loss):
+    examples, objective = made(classes=3), Objective(loss, bias="free")
+    values = grid(examples, objective)[:10]
+    found = [
+        cross_validate(examples, objective, 10, values, TOLERANCE, Effort(threads=threads))
+        for threads in (1, 2)
+    ]
+    assert np.array_equal(found[0].errors, found[1].errors)
+    assert found[0].gap == found[1].gap
