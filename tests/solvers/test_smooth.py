@@ -187,6 +187,7 @@ def test_conjugate_gradients_of_several_steps_pay_for_the_first_factor(loss, mon
         return form(self, *given)
 
     monkeypatch.setattr(Factored, "work", lambda *_: price)
+    monkeypatch.setattr(newton_systems, "FAR_FACTOR", math.inf)  # without the work of diagonals
     monkeypatch.setattr(newton_systems, "conjugate_gradients", recorded)
     monkeypatch.setattr(Factored, "form", formed)
     list(smooth.newton(problem, count=count))
@@ -207,6 +208,34 @@ def test_a_factor_is_given_up_where_few_of_its_rows_count_and_a_product_costs_le
     assert factored.form(np.ones(400), np.zeros(61))
     factored.keep_near(share)
     assert factored.formed == kept
+
+
+@pytest.mark.parametrize("bias", ["none", "free"])
+@pytest.mark.parametrize("loss", smooth.LOSSES)
+def test_the_diagonal_saves_products_where_columns_differ_in_frequency(loss, bias, monkeypatch):
+    monkeypatch.setattr(newton_systems, "MOST_FEATURES", 0)  # no factor
+    rng = np.random.default_rng(0)
+    m, sizes = 3000, np.array([400, 200])
+    codes = np.floor(sizes * rng.random((m, 2)) ** 4).astype(int) + np.array([0, 400])
+    X = np.zeros((m, 600))
+    np.put_along_axis(X, codes, 1.0, axis=1)
+    scores = X @ rng.normal(size=600) + rng.normal(size=m)
+    data = dataset(X, np.where(scores > 0.0, 1, -1), "uint16+ones")
+    problem = Problem(data, 1e-6, Loss(loss), bias)
+    gap, with_diagonal = trained(problem, 1e-4)
+    monkeypatch.setattr(smooth, "DIAGONAL_SHARE", 0.0)
+    plain_gap, without = trained(problem, 1e-4)
+    assert max(gap, plain_gap) <= 1e-4
+    assert with_diagonal.entries < 0.8 * without.entries
+
+
+def test_the_diagonal_preconditions_only_where_a_factor_is_far():
+    factored = Factored(Problem(many_rows(m=100), 1e-4, Loss("logistic")))
+    product = 0.5 * 500
+    assert factored.is_far(0.5, 21.0 * product)
+    assert not factored.is_far(0.5, 19.0 * product)
+    assert factored.form(np.ones(100), np.zeros(6))
+    assert not factored.is_far(0.5, 21.0 * product)
 
 
 def test_steps_on_a_rare_class_cost_less_without_factors_of_rows_that_no_longer_count(monkeypatch):

@@ -49,7 +49,8 @@ class NewtonSmooth(Solver):
              z = (x, 1) where b is free, else x; E = I, but 0 for b:
                  solve (λE + 1/m Σ hᵢ zᵢ zᵢᵀ) v = -gradient by conjugate gradients to a
                  fifth of the gradient; once they have done as much work as a Cholesky
-                 factor takes, by a factor, which preconditions those of later steps
+                 factor takes, by a factor, which preconditions those of later steps; where
+                 a factor is expensive, λE and a hundredth of the rest's diagonal do before
                  (w, b) ← (w, b) + kv, k the first of 1, 1/2, 1/4, ... for which P falls
     stop     (P - D)/D ≤ tolerance
     output   w and b, certified by D(α); with a free b, α of the class of the larger sum

@@ -18,14 +18,20 @@ import numpy as np
 
 from svmbench.data.dataset import FloatArray
 from svmbench.data.derived import take_rows
-from svmbench.kernels.newton import weighted_product
+from svmbench.kernels.newton import weighted_product, weighted_squares
 from svmbench.kernels.objective import balance, combination
 from svmbench.kernels.rng import Generator
 from svmbench.kernels.sampling import draw_batches
 from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.pairs import PrimalAndDual, WorkCount, never
 from svmbench.solvers.samples import sample_accuracy, sample_sizes
-from svmbench.solvers.second_order.newton_systems import Factored, System, inner, newton_step
+from svmbench.solvers.second_order.newton_systems import (
+    DIAGONAL_SHARE,
+    Factored,
+    System,
+    inner,
+    newton_step,
+)
 
 #: Losses that Newton steps minimise.
 LOSSES = ("logistic", "squared-hinge")
@@ -78,7 +84,9 @@ def newton(
     alone. This costs about twice as much as the cheaper of both at most. It preconditions the
     conjugate gradients of later steps, whose systems differ little from its own; there is another
     factor where those of one step have done as much work as it takes. It is given up where less
-    than half of its rows still have curvature and it costs more than a product with those. A step
+    than half of its rows still have curvature and it costs more than a product with those. Where a
+    factor is expensive or features are too many for one, lambda and a hundredth of the Hessian's
+    diagonal precondition (Hsia, Chiang and Lin, ACML 2018) until there is one. A step
     is halved until P falls, which the slope of P at its end shows where rounding may hide the fall.
     Once P no longer becomes smaller, a factor solves all steps, and they go on as long as each
     halves the gradient's product with the step.
@@ -136,6 +144,7 @@ def newton(
         system = System(
             surface.product(bends),
             partial(surface.system, bends),
+            partial(surface.diagonal, bends),
             downhill,
             np.count_nonzero(bends) / surface.m,
             _enough(problem, downhill, counted, wanted, point.primal),
@@ -281,6 +290,15 @@ class Surface:
         """The weights of x_i x_i^T in the Hessian, and its last column, that of b."""
         # A label's square is one.
         return bends / self.m, self.sums(self.labels * bends)
+
+    def diagonal(self, bends: FloatArray) -> FloatArray:
+        """What `System` takes as its preconditioner: lambda, and a share of the Hessian's own."""
+        curved = np.flatnonzero(bends)
+        found = np.zeros(self._d + 1)
+        read = weighted_squares(self._rows, curved, bends[curved] / self.m, found[:-1])
+        self._count(len(curved), read)
+        found[-1] = float(bends.sum()) / self.m if self._free else 0.0
+        return self._lam + DIAGONAL_SHARE * found
 
     def sums(self, weights: FloatArray) -> FloatArray:
         """The sum of weights_i y_i x_i / m, that of weights_i y_i / m last."""
