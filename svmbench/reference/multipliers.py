@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from svmbench.data.dataset import FloatArray
+from svmbench.data.dataset import Dataset, FloatArray
 from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.champion.multiplier_steps import (
     FALLING,
@@ -117,11 +117,17 @@ def newton(
             point = smoothed.advanced(point, step, seen.downhill)
 
 
-def step_work(problem: Problem) -> float:
-    """Estimated work of a step, in stored entries."""
-    data = problem.data
-    system = SystemWork.of(data).on(_CURVED_SHARE)
-    return 3.0 * data.nnz + (_STEP_WORK + 2.0 * _SLOPE_WORK) * data.n_samples + system
+def step_work(data: Dataset, system: SystemWork) -> float:
+    """Estimated work of a step on these rows, in stored entries.
+
+    Parameters
+    ----------
+    data : Dataset
+    system : SystemWork
+        That of these rows.
+    """
+    of_rows = 3.0 * data.nnz + (_STEP_WORK + 2.0 * _SLOPE_WORK) * data.n_samples
+    return of_rows + system.on(_CURVED_SHARE)
 
 
 class _Position(NamedTuple):
@@ -183,8 +189,7 @@ class _Smoothed:
         self._surface = Surface(problem, done)
         self._factored = Factored(problem)
         self._free, self._m = problem.bias == "free", problem.data.n_samples
-        self._labels = self._surface.labels
-        self._counts = problem.counted(np.ones(self._m))
+        self._labels, self._counts = self._surface.labels, self._surface.counts
         self._centres = np.full(self._m, 0.5)
         self.penalty = FROM_ZERO
 

@@ -267,9 +267,11 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _effort(self) -> Effort:
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        limit = math.inf if self.max_seconds is None else self.max_seconds
         jobs = 1 if self.n_jobs is None else self.n_jobs
-        return Effort(int(seed), limit, jobs if jobs > 0 else available_processors())
+        return Effort(int(seed), self._time_limit(), jobs if jobs > 0 else available_processors())
+
+    def _time_limit(self) -> float:
+        return math.inf if self.max_seconds is None else self.max_seconds
 
     def _train(self, examples: Examples, objective: Objective) -> Trained:
         start = getattr(self, "_last", None) if self.warm_start else None
@@ -283,7 +285,7 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tol = float(self.tol)  # fractions have no such form before Python 3.12
         if trained.gap > tol:
             remedy = "raise tol, scale the features, or lower C"
-            if trained.out_of_time(tol, self._effort().time_limit):
+            if trained.out_of_time(tol, self._time_limit()):
                 remedy = f"raise max_seconds, {remedy}"
             else:
                 remedy = f"rounding allows no more; {remedy}"

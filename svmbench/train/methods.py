@@ -186,7 +186,7 @@ class Methods:
         if self._system.factor == math.inf:
             yield [self._descent(), *self._interiors()]
             return
-        steps = MULTIPLIER_STEPS * multipliers.step_work(problem)
+        steps = MULTIPLIER_STEPS * multipliers.step_work(problem.data, self._system)
         yield self._led(self._newton_on_multipliers, lambda share: steps, MANY_ROWS_OF_HINGE)
         yield self._interiors()
         if knows(problem):
@@ -261,7 +261,7 @@ class Methods:
         from svmbench.reference import multipliers
 
         problem, count = self._problem, WorkCount()
-        each = multipliers.step_work(problem)
+        each = multipliers.step_work(problem.data, self._system)
 
         def steps() -> Iterator[PrimalAndDual]:
             begin = self._best.nearer(math.inf) or self._start

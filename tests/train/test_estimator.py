@@ -185,6 +185,19 @@ def test_a_fit_that_is_given_up_warns():
         LinearSVC(loss="hinge", C=1e6, tol=1e-12, max_seconds=0.0).fit(X, y)
 
 
+def test_a_fit_that_falls_short_draws_no_more_random_numbers_than_others():
+    X, y = rows()
+    states = []
+    for tol in (1e-4, 1e-12):
+        random = np.random.RandomState(5)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = LinearSVC(loss="hinge", C=1e6, tol=tol, random_state=random)
+            model.set_params(max_seconds=0.0 if tol < 1e-4 else None).fit(X, y)
+        states.append(random.randint(1 << 30))
+    assert states[0] == states[1]
+
+
 @pytest.mark.parametrize("limit", [None, 3600.0])
 def test_a_fit_that_rounding_ends_says_so(limit):
     X, y = rows(15, 30)

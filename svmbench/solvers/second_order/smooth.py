@@ -209,7 +209,7 @@ class Surface:
         self.m, self._d = problem.data.n_samples, problem.data.n_features
         self._free = problem.bias == "free"
         self.labels = problem.data.labels.astype(np.float64)
-        self._counts = problem.counted(np.ones(self.m))
+        self.counts = problem.counted(np.ones(self.m))
 
     def first(self, start: tuple[FloatArray, float] | None) -> _Iterate:
         """The iterate to begin from; zeros without a start."""
@@ -229,7 +229,7 @@ class Surface:
     def primal(self, at: FloatArray, scores: FloatArray) -> float:
         """P, from the scores at w and b."""
         each = self._losses(scores)
-        return 0.5 * self._lam * inner(at[:-1], at[:-1]) + inner(self._counts, each) / self.m
+        return 0.5 * self._lam * inner(at[:-1], at[:-1]) + inner(self.counts, each) / self.m
 
     def _losses(self, scores: FloatArray) -> FloatArray:
         """The losses. With AVX-512, NumPy takes at most 0.6 of the time of the kernel."""
@@ -260,7 +260,7 @@ class Surface:
         ``moved`` is the change of the scores along the whole step.
         """
         slopes = self.derivatives(scores)[0]
-        slopes *= self._counts * self.labels
+        slopes *= self.counts * self.labels
         return self._lam * inner(at[:-1], step[:-1]) - inner(slopes, moved) / self.m
 
     def pair(self, point: _Iterate, slopes: FloatArray) -> PrimalAndDual:
