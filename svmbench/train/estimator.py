@@ -12,7 +12,7 @@ import math
 import numbers
 import warnings
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -101,6 +101,7 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     C: float = 1.0
     _: KW_ONLY
+    loss: str = field(default="logistic", init=False)  # a parameter of some only
     fit_intercept: bool = True
     tol: float = 1e-4
     class_weight: Any = None
@@ -215,7 +216,7 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _loss(self) -> str:
-        raise TypeError("a subclass names its loss")
+        return self.loss
 
     def _validated(self, X: Any, *y: Any, **how: Any) -> Any:
         """Rows, and labels if any are given, as `validate_data` of scikit-learn leaves them."""
@@ -403,9 +404,6 @@ class LogisticRegression(_Linear):
         with np.errstate(divide="ignore"):
             found: FloatArray = np.log(self.predict_proba(X))
         return found
-
-    def _loss(self) -> str:
-        return "logistic"
 
 
 def _is_number(name: str, value: Any) -> bool:
