@@ -130,8 +130,9 @@ def cross_validate(
     tolerance : float
         As for `train`.
     effort : Effort
-        Its threads are folds at the same time; each has a copy of its rows. With more threads than
-        folds, classes are trained at the same time, too.
+        Its threads are classes of all folds at the same time, or, where folds are trained one by
+        one, folds; each of these has a copy of its rows. With more threads than folds, classes are
+        trained at the same time, too.
     progress : callable
         Called with the number of a fold and the C trained.
     one_by_one : bool
