@@ -36,6 +36,9 @@ from svmbench.train.path import Begun, Ending, of_zero
 #: them for each of five folds: what was done by then has cost no more than they will.
 MOST_PASSES = 6
 
+#: A pass counts for one row of so many at least: it has costs besides its visits.
+FEWEST_VISITS = 64
+
 #: As many times more rows are visited at the first C, where other methods begin from nothing, too.
 FROM_NOTHING = 3
 
@@ -293,10 +296,12 @@ class _Lanes:
         and moves nothing.
         """
         descent, kind = self._descent, _FIRST
-        until = descent.visits + passes * len(self.values)
+        room = passes * len(self.values)
         while work.any():
+            before = descent.visits
             estimate = descent.advance() * relative
-            expected, last = float(estimate[work].max()), due() or descent.visits >= until
+            room -= max(descent.visits - before, len(self.values) // FEWEST_VISITS + 1)
+            expected, last = float(estimate[work].max()), due() or room <= 0
             if last or (kind != _PARTIAL and self._ratios[kind] * expected <= tolerance):
                 gaps = self._certify(work, tolerance)
                 ratio = float((gaps / estimate)[work].max())
