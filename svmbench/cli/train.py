@@ -236,10 +236,15 @@ def _trained(
     if request.folds is not None:
         from svmbench.train.validation import SELECTION, cross_validate
 
-        with _shown(hidden, "fold {} of " + f"{request.folds}: C = {{:g}}") as show:
+        with _shown(hidden, "{}: C = {:g}, " + f"value {{}} of at most {len(values)}") as show:
+
+            def progress(fold: int | None, k: int) -> None:
+                which = "all folds" if fold is None else f"fold {fold + 1} of {request.folds}"
+                show(which, values[k], k + 1)
+
             validation = cross_validate(
                 examples, objective, request.folds, values, max(tolerance, SELECTION),
-                effort, progress=lambda fold, C: show(fold + 1, C),
+                effort, progress=progress,
             )  # fmt: skip
         objective = replace(objective, C=validation.best)
     points: list[Point] = []
@@ -402,17 +407,17 @@ def _objective(
 
 
 @contextmanager
-def _shown(quiet: bool, text: str) -> Iterator[Callable[[float, float | str], None]]:
-    """Show how far the training is, on a terminal only; ``text`` has room for both numbers."""
+def _shown(quiet: bool, text: str) -> Iterator[Callable[..., None]]:
+    """Show how far the training is, on a terminal only; ``text`` has room for what it is given."""
     if quiet or sys.stderr is None or not sys.stderr.isatty():
-        yield lambda which, value: None
+        yield lambda *what: None
         return
     # Each line replaces the one before, if none is continued on a second line.
     clear, terminal = "\r\x1b[K", sys.stderr.fileno()
 
-    def show(which: float, value: float | str) -> None:
+    def show(*what: float | str) -> None:
         room = os.get_terminal_size(terminal).columns or _USUAL_WIDTH
-        click.echo(clear + text.format(which, value)[: room - 1], nl=False, err=True)
+        click.echo(clear + text.format(*what)[: room - 1], nl=False, err=True)
 
     try:
         yield show

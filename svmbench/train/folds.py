@@ -121,7 +121,12 @@ class FoldFits:
         )
 
     def path(
-        self, values: tuple[float, ...], tolerance: float, *, complete: bool
+        self,
+        values: tuple[float, ...],
+        tolerance: float,
+        *,
+        complete: bool,
+        progress: Callable[[int], None] = lambda k: None,
     ) -> Iterator[tuple[Array, dict[int, float]]]:
         """Train at each C, until folds are better trained one by one, or nothing changes.
 
@@ -129,6 +134,8 @@ class FoldFits:
         ----------
         values, tolerance, complete
             As for `svmbench.train.path.path`.
+        progress : callable
+            Called with the number of each value, from 0, before it is trained at.
 
         Yields
         ------
@@ -146,7 +153,8 @@ class FoldFits:
             Ending(partial(self._of_zero, fold), tolerance, len(values))
             for fold in range(self._folds)
         ]
-        for C in values:
+        for k, C in enumerate(values):
+            progress(k)
             if not self._train(C, tolerance):
                 return
             fits = {fold: self.certified(fold) for fold in self.left}

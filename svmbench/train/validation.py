@@ -111,7 +111,7 @@ def cross_validate(
     effort: Effort = USUAL,
     *,
     complete: bool = False,
-    progress: Callable[[int, float], None] = lambda fold, C: None,
+    progress: Callable[[int | None, int], None] = lambda fold, k: None,
     one_by_one: bool = False,
 ) -> Validation:
     """Errors at each C on each fold, of models trained on the other folds.
@@ -134,7 +134,8 @@ def cross_validate(
         one, folds; each of these has a copy of its rows. With more threads than folds, classes are
         trained at the same time, too.
     progress : callable
-        Called with the number of a fold and the C trained.
+        Called with the number of a fold, or None where all are trained at once, and with that of
+        the value of C, both from 0.
     one_by_one : bool
         Do not train folds at once, in order to measure what that saves.
 
@@ -151,7 +152,6 @@ def cross_validate(
     gaps = [0.0]
 
     def note(fold: int, cost: float, gap: float) -> None:
-        progress(fold, values[len(errors[fold])])
         errors[fold].append(cost)
         gaps.append(gap)
 
@@ -175,12 +175,15 @@ def cross_validate(
         for trained in path(
             learning, objective, rest, tolerance, each, complete=complete, begun=begun
         ):
+            progress(fold, len(errors[fold]))
             note(fold, weight_of_errors(trained.model, left_out, cost), trained.gap)
 
     with OneThread().held():
         left = list(range(folds))
         if at_once is not None:
-            for wrong, gap_of in at_once.path(values, tolerance, complete=complete):
+            for wrong, gap_of in at_once.path(
+                values, tolerance, complete=complete, progress=lambda k: progress(None, k)
+            ):
                 cost_of = np.bincount(of_row, weights=costs * wrong, minlength=folds).tolist()
                 for fold, gap in gap_of.items():
                     note(fold, cost_of[fold], gap)
