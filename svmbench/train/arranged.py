@@ -11,8 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from svmbench.data.dataset import Array, Dataset, FloatArray
-from svmbench.data.derived import take_rows
+from svmbench.data.dataset import Array, Dataset
 from svmbench.kernels.equal_rows import count_alike, group_equal
 from svmbench.memory import available_memory
 from svmbench.train.examples import Examples
@@ -81,7 +80,7 @@ def merged(examples: Examples, objective: Objective) -> Examples:
     first, sums = group_equal(rows.rows, examples.labels, weights, most)
     if first is None or not np.isfinite(sums).all():
         return examples
-    return _taken(examples, first, sums)
+    return replace(examples.chosen(first), row_weights=sums)
 
 
 def may_merge(examples: Examples, objective: Objective) -> bool:
@@ -101,10 +100,7 @@ def by_length(examples: Examples) -> Examples:
     examples : Examples
     """
     order = order_by_length(examples.rows)
-    if order is None:
-        return examples
-    weights = examples.row_weights
-    return _taken(examples, order, None if weights is None else weights[order])
+    return examples if order is None else examples.chosen(order)
 
 
 def order_by_length(rows: Dataset) -> Array | None:
@@ -118,12 +114,3 @@ def order_by_length(rows: Dataset) -> Array | None:
     # NumPy sorts short integers by their digits, several times as fast as others.
     order: Array = np.argsort(np.minimum(lengths, _LONGEST).astype(np.uint16), kind="stable")
     return order
-
-
-def _taken(examples: Examples, chosen: Array, weights: FloatArray | None) -> Examples:
-    return replace(
-        examples,
-        rows=take_rows(examples.rows, chosen),
-        labels=examples.labels[chosen],
-        row_weights=weights,
-    )
