@@ -238,6 +238,26 @@ def test_the_diagonal_preconditions_only_where_a_factor_is_far():
     assert not factored.is_far(0.5, 21.0 * product)
 
 
+@pytest.mark.parametrize("blind", [False, True])
+def test_the_diagonal_is_left_where_rounding_hides_whether_p_falls(blind):
+    """The gap there is that of the gradient's length, which it would not lower most."""
+    asked = []
+    every = np.ones(6)
+    system = newton_systems.System(
+        lambda v: 2.0 * v,
+        lambda: pytest.fail("there is no factor"),
+        lambda: asked.append(True) or every,
+        every,
+        1.0,
+        lambda left: not left.any(),
+    )
+    step = newton_systems.newton_step(
+        system, None, WorkCount(), smooth.never, exact=blind, ending=False
+    )
+    assert np.array_equal(step, 0.5 * every)
+    assert bool(asked) == (not blind)
+
+
 def test_steps_on_a_rare_class_cost_less_without_factors_of_rows_that_no_longer_count(monkeypatch):
     """Most rows of the other class leave the support in the course of the steps."""
     m, sizes, work = 6000, np.array([3, 10, 60, 150]), {0.5: 0.0, 0.0: 0.0}

@@ -191,6 +191,8 @@ def newton_step(
         Whether few steps are expected to be left: those before are then no reason to factor.
     """
     if factored is None:
+        if exact:  # what is left is the gradient's length, which the diagonal would not lower most
+            return conjugate_gradients(system, due)[0]
         return conjugate_gradients(system, due, _divided_by(system.diagonal()))[0]
     if not exact:
         factored.keep_near(system.share)
