@@ -12,6 +12,11 @@ cdef extern from *:
     """
     #include <stdint.h>
     #include <string.h>
+    /* Vectors that a processor does not have are passed in memory, which GCC warns of; functions
+       here are all of one file. */
+    #if defined(__GNUC__) && !defined(__clang__)
+    #pragma GCC diagnostic ignored "-Wpsabi"
+    #endif
     typedef float svmbench_f8 __attribute__((vector_size(32)));
     typedef uint32_t svmbench_u32x8 __attribute__((vector_size(32)));
     typedef double svmbench_d8 __attribute__((vector_size(64)));
