@@ -158,7 +158,7 @@ class Training:
         objective: Objective,
         tolerance: float,
         *,
-        progress: Callable[[int, float], None],
+        progress: Callable[[int, float], None] = lambda label, gap: None,
         start: Trained | None,
     ) -> Trained:
         """Train at this C; the loss and the bias are those that the rows were prepared for.

@@ -75,7 +75,7 @@ def grid(examples: Examples, objective: Objective) -> tuple[float, ...]:
     remedy = "train with one C, or on fewer rows"
     require_rows_in_memory(examples.rows, f"training with {COUNT} values of C", remedy)
     reach = 0.0
-    for label in examples.classes[: 1 if len(examples.classes) == 2 else None]:
+    for label in examples.fitted:
         with np.errstate(all="ignore"):  # what is out of range, training refuses
             reach = max(reach, _reach(*examples.against_rest(label), objective))
     first = math.floor(-math.log2(reach)) if 0.0 < reach < math.inf else 0
@@ -127,7 +127,6 @@ def path(
     effort: Effort = USUAL,
     *,
     complete: bool = False,
-    progress: Callable[[int, float], None] = lambda label, gap: None,
     begun: Begun | None = None,
 ) -> Iterator[Trained]:
     """Train at each C, from the smallest on, until nothing changes or a fit is not certified.
@@ -141,7 +140,7 @@ def path(
         Ascending values of C, each about `FACTOR` times the one before unless ``complete``.
     complete : bool
         Train at every value, whatever changes or is certified.
-    tolerance, effort, progress
+    tolerance, effort
         As for `train`.
     begun : Begun, optional
         Where the path begins, if smaller values were trained at elsewhere.
@@ -156,7 +155,7 @@ def path(
         Ending(lambda k: of_zero(examples, k, objective), tolerance, len(values)), None
     )
     for C in values:
-        last = training.at(replace(objective, C=C), tolerance, progress=progress, start=last)
+        last = training.at(replace(objective, C=C), tolerance, start=last)
         yield last
         if ending.after(last.fits) and not complete:
             return
