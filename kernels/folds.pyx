@@ -203,6 +203,8 @@ cdef class FoldDescent:
     def certify(self):
         """Compute w(alpha), and the sums of which P and D consist, from alpha.
 
+        A free bias of a lane that is not active remains what it was: its weight is a rounded one.
+
         Returns
         -------
         sums : ndarray of float64, shape (7, LANES)
@@ -215,7 +217,8 @@ cdef class FoldDescent:
         cdef double[:, ::1] found = sums
         cdef double[::1] values = scores, C = self.C, shifts
         if self.free:
-            self.bias[:] = self.constant * self.weight.astype(np.float64)
+            on = self.active
+            self.bias[on] = self.constant * self.weight[on].astype(np.float64)
             self.offset[:] = self.weight
             balance(self)
         with nogil:
@@ -346,16 +349,23 @@ cdef void refresh(FoldDescent self):
 
 
 cdef inline void softplus(const double *s, double *loss) noexcept nogil:
-    """log(1 + exp(-s)) in all lanes."""
+    """log(1 + exp(-s)) in all lanes.
+
+    What rounding takes from 1 + exp(-|s|), its logarithm lacks, to first order: without it, the
+    loss at a large margin would be 0 or a multiple of 2^-52.
+    """
     cdef int lane
+    cdef double lost[LANES]
     for lane in range(LANES):
         loss[lane] = -fabs(s[lane])
     exp_double(loss)
     for lane in range(LANES):
+        lost[lane] = loss[lane]
         loss[lane] += 1.0
+        lost[lane] = (lost[lane] - (loss[lane] - 1.0)) / loss[lane]
     log_double(loss)
     for lane in range(LANES):
-        loss[lane] += max(-s[lane], 0.0)
+        loss[lane] += lost[lane] + max(-s[lane], 0.0)
 
 
 cdef void add_terms(FoldDescent self, const double *shifts, double *sums,

@@ -284,8 +284,8 @@ class _Lanes:
             descent.active[:] = work
             if self._free:
                 # A step of the multiplier then moves b by up to one.
-                largest = 1.0 / math.sqrt(C * float(self._sums[_COUNTS, work].max()))
-                descent.constant = max(self._least, largest)
+                largest = 1.0 / np.sqrt(C * self._sums[_COUNTS, work].max())
+                descent.constant = max(self._least, float(largest))
             descent.begin(times, np.full(WIDTH, C))
             self._descend(work, relative, tolerance, passes, due)
         return not work.any()

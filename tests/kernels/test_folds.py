@@ -166,6 +166,30 @@ def test_the_logistic_loss_is_exact_at_any_margin(margin):
     assert_close(sums[1, 1], 2.0 * np.log(2.0), rtol=SINGLE / 4.0)
 
 
+@pytest.mark.parametrize("margin", [20.0, 36.0, 45.0, 600.0])
+def test_a_small_logistic_loss_has_all_its_digits(margin):
+    data = dataset([[1.0], [1.0]], [1, 1])
+    descent = FoldDescent(data.rows, np.array([0, 1], dtype=np.int8), Loss("logistic"))
+    descent.C[:] = 2.0 * margin
+    sums, _ = descent.certify()
+    assert_close(sums[0, :2], np.full(2, np.log1p(np.exp(-margin))), rtol=1e-15)
+
+
+@every_loss
+def test_a_lane_that_is_not_active_keeps_its_bias_and_its_sums(name):
+    data = rows()
+    descent, _ = begun(data, name, 0.7, True)
+    descent.advance()
+    before, _ = descent.certify()
+    descent.active[1] = False
+    descent.constant = 0.3  # of which the bias is no multiple in single precision
+    descent.begin(np.ones(WIDTH), np.full(WIDTH, C))
+    descent.advance()
+    after, _ = descent.certify()
+    assert np.array_equal(after[:, 1], before[:, 1])
+    assert not np.array_equal(after[:, 0], before[:, 0])
+
+
 @pytest.mark.parametrize(
     "alpha", [0.0, 1e-30, 1e-12, 1e-7, 2e-7, 1e-3, 0.29, 0.3, 0.5, 0.999, 1.0 - 2.0**-24, 1.0]
 )

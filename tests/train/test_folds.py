@@ -178,6 +178,13 @@ def test_values_that_are_too_large_are_refused_as_ever():
         cross_validate(examples, Objective("hinge"), 3, (1e-300, 1e307))
 
 
+@every_bias
+def test_weights_whose_product_with_c_is_0_are_refused_as_ever(bias):
+    examples = replace(made(), row_weights=np.full(240, 1e-200))
+    with pytest.raises(ConfigError, match="are out of range with C"):
+        cross_validate(examples, Objective("hinge", bias=bias), 3, (1e-200,))
+
+
 def test_a_time_limit_ends_what_is_trained_at_once():
     examples, objective = made(), Objective("hinge")
     fits, _ = at_once(examples, objective, 3, Effort(time_limit=0.0))
