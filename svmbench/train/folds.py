@@ -42,6 +42,10 @@ FEWEST_VISITS = 64
 #: As many times more rows are visited at the first C, where other methods begin from nothing, too.
 FROM_NOTHING = 3
 
+#: Largest relative gap from which a fold is trained on by itself. From weights that are farther
+#: from the best, other methods may take many times as long as from w = 0.
+NEAR = 1.0
+
 #: The relative gap after a pass, over the estimate of that before it which the pass has made. The
 #: first is used until a certificate has shown it, and the second is the largest that is used.
 FIRST_RATIO, LARGEST_RATIO = 0.2, 1.0
@@ -171,8 +175,9 @@ class FoldFits:
         with np.errstate(all="ignore"):
             fits = tuple(lanes[fold // WIDTH].state(fold) for lanes in self._lanes)
         finite = all(np.isfinite(fit.w).all() and math.isfinite(fit.primal) for fit in fits)
+        near = finite and max(fit.gap for fit in fits) <= NEAR
         model = model_of(self._examples.classes, self._objective, fits)
-        last = Trained(model, fits) if finite else None
+        last = Trained(model, fits) if near else None
         return self._learning(fold), Begun(self._endings[fold], last)
 
     def _train(self, C: float, tolerance: float) -> bool:
@@ -270,14 +275,13 @@ class _Lanes:
         """
         descent, C = self._descent, self._constant(objective)
         work = np.array([self._first + k in left for k in range(WIDTH)])
-        times, passes = np.ones(WIDTH), MOST_PASSES
+        passes = MOST_PASSES
         if not self._sums.any():
             passes *= FROM_NOTHING
             descent.C[:] = C
-            work &= ~(self._certify(work, tolerance) <= tolerance)
-        else:
-            times = self._best_multiples(C)
-            work &= ~(self._note(work, times, C, AT_START, tolerance) <= tolerance)
+            self._certify(work, math.inf)  # its weights may be kept, and values are theirs
+        times = self._best_multiples(C)
+        work &= ~(self._note(work, times, C, AT_START, tolerance) <= tolerance)
         if work.any():
             # What an estimate is multiplied by to be relative to D from before the passes.
             relative = C * self._lam(C) / self._bounds(times, C)[1]

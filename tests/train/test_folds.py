@@ -185,6 +185,27 @@ def test_weights_whose_product_with_c_is_0_are_refused_as_ever(bias):
         cross_validate(examples, Objective("hinge", bias=bias), 3, (1e-200,))
 
 
+@every_loss
+def test_the_first_c_begins_with_the_best_multiple_however_large_it_is(loss, monkeypatch):
+    monkeypatch.setattr(folds_module, "NEAR", np.inf)
+    fits, _ = at_once(made(), Objective(loss), 3, Effort(time_limit=0.0))
+    assert not list(fits.path((1e4,), TOLERANCE, complete=True))
+    for fold in range(3):
+        assert fits.rest(fold)[1].last.fits[0].dual > 0.0
+
+
+def test_weights_that_are_far_from_the_best_are_no_start():
+    seen = []
+    for C in (10.0, 1e4):
+        fits, _ = at_once(made(), Objective("logistic", bias="free"), 3)
+        assert not list(fits.path((C,), 1e-9, complete=True))
+        seen += [fits.rest(fold)[1].last for fold in range(3)]
+    assert None in seen
+    kept = [last for last in seen if last is not None]
+    assert kept
+    assert all(last.gap <= 1.0 for last in kept)
+
+
 def test_a_time_limit_ends_what_is_trained_at_once():
     examples, objective = made(), Objective("hinge")
     fits, _ = at_once(examples, objective, 3, Effort(time_limit=0.0))
