@@ -5,11 +5,13 @@ from itertools import islice
 
 import numpy as np
 import pytest
+import scipy.sparse
 from scipy.stats import binomtest
 from sklearn.base import clone
 
 from problems import dataset
 from svmbench import LinearSVC, LogisticRegression
+from svmbench.data.dataset import Dataset, Provenance
 from svmbench.errors import DataError
 from svmbench.names import TRAINED_BIASES, TRAINED_LOSSES
 from svmbench.problem import Loss, Problem
@@ -378,3 +380,29 @@ def test_estimators_start_without_the_intercept_that_they_no_longer_fit(estimato
     fresh = clone(estimator).fit(X, y)
     assert again.intercept_[0] != 0.0
     assert pytest.approx(fresh.certificate_.P, rel=2e-4) == again.certificate_.P
+
+
+def zipf_text(m=2000, d=8000, words=50, seed=3):
+    """Rows of length 1 with the words of a text, of which a few are in nearly every row."""
+    rng = np.random.default_rng(seed)
+    drawn = np.minimum(rng.zipf(1.2, size=m * words) - 1, d - 1)
+    places = np.repeat(np.arange(m), words), drawn
+    X = scipy.sparse.csr_matrix((np.ones(m * words), places), shape=(m, d))
+    X.sum_duplicates()
+    X = scipy.sparse.diags(1.0 / np.sqrt(X.multiply(X).sum(axis=1).A1)) @ X
+    X.sort_indices()
+    score = X @ rng.normal(size=(d, 2))
+    labels = (score / score.std() + rng.normal(size=(m, 2))).argmax(axis=1)
+    indptr, indices = X.indptr.astype(np.int64), X.indices.astype(np.int32)
+    rows = Dataset("text", d, indptr, indices, X.data, np.ones(m, np.int8), Provenance("test", ""))
+    return Examples(rows, labels)
+
+
+def test_newton_steps_do_not_stall_where_a_free_bias_is_not_balanced_yet():
+    # The gradient by w alone promised the wanted gap: more than 200 steps left the bias behind.
+    examples, objective = zipf_text(), Objective("logistic", bias="free")
+    values = grid(examples, objective)
+    found = [trained.fits[0] for trained in path(examples, objective, values, 1e-2, complete=True)]
+    assert "newton" in {each.method for each in found}
+    assert max(each.certificates for each in found) <= 20
+    assert max(each.gap for each in found) <= 1e-2

@@ -94,7 +94,9 @@ def newton(
     Without a start, the steps begin at the w and b of a sample of the rows, if there are so many
     that a sample comes close to the optimum: this saves most of the steps on all rows.
 
-    With alpha as yielded and no free bias, P - D is ||gradient||^2/(2 lambda). A certificate costs
+    With alpha as yielded and no free bias, P - D is ||gradient||^2/(2 lambda). With a free bias, a
+    caller may have to go on although this is small enough: the steps then take into account what
+    balances alpha (`Surface.pull`). A certificate costs
     about as much as a third of a step: a caller that needs one gap only sets ``wanted``.
 
     Parameters
@@ -127,17 +129,20 @@ def newton(
     point = surface.first(start or _from_sample(problem, due, done))
     factored = Factored.of(problem)
     decrement, exact, gap = math.inf, False, math.inf
+    refused = False  # a pair whose gradient by w is small enough: a free bias is not balanced yet
     while True:
         slopes, bends = surface.derivatives(point.scores)
         counted, bends = problem.counted(slopes), problem.counted(bends)
         downhill = surface.downhill(point, counted)
-        before, gap = gap, inner(downhill[:-1], downhill[:-1]) / (2.0 * problem.lam)
+        pull = surface.pull(point, counted, downhill) if refused else 0.0
+        before, gap = gap, _gap(downhill, pull, problem.lam)
         done.gap = relative_gap(point.primal, point.primal - gap)
         ended = least_gain > 0.0 and 0.5 * decrement <= least_gain * point.primal
         turn = done.entries > unshown and is_turn(done.steps)
         shown = gap <= wanted * point.primal or turn or ended or point.blind or due()
         if shown:
             yield surface.pair(point, slopes)
+            refused = refused or gap <= wanted * point.primal
         if ended:
             return
         done.steps += 1
@@ -147,7 +152,7 @@ def newton(
             partial(surface.diagonal, bends),
             downhill,
             np.count_nonzero(bends) / surface.m,
-            _enough(problem, downhill, counted, wanted, point.primal),
+            _enough(problem, downhill, counted, pull, wanted, point.primal),
         )
         ending = _is_ending(before, gap, wanted * point.primal)
         step = newton_step(system, factored, done, due, point.blind, ending)
@@ -160,6 +165,12 @@ def newton(
                 yield surface.pair(point, slopes)
             return
         point = ahead
+
+
+def _gap(gradient: FloatArray, pull: float, lam: float) -> float:
+    """||gradient by w||^2/(2 lambda), with what balances a free bias added to the gradient."""
+    length = math.sqrt(inner(gradient[:-1], gradient[:-1])) + pull * abs(float(gradient[-1]))
+    return length * length / (2.0 * lam)
 
 
 def is_turn(steps: int) -> bool:
@@ -266,6 +277,23 @@ class Surface:
     def pair(self, point: _Iterate, slopes: FloatArray) -> PrimalAndDual:
         """What `newton` yields, from minus the slopes of the losses."""
         return point.at[:-1].copy(), float(point.at[-1]), self._problem.repaired(slopes)
+
+    def pull(self, point: _Iterate, counted: FloatArray, downhill: FloatArray) -> float:
+        """By how much a slope along b adds to the gradient by w; 0 without a free bias.
+
+        To balance alpha, those of one label are scaled down by the slope's share of their sum. That
+        moves the sum of alpha_i x_i by the slope times the label's mean row, weighted by alpha.
+        """
+        if not self._free:
+            return 0.0
+        positive = self.sums(counted * (self.labels > 0.0))
+        negative = downhill + np.append(self._lam * point.at[:-1], 0.0) - positive
+        means = [
+            math.sqrt(inner(each[:-1], each[:-1])) / abs(float(each[-1]))
+            for each in (positive, negative)
+            if each[-1] != 0.0
+        ]
+        return max(means, default=0.0)
 
     def downhill(self, point: _Iterate, counted: FloatArray) -> FloatArray:
         """Minus the gradient, from minus the slopes of the losses times the weights of rows."""
@@ -382,24 +410,31 @@ def _from_sample(
 
 
 def _enough(
-    problem: Problem, downhill: FloatArray, slopes: FloatArray, wanted: float, least: float
+    problem: Problem,
+    downhill: FloatArray,
+    slopes: FloatArray,
+    pull: float,
+    wanted: float,
+    least: float,
 ) -> Callable[[FloatArray], bool]:
     """Whether a step may leave this residual, which is the next gradient if curvatures stay.
 
-    Either `_FORCING` of the gradient is left, or the next gap is within the wanted one: that of w
-    is ||residual||^2/(2 lambda). To balance a free bias, the slopes of one class are scaled down by
-    the residual's share of their sum, and the sum of their conjugates falls by no larger share.
+    Either `_FORCING` of the gradient is left, or the next gap is within the wanted one, by `_gap`
+    of the residual. To balance a free bias, the slopes of one class are scaled down by the
+    residual's share of their sum, and the sum of their conjugates falls by no larger share.
     """
-    d, lam = problem.data.n_features, problem.lam
-    forced = _FORCING**2 * inner(downhill, downhill)
-    if wanted == math.inf:
-        return lambda left: inner(left, left) <= forced
-    of_w = 2.0 * lam * _SHARE_LEFT * wanted * least
+    lam = problem.lam
+    of_w = _SHARE_LEFT * wanted * least
     positive, negative = balance(problem.data.rows, slopes)
     of_b = _SHARE_LEFT * wanted * min(positive, negative) / problem.data.n_samples
 
+    def size(left: FloatArray) -> float:
+        return _gap(left, pull, lam) if pull > 0.0 else inner(left, left)
+
+    forced = _FORCING**2 * size(downhill)
+
     def is_enough(left: FloatArray) -> bool:
-        near = inner(left[:d], left[:d]) <= of_w and abs(left[d]) <= of_b
-        return near or inner(left, left) <= forced
+        near = wanted < math.inf and _gap(left, pull, lam) <= of_w and abs(left[-1]) <= of_b
+        return near or size(left) <= forced
 
     return is_enough
