@@ -142,7 +142,7 @@ def newton(
         shown = gap <= wanted * point.primal or turn or ended or point.blind or due()
         if shown:
             yield surface.pair(point, slopes)
-            refused = refused or gap <= wanted * point.primal
+            refused = refused or gap <= wanted * point.primal < math.inf
         if ended:
             return
         done.steps += 1
