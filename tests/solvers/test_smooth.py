@@ -243,7 +243,7 @@ def test_the_diagonal_is_left_where_rounding_hides_whether_p_falls(blind):
     """The gap there is that of the gradient's length, which it would not lower most."""
     asked = []
     every = np.ones(6)
-    system = newton_systems.System(
+    system = newton_systems.NewtonSystem(
         lambda v: 2.0 * v,
         lambda: pytest.fail("there is no factor"),
         lambda: asked.append(True) or every,

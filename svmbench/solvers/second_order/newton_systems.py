@@ -140,7 +140,7 @@ class Factored:
         return found
 
 
-class System(NamedTuple):
+class NewtonSystem(NamedTuple):
     """The linear system of a Newton step.
 
     Parameters
@@ -168,7 +168,7 @@ class System(NamedTuple):
 
 
 def newton_step(
-    system: System,
+    system: NewtonSystem,
     factored: Factored | None,
     done: WorkCount,
     due: Callable[[], bool],
@@ -179,7 +179,7 @@ def newton_step(
 
     Parameters
     ----------
-    system : System
+    system : NewtonSystem
     factored : Factored or None
         None if there are too many features.
     done : WorkCount
@@ -225,7 +225,7 @@ def _divided_by(diagonal: FloatArray) -> Callable[[FloatArray], FloatArray]:
 
 
 def conjugate_gradients(
-    system: System,
+    system: NewtonSystem,
     due: Callable[[], bool],
     prepared: Callable[[FloatArray], FloatArray] = lambda residual: residual,
 ) -> tuple[FloatArray, bool]:

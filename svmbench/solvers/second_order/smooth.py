@@ -28,7 +28,7 @@ from svmbench.solvers.samples import sample_accuracy, sample_sizes
 from svmbench.solvers.second_order.newton_systems import (
     DIAGONAL_SHARE,
     Factored,
-    System,
+    NewtonSystem,
     inner,
     newton_step,
 )
@@ -146,7 +146,7 @@ def newton(
         if ended:
             return
         done.steps += 1
-        system = System(
+        system = NewtonSystem(
             surface.product(bends),
             partial(surface.system, bends),
             partial(surface.diagonal, bends),
@@ -320,7 +320,7 @@ class Surface:
         return bends / self.m, self.sums(self.labels * bends)
 
     def diagonal(self, bends: FloatArray) -> FloatArray:
-        """What `System` takes as its preconditioner: lambda, and a share of the Hessian's own."""
+        """The preconditioner of a `NewtonSystem`: lambda, and a share of the Hessian's diagonal."""
         curved = np.flatnonzero(bends)
         found = np.zeros(self._d + 1)
         read = weighted_squares(self._rows, curved, bends[curved] / self.m, found[:-1])
