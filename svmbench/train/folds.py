@@ -43,7 +43,8 @@ FEWEST_VISITS = 64
 FROM_NOTHING = 3
 
 #: Largest relative gap from which a fold is trained on by itself. From weights that are farther
-#: from the best, other methods may take many times as long as from w = 0.
+#: from the best, other methods may take many times as long as from w = 0. Chosen among three rules
+#: with 18 fits of generated text in view.
 NEAR = 1.0
 
 #: The relative gap after a pass, over the estimate of that before it which the pass has made. The
