@@ -41,11 +41,8 @@ cdef inline Loss loss_of(object loss):
     return make_loss(loss.code, loss.gamma)
 
 
-cdef inline double loss_value(Loss loss, double s) noexcept nogil:
-    """The loss at margin s; nan for nan, since no comparison below holds of it."""
-    cdef double short_by = 1.0 - s
-    if loss.kind == LOGISTIC:
-        return log1p(exp(-s)) if s > 0.0 else log1p(exp(s)) - s
+cdef inline double hinge_value(Loss loss, double short_by) noexcept nogil:
+    """A hinge at the margin 1 - short_by, which may be nearer to 1 than doubles resolve."""
     if short_by <= 0.0:
         return 0.0
     if loss.kind == HINGE:
@@ -53,6 +50,13 @@ cdef inline double loss_value(Loss loss, double s) noexcept nogil:
     if loss.kind == SMOOTHED_HINGE and short_by >= loss.nu:
         return short_by - 0.5 * loss.nu
     return 0.5 * short_by * short_by / loss.nu
+
+
+cdef inline double loss_value(Loss loss, double s) noexcept nogil:
+    """The loss at margin s; nan for nan, since no comparison below holds of it."""
+    if loss.kind == LOGISTIC:
+        return log1p(exp(-s)) if s > 0.0 else log1p(exp(s)) - s
+    return hinge_value(loss, 1.0 - s)
 
 
 cdef inline double loss_conjugate(Loss loss, double alpha) noexcept nogil:

@@ -8,12 +8,12 @@
 # precision of the solver. The sums over rows are compensated (Neumaier, ZAMM 54,
 # 1974): the certificate P - D is a small difference of two of them.
 
-from libc.math cimport INFINITY, fabs
+from libc.math cimport INFINITY, fabs, fma
 from libc.stdint cimport int32_t
 
 import numpy as np
 
-from .loss cimport Loss, gap_term, loss_conjugate, loss_value, make_loss
+from .loss cimport LOGISTIC, Loss, gap_term, hinge_value, loss_conjugate, loss_value, make_loss
 from .normal cimport unpack_row
 from .provenance cimport build_record
 from .rows cimport CompactRows, row_axpy, row_dot
@@ -81,6 +81,74 @@ def loss_and_errors(CompactRows rows, const double[::1] w, int kind, double gamm
             add(&total, loss_value(loss, s))
             errors += not s > 0.0
     return value(total), errors
+
+
+def loss_at_most(CompactRows rows, const double[::1] w, int kind, double gamma=1.0,
+                 double bias=0.0, weights=None):
+    """No less than the sum of c_i loss(s_i), but for a few roundings of the sum itself.
+
+    s_i - 1 (with the logistic loss, s_i) is computed as if in twice the precision. Its rounding is
+    at most u |s_i - 1| + (n u)^2 (1 + |b| + sum_j |w_j x_ij|) (Ogita, Rump and Oishi, SIAM J. Sci.
+    Comput. 26, 2005, Proposition 5.5), and the losses fall as margins grow. Some five times the
+    time of `loss_and_errors`.
+
+    Parameters
+    ----------
+    rows : CompactRows
+    w : ndarray of float64, shape (d,)
+    kind, gamma, bias
+        As in `loss_and_errors`.
+    weights : ndarray of float64, shape (m,), optional
+        c_i; 1 by default.
+
+    Returns
+    -------
+    loss : float
+        nan or inf where a product overflows.
+    short_by : float
+        The largest 1 - s_i > 0 that the rounding of a margin in double precision explains, at most;
+        0 if there is none, or with the logistic loss.
+    """
+    _check(rows, w)
+    cdef Loss loss = make_loss(kind, gamma)
+    cdef double less = 0.0 if kind == LOGISTIC else 1.0
+    cdef double unit = 2.0 ** -53, least = 5e-324
+    cdef int32_t[::1] columns = np.empty(rows.c.d + 1, dtype=np.int32)
+    cdef double[::1] values = np.empty(rows.c.d + 1)
+    cdef bint weighted = weights is not None
+    cdef const double[::1] c = weights if weighted else values
+    if weighted and c.shape[0] != rows.c.m:
+        raise ValueError(f"{c.shape[0]} weights for {rows.c.m} rows")
+    cdef Sum total
+    cdef double term, sum_, size, lost, part, product, off, s, share, short_by = 0.0
+    cdef Py_ssize_t i, k, n
+    total.total = total.lost = 0.0
+    with nogil:
+        for i in range(rows.c.m):
+            n = unpack_row(&rows.c, i, &columns[0], &values[0])
+            sum_, lost, size = bias, 0.0, fabs(bias) + less
+            for k in range(n + 1):
+                if k < n:
+                    product = w[columns[k]] * values[k]
+                    lost += fma(w[columns[k]], values[k], -product)
+                    size += fabs(product)
+                else:
+                    product = -less * rows.c.labels[i]
+                term = sum_ + product
+                part = term - sum_
+                lost += (sum_ - (term - part)) + (product - part)
+                sum_ = term
+            s = rows.c.labels[i] * (sum_ + lost)
+            share = (n + 4) * unit
+            off = 1.01 * (2.0 * unit * fabs(s) + share * share * size) + (n + 4) * least
+            if kind == LOGISTIC:
+                term = loss_value(loss, s - off)
+            else:
+                term = hinge_value(loss, off - s)
+                if short_by < off - s <= share * size + off:
+                    short_by = off - s
+            add(&total, c[i] * term if weighted else term)
+    return value(total), short_by
 
 
 def combination(CompactRows rows, const double[::1] alpha):

@@ -25,6 +25,7 @@ import hashlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -35,6 +36,9 @@ from svmbench.names import BIASES, HINGES, LOSSES
 from svmbench.records.bounds import BELOW, lies_below
 
 T = TypeVar("T")
+
+#: Unit roundoff of double precision.
+UNIT = float(np.finfo(np.float64).eps) / 2.0
 
 #: Share by which w may leave its ball: the rounding of a w kept in single precision.
 OUTSIDE = 1e-5
@@ -132,6 +136,29 @@ def accuracy_of(primal: float, reference_dual: float, distance: str = "relative"
     return relative_gap(primal, reference_dual)
 
 
+def rounding_of(
+    primal: float | FloatArray, off: float | FloatArray, gamma: float, summands: float
+) -> float | FloatArray:
+    """By how much P may differ where margins are off, and sums of positive terms in any order.
+
+    The mean of the losses' slopes is at most sqrt(2 P/gamma); with gamma = 0, for a hinge or the
+    logistic loss, at most 1.
+
+    Parameters
+    ----------
+    primal : float or ndarray of float64
+        P as it was computed.
+    off : float or ndarray of float64
+        Largest rounding of a margin.
+    gamma : float
+    summands : float
+        Of the sum that is not compensated.
+    """
+    slope = 1.0 if gamma == 0.0 else np.sqrt(2.0 * primal / gamma)
+    second = 0.0 if gamma == 0.0 else off * off / gamma
+    return slope * off + second + 4.0 * UNIT + (summands + 16.0) * UNIT * primal
+
+
 class _Last:
     """What was computed from the last dual variables: callers ask for most of it more than once.
 
@@ -226,7 +253,7 @@ class Problem:
 
         A w outside its ball by rounding alone is scaled back onto the ball.
         """
-        weights = self._inside(w)
+        weights = self.inside(w)
         loss, errors = self.loss_and_errors(weights, bias)
         primal = 0.5 * self.lam * _squared_norm(weights) + loss / self.data.n_samples
         return Evaluation(primal if self.admits(w) else primal + math.inf, errors)
@@ -256,17 +283,34 @@ class Problem:
         """
         if not lies_below(primal, bound):
             return False
-        # With an optimum near 0, P is the small mean of differences of numbers near 1. A margin
-        # of n summands is off by at most (n + 3) u (||w|| ||x|| + |b|), and the mean of the
-        # losses' slopes is at most sqrt(2 P/gamma), or 1.
-        unit = float(np.finfo(np.float64).eps) / 2.0
-        longest = int(self.data.rows.lengths().max())
-        longest_norm = math.sqrt(float(np.max(self.data.rows.norms2())))
-        off = (longest + 3.0) * unit * self._reach(primal, longest_norm, w, bias)
-        gamma = self.loss.nu if self.loss.name in HINGES else 0.0  # the others' slope is below 1
-        slope = 1.0 if gamma == 0.0 else math.sqrt(2.0 * primal / gamma)
-        second = 0.0 if gamma == 0.0 else off * off / gamma
-        return primal + slope * off + second + 4.0 * unit < bound * (1.0 - BELOW)
+        return primal + self.rounding(primal, w, bias) < bound * (1.0 - BELOW)
+
+    def rounding(
+        self, primal: float, w: Array | None, bias: float = 0.0, longest: float | None = None
+    ) -> float:
+        """By how much P(w, b) may differ from what `evaluate` has computed as ``primal``.
+
+        A margin of n summands is off by at most (n + 3) u (||w|| ||x|| + |b|).
+
+        Parameters
+        ----------
+        primal, w, bias
+            As for `is_below`.
+        longest : float, optional
+            The largest ||x_i||, where it is known.
+        """
+        longest = self._longest_norm if longest is None else longest
+        off = (self._most_entries + 3.0) * UNIT * self._reach(primal, longest, w, bias)
+        gamma = self.loss.nu if self.loss.name in HINGES else 0.0
+        return float(rounding_of(primal, off, gamma, self.data.n_features))
+
+    @cached_property
+    def _longest_norm(self) -> float:
+        return math.sqrt(float(np.max(self.data.rows.norms2())))
+
+    @cached_property
+    def _most_entries(self) -> int:
+        return int(self.data.rows.lengths().max())
 
     def _reach(self, primal: float, longest_norm: float, w: Array | None, bias: float) -> float:
         """The largest ||w|| ||x|| + |b|; the largest of all w and b with this P if w is None."""
@@ -384,7 +428,7 @@ class Problem:
         """
         if not (self.feasible(alpha) and self.admits(w)):
             return math.inf
-        weights, u = self._inside(w), self._combination(alpha)
+        weights, u = self.inside(w), self._combination(alpha)
         nearest, tau = self.nearest(u)
         rest = self.gap_sum(weights, alpha, bias)
         regular = 0.5 * _squared_norm(weights - nearest)
@@ -401,7 +445,7 @@ class Problem:
         each = terms.gap_terms(self.margins(w, bias), alpha, loss)
         return _weighted_sum(self.row_weights, each)
 
-    def _inside(self, w: Array) -> FloatArray:
+    def inside(self, w: Array) -> FloatArray:
         """The weights in double precision, scaled back onto their ball after rounding."""
         weights, size = _double(w), self._size(w)
         if self.l1_radius < size <= (1.0 + OUTSIDE) * self.l1_radius:

@@ -1,4 +1,8 @@
-"""What dual variables prove once the rounding of w(alpha) is allowed for.
+"""What weights and dual variables prove of P* once rounding is allowed for.
+
+`Problem.primal` computes P(w) in double precision. Where a margin y w.x rounds to 1, the hinge
+vanishes from it, and P(w) may come out smaller than it is, by any factor if nearly all losses
+vanish. Here margins are computed as if in twice the precision (kernels/objective.pyx).
 
 `Problem.dual` computes D(alpha) in double precision. Where a column holds numbers many orders of
 magnitude larger than the others, w(alpha) is a small difference of large sums, and D(alpha) may
@@ -27,10 +31,7 @@ import numpy as np
 from svmbench.data.dataset import FloatArray
 from svmbench.kernels import objective
 from svmbench.names import HINGES
-from svmbench.problem import Problem
-
-#: Unit roundoff of double precision.
-UNIT = float(np.finfo(np.float64).eps) / 2.0
+from svmbench.problem import UNIT, Problem
 
 #: Squares that may together leave double precision, in one order of summation or another.
 OVERFLOWING = 1e308
@@ -40,6 +41,10 @@ LEAST, TINY = math.ulp(0.0), float(np.finfo(np.float64).tiny)
 
 #: Factor for the rounding of the bounds themselves.
 _SAFE = 1.01
+
+
+#: Most weights that `proven_primal` tries: longer ones are rounded, too.
+_LENGTHENED = 4
 
 
 def proven_dual(problem: Problem, alpha: FloatArray) -> float:
@@ -75,6 +80,63 @@ def proven_dual(problem: Problem, alpha: FloatArray) -> float:
         if tau > 0.0:
             twice += (1.0 + 4.0 * UNIT) * 2.0 * tau * problem.l1_radius
     return _less_rounding(total, terms, data.n_samples, 0.5 * problem.lam * twice)
+
+
+class Upper(NamedTuple):
+    """An upper bound on P*, and weights whose P is no larger.
+
+    Parameters
+    ----------
+    primal : float
+        inf where it overflows.
+    w : ndarray of float64, shape (d,)
+    bias : float
+    """
+
+    primal: float
+    w: FloatArray
+    bias: float
+
+
+def proven_primal(
+    problem: Problem, w: FloatArray, bias: float = 0.0, *, longer: bool = True
+) -> Upper:
+    """An upper bound on P(w, b), or on that of weights longer by what rounding explains.
+
+    Where rounding leaves margins just below 1, as on separable rows, multiplying w and b by a
+    number just above 1 takes the losses away.
+
+    Parameters
+    ----------
+    problem : Problem
+    w : ndarray of float64, shape (d,)
+        Within its ball up to the rounding that `Problem.admits`; the bound is for w inside.
+    bias : float
+    longer : bool
+        Whether other weights will do.
+    """
+    best, given, w = Upper(math.inf, w, bias), w, problem.inside(w)
+    if problem.constraint != "none":
+        w = w * (1.0 - (len(w) + 8.0) * UNIT)
+    for _ in range(_LENGTHENED):
+        loss, short_by = objective.loss_at_most(
+            problem.data.rows, w, problem.loss.code, problem.loss.gamma, bias, problem.row_weights
+        )
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = w * w
+            norm2 = math.fsum(squares) if squares.sum() < OVERFLOWING else math.inf
+        primal = 0.5 * problem.lam * (norm2 + len(w) * LEAST) + loss / problem.data.n_samples
+        primal = primal * (1.0 + 16.0 * UNIT) + 4.0 * LEAST
+        if not primal < best.primal:
+            return best
+        if problem.constraint != "none":
+            return Upper(primal, given, bias)
+        best = Upper(primal, w, bias)
+        if short_by == 0.0 or not longer:
+            return best
+        factor = 1.0 + short_by + 4.0 * UNIT
+        w, bias = factor * w, factor * bias
+    return best
 
 
 def proven_by_norms(problem: Problem, alpha: FloatArray, dual: float, longest: float) -> float:

@@ -102,6 +102,12 @@ def assert_close(found, expected, rtol=1e-7, atol=0.0, **more):
     np.testing.assert_allclose(found, expected, rtol=rtol, atol=atol, **more)
 
 
+def assert_bounds(primal, problem, w, bias=0.0):
+    """This is P(w, b), but for its rounding."""
+    computed = problem.primal(w, bias)
+    assert abs(primal - computed) <= 1.01 * problem.rounding(computed, w, bias)
+
+
 def dyadic(seed, m, d, density=0.5, largest=32):
     """Seeded rows of multiples of 1/16 up to largest/16, labels at random: X, y."""
     rng = np.random.default_rng(seed)

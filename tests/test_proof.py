@@ -1,5 +1,6 @@
 """Lower bounds on P* that rounding leaves true, held against rational numbers."""
 
+import random
 from fractions import Fraction
 
 import numpy as np
@@ -7,9 +8,14 @@ import pytest
 
 from problems import dataset, longest, scaled
 from svmbench.problem import Loss, Problem
-from svmbench.proof import proven_by_norms, proven_dual
+from svmbench.proof import proven_by_norms, proven_dual, proven_primal
 from svmbench.reference.search import interior
-from twins.exact import exact_dual
+from svmbench.train.classes import train
+from svmbench.train.effort import Effort
+from svmbench.train.examples import Examples
+from svmbench.train.fit import fit
+from svmbench.train.objective import Objective
+from twins.exact import exact_dual, exact_primal
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared-hinge"])
@@ -32,6 +38,67 @@ def test_the_dual_in_double_precision_exceeds_the_exact_one_where_rows_are_huge(
     assert any(computed > exact + Fraction(1, 1000) for computed, exact in duals)
 
 
+def random_problem(seed, loss, bias, weighted):
+    """Rows of one to three scales between 1e-10 and 1e12, some of which a plane separates."""
+    rng = np.random.default_rng(seed)
+    m, d = int(rng.integers(3, 40)), int(rng.integers(1, 6))
+    X = rng.normal(size=(m, d)) * 10.0 ** rng.choice(rng.uniform(-10.0, 12.0, 3), size=d)
+    y = rng.permutation(np.resize([-1, 1], m))
+    if rng.random() < 0.5:
+        X[:, 0] = y * (np.abs(X[:, 0]) + np.abs(X[:, 0]).max())
+    weights = rng.uniform(0.1, 10.0, m) if weighted else None
+    C = 10.0 ** rng.uniform(-9.0, 12.0)
+    weights = weights if weights is None else weights / weights.mean()
+    return Problem(dataset(X, y, "dense float64"), 1.0 / (C * m), loss, bias, row_weights=weights)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("bias", ["none", "free"])
+@pytest.mark.parametrize("loss", ["hinge", "squared-hinge", "smoothed-hinge", "logistic"])
+def test_what_is_proven_is_no_less_than_the_exact_primal(loss, bias, weighted):
+    for seed in range(20):
+        problem = random_problem(seed, Loss(loss, 0.3), bias, weighted)
+        rng = np.random.default_rng(seed)
+        w = rng.normal(size=problem.data.n_features)
+        with np.errstate(all="ignore"):
+            largest = np.abs(problem.margins(w)).max()
+        w, b = w / largest * 10.0 ** rng.uniform(-2.0, 2.0), float(rng.normal())
+        upper = proven_primal(problem, w, b)
+        exact = exact_primal(problem, upper.w, upper.bias)
+        assert exact <= upper.primal <= float(exact_primal(problem, w, b)) * (1.0 + 1e-12)
+        rough = problem.primal(w, b)
+        assert exact_primal(problem, w, b) <= rough + 1.01 * problem.rounding(rough, w, b)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("bias", ["none", "free"])
+@pytest.mark.parametrize("loss", ["hinge", "squared-hinge", "logistic"])
+def test_a_fit_states_no_smaller_gap_than_it_has(loss, bias, weighted):
+    for seed in range(12):
+        problem = random_problem(100 + seed, Loss(loss), bias, weighted)
+        found = fit(problem, 1e-4, Effort(time_limit=0.5))
+        exact = exact_primal(problem, found.w, found.bias)
+        assert exact <= found.primal
+        if loss != "logistic" and bias == "none":
+            assert found.dual <= exact_dual(problem, found.alpha)
+
+
+@pytest.mark.parametrize(("scale", "C"), [(1e9, 1e3), (1e3, 1e10), (1e12, 1e12)])
+def test_margins_that_round_to_1_hide_no_loss(scale, C):
+    # Two fits of six at 1e9 stated gaps of 1e-13, and had gaps of 7e4.
+    for seed in range(6):
+        drawn = random.Random(seed)
+        X, y = np.zeros((60, 3)), np.zeros(60, dtype=np.int8)
+        for i in range(60):
+            y[i] = 1 if drawn.random() < 0.5 else -1
+            X[i] = [drawn.gauss(0, 1) * scale for _ in range(3)]
+            X[i, 0] = y[i] * (abs(X[i, 0]) + scale)
+        data = dataset(X, y, "dense float64")
+        (found,) = train(Examples(data, data.labels), Objective(C=C)).fits
+        assert exact_primal(Problem(data, found.lam), found.w) <= found.primal
+        assert found.gap <= 1e-4
+
+
 @pytest.mark.parametrize("storage", ["uint16+float64", "int32+float32", "int32+ones"])
 def test_what_is_proven_does_not_depend_on_storage(storage):
     rng = np.random.default_rng(0)
@@ -43,6 +110,8 @@ def test_what_is_proven_does_not_depend_on_storage(storage):
     whole = proven_dual(dense, alpha)
     assert whole <= dense.dual(alpha)
     assert proven_dual(sparse, alpha) == pytest.approx(whole, rel=1e-15)
+    w = rng.normal(size=7)
+    assert proven_primal(sparse, w).primal == pytest.approx(proven_primal(dense, w).primal)
 
 
 def test_nothing_is_proven_where_squares_overflow_together():

@@ -32,10 +32,13 @@ def shortfall(trained: Trained, tolerance: float, time_limit: float, easier: str
     easier : str
         The option that makes the problem easier, as in "a smaller C".
     """
-    why = "no method came nearer, usually because of rounding; choose scaled features"
+    worst = max(trained.fits, key=lambda fit: fit.gap)
+    why = "no method came nearer; choose scaled features"
     if trained.out_of_time(tolerance, time_limit):
         why = "--time-limit ended the training; allow more time"
-    return f"not certified to {tolerance:g}: {why}, a larger --tol or {easier}"
+    elif worst.is_rounded:
+        why = f"the rounding of these rows allows a gap of {worst.gap:.1e}; choose scaled features"
+    return f"not proven to {tolerance:g}: {why}, a larger --tol or {easier}"
 
 
 def nearness(gap: float) -> str:

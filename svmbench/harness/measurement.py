@@ -35,6 +35,7 @@ from svmbench.harness.shown import (
 from svmbench.harness.streaming import pass_seconds
 from svmbench.harness.trace import TraceWriter
 from svmbench.problem import Evaluation, Problem, accuracy_of, count_errors, relative_gap
+from svmbench.proof import proven_primal
 from svmbench.records.bounds import lies_below
 from svmbench.solvers.base import Solver
 from svmbench.solvers.program import ForeignProgram
@@ -42,6 +43,9 @@ from svmbench.solvers.program import ForeignProgram
 #: Relative error allowed in a solver's own lower bound: its rounding, and in single precision
 #: the drift of its weights from its dual variables.
 BOUND_SLACK = {"float64": 1e-9, "float32": 1e-3}
+
+#: Share of P - D_ref from which its rounding counts, as an upper bound of P in its place.
+ROUNDED_SHARE = 0.01
 
 #: Features up to which the trace records the final weights: plots of the plane draw them as a line.
 DRAWN_FEATURES = 16
@@ -446,6 +450,10 @@ class Measurement:
             self.reason = f"shows the bias {bias:g}, and the problem has none"
         primal = training.primal if np.isfinite(w).all() else math.nan
         bound, distance = self.terms.reference_dual, self.stop.get("distance", "relative")
+        # P decides whether a target is met: it is not to be the smaller for its rounding.
+        away = max(0.0, primal - bound)
+        if self.problem.rounding(primal, w, bias) > ROUNDED_SHARE * away:
+            primal = proven_primal(self.problem, w, bias, longer=False).primal
         accuracy = accuracy_of(primal, bound, distance)
         if self.problem.is_below(bound, primal, w, bias):
             self.reason = f"P = {primal!r} is below the certified bound {bound!r}"

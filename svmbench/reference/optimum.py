@@ -1,8 +1,8 @@
 """Certified optima: for each problem a lower bound on P*, against which runs are measured.
 
 The method that finds an optimum does not matter: `Problem` recomputes the certificate from
-(w, b, alpha), also when the optimum is read from disk. The lower bound is D(alpha) less a bound on
-its rounding (`svmbench.proof`).
+(w, b, alpha), also when the optimum is read from disk. The bounds are P(w, b) and D(alpha) after
+their rounding (`svmbench.proof`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from svmbench.data.dataset import FloatArray
 from svmbench.durable import remove_abandoned, replacing
 from svmbench.errors import unopened
 from svmbench.problem import Problem, relative_gap
-from svmbench.proof import proven_dual
+from svmbench.proof import proven_dual, proven_primal
 from svmbench.reference.descents import balanced_descent, descent
 from svmbench.reference.search import (
     INTERIOR_FEATURES,
@@ -61,7 +61,7 @@ class Reference:
     alpha : ndarray of float64, shape (m,)
         Feasible.
     primal, dual : float
-        P(w, b), and the lower bound on P* that alpha proves, at least 0.
+        The bounds on P* that w, b and alpha prove in spite of rounding; dual is at least 0.
     seconds : float
         Time of the search, on the machine that found it.
     bias : float
@@ -180,6 +180,8 @@ def _better(best: Reference, problem: Problem, pair: PrimalAndDual, seconds: flo
     """The best w and the best alpha so far; they may come from different pairs."""
     w, bias, alpha = pair
     primal, dual = problem.primal(w, bias), proven_dual(problem, alpha)
+    if primal < best.primal:
+        primal, w, bias = proven_primal(problem, w, bias)
     if not primal < best.primal:
         w, bias, primal = best.w, best.bias, best.primal
     if not dual > best.dual:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 
 import numpy as np
 
 from svmbench.problem import Problem, relative_gap
-from svmbench.proof import proven_by_norms, proven_dual
+from svmbench.proof import Upper, proven_by_norms, proven_dual, proven_primal
 from svmbench.solvers.pairs import PrimalAndDual
 from svmbench.train.turns import Candidate
 
@@ -36,7 +37,8 @@ class Best:
         self.primal, self.dual = problem.primal_at_zero(), 0.0
         self.method, self.certificates = AT_ZERO, 0
         self._proven, self._checked = 0.0, True
-        self._lost = 0.0  # of the best D, by the proof's allowance for rounding
+        self._upper, self._bounded = Upper(math.inf, self.w, 0.0), False
+        self._lost = [0.0, 0.0]  # of the best P and D, by the proofs' allowance for rounding
 
     def certify(self, method: Candidate, pair: PrimalAndDual) -> None:
         """Compute P and D of a pair, and keep what is better."""
@@ -46,6 +48,7 @@ class Best:
         # Of equal P, w = 0 gives way: it predicts nothing.
         if primal < self.primal or (primal == self.primal and self.method == AT_ZERO):
             self.w, self.bias, self.primal, self.method = w, bias, primal, method.name
+            self._bounded = False
         if dual > self.dual:
             self.alpha, self.dual, self._checked = alpha, dual, False
         method.note(primal, dual)
@@ -59,14 +62,27 @@ class Best:
     def proven(self) -> float:
         """What the best dual variables prove in spite of rounding, at least 0.
 
-        D is this bound afterwards, so that others have to exceed it only.
+        D is this bound afterwards, and P the least upper bound that weights prove: others have to
+        be better than these only.
         """
         if not self._checked:
             proven = self._proof()
-            self._lost = self.dual - proven
+            self._lost[1] = self.dual - proven
             self._proven = max(self._proven, proven)
             self.dual, self._checked = self._proven, True
+        if not self._bounded:
+            upper = self._upper_proof()
+            self._lost[0] = upper.primal - self.primal
+            if upper.primal < self._upper.primal:
+                self._upper, self._of_upper = upper, self.method
+            self.primal, self.w, self.bias = self._upper
+            self.method, self._bounded = self._of_upper, True
         return self._proven
+
+    @property
+    def rounding(self) -> float:
+        """What the proofs of the best P and D allowed for rounding."""
+        return sum(self._lost)
 
     def _proof(self) -> float:
         """What the best dual variables prove; more exactly only where the tolerance needs it."""
@@ -74,6 +90,13 @@ class Best:
         if self.dual - proven <= SPARED * self.tolerance * proven:
             return proven
         return proven_dual(self.problem, self.alpha)
+
+    def _upper_proof(self) -> Upper:
+        """What the best weights prove, likewise."""
+        off = self.problem.rounding(self.primal, self.w, self.bias, self._longest)
+        if off <= SPARED * self.tolerance * self._proven:
+            return Upper(self.primal + off, self.w, self.bias)
+        return proven_primal(self.problem, self.w, self.bias)
 
     @cached_property
     def _stays(self) -> bool:
@@ -90,6 +113,6 @@ class Best:
         left, tolerance = self.primal - self.dual, self.tolerance
         if left > max(tolerance, SMALL_GAP) * self.dual or not (self.w.any() or self._stays):
             return False
-        proven = self.proven()
-        rounded = self._lost > tolerance * proven and left <= ROUNDED_SHARE * self._lost
+        proven, lost = self.proven(), self.rounding
+        rounded = lost > tolerance * proven and left <= ROUNDED_SHARE * lost
         return rounded or relative_gap(self.primal, proven) <= tolerance

@@ -39,7 +39,7 @@ class Fit:
     bias : float
         b; 0 if the problem has none.
     primal, dual : float
-        P(w, b), and a lower bound on P* that allows for rounding.
+        No less than P(w, b) and no more than P*, whatever rounding does.
     certificates : int
         How many were computed.
     seconds : float
@@ -50,6 +50,8 @@ class Fit:
         The problem's lambda: P divided by it is 1/2 ||w||^2 + C sum c_i loss.
     alpha : ndarray of float64, shape (m,)
         The dual variables of the best bound, in the order of the problem's rows.
+    rounding : float
+        What the bounds allow for the rounding of P and D.
     """
 
     w: FloatArray
@@ -61,11 +63,17 @@ class Fit:
     method: str
     lam: float
     alpha: FloatArray
+    rounding: float = 0.0
+
+    @property
+    def is_rounded(self) -> bool:
+        """Whether half of P - D is rounding that the bounds allow for."""
+        return 2.0 * self.rounding >= self.primal - self.dual
 
     @property
     def gap(self) -> float:
-        """(P - D)/D, a bound on (P - P*)/P*; inf while D <= 0, 0 where rounding puts P below D."""
-        return max(0.0, relative_gap(self.primal, self.dual))
+        """(P - D)/D, a bound on (P - P*)/P*; inf while D <= 0."""
+        return relative_gap(self.primal, self.dual)
 
 
 def fit(
@@ -127,12 +135,12 @@ def fit(
             groups = ([method for method in group if method.name == only] for group in groups)
         _improve(best, groups, from_before, effort, due, progress)
     seconds = time.monotonic() - begun
-    if problem.is_below(best.proven(), best.primal, best.w, best.bias):
-        raise AssertionError(f"P = {best.primal!r} is below the proven D = {best.proven()!r}")
-    dual = min(best.proven(), best.primal)
+    dual = best.proven()
+    if best.primal < dual:
+        raise AssertionError(f"P <= {best.primal!r} is below the proven D = {dual!r}")
     return Fit(
         best.w, best.bias, best.primal, dual, best.certificates, seconds, best.method, problem.lam,
-        best.alpha,
+        best.alpha, best.rounding,
     )  # fmt: skip
 
 

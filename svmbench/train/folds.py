@@ -21,7 +21,8 @@ from svmbench.data.liblinear_model import classes_of
 from svmbench.kernels.folds import SINGLE, WIDTH, FoldDescent
 from svmbench.memory import available_memory
 from svmbench.names import HINGES
-from svmbench.proof import LEAST, UNIT, DualSums, proven_by_sums
+from svmbench.problem import UNIT, rounding_of
+from svmbench.proof import LEAST, DualSums, proven_by_sums
 from svmbench.reference.descents import BIAS_VALUE
 from svmbench.train.arranged import may_merge, order_by_length
 from svmbench.train.classes import Trained, drop_empty_columns, model_of, run_in_threads
@@ -246,6 +247,7 @@ class _Lanes:
         norms2 = np.asarray(rows.rows.norms2())
         constant = 1.0 if objective.bias == "regularised" else 0.0
         self._longest = math.sqrt(float(norms2.max()) + constant)
+        self._entries = int(rows.rows.lengths().max()) + constant
         if self._free:
             constant = self._least = BIAS_VALUE * (math.sqrt(float(norms2.mean())) or 1.0)
         loss = objective.as_loss()
@@ -375,14 +377,13 @@ class _Lanes:
         lam = self._lam(C)
         gaps = np.where(dual > 0.0, (primal - dual) / dual, np.inf)
         for k in np.flatnonzero(lanes & (gaps <= tolerance)).tolist():
-            bound = min(float(dual[k]), float(primal[k]))
             self.fits[self._first + k] = Fit(
-                _NONE, 0.0, float(primal[k]), bound, 1, 0.0, method, float(lam[k]), _NONE
+                _NONE, 0.0, float(primal[k]), float(dual[k]), 1, 0.0, method, float(lam[k]), _NONE
             )
         return gaps
 
     def _bounds(self, times: FloatArray, C: float | FloatArray) -> tuple[FloatArray, FloatArray]:
-        """P of the last certificate's w, and what multiples of its alpha prove, at any C."""
+        """P of the last certificate's w, at most, and what multiples of its alpha prove."""
         loss, conjugates, alphas, squares, norm2, counts, signed = self._sums
         m, lam, d = self._m, self._lam(C), len(self._descent.w)
         mean, nu = counts / m, self._curvature
@@ -409,7 +410,11 @@ class _Lanes:
             )
             for k in range(WIDTH)
         ]  # fmt: skip
-        return 0.5 * lam * norm2 + loss / counts, np.array(proven)
+        primal = 0.5 * lam * norm2 + loss / counts
+        reach = np.sqrt(norm2) * self._longest + np.abs(self._descent.bias)
+        off = (self._entries + 3.0) * UNIT * reach
+        primal = primal + rounding_of(primal, off, nu, len(self.values) + d)
+        return primal, np.array(proven)
 
     def _best_multiples(self, C: float) -> FloatArray:
         """The multiples of the last certificate's alpha that have the largest D at this C."""

@@ -10,7 +10,7 @@ from svmbench.data.dataset import Dataset
 from svmbench.data.liblinear_model import LiblinearModel
 from svmbench.errors import DataError
 from svmbench.problem import Problem
-from svmbench.proof import proven_dual
+from svmbench.proof import proven_dual, proven_primal
 from svmbench.solvers.distributed.cocoa import Cocoa
 from svmbench.solvers.distributed.newton_shards import MOST_FEATURES, NewtonShards
 from svmbench.solvers.distributed.sharded_solver import MakeExecutor, ShardedSolver
@@ -109,7 +109,7 @@ def _fit(problem: Problem, run: ShardedSolver, tolerance: float, effort: Effort)
 
 def _certified(problem: Problem, run: ShardedSolver, certificates: int, seconds: float) -> Fit:
     w, alpha = run.w, run.alpha
-    primal = problem.primal(w)
-    dual = min(max(0.0, proven_dual(problem, alpha)), primal)
+    primal, w, bias = proven_primal(problem, w)
+    dual = max(0.0, proven_dual(problem, alpha))
     method = f"{run.name}, {run.remark}"
-    return Fit(w, 0.0, primal, dual, certificates, seconds, method, problem.lam, alpha)
+    return Fit(w, bias, primal, dual, certificates, seconds, method, problem.lam, alpha)
