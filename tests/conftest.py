@@ -20,7 +20,7 @@ settings.register_profile(
 settings.load_profile("repeatable")
 
 #: Fixtures that tests of several folders share.
-pytest_plugins = ["results_folders", "browser"]
+pytest_plugins = ["results_folders", "browser", "latex"]
 
 
 @pytest.hookimpl(optionalhook=True)
