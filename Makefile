@@ -102,7 +102,8 @@ dist: $(DEVELOPING) ## Build the source distribution and a portable wheel in dis
 
 lock: $(BIN)/python ## Lock the newest packages, with their hashes: developing, building, wheels
 	$(INSTALL) uv
-	$(COMPILE) --extra dev --upgrade --output-file $(LOCK) pyproject.toml
+	$(COMPILE) --extra dev --extra docs --extra peers --upgrade \
+	    --output-file $(LOCK) pyproject.toml
 	printf 'cython\nsetuptools\n' | \
 	    $(COMPILE) --constraint $(LOCK) --output-file .ci/build-requirements.txt -
 	printf 'cibuildwheel\n' | $(COMPILE) --upgrade --output-file .ci/wheels-requirements.txt -

@@ -102,9 +102,9 @@ def test_blocks_differ_by_words_and_by_more_than_the_last_digit():
         for options in ([(), ("--real",)] if page.stem in ON_REAL_DATA else [()])
     ],
 )
-def test_a_page_shows_what_its_script_prints(page, options, printed):
-    if options and not os.environ.get("SVMBENCH_MIRROR"):
-        pytest.skip("SVMBENCH_MIRROR names no folder with real data")
+def test_a_page_shows_what_its_script_prints(page, options, printed, request):
+    if options:
+        request.getfixturevalue("real_data")
     text = page.read_text(encoding="utf-8")
     blocks = printed(script(page), *options)
     assert blocks

@@ -15,15 +15,13 @@ from svmbench.solvers.registry import solvers
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
+def test_the_site_has_every_solver_command_and_picture(tmp_path):
     pytest.importorskip("material", reason="the extra 'docs' is not installed")
-    folder = tmp_path_factory.mktemp("site")
     config = ROOT / ".ci" / "site" / "mkdocs.yml"
     done = subprocess.run(
         [
             *(sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict"),
-            *("--config-file", str(config), "--site-dir", str(folder)),
+            *("--config-file", str(config), "--site-dir", str(tmp_path)),
         ],
         env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
         capture_output=True,
@@ -31,41 +29,29 @@ def site(tmp_path_factory):
         timeout=600,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    return folder
 
+    def page(name):
+        return (tmp_path / name).read_text(encoding="utf-8")
 
-def test_every_solver_has_a_page_made_from_its_class(site):
     own = [solver for solver in solvers().values() if solver.__module__.startswith("svmbench.")]
     assert len(own) > 20
     for solver in own:
-        page = (site / "solvers" / f"{solver.name}.html").read_text(encoding="utf-8")
         for parameter in names_of(solver.schema):
-            assert f"<code>{parameter}</code>" in page, (solver.name, parameter)
+            found = f"<code>{parameter}</code>" in page(f"solvers/{solver.name}.html")
+            assert found, (solver.name, parameter)
+        link = f'href="{solver.name}.html" class="md-nav__link"'
+        assert link in page("solvers/index.html"), solver.name
 
+    # A picture leads to its full size.
+    assert re.search(r'<a href="adult.png"><img [^>]*src="adult.png"', page("index.html"))
+    assert '<link rel="stylesheet" href="site.css">' in page("index.html")
+    assert page("site.css") == (ROOT / ".ci/site/site.css").read_text()
 
-def test_the_navigation_leads_to_every_solver(site):
-    page = (site / "solvers" / "index.html").read_text(encoding="utf-8")
-    for solver in solvers().values():
-        if solver.__module__.startswith("svmbench."):
-            assert f'href="{solver.name}.html" class="md-nav__link"' in page, solver.name
+    commands = main.list_commands(None)
+    for name in commands:
+        assert f"Usage: svmbench {name} " in page("commands.html")
+    assert len(re.findall("-h, --help", page("commands.html"))) > len(commands)
 
-
-def test_a_picture_leads_to_its_full_size_and_the_style_is_there(site):
-    page = (site / "index.html").read_text(encoding="utf-8")
-    assert re.search(r'<a href="adult.png"><img [^>]*src="adult.png"', page)
-    assert '<link rel="stylesheet" href="site.css">' in page
-    assert (site / "site.css").read_text() == (ROOT / ".ci/site/site.css").read_text()
-
-
-def test_every_command_shows_its_help(site):
-    page = (site / "commands.html").read_text(encoding="utf-8")
-    for name in main.list_commands(None):
-        assert f"Usage: svmbench {name} " in page
-    assert len(re.findall("-h, --help", page)) > len(main.list_commands(None))
-
-
-def test_the_gallery_shows_pages_and_pictures_of_every_snapshot(site):
-    page = (site / "gallery.html").read_text(encoding="utf-8")
     for folder in (ROOT / "results" / "snapshots").iterdir():
-        assert f"repository/results/snapshots/{folder.name}/index.html" in page
-        assert f'src="repository/results/snapshots/{folder.name}/' in page
+        assert f"repository/results/snapshots/{folder.name}/index.html" in page("gallery.html")
+        assert f'src="repository/results/snapshots/{folder.name}/' in page("gallery.html")

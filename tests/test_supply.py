@@ -187,7 +187,7 @@ echo "$*" >> "$CALLS"
 def test_the_run_installs_first_and_fails_with_each_of_its_parts(
     failing, locked, installed, tmp_path
 ):
-    for name, text in (("make", MAKE), ("chromium", "#!/bin/sh\n")):
+    for name, text in (("make", MAKE), ("apt-get", "#!/bin/sh\n")):
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o755)
     calls = tmp_path / "calls"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import time
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,12 +24,17 @@ from svmbench.records.states import FAULTS, counted_states, in_words
 
 if TYPE_CHECKING:
     from svmbench.config import Sweep
+    from svmbench.config.dataset_spec import DatasetSpec
     from svmbench.harness.series import PlannedSweep, Result
+    from svmbench.harness.sources import Source
     from svmbench.harness.sweeps import Options, Outcome
 
 
 #: Runs at the same time, each of which needs a thread and some processes.
 MOST_JOBS = 1024
+
+#: Seconds that determine the scale of stand-ins, as a budget does that of the papers'.
+STAND_IN_BUDGET = 600.0
 
 #: What is said while the tables of an interrupted sweep are written.
 WRITING_TABLES = "interrupted; writing tables (Ctrl-C again to skip)"
@@ -61,14 +67,16 @@ WRITING_TABLES = "interrupted; writing tables (Ctrl-C again to skip)"
     "if there is more than one.",
 )
 @options.cluster
-@click.option("--stand-in", is_flag=True, help="Use the data sets' synthetic stand-ins.")
+@click.option("--real", is_flag=True, help="Fail rather than use a stand-in.")
+@click.option(
+    "--stand-in", is_flag=True, help="Use the data sets' synthetic stand-ins, whatever is here."
+)
 @click.option(
     "--scale",
     type=options.NumberRange(0.0, 1.0, min_open=True),
-    default=1.0,
-    show_default=True,
     envvar="SCALE",
-    help="Rows of a stand-in as a fraction of the published number.  [env: SCALE]",
+    help="Rows of a stand-in as a fraction of the published number.  [env: SCALE; default: as "
+    f"'papers --budget {STAND_IN_BUDGET / 60:.0f}m' has it]",
 )
 @options.plugins
 @options.fresh
@@ -84,8 +92,9 @@ def command(
     only: tuple[str, ...],
     jobs: int,
     cluster: str | None,
+    real: bool,
     stand_in: bool,
-    scale: float,
+    scale: float | None,
     plugins: tuple[Path, ...],
     fresh: bool,
     retry_failed: bool,
@@ -97,6 +106,7 @@ def command(
     """Run the sweep CONFIG, then write its tables, plots and page.
 
     CONFIG is a YAML file, or the name of one that comes with svmbench, such as demo or adult.
+    Data that are neither here nor to be had are replaced by stand-ins, which are marked.
     Finished runs are reused as long as nothing that could change them has changed.
     Ctrl-C keeps what was measured and writes the tables of it; a second Ctrl-C skips them.
     Run the same command again to continue.
@@ -104,8 +114,11 @@ def command(
     from svmbench.config import load_sweep, with_plugins
     from svmbench.errors import DataError
     from svmbench.harness.only import require_match
+    from svmbench.harness.series import PlannedSweep
     from svmbench.harness.sweeps import Options
 
+    if real and stand_in:
+        raise click.UsageError("--real and --stand-in; keep one of them")
     sweep = with_plugins(load_sweep(config), plugins)
     require_match(sweep, only)
     begun = time.monotonic()
@@ -113,7 +126,15 @@ def command(
         if dry_run:
             click.echo("\n".join([describe(sweep, only), *nodes_lines(place)]))
             return 0
-        planned = _planned(sweep, out, scale if stand_in else None, offline, place.machine)
+        source = partial(_source, real=real, stand_in=stand_in, scale=scale, offline=offline)
+        sources = tuple(map(source, sweep.datasets))
+        planned = PlannedSweep(
+            "", "", sweep.name, sweep, out or _folder(sweep, sources), sources, offline,
+            place.machine,
+        )  # fmt: skip
+        if not quiet:
+            for each in filter(None, (source.words for source in sources)):
+                click.echo(f"{each}; --real refuses it", err=True)
         asked = Options(
             fresh=fresh, retry_faults=retry_failed, only=only, jobs=jobs,
             keep_weights=keep_weights, place=place,
@@ -132,17 +153,28 @@ def command(
     return 1 if result.faulty else 0
 
 
-def _planned(
-    sweep: Sweep, out: Path | None, scale: float | None, offline: bool, machine: str
-) -> PlannedSweep:
-    """The sweep with its folder and its sources; on stand-ins of a scale, if one is given."""
-    from svmbench.harness.series import PlannedSweep
-    from svmbench.harness.sources import Source
+def _source(
+    data: DatasetSpec, *, real: bool, stand_in: bool, scale: float | None, offline: bool
+) -> Source:
+    """Where the rows of a data set come from: a user's own files have no stand-in."""
+    from svmbench.harness.sources import Source, source_of, stand_in_of
 
-    suffix = "" if scale is None else f"-stand-in-{scale:g}"
-    folder = out or Path("results") / f"{sweep.name}{suffix}"
-    sources = tuple(Source(data, scale) for data in sweep.datasets)
-    return PlannedSweep("", "", sweep.name, sweep, folder, sources, offline, machine)
+    itself = Source(data)
+    if stand_in:
+        return Source(data, scale or stand_in_of(data, STAND_IN_BUDGET).scale or 1.0)
+    if real or itself.shape is None:
+        return itself
+    found = source_of(data, STAND_IN_BUDGET, fetch=not offline, scale=scale)
+    return itself if found.unavailable else found
+
+
+def _folder(sweep: Sweep, sources: tuple[Source, ...]) -> Path:
+    """Where the results go, by default: those on stand-ins apart, by their scale if it is one."""
+    scales = {each.scale for each in sources} - {None}
+    suffix = "-stand-in" if scales else ""
+    if len(scales) == 1:
+        suffix += f"-{scales.pop():g}"
+    return Path("results") / f"{sweep.name}{suffix}"
 
 
 def _made(planned: PlannedSweep, asked: Options, *, hidden: bool) -> Result:
@@ -166,10 +198,13 @@ def _made(planned: PlannedSweep, asked: Options, *, hidden: bool) -> Result:
 
 def _told(planned: PlannedSweep, result: Result, seconds: float) -> str:
     """Who is fastest, what the runs came to, and where the page is."""
+    from svmbench.report.notices import stand_in_warning
+
     folder = planned.folder
     lines = [
         answer.as_table(folder),
         "",
+        *([stand_in_warning(list(planned.stand_ins))] if planned.stand_ins else ()),
         _summary(result.outcomes[0], seconds),
         *_failures(folder),
         *_not_installed(planned.sweep),

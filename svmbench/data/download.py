@@ -10,6 +10,7 @@ import contextlib
 import ftplib
 import queue
 import random
+import socket
 import sys
 import threading
 import time
@@ -20,13 +21,15 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
+from urllib.request import getproxies
 
 import pooch
 import rich.progress
+import urllib3.exceptions
 
 from svmbench.errors import DataError
 
-CONNECT_SECONDS = 10
+CONNECT_SECONDS = 3
 # A server must deliver each piece, or the end, within this time, which includes connecting for the
 # first piece.
 STALL_SECONDS = 30
@@ -39,6 +42,12 @@ REDIRECTIONS = 5
 
 _PASSING = {408, 425, 429, 500, 502, 503, 504}
 _PIECES_AHEAD = 8
+_NO_CONNECTION = (
+    urllib3.exceptions.NewConnectionError,
+    urllib3.exceptions.ConnectTimeoutError,
+    ConnectionRefusedError,
+    socket.gaierror,
+)
 
 
 class _FinalError(Exception):
@@ -51,6 +60,10 @@ class _PassingError(Exception):
     def __init__(self, reason: str, wait: float | None = None) -> None:
         super().__init__(reason)
         self.wait = wait
+
+
+class UnreachableError(DataError):
+    """No connection to a server could be made: most likely there is no network."""
 
 
 class _AbandonedError(Exception):
@@ -73,6 +86,8 @@ def download_to(url: str, target: Path, *, longest: int | None = None, pages: bo
 
     Raises
     ------
+    UnreachableError
+        When its server cannot be reached, which is tried once.
     DataError
         When the address does not serve the whole content; it names the address and the reason.
     OSError
@@ -86,6 +101,8 @@ def download_to(url: str, target: Path, *, longest: int | None = None, pages: bo
             return
         except _FinalError as error:
             raise _failure(url, str(error), tried) from None
+        except UnreachableError as error:
+            raise UnreachableError(str(_failure(url, str(error), tried))) from None
         except _PassingError as error:
             wait = _back_off(tried) if error.wait is None else error.wait
             reason = str(error)
@@ -135,6 +152,9 @@ def _pieces(url: str, bar: Any, longest: int | None, pages: bool) -> Iterator[by
     def read() -> None:
         end: Exception | None = None
         try:
+            if getproxies().keys() <= {"no"}:  # else the name is a proxy's to resolve
+                socket.getaddrinfo(urlsplit(url).hostname, None)
+            sink.put(b"")
             _downloader(url, bar, answers)(url, sink, None)
         except Exception as error:  # any error is passed to the waiting thread
             end = error
@@ -142,16 +162,20 @@ def _pieces(url: str, bar: Any, longest: int | None, pages: bool) -> Iterator[by
             sink.put(end)
 
     threading.Thread(target=read, name=f"download {url}", daemon=True).start()
+    resolved = False
     try:
         while True:
             try:
-                item = arrived.get(timeout=STALL_SECONDS)
+                item = arrived.get(timeout=STALL_SECONDS if resolved else CONNECT_SECONDS)
             except queue.Empty:
+                if not resolved:
+                    raise UnreachableError("no server answers for its name") from None
                 raise _PassingError(
                     f"less than {PIECE_BYTES >> 10} KiB in {STALL_SECONDS:g} s"
                 ) from None
+            resolved = True
             if isinstance(item, Exception):
-                raise _judged(item) from item
+                raise (_judged(item) if answers.any else _unanswered(item)) from item
             if item is None:
                 return
             yield item
@@ -213,6 +237,11 @@ class _Answers:
         self._redirections = 0
         self._raw: Any = None
 
+    @property
+    def any(self) -> bool:
+        """Whether a server has answered."""
+        return self._raw is not None
+
     def hang_up(self) -> None:
         """End the response for whoever still reads it."""
         with contextlib.suppress(ValueError, RuntimeError, OSError):  # it has ended already
@@ -246,6 +275,16 @@ def require_safe(here: str, there: str) -> None:
         raise _FinalError(f"a redirection to {there}, which is not followed: {new} is not http")
     if old == "https" and new == "http":
         raise _FinalError(f"a redirection from https to {there}, which is not followed")
+
+
+def _unanswered(error: Exception) -> Exception:
+    """Classify an error before any answer."""
+    causes: list[BaseException] = [error]
+    while (cause := causes[-1].__context__) is not None:
+        causes.append(cause)
+    if any(isinstance(each, _NO_CONNECTION) for each in causes):
+        return UnreachableError(_innermost(error))
+    return _judged(error)
 
 
 def _judged(error: Exception) -> Exception:

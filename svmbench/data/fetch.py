@@ -10,13 +10,19 @@ from pathlib import Path
 from svmbench.bundled import bundled
 from svmbench.data.cache import cache_dir
 from svmbench.data.catalogue import DataFile, known_names, url_name
-from svmbench.data.download import download_to
+from svmbench.data.download import UnreachableError, download_to
 from svmbench.data.first_seen import expected_sha256, record_path
 from svmbench.data.text_files import feed_text, text_sha256
 from svmbench.durable import ABANDONED_SECONDS
 from svmbench.errors import DataError
 
 _PARTIAL = ".partial-"
+
+#: Seconds after a failed connection in which no other is tried.
+OFFLINE_SECONDS = 60.0
+
+#: Until when none is tried, and why.
+_offline = 0.0, ""
 
 
 class StorageError(DataError):
@@ -45,6 +51,12 @@ class MissingFileError(DataError):
 def offline_asked() -> bool:
     """Whether SVMBENCH_OFFLINE forbids the network."""
     return os.environ.get("SVMBENCH_OFFLINE", "0").lower() not in ("", "0", "false", "no")
+
+
+def found_offline() -> str:
+    """Why no server could be reached just now; empty if none was tried, or one was reached."""
+    until, why = _offline
+    return why if time.monotonic() < until else ""
 
 
 def mirror() -> Path | None:
@@ -88,15 +100,21 @@ def locate(name: str, wanted: DataFile, *, offline: bool = False) -> Path:
         reason = "no address serves it" if wanted.obtain else "it has no address"
     elif offline or offline_asked():
         reason = "the network is switched off"
+    elif found_offline():
+        reason = "no network"
     else:
-        reason = ""
+        failures: list[DataError] = []
         for url in wanted.urls:
             try:
                 return download(url, wanted)
             except StorageError:
                 raise
             except DataError as error:
-                reason = f"{reason}, {error}" if reason else str(error)
+                failures.append(error)
+        reason = ", ".join(map(str, failures))
+        if all(isinstance(each, UnreachableError) for each in failures):
+            global _offline
+            _offline = time.monotonic() + OFFLINE_SECONDS, reason
     raise MissingFileError(name, _remedy(wanted, reason))
 
 
@@ -117,7 +135,8 @@ def download(url: str, wanted: DataFile) -> Path:
     Raises
     ------
     DataError
-        When the address does not serve it, or serves something else.
+        When the address does not serve it, or serves something else; UnreachableError when its
+        server cannot be reached.
     """
     target = downloads() / url_name(url)
     # It ends in the file's own suffix, which tells how the content is compressed.
@@ -134,7 +153,7 @@ def download(url: str, wanted: DataFile) -> Path:
         if not target.is_file():
             partial.replace(target)
     except DataError as error:
-        raise DataError(str(error).replace(str(partial), url)) from None
+        raise type(error)(str(error).replace(str(partial), url)) from None
     except OSError as error:
         raise StorageError(
             f"{target.parent}: {error.strerror}; make room for {target.name} there, or set"

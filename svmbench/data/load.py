@@ -370,7 +370,7 @@ def _located(wanted: Entry, file: DataFile, offline: bool) -> Path:
         if wanted.stand_in is None:
             raise
         raise DataError(
-            f"{error}; 'svmbench run CONFIG --stand-in' uses synthetic rows of its shape"
+            f"{error}; without --real 'svmbench run CONFIG' uses synthetic rows of its shape"
         ) from None
 
 

@@ -16,7 +16,7 @@ from functools import cached_property
 
 from svmbench.config.dataset_spec import DatasetSpec
 from svmbench.data.catalogue import Entry, resolve
-from svmbench.data.fetch import find
+from svmbench.data.fetch import find, found_offline
 from svmbench.data.load import is_cached, load, stand_in_is_cached
 from svmbench.data.shape import Shape
 from svmbench.data.synthetic import scale_text
@@ -146,7 +146,18 @@ def source_of(
     swapped = any(isinstance(step, Swap) for step in dataset.chain)
     if _is_whole(entry) or (is_here(entry) and not swapped):
         return Source(dataset)
-    shape = entry.stand_in
+    return stand_in_of(dataset, budget, scale=scale, pace=pace)
+
+
+def stand_in_of(
+    dataset: DatasetSpec,
+    budget: float | None,
+    *,
+    scale: float | None = None,
+    pace: float = ENTRIES_A_SECOND,
+) -> Source:
+    """The stand-in of a data set; the parameters are those of `source_of`."""
+    shape = Source(dataset).shape
     if shape is None:
         return Source(dataset, unavailable="not on this machine, and it has no stand-in")
     least, most = scales_between(dataset.chain, shape.m, shape.m_test)
@@ -184,10 +195,15 @@ def _is_whole(entry: Entry) -> bool:
 
 
 def _fetch(entry: Entry) -> None:
+    before = found_offline()
     try:
         load(entry)
     except DataError as error:
-        _log.warning("%s", error)
+        why = found_offline()
+        if not why:
+            _log.warning("%s", error)
+        elif not before:
+            _log.warning("no network, so nothing is downloaded: %s", why)
 
 
 def scale_for(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -11,6 +12,10 @@ from click.testing import CliRunner
 from simulated import Simulation
 
 from svmbench.cli import main
+from svmbench.cli.run import _folder
+from svmbench.config import load_sweep
+from svmbench.data import fetch
+from svmbench.harness.sources import Source
 from svmbench.solvers.registry import find_solver
 
 CONFIG = {
@@ -53,6 +58,37 @@ def test_more_jobs_than_a_machine_has_room_for_are_refused(run, tmp_path):
     done = run("--jobs", "99999999999999999999")
     assert (done.exit_code, "is not in the range 1<=x<=1024" in done.stderr) == (2, True)
     assert not (tmp_path / "out").exists()
+
+
+def test_what_cannot_be_downloaded_is_replaced_and_said_so(run, tmp_path, monkeypatch):
+    monkeypatch.delenv("SVMBENCH_MIRROR", raising=False)
+    monkeypatch.delenv("SVMBENCH_OFFLINE", raising=False)
+    monkeypatch.setattr(fetch, "_offline", (0.0, ""))
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")  # where nobody listens
+    monkeypatch.chdir(tmp_path)
+    sets = {"datasets": ["adult", "w8a"], "solvers": ["dcd"], "repeats": 1}
+    refused = run("--real", "--scale", "0.02", **sets)
+    assert (refused.exit_code, "adult: a9a is missing (" in refused.stderr) == (3, True)
+
+    monkeypatch.setattr(fetch, "_offline", (0.0, ""))
+    done = run("--scale", "0.02", **sets)
+    assert done.exit_code == 0, done.stderr
+    assert done.stderr.count("no network") == done.stderr.count("Connection refused") == 1
+    for name in sets["datasets"]:
+        assert f"{name}: stand-in, SCALE 0.02; --real refuses it\n" in done.stderr
+        assert f"{name} (STAND-IN)" in done.stdout
+    assert "adult, w8a: a STAND-IN" in done.stdout
+    assert pd.read_csv(tmp_path / "out" / "runs.csv")["stand_in"].all()
+
+    own = run("--scale", "0.02", **sets | {"datasets": ["adult", {"path": "mine.libsvm"}]})
+    assert (own.exit_code, "mine.libsvm: no such file" in own.stderr) == (3, True)
+
+
+def test_the_folder_of_results_on_stand_ins(run):
+    data = load_sweep(Path("adult")).datasets[0]
+    for scales, suffix in (((None,), ""), ((0.1, None), "-stand-in-0.1"), ((0.1, 1), "-stand-in")):
+        sources = tuple(Source(data, scale) for scale in scales)
+        assert _folder(load_sweep(Path("adult")), sources) == Path("results", f"adult{suffix}")
 
 
 def test_repeats_are_made_until_the_fastest_is_known(run, tmp_path, monkeypatch):

@@ -49,6 +49,7 @@ def impatient(monkeypatch, tmp_path):
     """No time between tries; the waits asked for."""
     waits = []
     monkeypatch.setattr(download, "_pause", waits.append)
+    monkeypatch.setattr(fetch, "_offline", (0.0, ""))
     monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("SVMBENCH_OFFLINE", raising=False)
     monkeypatch.delenv("SVMBENCH_MIRROR", raising=False)
@@ -96,7 +97,7 @@ OUTCOMES = {
     "404, then whole": (2, True, ""),
     "silent, then whole": (4, True, ""),
     "wrong-bytes, then whole": (2, True, ""),
-    "refused": (0, False, "refused (3 tries)"),
+    "refused": (0, False, "refused"),
 }
 
 
@@ -123,6 +124,17 @@ def test_every_address_is_named_with_what_it_did(server):
     assert f"{urls[2]}: not the expected rows" in message
     assert f"put rows from {urls[0]}" in message
     assert "SVMBENCH_MIRROR" in message
+
+
+def test_a_server_that_cannot_be_reached_ends_all_downloads(server, monkeypatch):
+    monkeypatch.setattr(download, "CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr("socket.getaddrinfo", lambda *_: threading.Event().wait(2.0))
+    begun = time.monotonic()
+    assert "no server answers for its name)" in refusal(locate, "set", wanted(server.url("whole")))
+    assert time.monotonic() - begun < 1.5
+    server.requests.clear()
+    assert "(no network)" in refusal(locate, "other", wanted(server.url("whole")))
+    assert not server.requests
 
 
 def test_waits_double_with_jitter_and_follow_the_server_within_a_bound(server, impatient):
@@ -270,7 +282,7 @@ def test_the_program_through_it_all(server, tmp_path):
 
 
 COMMANDS = [
-    ["run", "adult", "--offline", "--quiet"],
+    ["run", "adult", "--offline", "--quiet", "--real"],
     ["data", "fetch", "adult", "--offline"],
     ["papers", "--offline", "--dry-run", "sgd-qn/table-5"],
     ["bench", "smoke", "--offline", "--dry-run"],

@@ -34,6 +34,7 @@ def places(tmp_path, monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     monkeypatch.setattr(download, "_pause", lambda seconds: None)
+    monkeypatch.setattr(fetch, "_offline", (0.0, ""))
     return tmp_path
 
 

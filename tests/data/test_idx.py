@@ -3,9 +3,7 @@
 import gzip
 import hashlib
 import lzma
-import os
 import struct
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -95,13 +93,3 @@ def test_missing_and_corrupt_files(tmp_path):
     packed = tmp_path / "images.gz"
     packed.write_bytes(gzip.compress(idx(IMAGES))[:-9])
     assert "truncated or corrupt" in refusal(parse_idx, packed, labels)
-
-
-def test_mnist():
-    folder = os.environ.get("SVMBENCH_MIRROR")
-    images = Path(folder or "", "train-images-idx3-ubyte.gz")
-    if not folder or not images.is_file():
-        pytest.skip("SVMBENCH_MIRROR names no folder with MNIST's files")
-    text = parse_idx(images, images.with_name("train-labels-idx1-ubyte.gz"))
-    assert (text.n_samples, text.max_index, text.nnz) == (60000, 784, 8994156)
-    assert np.count_nonzero(text.labels % 2) == 30508

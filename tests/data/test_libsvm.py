@@ -6,10 +6,8 @@ import gzip
 import hashlib
 import lzma
 import math
-import os
 import subprocess
 import sys
-from pathlib import Path
 from unittest import mock
 
 import numpy as np
@@ -249,24 +247,14 @@ def test_first_fault_of_the_text_is_told(tmp_path, monkeypatch):
         assert str(caught.value).startswith(f"{path}:1235:7: ")
 
 
-def manifest():
-    folder = os.environ.get("SVMBENCH_MIRROR")
-    if not folder or not (Path(folder) / "MANIFEST.tsv").is_file():
-        pytest.skip("SVMBENCH_MIRROR names no folder with real data and a MANIFEST.tsv")
-    with (Path(folder) / "MANIFEST.tsv").open(encoding="utf-8") as stream:
+def test_real_files_are_as_their_manifest_says(real_data):
+    with (real_data / "MANIFEST.tsv").open(encoding="utf-8") as stream:
         rows = {row["name"]: row for row in csv.DictReader(stream, delimiter="\t")}
-    return Path(folder), rows
-
-
-@pytest.mark.parametrize("name", ["a9a", "a9a.t", "mushrooms", "heart_scale", "covtype.20k"])
-def test_real_files_are_as_their_manifest_says(name):
-    folder, rows = manifest()
-    facts = rows.get(name)
-    if facts is None:
-        pytest.skip(f"the mirror has no {name}")
-    data = read_libsvm(folder / facts["file"], positive=1)
-    assert data.provenance.sha256 == facts["sha256_uncompressed"]
-    stored = np.count_nonzero(data.values) if data.indices is None else data.nnz
-    found = (data.n_samples, data.n_features, stored, np.count_nonzero(data.labels == 1))
-    stated = tuple(int(facts[key]) for key in ("rows", "features", "nnz", "positives"))
-    assert found == stated
+    for name in ("a9a", "a9a.t", "mushrooms", "heart_scale", "covtype.20k"):
+        facts = rows[name]
+        data = read_libsvm(real_data / facts["file"], positive=1)
+        assert data.provenance.sha256 == facts["sha256_uncompressed"]
+        stored = np.count_nonzero(data.values) if data.indices is None else data.nnz
+        found = (data.n_samples, data.n_features, stored, np.count_nonzero(data.labels == 1))
+        stated = tuple(int(facts[key]) for key in ("rows", "features", "nnz", "positives"))
+        assert found == stated

@@ -5,7 +5,6 @@ import hashlib
 import logging
 import lzma
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,7 +19,6 @@ from svmbench.data.load import load
 from svmbench.data.transforms import Derived, Rows, Swap
 from svmbench.errors import ConfigError, DataError
 
-REAL_MIRROR = os.environ.get("SVMBENCH_MIRROR")  # before a fixture names another
 TRAIN = b"1 1:0.5 3:2\n2 2:1\n1\n"
 TEST = b"2 1:1\n1 5:0.25\n"
 
@@ -372,10 +370,8 @@ def test_tiny_sets_need_nothing(name, monkeypatch):
     assert (loaded.test is None) == (name == "tiny-separable")
 
 
-def test_mnist(monkeypatch):
-    if not REAL_MIRROR or not list(Path(REAL_MIRROR).glob("train-images-idx3-ubyte*")):
-        pytest.skip("SVMBENCH_MIRROR names no folder with MNIST's files")
-    monkeypatch.setenv("SVMBENCH_MIRROR", REAL_MIRROR)
+def test_mnist(real_data, monkeypatch):
+    monkeypatch.setenv("SVMBENCH_MIRROR", str(real_data))
     loaded = load({"name": "mnist", "positive": [1, 3, 5, 7, 9]})
     assert (loaded.train.n_samples, loaded.train.nnz) == (60000, 8994156)
     assert (loaded.test.n_samples, loaded.test.nnz) == (10000, 1511219)
@@ -386,24 +382,13 @@ def test_mnist(monkeypatch):
     assert positives == [30508, 5074]
 
 
-def test_adult(monkeypatch):
-    if not REAL_MIRROR or not list(Path(REAL_MIRROR).glob("a9a*")):
-        pytest.skip("SVMBENCH_MIRROR names no folder with a9a")
-    monkeypatch.setenv("SVMBENCH_MIRROR", REAL_MIRROR)
+def test_adult(real_data, monkeypatch):
+    monkeypatch.setenv("SVMBENCH_MIRROR", str(real_data))
     loaded = load("adult")
     assert (loaded.train.n_samples, loaded.test.n_samples) == (32561, 16281)
     assert loaded.train.n_features == loaded.test.n_features == 123
     assert loaded.train.storage == "uint16+ones"
     assert np.count_nonzero(loaded.train.labels == 1) == 7841
-
-
-def test_web(monkeypatch):
-    if not REAL_MIRROR or not list(Path(REAL_MIRROR).glob("w8a.*")):
-        pytest.skip("SVMBENCH_MIRROR names no folder with w8a")
-    monkeypatch.setenv("SVMBENCH_MIRROR", REAL_MIRROR)
-    train = load("w8a").train
-    assert (train.n_samples, train.n_features, train.nnz) == (49749, 300, 579586)
-    assert np.count_nonzero(train.labels == 1) == 1479
 
 
 def test_a_file_changed_with_equal_size_and_time_is_read_again(tmp_path):

@@ -1,9 +1,7 @@
 """Transforms against dense NumPy, in every storage; precision, provenance, refusals."""
 
-import os
 import tracemalloc
 from dataclasses import asdict, replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -649,10 +647,8 @@ def test_a_chain_that_does_not_fit_leaves_nothing_behind():
     assert len(list((cache_dir() / "datasets").iterdir())) == 1
 
 
-def test_real_text(cache):
-    mirror = os.environ.get("SVMBENCH_MIRROR")
-    if not mirror or not list(Path(mirror).glob("reuters21578*")):
-        pytest.skip("SVMBENCH_MIRROR names no folder with reuters21578")
+@pytest.mark.usefixtures("cache", "real_data")
+def test_real_text():
     plain = load("reuters21578", offline=True)
     loaded = load(Derived("reuters21578", (Swap(), UnitNorm(), Bias()), "mine"), offline=True)
     assert (loaded.train.n_samples, loaded.test.n_samples) == (3299, 9603)

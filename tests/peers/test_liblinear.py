@@ -6,7 +6,6 @@ with its squared loss, C sum max(0, 1 - s)^2, for C = 1/(2 lambda m).
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -28,7 +27,6 @@ from problems import (
     with_loss,
 )
 from svmbench.data.load import load
-from svmbench.errors import DataError
 from svmbench.problem import Loss, Problem
 from svmbench.solvers.dual.dcd import Dcd
 from svmbench.solvers.registry import find_solver
@@ -243,18 +241,14 @@ def test_a_wrong_constant_would_be_found(pair):
 
 @cache
 def real(name):
-    if not os.environ.get("SVMBENCH_MIRROR"):
-        pytest.skip("SVMBENCH_MIRROR names no folder with real data")
-    try:
-        return load(name, offline=True).train
-    except DataError as error:
-        pytest.skip(f"needs the data of {name}: {error}")
+    return load(name, offline=True).train
 
 
 @every_pair
 @pytest.mark.parametrize(
     ("name", "lam", "tolerance"), [("adult", 3e-2, 1e-6), ("reuters21578", 1e-3, 1e-6)]
 )
+@pytest.mark.usefixtures("real_data")
 def test_real_data(name, lam, tolerance, pair, tmp_path, monkeypatch):
     monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path))
     solver, loss, kind = PAIRS[pair]

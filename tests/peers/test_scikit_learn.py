@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from itertools import cycle
 
@@ -11,7 +10,6 @@ import pytest
 
 from problems import dataset, dense, dyadic, edge_problems, labels, ordinary_problems, with_loss
 from svmbench.data.load import load
-from svmbench.errors import DataError
 from svmbench.problem import Problem
 from svmbench.solvers.dual.dcd import Dcd
 from svmbench.solvers.registry import find_solver
@@ -266,14 +264,10 @@ def test_the_certificate_of_svc_is_within_its_tolerance(name, tolerance):
 
 
 @pytest.mark.parametrize("lam", [1e-1, 1e-2])
+@pytest.mark.usefixtures("real_data")
 def test_the_certificate_of_svc_on_real_data(lam, tmp_path, monkeypatch):
     monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path))
-    if not os.environ.get("SVMBENCH_MIRROR"):
-        pytest.skip("SVMBENCH_MIRROR names no folder with real data")
-    try:
-        data = load("heart_scale", offline=True).train
-    except DataError as error:
-        pytest.skip(f"needs the data of heart_scale: {error}")
+    data = load("heart_scale", offline=True).train
     assert_svc_is_certified(Problem(data, lam, bias="free"), 1e-3)
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from latex import assert_compiles, needs_pdflatex
 
 from svmbench.records.read import Results, read_results
 from svmbench.records.spelling import (
@@ -396,8 +395,7 @@ def test_latex_is_plain_and_balanced(tables):
             assert columns == {len(section.columns) - 1}
 
 
-@needs_pdflatex
-def test_latex_compiles(tables, tmp_path):
+def test_latex_compiles(tables, tmp_path, assert_compiles):
     assert_compiles(map(to_latex, tables.values()), tmp_path)
 
 

@@ -1,6 +1,5 @@
 """cocoa against its twin, and what its paper proves."""
 
-import os
 from functools import partial
 
 import numpy as np
@@ -175,15 +174,10 @@ def test_one_shard_in_portions_visits_every_row_in_each_iteration():
     assert seen == int(np.any(dense(problem.data) != 0.0, axis=1).sum())
 
 
-def real(name):
-    if not os.environ.get("SVMBENCH_MIRROR"):
-        pytest.skip("SVMBENCH_MIRROR names no folder with real data")
-    return load(name).train
-
-
+@pytest.mark.usefixtures("real_data")
 def test_text_takes_few_rounds_and_less_regularisation_many():
     """The figures of docs/distributed.md."""
-    data = real("imdb.tfidf")
+    data = load("imdb.tfidf").train
     run = started(Problem(data, 1e-3), seed=1, shards=8)
     run.advance(4)
     assert run.stopped
@@ -193,9 +187,10 @@ def test_text_takes_few_rounds_and_less_regularisation_many():
     assert far._relative_gap() > 1e-2
 
 
+@pytest.mark.usefixtures("real_data")
 def test_kddcup10_takes_the_same_rounds_for_two_shards():
     """The figures of docs/distributed.md."""
-    problem = Problem(real("kddcup10"), 1e-5)
+    problem = Problem(load("kddcup10").train, 1e-5)
     run = NewtonShards(NewtonShardsParameters(shards=2, tolerance=1e-6))
     run.start(problem, 0)
     run.advance(38)

@@ -6,9 +6,7 @@ alike, by the standard error of a mean of m losses; the difference of two choice
 times that, and three of those is what a published cost may be off by.
 """
 
-import os
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -34,10 +32,7 @@ PUBLISHED = {
 
 
 @pytest.fixture(scope="module")
-def digits(tmp_path_factory):
-    mirror = os.environ.get("SVMBENCH_MIRROR")
-    if not mirror or not (Path(mirror) / "train-images-idx3-ubyte.gz").exists():
-        pytest.skip("SVMBENCH_MIRROR names no folder with MNIST's files")
+def digits(real_data, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SVMBENCH_CACHE", str(tmp_path_factory.mktemp("cache")))
         rows = load("mnist", offline=True).train

@@ -4,9 +4,6 @@ Tables 2, 4 and 6 of ECML-PKDD 2013 give, for each C, the epsilon that a method 
 passes T after which its own rule held.
 """
 
-import os
-from pathlib import Path
-
 import pytest
 
 from svmbench.data.catalogue import OwnFiles
@@ -30,18 +27,12 @@ WITHIN = 0.15
 
 
 @pytest.fixture(scope="module")
-def training_rows():
+def training_rows(real_data):
     """The training rows of a set, from the folder of raw files."""
-    folder = os.environ.get("SVMBENCH_MIRROR")
-    if not folder:
-        pytest.skip("SVMBENCH_MIRROR names no folder with real data")
     found = {}
 
     def rows(name):
-        paths = [Path(folder, name + suffix) for suffix in ("", ".xz", ".bz2", ".gz")]
-        path = next((path for path in paths if path.exists()), None)
-        if path is None:
-            pytest.skip(f"{folder} has no {name}")
+        path = next(path for path in real_data.iterdir() if path.stem == name or path.name == name)
         if name not in found:
             own = OwnFiles(path=path, n_features=FEATURES[name], name=f"{name}-as-published")
             found[name] = load(own).train

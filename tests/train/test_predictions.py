@@ -22,13 +22,6 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def mirror():
-    folder = os.environ.get("SVMBENCH_MIRROR")
-    if not folder:
-        pytest.skip("SVMBENCH_MIRROR names no folder with real data")
-    return Path(folder)
-
-
 def agree(*args):
     done = subprocess.run([sys.executable, SCRIPT, *args], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -59,25 +52,20 @@ def test_a_difference_is_found(tmp_path):
     assert done.stdout.count(": 1 of 300 labels differ") == 3
 
 
-def test_slices_of_the_real_sets(tmp_path):
+def test_slices_of_the_real_sets(real_data, tmp_path):
     slices = []
-    for file in sorted(mirror().glob("*.xz")):
+    for file in sorted(real_data.glob("*.xz")):
         with lzma.open(file, "rt") as text:
             lines = list(islice(text, 0, ROWS * EVERY, EVERY))
         if len({float(line.split()[0]) for line in lines}) > 1:
             slices.append(tmp_path / file.stem)
             slices[-1].write_text("".join(lines))
-    if not slices:
-        pytest.skip("SVMBENCH_MIRROR names no folder with LIBSVM files")
     agree(*slices, "--loss", "hinge", "--loss", "logistic")
 
 
-def test_ten_classes_of_images(tmp_path):
+def test_ten_classes_of_images(real_data, tmp_path):
     names = "train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz"
-    try:
-        images, labels = (gzip.decompress((mirror() / name).read_bytes()) for name in names)
-    except FileNotFoundError:
-        pytest.skip("SVMBENCH_MIRROR names no folder with MNIST's files")
+    images, labels = (gzip.decompress((real_data / name).read_bytes()) for name in names)
     X = np.frombuffer(images, np.uint8, offset=16).reshape(-1, 784)[:ROWS] / 255.0
     y = np.frombuffer(labels, np.uint8, offset=8)[:ROWS]
     with (tmp_path / "mnist").open("w") as file:

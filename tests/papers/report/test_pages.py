@@ -17,7 +17,6 @@ import pandas as pd
 import pytest
 from claims_support import noisy
 from claims_support import row as planted
-from latex import assert_compiles, needs_pdflatex
 from small_paper import TABLE, write_small_paper
 
 from svmbench.papers.folders import read_item
@@ -300,8 +299,7 @@ def test_letters_in_latex(source, text, latex):
     assert to_latex(replace(table, notes=(text,))).splitlines()[-2] == f"{latex}."
 
 
-@needs_pdflatex
-def test_latex_compiles(papered, tmp_path):
+def test_latex_compiles(papered, tmp_path, assert_compiles):
     parts = sorted((papered / "demo").glob("*/table-*.tex"))
     assert_compiles((path.read_text(encoding="utf-8") for path in parts), tmp_path)
 
