@@ -92,10 +92,14 @@ def matches(line, patterns):
     return any(re.search(pattern, line) for pattern in patterns.values())
 
 
+def any_of(words):
+    return st.sampled_from(words.split())
+
+
 numbers = st.one_of(
-    st.sampled_from(
+    any_of(
         "1 +1 -1 0 -0. .5 5. -.5e+3 1e5 1E-2 007 0.10 0x1p3 0X.8P-1 -0xAbp0 0x10 0x 0x1p 0x.p1 "
-        "00x1 .0x1 1e 1e+ . + 1_0 1,5 1f 0x1p99999 1e999 1e-310 1e-400 0x1p-1070 nan -inf x".split()
+        "00x1 .0x1 1e 1e+ . + 1_0 1,5 1f 0x1p99999 1e999 1e-310 1e-400 0x1p-1070 nan -inf x"
     ),
     st.floats(-10, 10).map(lambda x: f"{x:.6g}"),
     st.floats(allow_nan=False, allow_infinity=False).flatmap(
@@ -103,7 +107,7 @@ numbers = st.one_of(
     ),
 )
 indices = st.one_of(
-    st.sampled_from("1 +2 003 -4 0 +0 2147483647 2147483648 4294967299 5x + 0x6".split()),
+    any_of("1 +2 003 -4 0 +0 2147483647 2147483648 4294967299 5x + 0x6"),
     st.integers(1, 99).map(str),
 )
 usual = st.sampled_from([" ", " ", "\t", "  ", " \t"])
@@ -115,7 +119,22 @@ pairs_ = st.tuples(
     st.one_of(st.just(""), usual),
     numbers,
 )
-ends = st.sampled_from(["\n", "\r\n", "", " \n", "\t\r\n", " 7:\n", "7:", " x\n", " # c\n", ":\n"])
+ends = st.sampled_from(
+    [
+        *(
+            "\n",
+            "\r\n",
+            "",
+            " \n",
+            "\t\r\n",
+            " 7:\n",
+            "7:",
+            " x\n",
+            " # c\n",
+            ":\n",
+        ),
+    ]
+)
 lines = st.tuples(st.one_of(st.just(""), usual), numbers, st.lists(pairs_, max_size=4), ends).map(
     lambda parts: "".join([parts[0], parts[1], *map("".join, parts[2]), parts[3]]).encode()
 )

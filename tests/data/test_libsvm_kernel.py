@@ -293,7 +293,8 @@ def test_a_line_longer_than_any_chunk():
     [
         (
             "1 0:1",
-            "1:3: index 0; if indices count from 0, say so: --zero-based, or zero_based: true in YAML",
+            "1:3: index 0; if indices count from 0, say so: --zero-based, or zero_based: true in "
+            "YAML",
         ),
         ("1 2:1 2:1", "1:7: index 2 stands twice in its row; keep one of them"),
         ("1\n-1 9:1 2:1", "2:8: index 2 after 9; sort each row by index"),
