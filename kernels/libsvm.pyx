@@ -1,12 +1,13 @@
 # Reader of LIBSVM text: one example a line, `label index:value index:value ...`.
 #
-#   line   = blank* [label (blank+ index ':' value)*] blank* ['#' anything] [CR] LF
-#   index  = digits, from 1, ascending within the row
+#   line   = blank* [label (blank+ index ':' blank* value)*] blank* ['#' anything] [CR] LF
+#   index  = ['+'] digits, from 1 or, if asked for, from 0, ascending within the row
 #   number = [+-] (digits ['.' digits*] | '.' digits) [(e|E) [+-] digits]      label and value
+#          | [+-] 0 (x|X) hex* ['.' hex*] [(p|P) [+-] digits]             with one hex at least
 #
 # Of texts with several labels a row (multi-label), the labels are whole numbers:
 #
-#   line   = [label (',' label)* | blank] (blank+ index ':' value)* ...     rest as above
+#   line   = [label (',' label)* | blank] (blank+ index ':' blank* value)* ...     rest as above
 #   label  = digits
 #
 # A row that begins with a blank, or at once with a pair, bears no label.
@@ -29,7 +30,7 @@
 
 from cpython.mem cimport PyMem_RawFree, PyMem_RawRealloc
 from libc.float cimport FLT_MAX, FLT_MIN
-from libc.math cimport NAN, fabs, isinf
+from libc.math cimport INFINITY, NAN, fabs, isinf
 from libc.stdint cimport (
     INT32_MAX, UINT16_MAX, UINT64_MAX, int8_t, int32_t, int64_t, uint16_t, uint64_t,
 )
@@ -120,7 +121,7 @@ cdef struct Fault:
     const char *line        # first byte of the line
     const char *at          # first byte of what is wrong
     int64_t index           # the faulty one, where it is an index
-    int64_t previous        # the one before it, 0 in front of the first
+    int64_t previous        # the one before it
 
 cdef struct Store:
     double *labels
@@ -132,7 +133,8 @@ cdef struct Store:
     Py_ssize_t row_room, room, label_room
     int64_t lines
     int64_t zeros           # explicit zeros left out
-    int64_t index_limit
+    int64_t base            # the least index, 1 or 0
+    int64_t index_limit     # the largest one
     int64_t max_index
     int digits
     uint64_t digits_bound   # 10^digits: a smaller mantissa has no more digits than that
@@ -196,6 +198,41 @@ cdef double convert(const char *text) noexcept with gil:
         return PyOS_string_to_double(text, &end, NULL)
     except MemoryError:
         return NAN
+
+
+cdef double convert_hexadecimal(const char *text, Py_ssize_t n) noexcept with gil:
+    # As `convert`, of n bytes. C's own conversion would depend on the locale.
+    try:
+        return float.fromhex(text[:n].decode("ascii"))
+    except OverflowError:
+        return INFINITY
+    except MemoryError:
+        return NAN
+
+
+cdef inline Py_ssize_t count_hexadecimal(const char *p) noexcept nogil:
+    cdef Py_ssize_t n = 0
+    while is_digit(p[n]) or <unsigned char> ((p[n] | 32) - 97) < 6:
+        n += 1
+    return n
+
+
+cdef const char *hexadecimal_end(const char *p) noexcept nogil:
+    # Where the number ends whose digits begin at p, behind 0x; NULL where it is none.
+    cdef Py_ssize_t fraction = 0, n = count_hexadecimal(p)
+    p += n
+    if p[0] == 46:
+        fraction = count_hexadecimal(p + 1)
+        p += 1 + fraction
+    if n + fraction == 0:
+        return NULL
+    if p[0] | 32 == 112:
+        p += 2 if p[1] == 43 or p[1] == 45 else 1
+        if not is_digit(p[0]):
+            return NULL
+        while is_digit(p[0]):
+            p += 1
+    return p if ends_token(p[0]) else NULL
 
 
 cdef inline uint64_t eight_bytes(const char *p) noexcept nogil:
@@ -319,6 +356,14 @@ cdef inline bint read_number(const char **position, double *number,
         return False
     exponent = -fraction
     if not ends_token(p[0]):
+        if p[0] | 32 == 120 and n == 1 and (p - 1)[0] == 48 and not fraction:
+            p = hexadecimal_end(p + 1)
+            if p == NULL:
+                return False
+            position[0] = p
+            mantissa[0] = UINT64_MAX
+            number[0] = convert_hexadecimal(start, p - start)
+            return True
         if p[0] != 101 and p[0] != 69:
             return False
         p += 1
@@ -349,8 +394,11 @@ cdef inline bint read_number(const char **position, double *number,
 
 cdef inline const char *read_index(const char *p, int64_t *index) noexcept nogil:
     # Read a whole number, any beyond int32 as one just beyond it; where it ends is returned.
-    cdef uint64_t bytes_ = eight_bytes(p)
-    cdef int n = count_digits(bytes_)
+    cdef uint64_t bytes_
+    cdef int n
+    p += p[0] == 43
+    bytes_ = eight_bytes(p)
+    n = count_digits(bytes_)
     if n < 8:
         index[0] = <int64_t> few_digits(bytes_, n)
         return p + n
@@ -458,15 +506,26 @@ cdef inline Entry read_entry(const char *p, uint64_t others) noexcept nogil:
     return entry
 
 
+cdef inline const char *behind_colon(const char *p) noexcept nogil:
+    # Where the value begins.
+    p += 1
+    while is_blank(p[0]):
+        p += 1
+    return p
+
+
 cdef Entry read_odd_entry(const char *p) noexcept nogil:
     # Read any other entry, whose value may be none. No entry without an index and a colon.
     cdef Entry entry
-    cdef const char *value = read_index(p, &entry.index)
+    cdef const char *value
     entry.end = NULL
     entry.fault = NO_FAULT
+    if not is_digit(p[p[0] == 43]):
+        return entry
+    value = read_index(p, &entry.index)
     if value[0] != 58:
         return entry
-    value += 1
+    value = behind_colon(value)
     if not read_number(&value, &entry.value, &entry.mantissa):
         entry.fault = VALUE
     elif isinf(entry.value) or entry.value != entry.value:
@@ -482,8 +541,11 @@ cdef void note_digits(Store *s, const char *p, double value) noexcept nogil:
     cdef int64_t index
     if <double> <float> value == value:
         return
-    p = read_index(p, &index) + 1
-    while is_digit(p[0]) or p[0] == 46 or p[0] == 45 or p[0] == 43:
+    p = behind_colon(read_index(p, &index))
+    p += p[0] == 45 or p[0] == 43
+    if p[1] | 32 == 120:  # hexadecimal: no text of few digits
+        count = INT32_MAX
+    while is_digit(p[0]) or p[0] == 46:
         if is_digit(p[0]) and (count > 0 or p[0] != 48) and count < INT32_MAX:
             count += 1
         p += 1
@@ -541,7 +603,7 @@ cdef Fault parse_lines(Store *s, const char *p, const char *end) noexcept nogil:
     cdef const char *start
     cdef double number
     cdef uint64_t mantissa
-    cdef int64_t previous
+    cdef int64_t previous, base = s.base
     cdef int32_t *indices = s.indices
     cdef double *values = s.values
     cdef Py_ssize_t nnz = s.nnz
@@ -573,7 +635,7 @@ cdef Fault parse_lines(Store *s, const char *p, const char *end) noexcept nogil:
                 s.labels[s.n_labels] = number
                 s.n_labels += 1
             p = token
-            previous = 0
+            previous = base - 1
             while True:
                 if p - marks.start > 64 * (STRETCH - 1):
                     mark(&marks, p, end, s.portable)
@@ -582,8 +644,6 @@ cdef Fault parse_lines(Store *s, const char *p, const char *end) noexcept nogil:
                     if is_blank(p[0]):
                         p += 1
                         continue
-                    if not is_digit(p[0]):
-                        break
                     odd = read_odd_entry(p)
                     if odd.end == NULL:
                         break
@@ -596,7 +656,7 @@ cdef Fault parse_lines(Store *s, const char *p, const char *end) noexcept nogil:
                 if entry.index <= previous or entry.index > s.index_limit:
                     fault.kind = (
                         INDEX_LARGE if entry.index > previous
-                        else INDEX_ORDER if entry.index else INDEX_ZERO
+                        else INDEX_ORDER if entry.index >= base else INDEX_ZERO
                     )
                     fault.at = p
                     fault.index = entry.index
@@ -604,7 +664,7 @@ cdef Fault parse_lines(Store *s, const char *p, const char *end) noexcept nogil:
                     return fault
                 if entry.fault != NO_FAULT:
                     fault.kind = entry.fault
-                    fault.at = read_index(p, &odd.index) + 1
+                    fault.at = behind_colon(read_index(p, &odd.index))
                     return fault
                 start = p
                 p = entry.end
@@ -612,7 +672,7 @@ cdef Fault parse_lines(Store *s, const char *p, const char *end) noexcept nogil:
                 if entry.value == 0:
                     s.zeros += 1
                     continue
-                indices[nnz] = <int32_t> (entry.index - 1)
+                indices[nnz] = <int32_t> (entry.index - base)
                 values[nnz] = entry.value
                 nnz += 1
                 all_ones &= entry.value == 1
@@ -622,8 +682,8 @@ cdef Fault parse_lines(Store *s, const char *p, const char *end) noexcept nogil:
                 fault.kind = PAIR
                 fault.at = p
                 return fault
-            if previous > s.max_index:
-                s.max_index = previous
+            if previous - base >= s.max_index:
+                s.max_index = previous - base + 1
             s.m += 1
             s.indptr[s.m] = nnz
             s.nnz = nnz
@@ -730,6 +790,8 @@ cdef class Parser:
         The largest index that is allowed; 0 where it is not known.
     multilabel : bool
         Whether a row bears any number of labels, with commas between them, or none.
+    zero_based : bool
+        Whether the first column has the index 0, and not 1.
     portable : bool
         Whether to do without vector instructions where there are any; the rows are the same.
 
@@ -746,10 +808,12 @@ cdef class Parser:
     cdef object room            # the map that the next arrays are in, and what is taken of it
     cdef Py_ssize_t taken
 
-    def __cinit__(self, int64_t n_features=0, bint multilabel=False, bint portable=False):
+    def __cinit__(self, int64_t n_features=0, bint multilabel=False, bint zero_based=False,
+                  bint portable=False):
         if not 0 <= n_features <= INT32_MAX:
             raise ValueError(f"the number of features must lie in 0 .. {INT32_MAX}")
-        self.s.index_limit = n_features if n_features else INT32_MAX
+        self.s.base = not zero_based
+        self.s.index_limit = (n_features if n_features else INT32_MAX) - zero_based
         self.s.multilabel = multilabel
         self.s.portable = portable
         self._forget()
@@ -976,7 +1040,7 @@ cdef class Parser:
             fault = parse_lines(&self.s, p, end)
         if fault.kind != NO_FAULT:
             self.closed = True
-            message = _explain(fault, self.s.index_limit)
+            message = _explain(fault, self.s.index_limit, self.s.base)
             raise ParseError(self.s.lines, fault.at - fault.line + 1, message)
         return 0
 
@@ -1016,7 +1080,7 @@ cdef str _token(const char *p):
     return f"'{text}'" if n < 40 else f"'{text}...'"
 
 
-cdef str _explain(Fault fault, int64_t limit):
+cdef str _explain(Fault fault, int64_t limit, int64_t base):
     cdef Kind kind = fault.kind
     token = _token(fault.at)
     word = token.strip("'").lower()
@@ -1037,20 +1101,21 @@ cdef str _explain(Fault fault, int64_t limit):
             return f"label {token} names several classes; give each row one label"
         return f"label {token} is not a number; begin each row with its label"
     if kind == VALUE:
-        if token == "''":
-            return "an index without a value; write index:value with no blank between"
+        if token == "''" or ":" in token:
+            return "an index without a value; write index:value"
         return f"value {token} is not a number; write index:value, decimal"
     if kind == INDEX_ZERO:
-        return "index 0; indices start at 1: add 1 to all of them"
+        return "index 0; if indices count from 0, say so: --zero-based, or zero_based: true in YAML"
     index = token.strip("'").partition(":")[0]
     if kind == INDEX_ORDER:
         if fault.index == fault.previous:
             return f"index {index} stands twice in its row; keep one of them"
         return f"index {index} after {fault.previous}; sort each row by index"
     if kind == INDEX_LARGE:
-        if limit < INT32_MAX:
-            return f"index {index} in data of {limit} features; correct the one or the other"
-        return f"index {index} is too large; {INT32_MAX} is the largest allowed"
+        width = limit + 1 - base
+        if width < INT32_MAX:
+            return f"index {index} in data of {width} features; correct the one or the other"
+        return f"index {index} is too large; {limit} is the largest allowed"
     if word.startswith("qid:"):
         return "'qid:' belongs to ranking data; remove it to train a classifier"
-    return f"{token} is not index:value; separate pairs by blanks, indices counted from 1"
+    return f"{token} is not index:value; separate pairs by blanks, indices counted from {base}"

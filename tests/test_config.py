@@ -484,6 +484,10 @@ REFUSALS = {
         ("- tiny-sparse", "- {name: tiny-sparse, features: 1}"),
         "4:25: 'features' belongs to a path; of a name the catalogue knows it",
     ),
+    "zero-based catalogue set": (
+        ("- tiny-sparse", "- {name: tiny-sparse, zero_based: true}"),
+        "4:25: 'zero_based' belongs to a path; of a name the catalogue knows it",
+    ),
     "label of another catalogue set": (
         ("- tiny-sparse", "- {name: tiny-sparse, label: adult}"),
         "4:25: 'adult' is another set of the catalogue; set another",

@@ -14,8 +14,11 @@ from dataclasses import dataclass, field
 
 LARGEST = 2**31 - 1
 NUMBER = re.compile(rb"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-PAIR = re.compile(rb"([0-9]+):([^:]*)")
-BLANKS = re.compile(rb"[ \t]+")
+HEXADECIMAL = re.compile(
+    rb"[+-]?0[xX](?:[0-9a-fA-F]+(?:\.[0-9a-fA-F]*)?|\.[0-9a-fA-F]+)(?:[pP][+-]?[0-9]+)?"
+)
+PAIR = re.compile(rb"(\+?[0-9]+):[ \t]*([^:]*)")
+TOKENS = re.compile(rb"\+?[0-9]+:[ \t]*[^ \t]*|[^ \t]+")
 LABEL_LIST = re.compile(rb"[0-9]+(?:,[0-9]+)*")
 
 Row = list[tuple[int, float]]
@@ -44,7 +47,12 @@ class Meaning:
 
 
 def number(text: bytes) -> float | None:
-    """A finite decimal number."""
+    """A finite number."""
+    try:
+        if HEXADECIMAL.fullmatch(text):
+            return float.fromhex(text.decode())
+    except OverflowError:
+        return None
     if not NUMBER.fullmatch(text):
         return None
     value = float(text)
@@ -53,6 +61,8 @@ def number(text: bytes) -> float | None:
 
 def digits(text: bytes) -> int:
     """Number of digits from the first nonzero digit to the last one."""
+    if HEXADECIMAL.fullmatch(text):
+        return LARGEST
     mantissa = re.split(rb"[eE]", text)[0]
     return len(re.sub(rb"[^0-9]", b"", mantissa).lstrip(b"0"))
 
@@ -74,7 +84,7 @@ def libsvm(text: bytes, n_features: int = 0, multilabel: bool = False) -> Meanin
             body = body.removesuffix(b"\r")
         if b"\r" in body:
             return None
-        tokens = [token for token in BLANKS.split(body) if token]
+        tokens = TOKENS.findall(body)
         if tokens and not _row(found, body, tokens, n_features or LARGEST, multilabel):
             return None
     return found
@@ -96,9 +106,9 @@ def _row(found: Meaning, body: bytes, tokens: list[bytes], limit: int, multilabe
     previous, row = 0, Row()
     for token in tokens:
         pair = PAIR.fullmatch(token)
-        if pair is None or len(pair[1].lstrip(b"0")) > 10:
+        if pair is None or len(pair[1].lstrip(b"+0")) > 10:
             return False
-        index, value = int(pair[1].lstrip(b"0") or b"0"), number(pair[2])
+        index, value = int(pair[1].lstrip(b"+0") or b"0"), number(pair[2])
         if value is None or not previous < index <= limit:
             return False
         previous = index

@@ -183,6 +183,7 @@ def _bytes(value: float) -> str:
 
 @command.command(name="train")
 @options.text_file("data")
+@options.zero_based
 @click.option(
     "--cluster",
     metavar="ADDRESS",
@@ -253,6 +254,7 @@ class _Training:
     """The training that a user asks for, by the names of its options."""
 
     data: Path
+    zero_based: bool
     model: Path | None
     lam: float
     tolerance: float
@@ -280,7 +282,7 @@ def _train(
         require_replaceable(each, asked.data)
         require_writable(each)
     begun = time.monotonic()
-    examples = read_examples(asked.data)
+    examples = read_examples(asked.data, zero_based=asked.zero_based, tolerance=asked.tolerance)
     read = time.monotonic() - begun
     objective = Objective.of_lambda("hinge", asked.lam, examples.rows.n_samples, "none")
     with place() as (executor, nodes):

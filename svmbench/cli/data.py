@@ -50,7 +50,8 @@ def list_command() -> None:
 
 @command.command()
 @click.argument("name", shell_complete=completion.data_names)
-def info(name: str) -> None:
+@options.zero_based
+def info(name: str, zero_based: bool) -> None:
     """Describe the data set NAME.
 
     The description has its files, labels, licence, origin and stand-in. NAME is one of "svmbench
@@ -59,8 +60,11 @@ def info(name: str) -> None:
     """
     from svmbench.data import catalogue
 
-    found = catalogue.resolve(name)
-    facts = _entry_facts(found) if name in catalogue.names() else _own_facts(found)
+    known = name in catalogue.names()
+    if known and zero_based:
+        raise click.UsageError(f"--zero-based is for a file; the catalogue knows {name}'s indices")
+    found = catalogue.resolve(name).model_copy(update={"zero_based": zero_based})
+    facts = _entry_facts(found) if known else _own_facts(found)
     lines = [f"{found.name}: {found.title}", ""]
     lines += [*textwrap.wrap(found.description, WIDTH), ""] if found.description else []
     width = max(map(len, facts)) + 2
@@ -225,7 +229,7 @@ def _own_facts(entry: Entry) -> dict[str, str]:
 
     path = Path(entry.train.path or "")
     cached = _cached(entry).get("train")
-    text = libsvm.parse_own(path)
+    text = libsvm.parse_own(path, zero_based=entry.zero_based)
     labels, counts = np.unique(text.labels, return_counts=True)
     try:
         positive: tuple[float, ...] = libsvm.positive_labels(text)

@@ -255,6 +255,11 @@ def text_file(name: str) -> Callable[[Any], Any]:
     return click.argument(name, type=_RowsFile(path_type=Path))
 
 
+zero_based = click.option(
+    "--zero-based", is_flag=True, help="Read indices that count from 0; the first is then 1."
+)
+
+
 def target(path: Path) -> Path:
     """The file to write: what a symbolic link points to, so that the link stays one."""
     from svmbench.durable import resolved

@@ -17,6 +17,7 @@ from svmbench.cli import options
 )
 @click.argument("model", type=click.Path(path_type=Path))
 @options.text_file("data")
+@options.zero_based
 @options.out_file("out", "Write the predicted labels to this file, one line per row.")
 @click.option(
     "--values",
@@ -26,13 +27,20 @@ from svmbench.cli import options
 @options.as_json
 @options.quiet
 def command(
-    model: Path, data: Path, out: Path | None, values: bool, as_json: bool, quiet: bool
+    model: Path,
+    data: Path,
+    zero_based: bool,
+    out: Path | None,
+    values: bool,
+    as_json: bool,
+    quiet: bool,
 ) -> int:
     """Predict the labels of the rows in DATA with MODEL.
 
     MODEL was written by svmbench train or by LIBLINEAR's train. DATA is a file of LIBSVM text; for
     rows whose label is unknown, write any whole number. The command prints how many rows have the
-    predicted label in DATA. Features that the model does not have are ignored.
+    predicted label in DATA. Features that the model does not have are ignored. A model that was
+    trained with --zero-based is used so.
     """
     with options.loading_numpy():
         import numpy as np
@@ -41,7 +49,7 @@ def command(
         from svmbench.durable import replacing, require_replaceable, require_writable, resolved
         from svmbench.errors import DataError
         from svmbench.train.examples import read_examples
-        from svmbench.train.files import certificate_path, certifies_another
+        from svmbench.train.files import certificate_of, certificate_path, was_zero_based
 
     if values and out is None:
         raise click.UsageError("--values needs a file to write them to: -o FILE")
@@ -52,8 +60,22 @@ def command(
         require_replaceable(out, model, data, *certificates)
         require_writable(out)
     read = read_liblinear(model)
+    others = []
+    for each in dict.fromkeys((model, options.target(model))):
+        facts, another = certificate_of(each)
+        if another:
+            others.append(each)
+        elif facts:
+            trained = was_zero_based(facts)
+            if zero_based and not trained:
+                raise click.UsageError(
+                    f"--zero-based: {model} was trained on indices from 1; leave the option out"
+                )
+            zero_based = trained
     # Double precision, as LIBLINEAR reads it: rounded values may have another sign.
-    examples = read_examples(data, n_features=read.n_features, dtype="float64")
+    examples = read_examples(
+        data, n_features=read.n_features, zero_based=zero_based, dtype="float64"
+    )
     decided = read.decision_values(examples.rows)
     beyond = np.flatnonzero(~np.isfinite(decided).all(axis=1))
     if len(beyond):
@@ -69,9 +91,8 @@ def command(
             for label, numbers in zip(labels.tolist(), decided.tolist(), strict=True):
                 shown = "".join(f" {number!r}" for number in numbers) if values else ""
                 file.write(f"{label}{shown}\n")
-    for each in dict.fromkeys((model, options.target(model))):
-        if not quiet and certifies_another(each):
-            click.echo(f"{certificate_path(each)} is the certificate of another model", err=True)
+    for each in () if quiet else others:
+        click.echo(f"{certificate_path(each)} is the certificate of another model", err=True)
     right, m = int(np.count_nonzero(labels == examples.labels)), len(labels)
     if as_json:
         import json

@@ -38,6 +38,7 @@ _USUAL_WIDTH = 80
     ),
 )
 @options.text_file("data")
+@options.zero_based
 @options.model_file
 @click.option(
     "--loss",
@@ -106,6 +107,7 @@ _USUAL_WIDTH = 80
 @options.quiet
 def command(
     data: Path,
+    zero_based: bool,
     model: Path | None,
     loss: str,
     cost: float | None,
@@ -146,7 +148,8 @@ def command(
         require_replaceable(each, data)
         require_writable(each)
     begun = time.monotonic()
-    examples = replace(read_examples(data), class_weights=class_weights)
+    examples = read_examples(data, zero_based=zero_based, tolerance=tolerance)
+    examples = replace(examples, class_weights=class_weights)
     read = time.monotonic() - begun
     objective = _objective(loss, cost, lam, bias, examples)
     found = _trained(request, examples, objective, tolerance, effort, hidden=quiet or as_json)

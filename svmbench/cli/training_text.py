@@ -100,8 +100,9 @@ def summary(
         lines.append(f"weights: {', '.join(each)}; P is for weights whose mean is 1")
     for fit, facts in list(zip(trained.fits, fits, strict=True))[:_LISTED]:
         wrong = facts["training_errors"]
+        of = "" if facts["of"] == "the text" else f" of {facts['of']}"
         lines.append(
-            f"class {facts['class']}: P = {fit.primal:.10g}, {nearness(fit.gap)}; "
+            f"class {facts['class']}: P = {fit.primal:.10g}, {nearness(fit.gap)}{of}; "
             f"{wrong:,} training {'error' if wrong == 1 else 'errors'} ({wrong / m:.2%}); "
             f"{fit.method}"
         )

@@ -64,6 +64,9 @@ class DatasetSpec(Strict):
     features: Annotated[Whole, Field(ge=1, lt=1 << 31)] | None = Field(
         default=None, description="Number of features; the largest index in the files unless set."
     )
+    zero_based: bool = Field(
+        default=False, description="Whether the indices in the files count from 0."
+    )
     transforms: tuple[Step, ...] = Field(
         default=(), description="Transforms of the rows, in this order."
     )
@@ -102,7 +105,11 @@ class DatasetSpec(Strict):
             hint = f"{near} (a file of your own: {{path: FILE}})"
             refuse(f"unknown data set {self.name!r}; {hint}", "name")
         else:
-            for key, given in (("test", isinstance(self.test, Path)), ("features", self.features)):
+            for key, given in (
+                ("test", isinstance(self.test, Path)),
+                ("features", self.features),
+                ("zero_based", self.zero_based),
+            ):
                 if given:
                     refuse(f"{key!r} belongs to a path; of a name the catalogue knows it", key)
         if self.given_label != self.name and self.given_label in known:
@@ -144,6 +151,7 @@ class DatasetSpec(Strict):
             source = OwnFiles(
                 path=self.path,
                 test=self.test if isinstance(self.test, Path) else None,
+                zero_based=self.zero_based,
                 n_features=self.features,
                 positive=self.positive,
                 name=self._plain_label,

@@ -92,6 +92,7 @@ def _named_or_own(names: list[str]) -> list[Schema]:
     """A data set of the catalogue, of which that knows features and test file; or a path."""
     number = {"not": {"type": "string"}}
     named = {"name": {"enum": names}, "path": _NULL, "features": _NULL, "test": number}
+    named["zero_based"] = {"const": False}
     own = {"path": {"type": "string"}, "name": {"not": {"enum": names}}}
     return [
         {"required": ["name"], "properties": named},

@@ -150,6 +150,8 @@ class Entry(CatalogueModel):
         The layout of delimited text.
     scale : float, optional
         Factor by which the values of IDX files are multiplied.
+    zero_based : bool
+        Whether the indices of LIBSVM text count from 0.
     n_features : int, optional
         d; by default the largest index in either file.
     positive : tuple of float, optional
@@ -179,6 +181,7 @@ class Entry(CatalogueModel):
     format: Format = "libsvm"
     csv: Csv | None = None
     scale: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    zero_based: bool = False
     n_features: int | None = Field(default=None, gt=0, lt=1 << 31)
     positive: PositiveLabels | None = None
     positive_chosen: bool = False
@@ -205,6 +208,8 @@ class Entry(CatalogueModel):
             raise ValueError("'csv' is the layout of format csv, and needed there")
         if self.scale is not None and self.format != "idx":
             raise ValueError("'scale' belongs to format idx")
+        if self.zero_based and self.format not in ("libsvm", "multilabel"):
+            raise ValueError("'zero_based' belongs to formats libsvm and multilabel")
         for file in self.files.values():
             apart = self.format == "idx" or (self.csv is not None and self.csv.label is None)
             if (file.label_file is not None) != apart:
@@ -244,7 +249,7 @@ class OwnFiles(CatalogueModel):
     path : Path
         LIBSVM text, plain or .xz, .bz2, .gz.
     test : Path, optional
-    n_features, positive
+    zero_based, n_features, positive
         As in `Entry`.
     name : str, optional
         By default the file's name without suffixes.
@@ -252,6 +257,7 @@ class OwnFiles(CatalogueModel):
 
     path: Path
     test: Path | None = None
+    zero_based: bool = False
     n_features: int | None = None
     positive: PositiveLabels | None = None
     name: str | None = None
@@ -316,7 +322,7 @@ def resolve(spec: str | Mapping[str, Any] | OwnFiles | Entry) -> Entry:
     spec : str, mapping, OwnFiles or Entry
         A catalogue name; a path (with a slash in it, or of a file that exists); a mapping
         ``{name: NAME, positive: ...}``, as in `Chosen`; a mapping ``{path: FILE, test: FILE,
-        positive: ..., n_features: ..., name: ...}``, as in `OwnFiles`.
+        positive: ..., n_features: ..., zero_based: ..., name: ...}``, as in `OwnFiles`.
 
     Raises
     ------
@@ -360,6 +366,7 @@ def _own_entry(own: OwnFiles) -> Entry:
             title=str(own.path),
             train=train,
             test=test,
+            zero_based=own.zero_based,
             n_features=own.n_features,
             positive=own.positive,
             positive_chosen=own.positive is not None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import hashlib
 import os
+import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -39,7 +40,23 @@ its rows in compact form, however small the compressed file is.
 """
 
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # some programs save text in it
+_FROM_PYTHON = "load it in Python and fit the estimators (docs/train.md)"
+
+#: First bytes of other files that are given by mistake, what they look like and what to do.
+_OTHERS = (
+    (rb"\x1f\x8b", "gzip", "unpack it, or let its name end in .gz"),
+    (rb"BZh[1-9]", "bzip2", "unpack it, or let its name end in .bz2"),
+    (rb"\xfd7zXZ\0", "xz", "unpack it, or let its name end in .xz"),
+    (rb"PK\x03\x04.{26}[^\n]*\.npy", "NumPy's .npz", _FROM_PYTHON),
+    (rb"PK\x03\x04", "zip", "unpack it"),
+    (rb"\x93NUMPY", "NumPy's .npy", _FROM_PYTHON),
+    (rb"PAR1", "Parquet", _FROM_PYTHON),
+)
+
+#: The first line of delimited text, which has no pairs.
+_CSV = re.compile(rb"\s*+(?:#[^\n]*\n\s*+)*+[^\n:,;#]*[,;][^\n:]*(?:\n|\Z)")
 _PIECE = 1 << 20  # once parsed, it fits a processor's caches
+_LOOK = 1 << 12  # bytes that show what a file is
 _SMALL = 4 << 20  # bytes of a file in whose time for parsing threads are loaded and started
 _LABELS_SHOWN = 10
 _ROWS_AT_A_TIME = 1 << 20
@@ -70,6 +87,8 @@ class ParsedText:
         File of the labels, if it is separate, and its hash.
     stamps : tuple
         Stamps of the file and of the labels' file when they were read.
+    zero_based : bool
+        Whether its indices were read as counted from 0.
     """
 
     path: Path
@@ -84,6 +103,7 @@ class ParsedText:
     label_path: Path | None = None
     label_sha256: str | None = None
     stamps: tuple[Stamp, ...] = ()
+    zero_based: bool = False
 
     @classmethod
     def of_parts(cls, path: Path, sha256: str, parts: list[Part]) -> ParsedText:
@@ -117,7 +137,11 @@ class ParsedText:
     def provenance(self) -> Provenance:
         """Name and hash of the content; for two files, the hash of their hashes."""
         labels = [] if self.label_sha256 is None else [self.label_sha256]
-        return Provenance(plain_name(self.path), combined_sha256([self.sha256, *labels]))
+        return Provenance(
+            plain_name(self.path),
+            combined_sha256([self.sha256, *labels]),
+            ("zero-based",) if self.zero_based else (),
+        )
 
 
 def combined_sha256(hashes: Sequence[str]) -> str:
@@ -137,6 +161,7 @@ def parse_libsvm(
     *,
     n_features: int | None = None,
     multilabel: bool = False,
+    zero_based: bool = False,
     dtype: StoredPrecision | None = None,
     threads: int | None = None,
     beyond_memory: bool = False,
@@ -155,6 +180,8 @@ def parse_libsvm(
         The largest index allowed.
     multilabel : bool
         Whether rows have any number of labels, whole numbers separated by commas.
+    zero_based : bool
+        Whether indices count from 0: the feature of index 0 is then the first column.
     dtype : {'float64'}, optional
         Keep double precision even if single would do.
     threads : int, optional
@@ -172,7 +199,7 @@ def parse_libsvm(
         ``beyond_memory`` half of the free disk.
     """
     threads = threads or (1 if _size(path) < _SMALL else available_processors())
-    how = n_features, multilabel, threads, beyond_memory
+    how = n_features, multilabel, zero_based, threads, beyond_memory
     try:
         if dtype is None:
             with suppress(_DoubleNeededError):
@@ -184,7 +211,11 @@ def parse_libsvm(
 
 
 def parse_own(
-    path: Path, *, dtype: StoredPrecision | None = None, beyond_memory: bool = False
+    path: Path,
+    *,
+    zero_based: bool = False,
+    dtype: StoredPrecision | None = None,
+    beyond_memory: bool = False,
 ) -> ParsedText:
     """Read a user's own file of LIBSVM text, as `parse_libsvm` does.
 
@@ -195,7 +226,7 @@ def parse_own(
         end of one that is cut looks like that of any other.
     """
     before = stamp_before_reading(path)
-    text = parse_libsvm(path, dtype=dtype, beyond_memory=beyond_memory)
+    text = parse_libsvm(path, zero_based=zero_based, dtype=dtype, beyond_memory=beyond_memory)
     require_unchanged(path, before)
     return text
 
@@ -223,6 +254,7 @@ def _parse(
     path: Path,
     n_features: int | None,
     multilabel: bool,
+    zero_based: bool,
     threads: int,
     beyond_memory: bool,
     single_digits: int,
@@ -236,7 +268,7 @@ def _parse(
         try:
             parser = parsers.pop()
         except IndexError:
-            parser = Parser(n_features or 0, multilabel)
+            parser = Parser(n_features or 0, multilabel, zero_based)
         for chunk in piece:
             parser.feed(chunk)
         lines = parser.lines
@@ -247,7 +279,7 @@ def _parse(
     parts = Parts(f"{path}: reading further rows", beyond_memory, _size(path))
     lines = 0
     try:
-        for part, count in in_order(parse, _pieces(path, digest), threads):
+        for part, count in in_order(parse, _pieces(path, digest, multilabel), threads):
             double = part.values is not None and part.values.dtype == np.float64
             if double and single_digits:
                 # Parts behind it, and perhaps before it, have been rounded already.
@@ -256,10 +288,24 @@ def _parse(
             lines += count
     except ParseError as error:
         raise DataError(f"{path}:{lines + error.line}:{error.column}: {error.message}") from None
-    return ParsedText.of_parts(path, digest.hexdigest(), parts.all())
+    return replace(
+        ParsedText.of_parts(path, digest.hexdigest(), parts.all()), zero_based=zero_based
+    )
 
 
-def _pieces(path: Path, digest: hashlib._Hash) -> Iterator[list[memoryview] | Exception]:
+def _other_format(start: bytes, multilabel: bool) -> str:
+    """What a file is by its first bytes, and what to do; empty if it may be LIBSVM text."""
+    for pattern, name, remedy in _OTHERS:
+        if re.match(pattern, start, re.DOTALL):
+            return f"this looks like {name}: {remedy}"
+    if not multilabel and _CSV.match(start):  # a row of several labels has commas, too
+        return f"this looks like CSV: {_FROM_PYTHON}, or describe it (datasets/README.md)"
+    return ""
+
+
+def _pieces(
+    path: Path, digest: hashlib._Hash, multilabel: bool
+) -> Iterator[list[memoryview] | Exception]:
     """Pieces of a text in whole lines, about equally long; the last may end within a line.
 
     An error in reading is yielded last, in place of a piece, so that errors in the text before
@@ -273,6 +319,9 @@ def _pieces(path: Path, digest: hashlib._Hash) -> Iterator[list[memoryview] | Ex
             while chunk := stream.read(_PIECE):
                 if mark and chunk.startswith(_UTF16):
                     yield DataError(f"{path}: it is in UTF-16; save it as UTF-8")
+                    return
+                if mark and (other := _other_format(chunk[:_LOOK], multilabel)):
+                    yield DataError(f"{path}: {other}")
                     return
                 start, mark = len(mark) if chunk.startswith(mark) else 0, b""
                 first = chunk.find(b"\n")
@@ -378,7 +427,7 @@ def to_dataset(
         indices=indices,
         values=values,
         labels=labels,
-        provenance=replace(text.provenance, transforms=transforms),
+        provenance=replace(text.provenance, transforms=(*text.provenance.transforms, *transforms)),
     )
 
 

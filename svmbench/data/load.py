@@ -381,7 +381,10 @@ def _parse(wanted: Entry, path: Path, label_path: Path | None = None) -> ParsedT
         text = idx.parse_idx(path, label_path, scale=wanted.scale)
     else:
         return libsvm.parse_libsvm(
-            path, n_features=wanted.n_features, multilabel=wanted.format == "multilabel"
+            path,
+            n_features=wanted.n_features,
+            multilabel=wanted.format == "multilabel",
+            zero_based=wanted.zero_based,
         )
     if wanted.n_features not in (None, text.max_index):
         raise DataError(
@@ -455,6 +458,8 @@ def _key(wanted: Entry, role: Role, facts: dict[Role, FileFacts]) -> str:
         identity.append(wanted.csv.model_dump())
     if wanted.positive_chosen:
         identity.append("positive chosen")
+    if wanted.zero_based:
+        identity.append("zero-based")
     return _entry_name(wanted.name, role, identity)
 
 

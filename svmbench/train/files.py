@@ -16,10 +16,11 @@ import svmbench
 from svmbench.data.liblinear_model import LiblinearModel, write_liblinear
 from svmbench.durable import replacing
 from svmbench.errors import is_endless
+from svmbench.train.examples import Examples, SquaredLengths
 
 if TYPE_CHECKING:
     from svmbench.train.classes import Trained
-    from svmbench.train.examples import Examples
+    from svmbench.train.fit import Fit
     from svmbench.train.objective import Objective
     from svmbench.train.path import Point
     from svmbench.train.validation import Validation
@@ -100,6 +101,7 @@ def certificate(
 ) -> dict[str, Any]:
     """What is certified, of which rows, and by what program, for a JSON."""
     rows, errors = examples.rows, training_errors(examples, trained.model)
+    longest = math.sqrt(SquaredLengths.of(rows).largest) if examples.rounded else 0.0
     chosen = {} if validation is None else {"cross_validation": _choice_of_c(validation)}
     return chosen | {
         **_origin(examples, objective),
@@ -114,6 +116,7 @@ def certificate(
                 "D": fit.dual,
                 # JSON knows no infinity: without a positive lower bound there is no such gap.
                 "relative_gap": fit.gap if fit.dual > 0.0 else None,
+                "of": "the rows as stored" if _is_moved(fit, longest) else "the text",
                 "training_errors": wrong,
                 "seconds": fit.seconds,
                 "method": fit.method,
@@ -121,6 +124,21 @@ def certificate(
             for label, fit, wrong in zip(examples.fitted, trained.fits, errors, strict=True)
         ],
     }
+
+
+def _is_moved(fit: Fit, longest: float) -> bool:
+    """Whether rounding to single precision may move P by more than a tenth of its gap.
+
+    To first order P moves by the mean of alpha_i w.dx_i, where |dx_i| is at most 2^-24 |x_i|, and
+    near the optimum the mean of alpha_i is at most 2 P for each loss.
+
+    Parameters
+    ----------
+    fit : Fit
+    longest : float
+        The largest length of a row that was rounded; 0 where none was.
+    """
+    return 2.0**-23 * math.sqrt(float(fit.w @ fit.w)) * longest > 0.1 * fit.gap
 
 
 def training_errors(examples: Examples, model: LiblinearModel) -> tuple[int, ...]:
@@ -147,20 +165,28 @@ def _choice_of_c(validation: Validation) -> dict[str, Any]:
     }
 
 
-def certifies_another(path: Path) -> bool:
-    """Whether the certificate beside a model names another model: either file was changed later.
+def certificate_of(path: Path) -> tuple[dict[str, Any], bool]:
+    """The certificate beside a model, and whether it is that of another model.
 
-    It is False where there is no certificate, as beside LIBLINEAR's models.
+    Either file was changed later then. Beside LIBLINEAR's models there is none, which is empty.
     """
     if is_endless(certificate_path(path)):
-        return False
+        return {}, False
     try:
         facts = json.loads(certificate_path(path).read_text(encoding="utf-8"))
         content = path.read_bytes()
     except (OSError, ValueError, RecursionError):
-        return False
+        return {}, False
     known = facts.get("model_sha256") if isinstance(facts, dict) else None
-    return known is not None and known != hashlib.sha256(content).hexdigest()
+    if known is None:
+        return {}, False
+    return facts, known != hashlib.sha256(content).hexdigest()
+
+
+def was_zero_based(facts: dict[str, Any]) -> bool:
+    """Whether a certificate is of rows whose indices count from 0."""
+    data = facts.get("data")
+    return isinstance(data, dict) and data.get("zero_based") is True
 
 
 def path_facts(
@@ -211,5 +237,7 @@ def _origin(examples: Examples, objective: Objective) -> dict[str, Any]:
             "features": rows.n_features,
             "entries": rows.nnz,
             "storage": rows.storage,
+            "rounded": examples.rounded,
+            "zero_based": "zero-based" in rows.provenance.transforms,
         },
     }

@@ -19,12 +19,14 @@ from itertools import islice, pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from svmbench.bundled import bundled
 from svmbench.cli import main
 from svmbench.cli.training_text import nearness
+from svmbench.data.liblinear_model import read_liblinear
 
 TINY = bundled("datasets") / "tiny"
 SPARSE = TINY / "tiny-sparse.libsvm"
@@ -53,6 +55,61 @@ def test_a_model_and_its_certificate(folder):
     assert fit["D"] <= fit["P"]
     test = invoke("predict", model, TINY / "tiny-sparse.t.libsvm", "--json")
     assert test.exit_code == 0
+
+
+def test_a_stated_gap_holds_for_the_numbers_of_the_text(folder):
+    rng = np.random.default_rng(3)
+    y = np.where(rng.random(60) < 0.4, 1, -1)
+    x = np.array([f"{v:.6g}" for v in (rng.normal(size=(60, 5)) + 0.3 * y[:, None]).flat])
+    x = x.reshape(60, 5)
+    lines = (
+        f"{label} " + " ".join(f"{k}:{v}" for k, v in enumerate(row, 1))
+        for label, row in zip(y, x, strict=True)
+    )
+    Path("rows").write_text("\n".join(lines))
+    products = y[:, None] * x.astype(np.longdouble)
+    stated = set()
+    for C in (0.01, 1.0, 1000.0):
+        found = []
+        for tolerance in (1e-10, 1e-8, 1e-6, 1e-5, 1e-4):
+            result = invoke("train", "rows", "-C", C, "--tol", tolerance, "-o", "m")
+            assert result.exit_code == 0
+            facts = json.loads(Path("m.json").read_text())
+            (fit,) = facts["fits"]
+            assert (" of the rows as stored; " in result.stdout) == (fit["of"] != "the text")
+            assert facts["data"]["rounded"] == (tolerance >= 1e-5)
+            w = read_liblinear(Path("m")).weights[0].astype(np.longdouble)
+            lam = np.longdouble(1.0) / (np.longdouble(C) * 60)
+            losses = np.maximum(0.0, 1.0 - products @ w)
+            found.append((lam / 2 * (w @ w) + losses.mean(), fit))
+            stated.add(fit["of"])
+        least = min(P for P, _ in found)
+        for P, fit in found:
+            if fit["of"] == "the text":
+                assert P / least - 1 <= 1.1 * fit["relative_gap"] + 1e-12
+                assert abs(P / np.longdouble(fit["P"]) - 1) <= 0.1 * fit["relative_gap"] + 1e-12
+    assert stated == {"the text", "the rows as stored"}
+
+
+def test_indices_that_count_from_0(folder):
+    Path("zero").write_text("1 0:1 1:.5\n-1 0:-1 2:.5\n")
+    Path("one").write_text("1 1:1 2:.5\n-1 1:-1 3:.5\n")
+    assert "--zero-based" in invoke("train", "zero").stderr
+    for name, flags in (("zero", ["--zero-based"]), ("one", [])):
+        assert invoke("train", name, *flags).exit_code == 0
+        assert (
+            invoke("predict", f"{name}.model", name, "-o", f"{name}.txt", "--values").exit_code == 0
+        )
+    assert Path("zero.model").read_bytes() == Path("one.model").read_bytes()
+    assert Path("zero.txt").read_bytes() == Path("one.txt").read_bytes()
+    mixed = invoke("predict", "one.model", "zero", "--zero-based")
+    assert mixed.exit_code == 2
+    assert "trained on indices from 1" in mixed.stderr
+    # Without its certificate, or as LIBLINEAR's, a model does not know.
+    Path("zero.model.json").unlink()
+    assert invoke("predict", "zero.model", "zero").exit_code == 3
+    assert invoke("predict", "zero.model", "zero", "--zero-based").exit_code == 0
+    assert "3 of them" in invoke("data", "info", "./zero", "--zero-based").stdout
 
 
 def test_the_training_errors_are_those_of_the_predictions():

@@ -170,6 +170,42 @@ def test_paths_that_are_no_file(tmp_path):
     assert refusal(read_libsvm, tmp_path) == f"{tmp_path}: a folder; name a file of LIBSVM text"
 
 
+@pytest.mark.parametrize(
+    ("content", "looks"),
+    [
+        (b"a,b,label\n0.5,1,1\n", "CSV: load"),
+        (b"# a comment\n\n0.5;1;1\n", "CSV: load"),
+        (PACK[".gz"](TEXT), "gzip: unpack it, or let its name end in .gz"),
+        (PACK[".bz2"](TEXT), "bzip2: "),
+        (PACK[".xz"](TEXT), "xz: "),
+        (b"PK\3\4" + b"\0" * 26 + b"X.npy", "NumPy's .npz: load"),
+        (b"PK\3\4" + b"\n" * 26 + b"a.txt", "zip: unpack it"),
+        (b"\x93NUMPY\1\0", "NumPy's .npy: load"),
+        (b"PAR1\x15\x04", "Parquet: load"),
+    ],
+)
+def test_files_of_other_kinds_are_recognised(tmp_path, content, looks):
+    path = write(tmp_path, content)
+    assert refusal(read_libsvm, path).startswith(f"{path}: this looks like {looks}")
+
+
+def test_zero_based_rows(tmp_path):
+    zero, one = write(tmp_path, b"1 0:5 2:7\n-1 1:2\n"), write(tmp_path, TEXT, "one.libsvm")
+    assert "--zero-based" in refusal(parse_libsvm, zero)
+    text = parse_libsvm(zero, zero_based=True)
+    assert text.max_index == 3
+    data = libsvm.to_dataset(text, name="x", n_features=3, positive=(1.0,))
+    assert data.rows.dot(np.array([1.0, 10.0, 100.0])).tolist() == [705.0, 20.0]
+    message = refusal(parse_libsvm, zero, zero_based=True, n_features=2)
+    assert message.startswith(f"{zero}:1:7: index 2 in data of 2 features")
+    identities = set()
+    for zero_based in (False, True):
+        text = parse_libsvm(one, zero_based=zero_based)
+        made = libsvm.to_dataset(text, name="x", n_features=9, positive=(1.0,))
+        identities.add(made.identity)
+    assert len(identities) == 2
+
+
 row_texts = st.sampled_from(
     [
         b"+1 1:0.5 3:2",

@@ -61,7 +61,22 @@ def broken_texts(draw):
     """Texts with a few bytes replaced, put in or cut out."""
     text = bytearray(draw(texts()))
     piece = st.sampled_from(
-        [b"nan", b"-inf", b"1e999", b"0:1", b"qid:3", b",", b":", b"\r", b"\x00", b"\xff", b"#"]
+        [
+            b": ",
+            b"+",
+            b"0x",
+            b"nan",
+            b"-inf",
+            b"1e999",
+            b"0:1",
+            b"qid:3",
+            b",",
+            b":",
+            b"\r",
+            b"\x00",
+            b"\xff",
+            b"#",
+        ]
     )
     for _ in range(draw(st.integers(1, 3))):
         start = draw(st.integers(0, len(text)))
@@ -223,10 +238,28 @@ def test_digits_on_both_sides_of_a_point(numbers, sign):
     assert_same([f"1 {' '.join(pairs)}\n".encode()])
 
 
-@pytest.mark.parametrize("index", ["7", "1234567", "12345678", "123456789", "0000000012"])
+@pytest.mark.parametrize(
+    "index", ["7", "+7", "+", "1234567", "12345678", "123456789", "0000000012"]
+)
 @pytest.mark.parametrize("blank", [" ", "\t", "  ", " \t "])
 def test_ways_to_write_an_entry(index, blank):
-    values_ = ["1", "-1", "+2", "0.25", "-0.123456", "1e-3", "0.3 # 5:x", "--1", "1.", "-.5", "."]
+    values_ = [
+        " 1",
+        "0x1.8p1",
+        "-0XAp-1",
+        "0x",
+        "1",
+        "-1",
+        "+2",
+        "0.25",
+        "-0.123456",
+        "1e-3",
+        "0.3 # 5:x",
+        "--1",
+        "1.",
+        "-.5",
+        ".",
+    ]
     for value, end in product(values_, ["\n", "\r\n", " \n", "\t\n", ""]):
         assert_same([f"1{blank}1:1{blank}{index}:{value}{end}".encode()])
 
@@ -258,16 +291,21 @@ def test_a_line_longer_than_any_chunk():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("1 0:1", "1:3: index 0; indices start at 1: add 1 to all of them"),
+        (
+            "1 0:1",
+            "1:3: index 0; if indices count from 0, say so: --zero-based, or zero_based: true in "
+            "YAML",
+        ),
         ("1 2:1 2:1", "1:7: index 2 stands twice in its row; keep one of them"),
         ("1\n-1 9:1 2:1", "2:8: index 2 after 9; sort each row by index"),
         ("1 2147483648:1", "1:3: index 2147483648 is too large; 2147483647 is the largest allowed"),
         ("1 7:nan", "1:5: value 'nan' is not finite; replace it with a number or drop the row"),
         ("-inf 7:1", "1:1: label '-inf' is not finite; replace it with a number or drop the row"),
         ("1 7:1e999", "1:5: value '1e999' is too large for a double; scale the data"),
-        ("1 3:", "1:5: an index without a value; write index:value with no blank between"),
+        ("1 3:", "1:5: an index without a value; write index:value"),
+        ("1 3: 4:5", "1:6: an index without a value; write index:value"),
         ("1 3:x", "1:5: value 'x' is not a number; write index:value, decimal"),
-        ("1 3:0x1p3", "1:5: value '0x1p3' is not a number; write index:value, decimal"),
+        ("1 3:0x1p", "1:5: value '0x1p' is not a number; write index:value, decimal"),
         ("1 3:1_0", "1:5: value '1_0' is not a number; write index:value, decimal"),
         ("a 1:1", "1:1: label 'a' is not a number; begin each row with its label"),
         ("1:1", "1:1: '1:1' stands where a label should; begin each row with its label"),
@@ -408,7 +446,7 @@ def test_rows_with_any_number_of_labels(given_rows, cut):
         (b"3,4.5 1:1\n", "1:3: label '4.5' is not a whole number"),
         (b"99999999999 1:1\n", "1:1: label '99999999999' is not a whole number"),
         (b" 3,4 1:1\n", "1:2: '3,4' is not index:value"),
-        (b"3,4 0:1\n", "1:5: index 0; indices start at 1"),
+        (b"3,4 0:1\n", "1:5: index 0; if indices count from 0"),
     ],
 )
 def test_what_is_no_list_of_labels(text, message):

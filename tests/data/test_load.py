@@ -147,8 +147,9 @@ def test_description_is_part_of_the_key():
         load(described()).train_path,
         load(described(n_features=7)).train_path,
         load(described(positive=(1,))).train_path,
+        load(described(n_features=7, zero_based=True)).train_path,
     }
-    assert len(paths) == 3
+    assert len(paths) == 4
 
 
 def test_wrong_hash(places):

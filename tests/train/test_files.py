@@ -74,7 +74,7 @@ def test_a_program_that_is_killed_leaves_the_old_files_or_the_new_ones(tmp_path,
         if state not in seen:
             seen.append(state)
         own = facts["model_sha256"] == hashlib.sha256(model).hexdigest()
-        assert files.certifies_another(path) is not own
+        assert files.certificate_of(path)[1] is not own
         if not killed:
             break
     assert seen == [("old", 0.1), ("new", 0.1), ("new", 10.0)]
@@ -87,13 +87,13 @@ def test_a_program_that_is_killed_leaves_the_old_files_or_the_new_ones(tmp_path,
 def test_what_names_no_model_is_no_certificate_of_another(tmp_path, beside):
     path = tmp_path / "model"
     path.write_text("content")
-    assert not files.certifies_another(path)
+    assert not files.certificate_of(path)[1]
     files.certificate_path(path).write_text(beside, encoding="latin-1")
-    assert not files.certifies_another(path)
+    assert not files.certificate_of(path)[1]
 
 
 def test_a_pipe_is_no_certificate(tmp_path):
     path = tmp_path / "model"
     path.write_text("content")
     os.mkfifo(files.certificate_path(path))  # whoever opens it waits
-    assert not files.certifies_another(path)
+    assert not files.certificate_of(path)[1]

@@ -10,6 +10,9 @@ import numpy as np
 
 INT32_MAX = 2**31 - 1
 NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+HEXADECIMAL = re.compile(
+    rb"[+-]?0[xX]([0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)([pP][+-]?[0-9]+)?", re.IGNORECASE
+)
 NOT_FINITE = re.compile(rb"[+-]*(nan|inf|infinity)", re.IGNORECASE)
 
 
@@ -38,7 +41,7 @@ def parse(text, n_features=0):
         body, comment, _ = line.partition(b"#")
         if not comment:
             body = body.removesuffix(b"\r")
-        tokens = re.finditer(rb"[^ \t\r]+|\r", body)
+        tokens = re.finditer(rb"\+?[0-9]+:[ \t]*[^ \t\r]*|[^ \t\r]+|\r", body)
         try:
             _parse_line(out, [(m.start() + 1, m.group()) for m in tokens], n_features)
         except FaultError as fault:
@@ -56,13 +59,13 @@ def _parse_line(out, tokens, n_features):
             out.labels.append(_label(column, token))
             out.rows.append([])
             continue
-        pair = re.fullmatch(rb"([0-9]+):(.*)", token, re.DOTALL)
+        pair = re.fullmatch(rb"(\+?[0-9]+):[ \t]*(.*)", token, re.DOTALL)
         if pair is None:
             words = "qid" if token.lower().startswith(b"qid:") else "not index:value"
             raise FaultError(0, column, words)
         index = int(pair[1])
         if index == 0:
-            raise FaultError(0, column, "start at 1")
+            raise FaultError(0, column, "zero-based")
         if index <= previous:
             raise FaultError(0, column, "twice" if index == previous else "sort")
         if index > (n_features or INT32_MAX):
@@ -83,15 +86,29 @@ def _parse_line(out, tokens, n_features):
 
 def digits(text):
     """Digits from the first that is not zero to the last one written."""
+    if HEXADECIMAL.fullmatch(text):
+        return INT32_MAX
     mantissa = re.split(rb"[eE]", text)[0]
     return len(re.sub(rb"[^0-9]", b"", mantissa).lstrip(b"0"))
 
 
+def _number(column, text):
+    """A number; None if the text is none."""
+    if HEXADECIMAL.fullmatch(text):
+        try:
+            return float.fromhex(text.decode())
+        except OverflowError:
+            raise FaultError(0, column, "too large") from None
+    if not NUMBER.fullmatch(text):
+        return None
+    if math.isinf(float(text)):
+        raise FaultError(0, column, "too large")
+    return float(text)
+
+
 def _label(column, token):
-    if NUMBER.fullmatch(token):
-        label = float(token)
-        if math.isinf(label):
-            raise FaultError(0, column, "too large")
+    label = _number(column, token)
+    if label is not None:
         return label
     if NOT_FINITE.fullmatch(token):
         raise FaultError(0, column, "not finite")
@@ -99,11 +116,9 @@ def _label(column, token):
 
 
 def _value(column, text):
-    if NUMBER.fullmatch(text):
-        value = float(text)
-        if math.isinf(value):
-            raise FaultError(0, column, "too large")
+    value = _number(column, text)
+    if value is not None:
         return value
     if NOT_FINITE.fullmatch(text):
         raise FaultError(0, column, "not finite")
-    raise FaultError(0, column, "not a number" if text else "without a value")
+    raise FaultError(0, column, "without a value" if not text or b":" in text else "not a number")
