@@ -193,7 +193,8 @@ def cross_validate(
         """Whether larger values of C are to be tried, which are added."""
         if complete or len(tried) >= MOST or not found().falls:
             return False
-        tried.extend([tried[-1] * FACTOR ** (1 + k) for k in range(_AHEAD)])
+        more = min(_AHEAD, MOST - len(tried))
+        tried.extend([tried[-1] * FACTOR ** (1 + k) for k in range(more)])
         return True
 
     def trying() -> Iterator[float]:
