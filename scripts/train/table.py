@@ -6,7 +6,7 @@ Each FILE is LIBSVM text. Three needs are measured, the last for two classes onl
 
 text   a model of the file, by commands: reading, training, writing
 fit    weights of rows in memory
-C      the best of 25 values of C by five-fold cross-validation, rows in memory
+C      the best of 25 or more values of C by five-fold cross-validation, rows in memory
 
 For the first two, each program has the loosest of compare.py's stopping tolerances with which P is
 within --tol of a certified bound, for every class. For the third, LIBLINEAR's -C chooses its own

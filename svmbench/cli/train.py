@@ -19,6 +19,7 @@ from svmbench.names import TRAINED_BIASES, TRAINED_LOSSES
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from svmbench.data.dataset import FloatArray
     from svmbench.train.classes import Trained
     from svmbench.train.effort import Effort
     from svmbench.train.examples import Examples
@@ -64,13 +65,19 @@ _USUAL_WIDTH = 80
     "folds",
     type=options.WholeRange(2),
     metavar="K",
-    help="Choose C by K-fold cross-validation among 25 powers of two.",
+    help="Choose C by K-fold cross-validation among powers of two.",
+)
+@click.option(
+    "--Cs",
+    "values",
+    metavar="C,C,...",
+    help="Values of C that --cv and --path try, all of them and no others.",
 )
 @click.option(
     "--path",
     "along",
     is_flag=True,
-    help="Train with 25 powers of two as C, and write how the results change. Writes no model "
+    help="Train with powers of two as C, and write how the results change. Writes no model "
     "without --cv.",
 )
 @click.option(
@@ -86,6 +93,12 @@ _USUAL_WIDTH = 80
     multiple=True,
     metavar="CLASS=W",
     help="Multiply C by W for the rows of a class, as LIBLINEAR's -wCLASS W does. May be repeated.",
+)
+@click.option(
+    "--scale",
+    is_flag=True,
+    help="Divide each column by its largest absolute value. The model is that of the rows as they "
+    "are in DATA.",
 )
 @options.tolerance(1e-4)
 @click.option(
@@ -113,9 +126,11 @@ def command(
     cost: float | None,
     lam: float | None,
     folds: int | None,
+    values: str | None,
     along: bool,
     bias: str,
     weights: tuple[str, ...],
+    scale: bool,
     tolerance: float,
     time_limit: str,
     threads: int,
@@ -138,29 +153,38 @@ def command(
     with options.loading_numpy():
         from svmbench.durable import require_replaceable, require_writable
         from svmbench.train.effort import Effort
-        from svmbench.train.examples import read_examples
+        from svmbench.train.examples import read_examples, with_even_columns
 
     _refuse_two_ways_to_c(cost, lam, folds, along)
     effort = Effort(seed, options.limit_seconds(time_limit), threads)
     class_weights = _class_weights(weights)
-    request = _Request(options.model_target(model, data), folds, along)
+    request = _Request(options.model_target(model, data), folds, along, _values(values))
+    if request.values and folds is None and not along:
+        raise click.UsageError("--Cs gives the values that --cv and --path try; add one of them")
     for each in request.files():
         require_replaceable(each, data)
         require_writable(each)
     begun = time.monotonic()
-    examples = read_examples(data, zero_based=zero_based, tolerance=tolerance)
+    # Scaled values have all digits, as predict reads them.
+    examples = read_examples(
+        data, dtype="float64" if scale else None, zero_based=zero_based, tolerance=tolerance
+    )
+    examples, sizes = with_even_columns(examples) if scale else (examples, None)
     examples = replace(examples, class_weights=class_weights)
     read = time.monotonic() - begun
     objective = _objective(loss, cost, lam, bias, examples)
     found = _trained(request, examples, objective, tolerance, effort, hidden=quiet or as_json)
     taken = time.monotonic() - begun - read
-    facts = _written(request, examples, found, tolerance)
+    facts = _written(request, examples, found, tolerance, sizes)
     if as_json:
         import json
 
         click.echo(json.dumps(facts, indent=2))
     elif not quiet:
         click.echo("\n".join(_lines(request, examples, found, facts, read, taken)))
+    if not quiet:
+        for line in _remarks(examples, found, facts):
+            click.echo(line, err=True)
     return _shortcomings(found, tolerance, effort.time_limit, quiet)
 
 
@@ -175,11 +199,14 @@ class _Request(NamedTuple):
         Folds of the cross-validation that chooses C.
     along : bool
         Whether a path is trained.
+    values : tuple of float
+        Ascending values of C to try; empty if they are to be found.
     """
 
     model: Path
     folds: int | None
     along: bool
+    values: tuple[float, ...]
 
     @property
     def one_c(self) -> bool:
@@ -230,8 +257,8 @@ def _trained(
     """Choose C, train the path, and train the model unless the path has it."""
     from svmbench.train.classes import train
 
-    values: tuple[float, ...] = ()
-    if request.folds is not None or request.along:
+    values, complete = request.values, bool(request.values)
+    if not complete and (request.folds is not None or request.along):
         from svmbench.train.path import grid
 
         values = grid(examples, objective)
@@ -239,21 +266,23 @@ def _trained(
     if request.folds is not None:
         from svmbench.train.validation import SELECTION, cross_validate
 
-        with _shown(hidden, "{}: C = {:g}, " + f"value {{}} of at most {len(values)}") as show:
+        with _shown(hidden, "{}: C = {:g}") as show:
 
-            def progress(fold: int | None, k: int) -> None:
-                which = "all folds" if fold is None else f"fold {fold + 1} of {request.folds}"
-                show(which, values[k], k + 1)
+            def progress(fold: int | None, C: float) -> None:
+                show("all folds" if fold is None else f"fold {fold + 1} of {request.folds}", C)
 
             validation = cross_validate(
                 examples, objective, request.folds, values, max(tolerance, SELECTION),
-                effort, progress=progress,
+                effort, complete=complete, progress=progress,
             )  # fmt: skip
+        values = max(values, validation.values, key=len)
         objective = replace(objective, C=validation.best)
     points: list[Point] = []
     model: Trained | None = None
     if request.along:
-        points, at_c = _trained_along(values, examples, objective, tolerance, effort, hidden=hidden)
+        points, at_c = _trained_along(
+            values, examples, objective, tolerance, effort, complete=complete, hidden=hidden
+        )
         model = at_c if request.one_c else None
     if request.one_c and model is None:
         with _shown(hidden, "training class {}: {}") as show:
@@ -271,6 +300,7 @@ def _trained_along(
     tolerance: float,
     effort: Effort,
     *,
+    complete: bool,
     hidden: bool,
 ) -> tuple[list[Point], Trained | None]:
     """The points of a path, and its model at the objective's C, if it comes so far."""
@@ -278,21 +308,25 @@ def _trained_along(
 
     points: list[Point] = []
     at_c: Trained | None = None
-    with _shown(hidden, "C = {:g}, value {} of " + str(len(values))) as show:
-        show(values[0], 1)
-        models = path(examples, objective, values, tolerance, effort)
+    with _shown(hidden, "value {} of C, " + f"of at most {len(values)}") as show:
+        show(1)
+        models = path(examples, objective, values, tolerance, effort, complete=complete)
         for C, at in zip(values, models, strict=False):
             points.append(point(examples, at, replace(objective, C=C)))
-            show(2.0 * C, len(points) + 1)
+            show(len(points) + 1)
             if objective.C == C:
                 at_c = at
     return points, at_c
 
 
 def _written(
-    request: _Request, examples: Examples, found: _Fitted, tolerance: float
+    request: _Request,
+    examples: Examples,
+    found: _Fitted,
+    tolerance: float,
+    sizes: FloatArray | None,
 ) -> dict[str, Any]:
-    """Write the files; the facts that they hold."""
+    """Write the files; the facts that they hold. Columns were divided by the sizes."""
     from svmbench.durable import replacing
     from svmbench.train import files
 
@@ -313,7 +347,8 @@ def _written(
         of_path = files.path_facts(points, examples, objective, tolerance, validation)
     if trained is not None:
         own = files.certificate(trained, examples, objective, validation)
-        files.save(request.model, trained.model, own)
+        model = trained.model if sizes is None else trained.model.of_columns_times(sizes)
+        files.save(request.model, model, own)
     for name, picture in pictures.items():
         with replacing(name, "wb") as file:
             file.write(picture)
@@ -348,6 +383,22 @@ def _lines(
         yield "no model is written: choose C with --cv K, or train with -C"
 
 
+def _remarks(examples: Examples, found: _Fitted, facts: dict[str, Any]) -> Iterator[str]:
+    """What is doubtful about the model that was asked for."""
+    if found.validation is not None and found.validation.useless:
+        from svmbench.train.validation import USELESS
+
+        yield f"cross-validation: {USELESS.format(found.validation.constant_error)}"
+    elif facts.get("no_better_than_larger_class"):
+        larger = facts["larger_class"]
+        yield (
+            f"training errors: {facts['training_error']:.2%}, no fewer than with class "
+            f"{larger['class']} for every row ({larger['error']:.2%})"
+        )
+    if examples.uneven:
+        yield f"{examples.uneven}; add --scale"
+
+
 def _shortcomings(found: _Fitted, tolerance: float, time_limit: float, quiet: bool) -> int:
     """Say what falls short of what was asked for; the exit code."""
     _, validation, points, trained = found
@@ -380,6 +431,16 @@ def _refuse_two_ways_to_c(
         for given, what in ((folds, "--cv chooses C"), (along, "--path tries values of C")):
             if given:
                 raise click.UsageError(f"{what}: leave -C and --lambda out")
+
+
+def _values(given: str | None) -> tuple[float, ...]:
+    """The distinct values of C, ascending; empty if none are given."""
+    number = options.AnyNumber()
+    values = set() if given is None else {number.convert(C, None, None) for C in given.split(",")}
+    for C in values:
+        if not 0.0 < C < math.inf:
+            raise click.UsageError(f"--Cs {C}: C must be positive and finite")
+    return tuple(sorted(values))
 
 
 def _class_weights(given: tuple[str, ...]) -> dict[int, float]:

@@ -95,6 +95,8 @@ def summary(
         f"{objective.loss}, {bias}, C = {short(objective.C)}, "
         f"λ = {short(objective.regularisation(m))}",
     ]
+    if rows.provenance.transforms:
+        lines.append("columns scaled: P is of these, the weights in the model of the rows as given")
     if examples.class_weights:
         each = (f"class {label} {short(w)}" for label, w in sorted(examples.class_weights.items()))
         lines.append(f"weights: {', '.join(each)}; P is for weights whose mean is 1")

@@ -126,6 +126,21 @@ def column_extremes(data: Dataset) -> tuple[FloatArray, FloatArray]:
     return low, high
 
 
+def column_sizes(data: Dataset) -> FloatArray:
+    """Largest absolute value of every column; 1 where all stored values are one."""
+    if data.values is None:
+        return np.ones(data.n_features)
+    sizes = np.zeros(data.n_features, dtype=data.values.dtype)
+    if data.indices is None:
+        for rows in dense_blocks(*data.values.shape):
+            np.maximum(sizes, np.abs(data.values[rows]).max(axis=0), out=sizes)
+    else:
+        for start in range(0, data.nnz, _BLOCK):
+            part = slice(start, start + _BLOCK)
+            np.maximum.at(sizes, data.indices[part], np.abs(data.values[part]))
+    return sizes.astype(np.float64)
+
+
 def column_moments(data: Dataset) -> tuple[FloatArray, FloatArray]:
     """Mean and standard deviation of every column; exactly its value and 1 if it is constant.
 

@@ -12,7 +12,7 @@ import math
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -79,6 +79,24 @@ class LiblinearModel:
         with np.errstate(over="ignore", invalid="ignore"):
             found: FloatArray = decision_values(rows.rows, weights) + self.biases
         return found
+
+    def of_columns_times(self, sizes: FloatArray) -> LiblinearModel:
+        """The same model for rows whose columns are as many times larger, shape (d,).
+
+        Raises
+        ------
+        DataError
+            When a weight leaves double precision.
+        """
+        with np.errstate(over="ignore"):
+            weights = self.weights / sizes
+        beyond = np.flatnonzero(~np.isfinite(weights).all(axis=0))
+        if len(beyond):
+            raise DataError(
+                f"column {beyond[0] + 1}: its weight leaves double precision; its values are tiny: "
+                "multiply them"
+            )
+        return replace(self, weights=weights)
 
     def classes_of(self, values: FloatArray) -> Array:
         """The labels that belong to decision values, shape (m,).

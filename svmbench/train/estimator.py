@@ -16,6 +16,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_matrix, issparse  # type: ignore[import-untyped]
 from scipy.special import expit  # type: ignore[import-untyped]
 from sklearn.base import BaseEstimator, ClassifierMixin  # type: ignore[import-untyped]
 from sklearn.exceptions import ConvergenceWarning  # type: ignore[import-untyped]
@@ -165,6 +166,29 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise
         return self
 
+    def sparsify(self) -> _Linear:
+        """Keep ``coef_`` as a sparse matrix, which saves memory if most weights are 0.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        self.coef_: Any = csr_matrix(self.coef_)
+        return self
+
+    def densify(self) -> _Linear:
+        """Keep ``coef_`` as an array again, as `fit` leaves it.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        if issparse(self.coef_):
+            self.coef_ = self.coef_.toarray()
+        return self
+
     def decision_function(self, X: Any) -> FloatArray:
         """Signed distances to the separating planes, times ||w||.
 
@@ -185,7 +209,9 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         X = self._validated(X, reset=False)
         with np.errstate(over="ignore", invalid="ignore"):
-            values: FloatArray = np.asarray(X @ self.coef_.T) + self.intercept_
+            product = X @ self.coef_.T
+            values: FloatArray = product.toarray() if issparse(product) else np.asarray(product)
+            values = values + self.intercept_
         beyond = np.flatnonzero(~np.isfinite(values).all(axis=1))
         if len(beyond):
             raise ValueError(
@@ -362,7 +388,10 @@ class LogisticRegression(_Linear):
     ----------
     C : float, default 1.0
         Weight of the losses.
-    fit_intercept, tol, class_weight, warm_start, max_seconds, n_jobs, random_state
+    class_weight : dict or 'balanced', optional
+        Factors of C for the classes' rows, whichever class is trained against the rest, as in
+        scikit-learn's LogisticRegression.
+    fit_intercept, tol, warm_start, max_seconds, n_jobs, random_state
         As for `LinearSVC`.
 
     Attributes
@@ -370,6 +399,9 @@ class LogisticRegression(_Linear):
     coef_, intercept_, classes_, certificate_, n_iter_, n_features_in_, feature_names_in_
         As for `LinearSVC`.
     """
+
+    def _examples(self, *given: Any) -> Examples:
+        return super()._examples(*given).weighed_by_row()
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Probabilities of the classes.

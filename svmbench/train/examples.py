@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from svmbench.data import libsvm
+from svmbench.data.blocks import column_sizes
 from svmbench.data.dataset import Array, Dataset, FloatArray
 from svmbench.data.derived import take_rows
 from svmbench.data.liblinear_model import LARGEST_LABEL
@@ -24,6 +25,38 @@ _ROWS_AT_A_TIME = 1 << 20
 #: Relative gap from which on numbers of few digits are rounded to single precision, which moves
 #: each by 6e-8 at most: usually, P then moves by less than a tenth of this.
 ROUNDING = 1e-5
+
+#: Columns are called uneven if the largest is more than so many times as large as the smallest.
+#: Pixels and frequencies of words are not.
+_UNEVEN = 1000.0
+
+
+class Uneven(NamedTuple):
+    """The columns with the largest and the smallest of all columns' largest absolute values.
+
+    Parameters
+    ----------
+    large, small : int
+        Their numbers, from 1.
+    most, least : float
+        Those values.
+    """
+
+    large: int
+    small: int
+    most: float
+    least: float
+
+    @property
+    def doublings(self) -> float:
+        """Logarithm of the ratio of both values to base 2."""
+        return math.log2(self.most) - math.log2(self.least)
+
+    def __str__(self) -> str:
+        return (
+            f"column {self.large} has values up to {self.most:.6g}, column {self.small} only up to "
+            f"{self.least:.6g}"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +122,25 @@ class Examples:
         ascending = tuple(sorted(found))
         return ascending if len(ascending) > 2 else ascending[::-1]
 
+    @cached_property
+    def uneven(self) -> Uneven | None:
+        """Columns of very different size, if there are; None for rows in a file, too."""
+        if self.rows.values is None or self.rows.mapped_bytes:
+            return None
+        sizes = column_sizes(self.rows)
+        large, small = int(sizes.argmax()), int(np.where(sizes > 0.0, sizes, math.inf).argmin())
+        if not sizes[large] / _UNEVEN > sizes[small]:
+            return None
+        return Uneven(large + 1, small + 1, float(sizes[large]), float(sizes[small]))
+
+    @cached_property
+    def larger_class(self) -> tuple[int, float]:
+        """The class whose rows weigh most, and the share of errors if it is always predicted."""
+        costs = self.costs()
+        of_class = [float(costs[self.labels == label].sum()) for label in self.classes]
+        larger = self.classes[int(np.argmax(of_class))]
+        return larger, float(costs[self.labels != larger].sum() / costs.sum())
+
     @property
     def fitted(self) -> tuple[int, ...]:
         """The classes that have a fit each, against the rest: the first of two, or all."""
@@ -102,9 +154,19 @@ class Examples:
         """
         own = self.labels == label
         rows = self.rows.relabelled(np.where(own, np.int8(1), np.int8(-1)))
+        return rows, self.weights_against_rest(label)
+
+    def weights_against_rest(self, label: int) -> FloatArray | None:
+        """The weights of `against_rest`."""
         if self.row_weights is None and not self.class_weights:
-            return rows, None
-        return rows, self._weights(self.classes if len(self.classes) == 2 else (label,))
+            return None
+        return self._weights(self.classes if len(self.classes) == 2 else (label,))
+
+    def weighed_by_row(self) -> Examples:
+        """The same with each row's weight times its class's, in every class's problem."""
+        if not self.class_weights:
+            return self
+        return replace(self, row_weights=self._weights(self.classes), class_weights={})
 
     def costs(self) -> FloatArray:
         """What an error on each row costs: the weight of its class times its own, shape (m,).
@@ -163,6 +225,31 @@ class Examples:
             which = self.named(int(missing[0]))
             raise DataError(f"{self.rows.name}: all rows of class {which} have weight 0")
         return self.chosen(left)
+
+
+def with_even_columns(examples: Examples) -> tuple[Examples, FloatArray]:
+    """Each column divided by its largest absolute value, and these values, shape (d,).
+
+    They are 1 where a column has no entries. No value is subtracted: zeros stay zeros.
+
+    Raises
+    ------
+    DataError
+        When the rows are in a file.
+    """
+    rows = examples.rows
+    if rows.mapped_bytes:
+        raise DataError(
+            f"{rows.name}: the rows are in a file; scale them before, or train where more memory "
+            "is free"
+        )
+    sizes = column_sizes(rows)
+    sizes[sizes == 0.0] = 1.0
+    if rows.values is not None:
+        each = sizes if rows.indices is None else sizes[rows.indices]
+        rows = replace(rows, values=rows.values / each)
+    origin = replace(rows.provenance, transforms=("max-abs",))
+    return replace(examples, rows=replace(rows, provenance=origin)), sizes
 
 
 def scaled(weights: FloatArray) -> tuple[FloatArray, int]:

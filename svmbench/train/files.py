@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 
+#: What a certificate says of rows whose columns were scaled.
+SCALED = (
+    "; each column is divided by its largest absolute value in P and D, and the weights in the "
+    "model are those of the rows as they were given"
+)
+
 #: Columns of cross-validation in a path's table, where there was one.
 _VALIDATED = ("validation_error", "low", "high")
 
@@ -100,14 +106,20 @@ def certificate(
     validation: Validation | None = None,
 ) -> dict[str, Any]:
     """What is certified, of which rows, and by what program, for a JSON."""
-    rows, errors = examples.rows, training_errors(examples, trained.model)
+    rows, (errors, share) = examples.rows, training_errors(examples, trained.model)
+    larger, constant = examples.larger_class
+    scaled = "max-abs" in rows.provenance.transforms
     longest = math.sqrt(SquaredLengths.of(rows).largest) if examples.rounded else 0.0
     chosen = {} if validation is None else {"cross_validation": _choice_of_c(validation)}
     return chosen | {
         **_origin(examples, objective),
-        "problem": "P = lambda/2 ||w||^2 + 1/m sum weight loss, mean weight 1, D <= P* <= P",
+        "problem": "P = lambda/2 ||w||^2 + 1/m sum weight loss, mean weight 1, D <= P* <= P"
+        + (SCALED if scaled else ""),
         "C": objective.C,
         "lambda": objective.regularisation(rows.n_samples),
+        "training_error": share,
+        "larger_class": {"class": larger, "error": constant},
+        "no_better_than_larger_class": share >= constant,
         "fits": [
             {
                 "class": label,
@@ -141,17 +153,20 @@ def _is_moved(fit: Fit, longest: float) -> bool:
     return 2.0**-23 * math.sqrt(float(fit.w @ fit.w)) * longest > 0.1 * fit.gap
 
 
-def training_errors(examples: Examples, model: LiblinearModel) -> tuple[int, ...]:
-    """Training rows that each fit predicts wrongly: of two classes, there is one.
+def training_errors(examples: Examples, model: LiblinearModel) -> tuple[tuple[int, ...], float]:
+    """Training rows that each fit predicts wrongly, and the weighted share that the model does.
 
-    A row on a plane is predicted as the rest. Rows of weight 0 do not count.
+    Of two classes, there is one fit. A row on a plane is predicted as the rest. Rows of weight 0
+    do not count.
     """
     rows = examples.counting()
-    predicted = model.decision_values(rows.rows) > 0.0
-    return tuple(
-        int(np.count_nonzero(predicted[:, k] != (rows.labels == label)))
+    values, costs = model.decision_values(rows.rows), rows.costs()
+    of_fits = tuple(
+        int(np.count_nonzero((values[:, k] > 0.0) != (rows.labels == label)))
         for k, label in enumerate(examples.fitted)
     )
+    wrong = model.classes_of(values) != rows.labels
+    return of_fits, float(costs[wrong].sum() / costs.sum())
 
 
 def _choice_of_c(validation: Validation) -> dict[str, Any]:
@@ -159,6 +174,7 @@ def _choice_of_c(validation: Validation) -> dict[str, Any]:
         "folds": len(validation.errors),
         "effective_rows": validation.effective_rows,
         "chosen_is": validation.extreme,
+        "no_better_than_larger_class": validation.useless,
         "tolerance": validation.tolerance,
         "largest_relative_gap": validation.gap if validation.gap < math.inf else None,
         "values": validation.facts(),
@@ -239,5 +255,6 @@ def _origin(examples: Examples, objective: Objective) -> dict[str, Any]:
             "storage": rows.storage,
             "rounded": examples.rounded,
             "zero_based": "zero-based" in rows.provenance.transforms,
+            "transforms": list(rows.provenance.transforms),
         },
     }

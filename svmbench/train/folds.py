@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -30,7 +30,7 @@ from svmbench.train.effort import Effort
 from svmbench.train.examples import Examples, scaled
 from svmbench.train.fit import AT_START, Fit
 from svmbench.train.objective import Objective
-from svmbench.train.path import Begun, Ending, of_zero
+from svmbench.train.path import COUNT, Begun, Ending, of_zero
 
 #: Rows visited at one C, as a multiple of all, after which folds are trained one by one. A pass
 #: takes about as long as two passes over single folds, and other methods about as long as three of
@@ -128,18 +128,23 @@ class FoldFits:
 
     def path(
         self,
-        values: tuple[float, ...],
+        values: Iterable[float],
         tolerance: float,
         *,
         complete: bool,
+        count: int = COUNT,
         progress: Callable[[int], None] = lambda k: None,
     ) -> Iterator[tuple[Array, dict[int, float]]]:
         """Train at each C, until folds are better trained one by one, or nothing changes.
 
         Parameters
         ----------
-        values, tolerance, complete
+        values : iterable of float
+            Ascending; each is asked for once the results at the last were used.
+        tolerance, complete
             As for `svmbench.train.path.path`.
+        count : int
+            As for `Ending`.
         progress : callable
             Called with the number of each value, from 0, before it is trained at.
 
@@ -156,8 +161,7 @@ class FoldFits:
             When it was given up.
         """
         self._endings = [
-            Ending(partial(self._of_zero, fold), tolerance, len(values))
-            for fold in range(self._folds)
+            Ending(partial(self._of_zero, fold), tolerance, count) for fold in range(self._folds)
         ]
         for k, C in enumerate(values):
             progress(k)
@@ -180,7 +184,7 @@ class FoldFits:
         near = finite and max(fit.gap for fit in fits) <= NEAR
         model = model_of(self._examples.classes, self._objective, fits)
         last = Trained(model, fits) if near else None
-        return self._learning(fold), Begun(self._endings[fold], last)
+        return self.learning(fold), Begun(self._endings[fold], last)
 
     def _train(self, C: float, tolerance: float) -> bool:
         """Train all classes of the folds that are left; whether all are certified."""
@@ -213,12 +217,12 @@ class FoldFits:
             wrong[self._order] = wrong.copy()
         return wrong
 
-    def _learning(self, fold: int) -> Examples:
+    def learning(self, fold: int) -> Examples:
         """The rows that a fold is trained on."""
         return self._examples.chosen(np.flatnonzero(self._of_row != fold))
 
     def _of_zero(self, fold: int, k: int) -> float:
-        return of_zero(self._learning(fold), k, self._objective)
+        return of_zero(self._examples, k, self._objective, self._of_row != fold)
 
 
 class _Lanes:

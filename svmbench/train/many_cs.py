@@ -18,7 +18,7 @@ from svmbench.train.estimator import Learnt, LinearSVC
 from svmbench.train.examples import Examples
 from svmbench.train.objective import Objective
 from svmbench.train.path import grid, path
-from svmbench.train.validation import SELECTION, cross_validate
+from svmbench.train.validation import SELECTION, USELESS, cross_validate
 
 
 @dataclass(eq=False, repr=False)
@@ -150,12 +150,13 @@ class LinearSVCCV(_OfManyCs):
     larger, and its errors on the fold are counted. The final model is trained on all rows at the
     smallest C with the fewest errors. An error counts as much as in training: the weight of its
     row times that of its class. A warning says if the chosen C is the smallest or the largest
-    tried.
+    tried, if it is not shown to be better than the larger class, or if columns differ in size.
 
     Parameters
     ----------
     Cs : array of floats, optional
-        Values to try, all of them; 25 powers of two around the useful range by default.
+        Values to try, all of them; by default powers of two around the useful range, until the
+        errors have stopped falling.
     cv : int, default 5
         Number of folds, at least 2.
     loss, fit_intercept, tol, class_weight, max_seconds, n_jobs, random_state
@@ -201,6 +202,11 @@ class LinearSVCCV(_OfManyCs):
             warnings.warn(
                 f"the chosen C = {found.best:g} is the {found.extreme} tried", stacklevel=3
             )
+        if found.useless:
+            warnings.warn(USELESS.format(found.constant_error), stacklevel=3)
+        if examples.uneven:
+            remedy = "scale them, as sklearn.preprocessing.MaxAbsScaler does"
+            warnings.warn(f"{examples.uneven}; {remedy}", stacklevel=3)
         self.C_ = found.best
         self.Cs_ = np.array(found.values)
         self.scores_ = 1.0 - found.errors / found.fold_weights[:, None]

@@ -1,14 +1,15 @@
 """Values of C in ascending order, each fit started from the one before.
 
-With a small enough C every row lies within the margin and w only grows in proportion to C; the
-grid begins there and doubles C. Along it a fit starts from the weights and dual variables of the
-last. It ends early where two values in a row change nothing, for one of two reasons:
+With a small enough C every row lies within the margin and w only grows in proportion to C, so that
+all predictions are the same; the grid begins there and doubles C. Along it a fit starts from the
+weights and dual variables of the last. It ends early where two values in a row change nothing, for
+one of two reasons:
 
 - 1/2 ||w||^2 + C sum loss no longer grows with C. Its optimum is concave in C, so that it grows no
   faster later on: no loss is left.
 - The weights so far are proven to be within the tolerance at the larger C, too. That proves nothing
   about a still larger C: where a few rows are huge, weights serve those alone for many values of C.
-  It counts only in the second half of the values, and once P is well below that of w = 0.
+  It counts only in the second half of the last 25 values, and once P is well below that of w = 0.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from svmbench.data.dataset import Dataset, FloatArray
+from svmbench.data.dataset import Array, Dataset, FloatArray
 from svmbench.kernels.objective import combination
 from svmbench.train.classes import (
     Trained,
@@ -34,8 +35,9 @@ from svmbench.train.examples import Examples, scaled
 from svmbench.train.fit import AT_START, Fit
 from svmbench.train.objective import LOSS_AT_ZERO, Objective
 
-#: Values of C in the grid, and the factor between them.
-COUNT, FACTOR = 25, 2.0
+#: Values of C in the grid where columns are of one size, the factor between them, and the most
+#: values for any rows, which span 30 powers of ten.
+COUNT, FACTOR, MOST = 25, 2.0, 100
 
 #: Values of C in a row at which nothing changes, after which larger ones are left out.
 _UNCHANGED = 2
@@ -52,7 +54,9 @@ _SLOPES = {"hinge": 1.0, "squared-hinge": 2.0, "logistic": 0.5}
 
 
 def grid(examples: Examples, objective: Objective) -> tuple[float, ...]:
-    """Powers of two around the useful range of C.
+    """Powers of two around the useful range of C, which is longer for uneven columns.
+
+    A column of half the size needs twice the weight, whose square costs four times as much.
 
     Parameters
     ----------
@@ -81,7 +85,9 @@ def grid(examples: Examples, objective: Objective) -> tuple[float, ...]:
     first = math.floor(-math.log2(reach)) if 0.0 < reach < math.inf else 0
     # Far outside double precision's range of C no problem is left.
     first = min(max(first, -900), 900)
-    return tuple(FACTOR ** (first + k) for k in range(COUNT))
+    uneven = examples.uneven
+    more = math.ceil(2.0 * uneven.doublings) if uneven else 0
+    return tuple(FACTOR ** (first + k) for k in range(min(COUNT + more, MOST)))
 
 
 def _reach(rows: Dataset, weights: FloatArray | None, objective: Objective) -> float:
@@ -171,11 +177,17 @@ class Ending:
     tolerance : float
         To which fits are certified.
     count : int
-        Number of values on the whole path.
+        Number of values in the grid.
+
+    Attributes
+    ----------
+    over : bool
+        What `after` said last.
     """
 
     def __init__(self, of_zero: Callable[[int], float], tolerance: float, count: int) -> None:
-        self._of_zero, self._tolerance, self._settled = cache(of_zero), tolerance, count // 2
+        self._of_zero, self._tolerance, self.over = cache(of_zero), tolerance, False
+        self._settled = count - COUNT // 2 - 1
         self._seen = self._unchanged = 0
         self._before: Sequence[Fit] = ()
 
@@ -189,7 +201,8 @@ class Ending:
         self._unchanged = self._unchanged + 1 if same else 0
         self._seen, self._before = self._seen + 1, fits
         uncertified = max(fit.gap for fit in fits) > self._tolerance
-        return uncertified or self._unchanged >= _UNCHANGED
+        self.over = uncertified or self._unchanged >= _UNCHANGED
+        return self.over
 
     def _is_kept(self, k: int, now: Fit) -> bool:
         """Whether a fit kept the weights it began from, and they are better than w = 0."""
@@ -209,13 +222,19 @@ def _is_exhausted(old: Fit, now: Fit, tolerance: float) -> bool:
     return now.primal / now.lam <= (1.0 + min(3.0 * tolerance, _GROWTH)) * old.dual / old.lam
 
 
-def of_zero(examples: Examples, k: int, objective: Objective) -> float:
-    """P at w = 0 and the best b of class k against the rest; at b = 0 if there is no bias."""
+def of_zero(
+    examples: Examples, k: int, objective: Objective, chosen: Array | slice = slice(None)
+) -> float:
+    """P at w = 0 and the best b of class k against the rest, on the rows that are chosen.
+
+    It is P at b = 0 if there is no bias.
+    """
     p = 0.5  # b = 0 is the best b of classes that weigh the same
     if objective.bias != "none":
-        rows, weights = examples.against_rest(examples.classes[k])
-        counts = np.ones(rows.n_samples) if weights is None else scaled(weights)[0]
-        p = float(counts[rows.labels > 0].sum() / counts.sum())
+        label = examples.classes[k]
+        positive, weights = examples.labels[chosen] == label, examples.weights_against_rest(label)
+        counts = np.ones(len(positive)) if weights is None else scaled(weights[chosen])[0]
+        p = float(counts[positive].sum() / counts.sum())
     return {
         "hinge": 2.0 * min(p, 1.0 - p),
         "squared-hinge": 2.0 * p * (1.0 - p),

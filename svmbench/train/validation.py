@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -19,10 +19,19 @@ from svmbench.train.effort import USUAL, Effort
 from svmbench.train.examples import Examples
 from svmbench.train.folds import FoldFits
 from svmbench.train.objective import Objective
-from svmbench.train.path import path
+from svmbench.train.path import FACTOR, MOST, Begun, Ending, of_zero, path
 
 #: Relative gap to which the fits that choose C are certified, unless the model's is larger.
 SELECTION = 1e-2
+
+#: What is said where C is chosen for a model that is `Validation.useless`.
+USELESS = (
+    "at no C are the errors shown to be fewer than those of the larger class for every row, {:.2%}"
+)
+
+#: As many more values of C are tried at a time, as long as the last ones lowered the least error
+#: to this share of it.
+_AHEAD, _FALL = 4, 0.95
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +53,8 @@ class Validation:
     effective_rows : float
         Rows that the intervals count, (sum of weights)^2 / sum of weights^2 (Kish, Survey
         Sampling, 1965): all without weights, fewer the more unequal weights are.
+    constant_error : float
+        Share of errors if the class of most weight is predicted for every row.
     gap : float
         Largest relative gap of all fits.
     tolerance : float
@@ -54,6 +65,7 @@ class Validation:
     errors: FloatArray
     fold_weights: FloatArray
     effective_rows: float
+    constant_error: float
     gap: float
     tolerance: float
 
@@ -68,6 +80,18 @@ class Validation:
     def best(self) -> float:
         """The smallest C with the least errors."""
         return self.values[int(np.argmin(self.errors.sum(axis=0)))]
+
+    @property
+    def useless(self) -> bool:
+        """Whether the best C is not shown to have fewer errors than one class for every row."""
+        _, _, high = self.shares()[self.values.index(self.best)]
+        return high >= self.constant_error
+
+    @property
+    def falls(self) -> bool:
+        """Whether the last values of C have clearly fewer errors than all before them."""
+        before, last = np.split(self.errors.sum(axis=0), [-_AHEAD])
+        return len(before) > 0 and bool(last.min() < _FALL * before.min())
 
     @property
     def extreme(self) -> str | None:
@@ -111,7 +135,7 @@ def cross_validate(
     effort: Effort = USUAL,
     *,
     complete: bool = False,
-    progress: Callable[[int | None, int], None] = lambda fold, k: None,
+    progress: Callable[[int | None, float], None] = lambda fold, C: None,
     one_by_one: bool = False,
 ) -> Validation:
     """Errors at each C on each fold, of models trained on the other folds.
@@ -124,7 +148,7 @@ def cross_validate(
     folds : int
         K, at least 2. Each has its share of every class, by numbers of rows.
     values : tuple of float
-        Ascending values of C.
+        Ascending values of C. Unless ``complete``, larger ones follow as long as errors may fall.
     complete : bool
         As for `path`.
     tolerance : float
@@ -134,8 +158,7 @@ def cross_validate(
         one, folds; each of these has a copy of its rows. With more threads than folds, classes are
         trained at the same time, too.
     progress : callable
-        Called with the number of a fold, or None where all are trained at once, and with that of
-        the value of C, both from 0.
+        Called with the number of a fold from 0, or None where all are trained at once, and with C.
     one_by_one : bool
         Do not train folds at once, in order to measure what that saves.
 
@@ -148,12 +171,37 @@ def cross_validate(
     """
     of_row = assign_folds(examples, folds, effort.seed)
     costs, failed = examples.costs(), threading.Event()
+    fold_weights = np.bincount(of_row, weights=costs, minlength=folds).astype(np.float64)
+    tried, gaps = list(values), [0.0]
     errors: list[list[float]] = [[] for _ in range(folds)]
-    gaps = [0.0]
+    begun: dict[int, Begun] = {}
 
     def note(fold: int, cost: float, gap: float) -> None:
         errors[fold].append(cost)
         gaps.append(gap)
+
+    def found() -> Validation:
+        most = max(map(len, errors))
+        table = np.array([each + each[-1:] * (most - len(each)) for each in errors])
+        return Validation(
+            tuple(tried[:most]), table, fold_weights,
+            float(costs.sum() ** 2 / (costs @ costs)),
+            examples.larger_class[1], max(gaps), tolerance,
+        )  # fmt: skip
+
+    def goes_on() -> bool:
+        """Whether larger values of C are to be tried, which are added."""
+        if complete or len(tried) >= MOST or not found().falls:
+            return False
+        more = min(_AHEAD, MOST - len(tried))
+        tried.extend([tried[-1] * FACTOR ** (1 + k) for k in range(more)])
+        return True
+
+    def trying() -> Iterator[float]:
+        k = 0
+        while k < len(tried) or goes_on():
+            yield tried[k]
+            k += 1
 
     at_once = None
     if not one_by_one and FoldFits.suit(examples, objective, folds):
@@ -168,32 +216,41 @@ def cross_validate(
         """Train a fold by itself at the values that are left."""
         left_out, cost = examples.chosen(np.flatnonzero(of_row == fold)), costs[of_row == fold]
         if at_once is None:
-            learning, begun = examples.chosen(np.flatnonzero(of_row != fold)), None
+            chosen = of_row != fold
+            learning = examples.chosen(np.flatnonzero(chosen))
+            ending = Ending(
+                lambda k: of_zero(examples, k, objective, chosen), tolerance, len(values)
+            )
+            begun.setdefault(fold, Begun(ending, None))
+        elif fold in begun:
+            learning = at_once.learning(fold)
         else:
-            learning, begun = at_once.rest(fold)
-        rest = values[len(errors[fold]) :]
+            learning, begun[fold] = at_once.rest(fold)
+        rest = tuple(tried[len(errors[fold]) :])
         for trained in path(
-            learning, objective, rest, tolerance, each, complete=complete, begun=begun
+            learning, objective, rest, tolerance, each, complete=complete, begun=begun[fold]
         ):
-            progress(fold, len(errors[fold]))
+            progress(fold, tried[len(errors[fold])])
             note(fold, weight_of_errors(trained.model, left_out, cost), trained.gap)
+            begun[fold] = begun[fold]._replace(last=trained)
 
     with OneThread().held():
         left = list(range(folds))
         if at_once is not None:
             for wrong, gap_of in at_once.path(
-                values, tolerance, complete=complete, progress=lambda k: progress(None, k)
-            ):
+                trying(), tolerance, complete=complete, count=len(values),
+                progress=lambda k: progress(None, tried[k]),
+            ):  # fmt: skip
                 cost_of = np.bincount(of_row, weights=costs * wrong, minlength=folds).tolist()
                 for fold, gap in gap_of.items():
                     note(fold, cost_of[fold], gap)
             left = at_once.left
-        run_in_threads(train_fold, left, min(effort.threads, folds), failed)
-    most = max(map(len, errors))
-    table = np.array([each + each[-1:] * (most - len(each)) for each in errors])
-    fold_weights = np.bincount(of_row, weights=costs, minlength=folds).astype(np.float64)
-    effective_rows = float(costs.sum() ** 2 / (costs @ costs))
-    return Validation(values[:most], table, fold_weights, effective_rows, max(gaps), tolerance)
+        while left:
+            run_in_threads(train_fold, left, min(effort.threads, folds), failed)
+            left = [fold for fold in left if not begun[fold].ending.over]
+            if not (left and goes_on()):
+                break
+    return found()
 
 
 def assign_folds(examples: Examples, folds: int, seed: int) -> Array:

@@ -168,6 +168,18 @@ def test_each_class_against_the_rest():
         assert fitted.certificate_[label] == alone.certificate_
 
 
+@pytest.mark.parametrize("kind", [LinearSVC, LogisticRegression])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_sparse_weights_predict_the_same(kind, classes):
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    model = kind().fit(X, np.arange(60) % classes)
+    dense, forms = model.decision_function(X), (X, sp.csr_matrix(X))
+    for how, is_sparse in ((model.sparsify, True), (model.sparsify, True), (model.densify, False)):
+        assert how() is model
+        assert sp.issparse(model.coef_) == is_sparse
+        assert all(np.allclose(model.decision_function(each), dense) for each in forms)
+
+
 def test_probabilities_sum_to_one():
     X, y = load_iris(return_X_y=True)
     three = LogisticRegression().fit(X, y).predict_proba(X)

@@ -37,7 +37,7 @@ def noisy(m=80, d=5, classes=2, noise=1.0, seed=0):
 
 
 def wrong(examples, trained):
-    return training_errors(examples, trained.model)[0]
+    return training_errors(examples, trained.model)[0][0]
 
 
 def shifted():
@@ -324,7 +324,7 @@ def test_validation_errors_count_with_the_weights_of_training(classes):
 @pytest.mark.parametrize("wrong", [0, 1, 13, 79, 80])
 def test_intervals_are_wilson_s(wrong):
     errors, weights = np.array([[wrong / 2], [wrong / 2]]), np.array([30.0, 50.0])
-    found = Validation((1.0,), errors, weights, 80.0, 0.0, 1e-2)
+    found = Validation((1.0,), errors, weights, 80.0, 0.5, 0.0, 1e-2)
     ((share, low, high),) = found.shares()
     theirs = binomtest(wrong, 80).proportion_ci(0.95, method="wilson")
     assert share == wrong / 80
@@ -339,7 +339,7 @@ def test_intervals_are_wilson_s(wrong):
 )
 def test_a_best_c_at_the_end_of_the_values_is_said(errors, said):
     each = np.array([errors], dtype=float)
-    found = Validation((0.5, 1.0, 2.0), each, np.array([9.0]), 9.0, 0.0, 1e-2)
+    found = Validation((0.5, 1.0, 2.0), each, np.array([9.0]), 9.0, 0.5, 0.0, 1e-2)
     assert found.extreme == said
     alone = replace(found, values=(1.0,), errors=np.array([[2.0]]))
     assert alone.extreme is None

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn import svm
+from sklearn import linear_model, svm
 from sklearn.utils.class_weight import compute_class_weight
 
 from problems import dataset, longest
@@ -259,9 +259,26 @@ def test_scikit_learn_s_weighted_optimum_lies_between_the_bounds(loss):
     assert total <= P * (1.0 + 1e-6)
 
 
-def test_class_weights_of_three_classes_are_scikit_learn_s():
+def three_classes():
     X, _, rng = noisy(150)
-    y = np.digitize(X[:, 0] + 0.5 * rng.normal(size=150), [-0.5, 0.8])
+    return X, np.digitize(X[:, 0] + 0.5 * rng.normal(size=150), [-0.5, 0.8])
+
+
+@pytest.mark.parametrize("of_class", [{0: 5.0, 2: 0.1}, "balanced"])
+def test_logistic_class_weights_are_weights_of_rows_in_every_problem(of_class):
+    X, y = three_classes()
+    each = compute_class_weight(of_class, classes=np.arange(3), y=y)[y]
+    ours = LogisticRegression(tol=1e-12, class_weight=of_class).fit(X, y)
+    same = LogisticRegression(tol=1e-12).fit(X, y, sample_weight=each)
+    assert np.abs(ours.coef_ - same.coef_).max() < 1e-9
+    for k in range(3):
+        theirs = linear_model.LogisticRegression(tol=1e-12, max_iter=10**5)
+        theirs.fit(X, y == k, sample_weight=each)
+        assert ours.coef_[k] == pytest.approx(theirs.coef_[0], abs=1e-5)
+
+
+def test_class_weights_of_three_classes_are_scikit_learn_s():
+    X, y = three_classes()
     for of_class in ({0: 5.0, 2: 0.1}, "balanced"):
         ours = LinearSVC(fit_intercept=False, tol=1e-9, class_weight=of_class).fit(X, y)
         theirs = svm.LinearSVC(

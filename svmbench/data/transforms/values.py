@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from pydantic import Field
 
-from svmbench.data.blocks import column_extremes, row_maxima
+from svmbench.data.blocks import column_sizes, row_maxima
 from svmbench.data.dataset import Dataset
 from svmbench.data.transforms.entries import rewritten
 from svmbench.data.transforms.step import OfTrain, PositiveNumber, TrainAndTest, Transform
@@ -41,8 +41,7 @@ class MaxAbs(OfTrain):
 
     def apply(self, train: Dataset, test: Dataset | None) -> TrainAndTest:
         """Divide the columns of both by the training rows' largest values."""
-        low, high = column_extremes(train)
-        largest = np.maximum(-low, high)
+        largest = column_sizes(train)
         largest[largest == 0.0] = 1.0
 
         def divided(data: Dataset) -> Dataset:
