@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,11 +75,19 @@ def _line(heading: str, lam: str, lead: Lead) -> tuple[str, ...]:
 
 
 def _proven(lead: Lead) -> str:
-    """Whether the leader was shown to take less than every other; else against whom it was not."""
-    if lead.clear or not lead.following:
-        return "yes" if lead.clear else "–"
+    """Against whom the leader was shown to take less, or was not; and who did not arrive."""
+    names = lead.absent
+    gone = " and ".join(names) if len(names) <= 2 else f"{len(names)} others"
+    absent = [f"{gone} did not arrive"] if names else []
+    return "; ".join([*_compared(lead), *absent]) or "–"
+
+
+def _compared(lead: Lead) -> Iterator[str]:
     open_ones = len(lead.rivals)
-    if open_ones == lead.others > 1:
-        return "against none yet"
-    named = " and ".join(lead.rivals) if open_ones <= 2 else f"{open_ones} of {lead.others}"
-    return f"not against {named}"
+    if lead.clear:
+        yield "yes"
+    elif open_ones == lead.others > 1:
+        yield "against none yet"
+    elif open_ones:
+        few = open_ones <= 2
+        yield f"not against {' and '.join(lead.rivals) if few else f'{open_ones} of {lead.others}'}"

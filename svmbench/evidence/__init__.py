@@ -13,7 +13,7 @@ decided.
 
 from svmbench.evidence.across import MIN_DATA_SETS, Across, across
 from svmbench.evidence.changes import changing
-from svmbench.evidence.forecast import least_factor
+from svmbench.evidence.forecast import FEWEST, least_factor
 from svmbench.evidence.growth import exponent, growing
 from svmbench.evidence.page import LEVEL, Answer, Verdict, judge, verdicts
 from svmbench.evidence.processes import RatioEvidence, sign_process
@@ -27,6 +27,7 @@ from svmbench.evidence.questions import (
 )
 
 __all__ = [
+    "FEWEST",
     "LEVEL",
     "MIN_DATA_SETS",
     "Across",
