@@ -37,7 +37,7 @@ PAGES = {1: 4000, 10: 1000, 50: 300}
 REPEATS = 100
 
 #: Factor, and the number of pairs that should decide nine of ten trials.
-POWER = {10.0: 6, 3.0: 6, 2.0: 8, 1.5: 16, 1.2: 56, 1.1: 185}
+POWER = {10.0: 6, 3.0: 6, 2.0: 8, 1.5: 16, 1.2: 56, 1.1: 170}
 TRIALS = 4000
 HORIZON = 600
 
