@@ -30,6 +30,9 @@ def as_table(folder: Path) -> str:
     folder : Path
         With a written report.
     """
+    from svmbench.records.read import read_results
+    from svmbench.report.questions import order
+
     rows = [
         _line(standing.heading, leads.lam, lead)
         for standing in _standings(folder)
@@ -39,7 +42,8 @@ def as_table(folder: Path) -> str:
     header = _HEADER if any(row[2].startswith("ε") for row in rows) else _AT_THE_STOP
     table = align(header, rows[:MOST_LINES])
     left = len(rows) - MOST_LINES
-    return f"{table}\n({left} more on the page)" if left > 0 else table
+    more = f"({left} more on the page)" if left > 0 else ""
+    return "\n".join(filter(None, [table, more, order(read_results(folder)).caution]))
 
 
 def as_json(folder: Path) -> str:

@@ -25,6 +25,7 @@ from svmbench.evidence.questions import (
     reaching,
     unpaired,
 )
+from svmbench.evidence.steadiness import unsteady
 
 __all__ = [
     "FEWEST",
@@ -47,5 +48,6 @@ __all__ = [
     "reaching",
     "sign_process",
     "unpaired",
+    "unsteady",
     "verdicts",
 ]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from svmbench.evidence import FEWEST, Question, judge, unpaired, verdicts
+from svmbench.evidence import FEWEST, Question, judge, unpaired, unsteady, verdicts
 from svmbench.records.groups import Group, heading
 from svmbench.records.measures import Asked
 from svmbench.records.read import Results, read_results
@@ -116,11 +116,14 @@ class Order:
         expected to show one; None if they cannot.
     pairs : dict
         For the same pairs of labels: how many informative pairs of repeats they have.
+    caution : str
+        What `svmbench.evidence.unsteady` says of their times.
     """
 
     faster: frozenset[_Key]
     more: dict[_Key, int | None]
     pairs: dict[_Key, int]
+    caution: str = ""
 
     def shown(self, one: Group, other: Group, asked: Asked) -> bool:
         """Whether the first group was shown to take less than the second."""
@@ -168,7 +171,12 @@ def _order(results: Results) -> Order:
         one, other, asked, _ = page[at]
         more[_key(one, other, asked)] = more[_key(other, one, asked)] = answer.more
         pairs[_key(one, other, asked)] = pairs[_key(other, one, asked)] = answer.pairs
-    return Order(frozenset(faster), more, pairs)
+    timed = [
+        each
+        for each, (_, _, asked, _) in zip(questions, page, strict=True)
+        if asked.measure.per_machine
+    ]
+    return Order(frozenset(faster), more, pairs, unsteady(timed))
 
 
 def _key(one: Group, other: Group, asked: Asked) -> _Key:
