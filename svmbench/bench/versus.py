@@ -130,19 +130,17 @@ class Versus:
     @cached_property
     def question(self) -> Question:
         """Whether the row is the faster one."""
-        return self.pairs.question(self.asked, 1.0)
+        return self.pairs.question(1.0)
 
     @property
     def lower(self) -> RatioEvidence:
         """The evidence that their ratio is above a boundary."""
-        asked = self.question
-        return evidence_of(asked.logs, asked.scatter, asked.uppers)
+        return evidence_of(self.question.logs)
 
     @property
     def upper(self) -> RatioEvidence:
         """The evidence that their ratio is below a boundary."""
-        asked = self.question
-        return evidence_of(asked.uppers, asked.scatter, asked.logs)
+        return evidence_of(self.question.uppers)
 
     @property
     def informative(self) -> int:
@@ -170,15 +168,16 @@ class Versus:
         return factor_of(low), factor_of(high)
 
     def standing(self, threshold: float) -> Standing:
-        """Who is ahead, by the interval of the ratio."""
+        """Who is ahead, by the evidence that the ratio is not 1."""
         if not self.informative:
             return "nobody reached it"
-        low, high = self.interval(threshold)
-        if high <= 1.0:
+        least = math.log(threshold)
+        if self.upper.shown(0.0, -1.0, symmetric=True) >= least:
             return "peer ahead"
         if not math.isfinite(min(self.pairs.b)):
             return "no peer reached it"
-        return "champion ahead" if low >= 1.0 else "open"
+        ahead = self.lower.shown(0.0, 1.0, symmetric=True) >= least
+        return "champion ahead" if ahead else "open"
 
 
 def comparisons(

@@ -95,7 +95,7 @@ def factor(
     if reason := says_nothing((first, second), asked):
         return ClaimPart(what, rests_on, paired((), (), *region), reason=reason)
     found = pairs_in_time(first.group, second.group, asked)
-    question = found.question(asked, *region)
+    question = found.question(*region)
     if found and (reason := unreached({below: first, above: second}, found, asked)):
         return ClaimPart(what, rests_on, question, reason=reason)
     skippable = skipped_cells(first, second, asked)

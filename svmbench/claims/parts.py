@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 from svmbench.claims.margins import held_to
 from svmbench.claims.measured import MeasuredRow, SweepCell
 from svmbench.claims.model import Claim
-from svmbench.evidence import MIN_DATA_SETS, Across, Answer, Question
+from svmbench.evidence import FEWEST, MIN_DATA_SETS, Across, Answer, Question
 
 #: Seeds with which counts are observed, unless they are the same with two.
 SEEDS = 3
@@ -203,6 +203,11 @@ class PartResult:
         if self.part.lacks or self.answer is None:
             return self.part.lacks
         return self.answer.more
+
+    @property
+    def is_guess(self) -> bool:
+        """Whether there are too few pairs to say how many more it needs."""
+        return self.answer is not None and not self.part.lacks and self.pairs < FEWEST
 
     @property
     def barred(self) -> tuple[LongerLimit, ...]:

@@ -159,7 +159,7 @@ def _bounded(label: str, row: MeasuredRow, claim: Claim) -> Iterator[ClaimPart]:
     for sign, bound in claim.bounds:
         found = _beside(bound, {} if reason else _values(row, asked, bound, sign), row, asked)
         region = _REGIONS[sign]
-        question = found.question(asked, *region)
+        question = found.question(*region, exchangeable=False)
         if reason:
             yield ClaimPart(label, row.cells, question, reason=reason)
         elif not found:

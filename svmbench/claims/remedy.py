@@ -82,6 +82,8 @@ def _across(cases: Sequence[CaseResult]) -> str:
 
 def _repeats(parts: Sequence[PartResult]) -> str:
     """How many more repeats, and how long they take."""
+    if any(part.more and part.is_guess for part in parts):
+        return "more repeats"
     more = max(part.more or 0 for part in parts)
     seconds = expected_seconds(parts)
     words = f"about {counted(more, 'more repeat')}"

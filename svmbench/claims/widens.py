@@ -92,7 +92,7 @@ def _slowest_over_fastest(claim: Claim, case: ClaimCase) -> ClaimPart:
     if not any(map(math.isfinite, found.a)):
         reason = f"none reaches {asked.at:g} within the limit ({limits(rows)})"
         return ClaimPart(what, rests_on, none, reason=reason)
-    question = found.question(asked, *_REGION)
+    question = found.question(*_REGION, exchangeable=False)
     return ClaimPart(what, rests_on, question, skippable=tuple(sorted(skippable)), barred=longer)
 
 

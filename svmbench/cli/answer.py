@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,9 @@ def as_table(folder: Path) -> str:
     folder : Path
         With a written report.
     """
+    from svmbench.records.read import read_results
+    from svmbench.report.questions import order
+
     rows = [
         _line(standing.heading, leads.lam, lead)
         for standing in _standings(folder)
@@ -38,7 +42,8 @@ def as_table(folder: Path) -> str:
     header = _HEADER if any(row[2].startswith("ε") for row in rows) else _AT_THE_STOP
     table = align(header, rows[:MOST_LINES])
     left = len(rows) - MOST_LINES
-    return f"{table}\n({left} more on the page)" if left > 0 else table
+    more = f"({left} more on the page)" if left > 0 else ""
+    return "\n".join(filter(None, [table, more, order(read_results(folder)).caution]))
 
 
 def as_json(folder: Path) -> str:
@@ -74,11 +79,19 @@ def _line(heading: str, lam: str, lead: Lead) -> tuple[str, ...]:
 
 
 def _proven(lead: Lead) -> str:
-    """Whether the leader was shown to take less than every other; else against whom it was not."""
-    if lead.clear or not lead.following:
-        return "yes" if lead.clear else "–"
+    """Against whom the leader was shown to take less, or was not; and who did not arrive."""
+    names = lead.absent
+    gone = " and ".join(names) if len(names) <= 2 else f"{len(names)} others"
+    absent = [f"{gone} did not arrive"] if names else []
+    return "; ".join([*_compared(lead), *absent]) or "–"
+
+
+def _compared(lead: Lead) -> Iterator[str]:
     open_ones = len(lead.rivals)
-    if open_ones == lead.others > 1:
-        return "against none yet"
-    named = " and ".join(lead.rivals) if open_ones <= 2 else f"{open_ones} of {lead.others}"
-    return f"not against {named}"
+    if lead.clear:
+        yield "yes"
+    elif open_ones == lead.others > 1:
+        yield "against none yet"
+    elif open_ones:
+        few = open_ones <= 2
+        yield f"not against {' and '.join(lead.rivals) if few else f'{open_ones} of {lead.others}'}"

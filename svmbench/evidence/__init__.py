@@ -13,7 +13,7 @@ decided.
 
 from svmbench.evidence.across import MIN_DATA_SETS, Across, across
 from svmbench.evidence.changes import changing
-from svmbench.evidence.forecast import least_factor
+from svmbench.evidence.forecast import FEWEST, least_factor
 from svmbench.evidence.growth import exponent, growing
 from svmbench.evidence.page import LEVEL, Answer, Verdict, judge, verdicts
 from svmbench.evidence.processes import RatioEvidence, sign_process
@@ -25,8 +25,10 @@ from svmbench.evidence.questions import (
     reaching,
     unpaired,
 )
+from svmbench.evidence.steadiness import unsteady
 
 __all__ = [
+    "FEWEST",
     "LEVEL",
     "MIN_DATA_SETS",
     "Across",
@@ -46,5 +48,6 @@ __all__ = [
     "reaching",
     "sign_process",
     "unpaired",
+    "unsteady",
     "verdicts",
 ]

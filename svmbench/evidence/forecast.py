@@ -7,10 +7,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from svmbench.evidence.processes import TIE, RatioEvidence, evidence_of
+from svmbench.evidence.processes import EQUAL, TIE, RatioEvidence, evidence_of
 
 #: Larger numbers of pairs are not reported: the estimate lies too close to a boundary.
 MOST = 1000
+
+#: From fewer pairs no number is printed: their scatter says too little.
+FEWEST = 3
 
 #: Simulated series of `least_factor`, the share of them that has to show the factor, and the least
 #: and the largest factor that it tries first and last, as logarithms.
@@ -25,7 +28,7 @@ def pairs_until_decided(
     high: float,
     log_threshold: float,
     widening: float = 0.0,
-    scatter: float = math.inf,
+    exchangeable: bool = False,
 ) -> int | None:
     """Further pairs until the evidence reaches a threshold, if they repeat those so far.
 
@@ -46,8 +49,8 @@ def pairs_until_decided(
         Logarithm of the evidence that decides.
     widening : float
         How far a boundary must be exceeded (logarithmic).
-    scatter : float
-        Standard deviation that a log-ratio is assumed not to exceed.
+    exchangeable : bool
+        As for `Question`.
 
     Returns
     -------
@@ -55,7 +58,7 @@ def pairs_until_decided(
         At least 1; None without pairs, for an estimate on a boundary or with a boundary between
         its bounds, and beyond `MOST`.
     """
-    observed = {1.0: evidence_of(logs, scatter, uppers), -1.0: evidence_of(uppers, scatter, logs)}
+    observed = {1.0: evidence_of(logs), -1.0: evidence_of(uppers)}
     sides = [
         (boundary, side)
         for boundary, side in needed_sides(observed[1.0].median, observed[-1.0].median, low, high)
@@ -66,30 +69,22 @@ def pairs_until_decided(
     ):
         return None
     for length in (len(logs) + 50, len(logs) + MOST):  # the first is enough for most questions
-        extended = [
-            (
-                RatioEvidence(
-                    np.resize(observed[side].logs, length),
-                    scatter,
-                    np.resize(observed[-side].logs, length),
-                ),
-                at + side * widening,
-                side,
+        paths = [
+            RatioEvidence(np.resize(observed[side].logs, length)).path(
+                at + side * widening, side, exchangeable and abs(at) < EQUAL
             )
             for at, side in sides
         ]
-        if any(each.evidence(at, side) < log_threshold for each, at, side in extended):
+        if any(path[-1] < log_threshold for path in paths):
             continue
-        enough = np.logical_and.reduce(
-            [each.path(at, side) >= log_threshold for each, at, side in extended]
-        )
+        enough = np.logical_and.reduce([path >= log_threshold for path in paths])
         decided = np.flatnonzero(enough[len(logs) :])
         if decided.size:
             return int(decided[0]) + 1
     return None
 
 
-def least_factor(scatter: float, pairs: int, threshold: float, assumed: float = math.inf) -> float:
+def least_factor(scatter: float, pairs: int, threshold: float) -> float:
     """The least ratio that this many pairs are likely to show to be above 1.
 
     Parameters
@@ -97,16 +92,14 @@ def least_factor(scatter: float, pairs: int, threshold: float, assumed: float = 
     scatter : float
         Standard deviation of the log-ratio of two runs of one pair, which is taken as normal.
     pairs : int
-        Without an assumed scatter, fewer than 7 show no ratio at all.
+        Fewer than 6 show no ratio at all.
     threshold : float
         Evidence that decides; 2/level for a question that is a page of its own.
-    assumed : float
-        Standard deviation that the evidence assumes it not to exceed.
     """
-    noise = scatter * np.random.default_rng(0).standard_normal((SERIES, pairs))
+    noise = scatter * np.random.default_rng(0).standard_normal((pairs, SERIES)).T
 
     def shown(log_factor: float) -> float:
-        paths = (RatioEvidence(row + log_factor, assumed).path(0.0, 1.0) for row in noise)
+        paths = (RatioEvidence(row + log_factor).path(0.0, 1.0, True) for row in noise)
         return float(np.mean([path.max() >= math.log(threshold) for path in paths]))
 
     low, high = 0.0, max(scatter, LEAST_FACTOR)

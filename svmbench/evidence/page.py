@@ -3,16 +3,18 @@
 A page of K questions rejects by e-BH (Wang and Ramdas, 2022): with the K e-values sorted, k is the
 largest number for which the k largest are at least t = 2K / (level k), and those k are decided.
 
-*Why 2K.* Verdicts are read from intervals: if a verdict is false, the interval misses the true
-ratio θ. As evidence is monotone in the boundary, this means E_above(θ) >= t or E_below(θ) >= t.
-Both have expectations of at most 1, because θ <= θ and θ >= θ are true. Summed over all questions,
+*Why 2K.* A false verdict rests on evidence against a true hypothesis. If the ratio θ is at most
+`low`, "holds" needs E_above(low) >= t, although θ <= low; if it is at least `high`, E_below(high)
+>= t. If it is inside, "does not hold" needs E_below(low) >= t or E_above(high) >= t, and on a
+boundary either verdict is false. So at most two e-values of a question can be large by chance
+alone, each with an expectation of at most 1. Summed over all questions,
 
-    E[false verdicts / max(k, 1)] <= E[sum of (E_above(θ) + E_below(θ))] / (t k) <= level,
+    E[false verdicts / max(k, 1)] <= E[sum of these e-values] / (t k) <= 2K / (t k) = level,
 
-whatever the questions have in common; t k is a constant. The same holds for the share of decided
-questions whose interval misses θ (Xu, Wang and Ramdas, 2022). To count the two directions once, as
-only one of them can be false where θ is not on a boundary, would allow twice as many false verdicts
-among equal methods that are asked whether one is faster: there θ is on the boundary.
+whatever the questions have in common; t k is a constant. The ends of the intervals that signs give
+miss θ as rarely: E_above(θ) >= t or E_below(θ) >= t (Xu, Wang and Ramdas, 2022). To count the two
+directions once would allow twice as many false verdicts among equal methods that are asked whether
+one is faster: there θ is on the boundary.
 
 References
 ----------
@@ -33,8 +35,8 @@ import numpy as np
 from scipy.special import ndtri  # type: ignore[import-untyped]
 
 from svmbench.evidence.changes import ChangeEvidence, of_sides, pairs_of_halves
-from svmbench.evidence.forecast import pairs_until_decided
-from svmbench.evidence.processes import RatioEvidence, evidence_of
+from svmbench.evidence.forecast import FEWEST, pairs_until_decided
+from svmbench.evidence.processes import EQUAL, RatioEvidence, evidence_of
 from svmbench.evidence.questions import Question, factor_of
 
 #: Expected share of false verdicts among those of a page.
@@ -88,6 +90,11 @@ class Answer:
     more: int | None
     estimate_high: float = math.nan
     halves: tuple[tuple[int, int | None], ...] = ()
+
+    @property
+    def forecast(self) -> int | None:
+        """`more`, if there are enough pairs to say so."""
+        return self.more if self.pairs >= FEWEST else None
 
 
 def judge(
@@ -206,12 +213,21 @@ class _View:
     def above(self, boundary: float) -> float:
         if boundary == -math.inf:
             return math.inf
-        return self.lower.above(boundary + self.widening) - self.loss
+        return self._shown(self.lower, boundary, 1.0)
 
     def below(self, boundary: float) -> float:
         if boundary == math.inf:
             return math.inf
-        return self.upper.below(boundary - self.widening) - self.loss
+        return self._shown(self.upper, boundary, -1.0)
+
+    def _shown(
+        self, evidence: RatioEvidence | ChangeEvidence, boundary: float, side: float
+    ) -> float:
+        at = boundary + side * self.widening
+        if isinstance(evidence, ChangeEvidence):
+            return evidence.shown(at, side) - self.loss
+        symmetric = self.question.exchangeable and abs(boundary) < EQUAL
+        return evidence.shown(at, side, symmetric) - self.loss
 
     @property
     def inside(self) -> float:
@@ -251,7 +267,7 @@ class _View:
         raised = threshold * math.exp(self.loss)
         low = self.lower.interval(raised)[0] - self.widening
         high = self.upper.interval(raised)[1] + self.widening
-        # Roots are found to a tolerance: they are put on the side on which the evidence is.
+        # At 1 there is other evidence than that of signs: the ends agree with the verdict.
         least = math.log(threshold)
         for boundary in (self.low, self.high):
             if math.isfinite(boundary):
@@ -278,7 +294,7 @@ class _View:
             self.high,
             math.log(threshold) + self.loss,
             self.widening,
-            self.question.scatter,
+            self.question.exchangeable,
         )
 
 
@@ -286,10 +302,6 @@ def _evidence(
     question: Question,
 ) -> tuple[RatioEvidence | ChangeEvidence, RatioEvidence | ChangeEvidence]:
     """Evidence that the ratio is above a boundary, and evidence that it is below."""
-    scatter = question.scatter
     if question.before is None:
-        return (
-            evidence_of(question.logs, scatter, question.uppers),
-            evidence_of(question.uppers, scatter, question.logs),
-        )
+        return evidence_of(question.logs), evidence_of(question.uppers)
     return of_sides(question)

@@ -1,43 +1,37 @@
-"""E-processes for the centre of the distribution of paired log-ratios.
+"""E-processes for the ratios of pairs.
 
-Let x_1, x_2, ... be the log-ratios log(b_i / a_i) of successive pairs and θ the centre of their
-distribution. For every c there are two one-sided hypotheses: θ <= c, against which `above`
-collects evidence, and θ >= c, against which `below` does. The processes used here multiply one
-factor for each pair, and each factor has an expectation of at most 1 given all earlier pairs if
-the hypothesis is true. Their products are therefore non-negative supermartingales that start at 1,
-and by Ville's inequality one ever exceeds t with probability at most 1/t.
+Let x_1, x_2, ... be the log-ratios log(b_i / a_i) of successive pairs. For every c there are two
+one-sided hypotheses: evidence for above is collected against "the ratio is at most c", evidence for
+below against "it is at least c". The processes multiply one factor for each pair, and each factor
+has an expectation of at most 1 given all earlier pairs if the hypothesis is true. Their products
+are therefore non-negative supermartingales that start at 1, and by Ville's inequality one ever
+exceeds t with probability at most 1/t. So is their mean, with any weights.
 
-**The sign process** assumes that θ is the median: each sign of x_i - c is a toss of a coin that
-shows "above" with probability at most 1/2. It mixes the likelihood ratios of all p in (1/2, 1).
+**Signs** know nothing but a median. The hypothesis is that x_i > c has a probability of at most 1/2
+given the earlier pairs, whatever the shape and scale of the noise. Half of the stake is doubled by
+every pair above c and lost by the first other one: if all pairs agree, no valid test on signs needs
+fewer. The other half mixes the likelihood ratios of all p in (1/2, 1).
 
-**The symmetric process** assumes that x_i - θ is symmetric given the earlier pairs; tails may be
-heavy and the scale may change from pair to pair. Given its magnitude, the sign of x_i - θ is then
-a fair coin, and each factor bets on it: 1 + tanh(u_i), where u_i = λ (x_i - c) / s_i is clipped to
-[-1, 1] and the scale s_i is estimated from earlier pairs only. As exp(u)/cosh(u) = 1 + tanh(u),
-this is the e-value counterpart of Fisher's test of symmetry (Vovk and Wang, 2024). For normal noise
-with a shift of δ standard deviations, λ = δ is the bet of the fastest growth; λ is mixed over a
-grid. De la Peña's (1999) factor exp(u - u²/2) rests on the same symmetry and is never larger, as
-cosh(u) <= exp(u²/2).
+**The symmetric process** is for c = 0 alone, where a and b are equal. The two runs of a block have
+a random order; if they are exchangeable, x_i is symmetric about 0 given the earlier pairs, with
+heavy tails and with any scale, which may change from pair to pair. Given its magnitude, the sign of
+x_i is then a fair coin, and each factor bets on it: 1 + tanh(u_i), where u_i = λ x_i / s_i is
+clipped to [-1, 1] and the scale s_i is estimated from earlier pairs only. As exp(u)/cosh(u) = 1 +
+tanh(u), this is the e-value counterpart of Fisher's test of symmetry (Vovk and Wang, 2024). For
+normal noise with a shift of δ standard deviations, λ = δ is the bet of the fastest growth; λ is
+mixed over a grid.
 
-**The distance process** also assumes that the standard deviation of x_i - θ is at most a known σ.
-The part of x_i above θ then has an expected square of at most σ²/2, so that 2 (x_i - c)₊²/σ² is an
-e-value if θ <= c (Chebyshev's inequality, as a bet). A bettor who stakes a share f of the wealth on
-it multiplies it by 1 - f + 2 f (x_i - c)₊²/σ²; f is mixed over a grid. One pair far beyond c thus
-says more than its sign, which can at most double the wealth. σ grows if the earlier pairs scatter
-more, and x_i - c counts as `FARTHEST` at most. For an infinite x_i only the sign is bet on: its
-distance from θ has no standard deviation. If only a bound of x_i is known and nothing on its other
-side, x_i may be infinite, so that the bound gains at most as much. If no σ is known, there is no
-such process.
+*One-sided.* The factor increases in x_i. It therefore has an expectation of at most 1 for every x_i
+that is stochastically smaller than a symmetric one: if b <= b' in distribution and b' is
+exchangeable with a, then log(b/a) can be coupled to be at most log(b'/a). The hypothesis is hence
+that b takes no longer than a, at every quantile. It is not that the median of x is at most 0: where
+b has two speeds and a one, that median may be 0, and the process shows that they are not equal.
 
-The evidence is a weighted mean of these processes, which is a supermartingale again.
+*Elsewhere it is wrong.* If a takes 1.5 times less than b, nothing makes log(b/a) symmetric about
+log 1.5: one-sided noise of b, or two speeds of it, would give evidence for either side.
 
-Two facts are used throughout:
-
-- *One-sided hypotheses.* Each factor is an increasing function of x_i - c. If θ < c, then
-  x_i - c is x_i - θ moved to the left, so that the factor is at most the one of the case θ = c.
-- *Monotone in c.* For the same reason `above` decreases in c and `below` increases, and the c that
-  are not rejected at a threshold are an interval: the confidence sequence of the evidence. For
-  this the scale must not depend on c, and it does not.
+*Monotone in c.* The evidence of signs for above decreases in c, that for below increases, so that
+the c that are not rejected are an interval between two order statistics.
 
 References
 ----------
@@ -49,8 +43,6 @@ A. Ramdas, P. Grünwald, V. Vovk and G. Shafer. Game-theoretic statistics and sa
 inference. Statistical Science 38(4), 2023.
 V. Vovk and R. Wang. Nonparametric e-tests of symmetry. New England Journal of Statistics in Data
 Science 2(2), 2024.
-V. H. de la Peña. A general class of exponential inequalities for martingales and ratios. Annals of
-Probability 27(1), 1999.
 """
 
 from __future__ import annotations
@@ -60,7 +52,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import betainc, betaln  # type: ignore[import-untyped]
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
@@ -68,16 +60,10 @@ FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 #: Standardised shifts for which the symmetric process bets, with equal weights.
 SHIFTS = np.array([0.25, 0.5, 1.0, 2.0])
 
-#: Weights of the sign process and of the distance process, if there is one; the symmetric process
-#: has the rest. It decides faster than the sign process unless tails are very heavy.
-SIGN_WEIGHT, DISTANCE_WEIGHT = 0.25, 0.25
-
-#: Shares of the wealth that the distance process bets, with equal weights.
-STAKES = np.array([0.25, 0.5, 1.0])
-
-#: Larger distances from a boundary count as this one in the distance process: a factor of 10, so
-#: that one pair alone decides no question if σ is 0.3 or more.
-FARTHEST = math.log(10.0)
+#: Weights of the bet that all signs agree and of the mixture over p: of signs alone, and of signs
+#: beside the symmetric process, which has the rest. With both, six pairs of one sign are enough for
+#: 40, if they are far from the boundary.
+SIGNS_ALONE, SIGNS_BESIDE = (0.5, 0.5), (0.4, 0.1)
 
 #: Scale of log-ratios before any is known, and how many differences of pairs it counts for. This
 #: affects the power of the first few pairs only.
@@ -87,11 +73,11 @@ FIRST_WEIGHT = 2.0
 #: Log-ratios this close to a boundary lie on it: a ratio of 3/2 is not above 1.5 by rounding.
 TIE = 1e-12
 
+#: A boundary this close to 1, as a logarithm, asks whether the two sides are equal.
+EQUAL = 1e-8
+
 #: Scale of log-ratios that never scatter.
 _LEAST_SCALE = 1e-9
-
-#: Accuracy of the ends of an interval, as a share of the ratio.
-_ACCURACY = 1e-7
 
 
 def sign_process(successes: ArrayLike, tosses: ArrayLike) -> FloatArray:
@@ -132,70 +118,37 @@ def scales(logs: FloatArray) -> FloatArray:
     mean = np.maximum(np.cumsum(differences) / count, _LEAST_SCALE)
     prior = FIRST_WEIGHT * math.log(FIRST_SCALE)
     shrunk = np.exp((prior + count * np.log(mean)) / (FIRST_WEIGHT + count))
-    known = _known_before(finite, logs.size)
+    known = np.searchsorted(finite[1:], np.arange(logs.size))  # differences before each log-ratio
     result[known > 0] = shrunk[known[known > 0] - 1]
     return result
 
 
-def deviations(logs: FloatArray, scatter: float) -> FloatArray:
-    """Standard deviation that each log-ratio is assumed not to exceed.
-
-    Parameters
-    ----------
-    logs : ndarray of shape (n,)
-    scatter : float
-        What is assumed before anything is measured.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        At least ``scatter``, and what the finite log-ratios before it show: half of the mean square
-        of the differences of successive ones estimates the variance.
-    """
-    result = np.full(logs.size, scatter)
-    finite = np.flatnonzero(np.isfinite(logs))
-    if finite.size > 1:
-        squares = np.diff(logs[finite]) ** 2 / 2
-        shown = np.sqrt(np.cumsum(squares) / np.arange(1, squares.size + 1))
-        known = _known_before(finite, logs.size)
-        result[known > 0] = np.maximum(scatter, shown[known[known > 0] - 1])
-    return result
-
-
-def _known_before(finite: NDArray[np.intp], count: int) -> NDArray[np.intp]:
-    """How many differences of finite log-ratios lie wholly before each of all log-ratios."""
-    return np.searchsorted(finite[1:], np.arange(count))
+def _of_signs(successes: ArrayLike, tosses: ArrayLike, weights: tuple[float, float]) -> FloatArray:
+    """Logarithm of what the two bets on signs have made of their weights."""
+    s, n = np.asarray(successes), np.asarray(tosses)
+    agreeing = np.where(s == n, n * math.log(2), -math.inf)
+    all_in, mixed = np.log(weights)
+    return np.asarray(np.logaddexp(all_in + agreeing, mixed + sign_process(s, n)))
 
 
 class RatioEvidence:
-    """Evidence on the centre of the distribution of some log-ratios.
+    """Evidence on the ratio of some pairs.
 
     Parameters
     ----------
     logs : ndarray of shape (n,)
         Log-ratios in the order in which they were measured; -inf and +inf are legal.
-    scatter : float
-        Standard deviation that a log-ratio is assumed not to exceed; +inf if none is known.
-    far_ends : ndarray of shape (n,), optional
-        If ``logs`` are bounds of the log-ratios: the bounds on their other side, which may be
-        infinite.
 
     Notes
     -----
-    Evidence that θ > c is only taken from log-ratios whose median is above c. This makes it
-    smaller, so it stays valid; the median thus lies in every interval, and evidence for both
-    sides at once, which skewed noise could give, does not occur.
+    Evidence for above is only taken if the median is above the boundary. This makes it smaller, so
+    it stays valid; evidence for both sides at once, which skewed noise could give, does not occur.
     """
 
-    def __init__(
-        self, logs: FloatArray, scatter: float = math.inf, far_ends: FloatArray | None = None
-    ) -> None:
+    def __init__(self, logs: FloatArray) -> None:
         self.logs = logs
-        self.scatter = scatter
-        self._endless = np.isinf(logs if far_ends is None else far_ends)
+        self._ordered = np.sort(logs)
         self._scales = scales(logs)
-        self._deviations = deviations(logs, scatter)
-        self._intervals: dict[float, tuple[float, float]] = {}
 
     @property
     def pairs(self) -> int:
@@ -210,21 +163,19 @@ class RatioEvidence:
         """
         if self.logs.size == 0:
             return math.nan
-        ordered = np.sort(self.logs)
-        low, high = float(ordered[(ordered.size - 1) // 2]), float(ordered[ordered.size // 2])
+        size = self.logs.size
+        low, high = float(self._ordered[(size - 1) // 2]), float(self._ordered[size // 2])
         if low == high:
             return low
         return 0.0 if math.isinf(low) and math.isinf(high) else (low + high) / 2
 
-    def above(self, boundary: float) -> float:
-        """Logarithm of the evidence that the centre is above a boundary (both logarithmic)."""
-        return self.evidence(boundary, 1.0) if self.median > boundary + TIE else -math.inf
+    def shown(self, boundary: float, side: float, symmetric: bool = False) -> float:
+        """Logarithm of the `evidence` for a side; -inf if the median is not there."""
+        if not side * (self.median - boundary) > TIE:
+            return -math.inf
+        return self.evidence(boundary, side, symmetric)
 
-    def below(self, boundary: float) -> float:
-        """Logarithm of the evidence that the centre is below a boundary (both logarithmic)."""
-        return self.evidence(boundary, -1.0) if self.median < boundary - TIE else -math.inf
-
-    def evidence(self, boundary: float, side: float) -> float:
+    def evidence(self, boundary: float, side: float, symmetric: bool = False) -> float:
         """Logarithm of the evidence for one side of a boundary, whatever the median is.
 
         Parameters
@@ -233,13 +184,18 @@ class RatioEvidence:
             Logarithm of a ratio.
         side : {1.0, -1.0}
             Evidence for above, or for below.
+        symmetric : bool
+            Whether the log-ratios are symmetric about the boundary if the two sides are equal.
         """
         beyond = self._beyond(boundary, side)
-        sign = _sign(int(np.count_nonzero(beyond > 0)), beyond.size)
-        bets = self._bets(beyond).sum(axis=1) + self._log_weights
-        return _log_sum([math.log(SIGN_WEIGHT) + sign, *bets.tolist()])
+        count = int(np.count_nonzero(beyond > 0))
+        if not symmetric:
+            return _signs(count, beyond.size, SIGNS_ALONE)
+        bets = np.sum(self._bets(beyond), axis=1) + _LOG_WEIGHT
+        signs = _signs(count, beyond.size, SIGNS_BESIDE)
+        return float(np.logaddexp.reduce([signs, *bets]))
 
-    def path(self, boundary: float, side: float) -> FloatArray:
+    def path(self, boundary: float, side: float, symmetric: bool = False) -> FloatArray:
         """Logarithm of the `evidence` after each pair.
 
         Returns
@@ -247,18 +203,20 @@ class RatioEvidence:
         ndarray of shape (n,)
         """
         beyond = self._beyond(boundary, side)
-        sign = sign_process(np.cumsum(beyond > 0), np.arange(1, beyond.size + 1))
-        bets = np.cumsum(self._bets(beyond), axis=1) + self._log_weights[:, None]
-        both = np.vstack([math.log(SIGN_WEIGHT) + sign, bets])
+        counts = np.cumsum(beyond > 0), np.arange(1, beyond.size + 1)
+        if not symmetric:
+            return _of_signs(*counts, SIGNS_ALONE)
+        bets = np.cumsum(self._bets(beyond), axis=1) + _LOG_WEIGHT
+        both = np.vstack([_of_signs(*counts, SIGNS_BESIDE), bets])
         return np.asarray(np.logaddexp.reduce(both, axis=0))
 
     def interval(self, threshold: float) -> tuple[float, float]:
-        """The boundaries against which the evidence is below a threshold.
+        """The boundaries against which the evidence of signs is below a threshold.
 
         Parameters
         ----------
         threshold : float
-            At least 1. The interval misses the centre with probability at most 2/threshold,
+            At least 1. The interval misses the median with probability at most 2/threshold,
             at whatever time one looks.
 
         Returns
@@ -266,13 +224,12 @@ class RatioEvidence:
         low, high : float
             Logarithms of ratios; -inf and +inf where no boundary is excluded.
         """
-        if threshold not in self._intervals:
-            log_threshold = math.log(threshold)
-            self._intervals[threshold] = (
-                self._end(log_threshold, 1.0),
-                self._end(log_threshold, -1.0),
-            )
-        return self._intervals[threshold]
+        if not self.pairs:
+            return -math.inf, math.inf
+        least = _signs_needed(self.pairs, threshold)
+        if least > self.pairs:
+            return -math.inf, math.inf
+        return float(self._ordered[self.pairs - least]), float(self._ordered[least - 1])
 
     def _beyond(self, boundary: float, side: float) -> FloatArray:
         beyond = side * (self.logs - boundary)
@@ -280,72 +237,29 @@ class RatioEvidence:
         return beyond
 
     def _bets(self, beyond: FloatArray) -> FloatArray:
-        """Logarithms of the factors of the symmetric and the distance process, one row for each."""
+        """Logarithms of the factors of the symmetric process, one row for each λ."""
         standardised = SHIFTS[:, None] * (beyond / self._scales)
-        symmetric = np.log1p(np.tanh(np.minimum(np.maximum(standardised, -1.0), 1.0)))
-        if math.isinf(self.scatter):
-            return symmetric
-        gains = 2.0 * (np.clip(beyond, 0.0, FARTHEST) / self._deviations) ** 2
-        gains[self._endless] = np.minimum(gains[self._endless], 2.0)
-        gains[beyond == math.inf] = 2.0
-        with np.errstate(divide="ignore"):
-            distance = np.log(1.0 - STAKES[:, None] + STAKES[:, None] * gains)
-        return np.vstack([symmetric, distance])
-
-    @cached_property
-    def _log_weights(self) -> FloatArray:
-        """Logarithms of the weights of the rows of `_bets`."""
-        if math.isinf(self.scatter):
-            return np.full(SHIFTS.size, math.log((1 - SIGN_WEIGHT) / SHIFTS.size))
-        symmetric = (1 - SIGN_WEIGHT - DISTANCE_WEIGHT) / SHIFTS.size
-        weights = [symmetric] * SHIFTS.size + [DISTANCE_WEIGHT / STAKES.size] * STAKES.size
-        return np.log(weights)
-
-    def _end(self, log_threshold: float, side: float) -> float:
-        from scipy.optimize import brentq  # type: ignore[import-untyped]  # slow to load
-
-        finite = self.logs[np.isfinite(self.logs)]
-        nowhere = -side * math.inf
-        # Beyond all finite values by this much, every bet is clipped and nothing changes any more.
-        reach = float(self._scales.max(initial=0.0) / SHIFTS[0]) + FARTHEST
-        outermost = float((side * finite).min(initial=math.inf))
-        outermost = (0.0 if math.isinf(outermost) else outermost) - reach
-        innermost = side * self.median
-        if not innermost > -math.inf or self.evidence(side * outermost, side) < log_threshold:
-            return nowhere
-        if innermost == math.inf:
-            innermost = float((side * finite).max(initial=outermost)) + reach
-            if self.evidence(side * innermost, side) >= log_threshold:
-                return side * math.inf
-        elif self.evidence(side * innermost, side) >= log_threshold:
-            return self.median
-        root = brentq(
-            lambda at: self.evidence(side * at, side) - log_threshold,
-            outermost,
-            innermost,
-            xtol=_ACCURACY,
-        )
-        return side * float(root)
+        return np.asarray(np.log1p(np.tanh(np.clip(standardised, -1.0, 1.0))))
 
 
-def _log_sum(logs: list[float]) -> float:
-    """Logarithm of the sum of some numbers, given their logarithms, of which one is finite."""
-    largest = max(logs)
-    return largest + math.log(sum(math.exp(log - largest) for log in logs))
+#: Logarithm of the weight of each λ of the symmetric process.
+_LOG_WEIGHT = math.log((1 - sum(SIGNS_BESIDE)) / SHIFTS.size)
 
 
 @lru_cache(maxsize=1 << 16)
-def _sign(successes: int, tosses: int) -> float:
-    """The sign process, cached: the search for an interval asks for few values often."""
-    return float(sign_process(successes, tosses))
+def _signs(successes: int, tosses: int, weights: tuple[float, float]) -> float:
+    return float(_of_signs(successes, tosses, weights))
+
+
+@lru_cache(maxsize=1 << 12)
+def _signs_needed(tosses: int, threshold: float) -> int:
+    """The least number of signs that reach a threshold; more than there are if none does."""
+    counts = np.arange(tosses + 1)
+    enough = np.flatnonzero(_of_signs(counts, tosses, SIGNS_ALONE) >= math.log(threshold))
+    return int(enough[0]) if enough.size else tosses + 1
 
 
 @lru_cache(maxsize=4096)
-def evidence_of(
-    logs: tuple[float, ...],
-    scatter: float = math.inf,
-    far_ends: tuple[float, ...] | None = None,
-) -> RatioEvidence:
+def evidence_of(logs: tuple[float, ...]) -> RatioEvidence:
     """The evidence of some log-ratios; cached, as pages are judged again and again."""
-    ends = logs if far_ends is None else far_ends
-    return RatioEvidence(np.array(logs, dtype=np.float64), scatter, np.array(ends))
+    return RatioEvidence(np.array(logs, dtype=np.float64))

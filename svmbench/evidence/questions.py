@@ -12,7 +12,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Question:
-    """Whether the centre of the distribution of some log-ratios lies in a region.
+    """Whether the median of the distribution of some log-ratios lies in a region.
 
     Parameters
     ----------
@@ -30,15 +30,17 @@ class Question:
     before : tuple of two tuples of float, optional
         Lower and upper bounds of the log-ratios on another problem. The region is then that of the
         change: of the ratio divided by the one on that problem.
-    scatter : float
-        Standard deviation that the log-ratios are assumed not to exceed; +inf if none is known.
+    exchangeable : bool
+        Whether a and b may be exchanged in every pair if their ratio is 1, as two runs of a block
+        may whose order is random; a constant and a run may not. This is what evidence at the
+        boundary 1 uses beside signs.
 
     Raises
     ------
     ValueError
         For a region that is empty or has no bound, log-ratios that are nan, a shift_sd that
-        is negative or not finite, or that of a change, a scatter that is not above 0, and upper
-        bounds that are not one for each log-ratio and at least as large.
+        is negative or not finite, or that of a change, and upper bounds that are not one for each
+        log-ratio and at least as large.
     """
 
     logs: tuple[float, ...]
@@ -47,7 +49,7 @@ class Question:
     shift_sd: float = 0.0
     upper_logs: tuple[float, ...] | None = None
     before: tuple[tuple[float, ...], tuple[float, ...]] | None = None
-    scatter: float = math.inf
+    exchangeable: bool = False
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.low < self.high:
@@ -56,8 +58,6 @@ class Question:
             raise ValueError("a region without a bound contains every ratio")
         if not 0.0 <= self.shift_sd < math.inf:
             raise ValueError("a standard deviation is a finite number of at least 0")
-        if not self.scatter > 0.0:
-            raise ValueError("a scatter is above 0")
         if self.before is not None and self.shift_sd > 0.0:
             raise ValueError("the pairs of a change have no shift in common")
         for lowers, uppers in filter(None, ((self.logs, self.uppers), self.before)):
@@ -117,7 +117,7 @@ def paired(
     *,
     a_least: Sequence[float] | None = None,
     b_least: Sequence[float] | None = None,
-    scatter: float = math.inf,
+    exchangeable: bool = False,
 ) -> Question:
     """Ask whether the ratio b/a of samples of the same blocks lies in a region.
 
@@ -132,8 +132,8 @@ def paired(
     a_least, b_least : sequence of float, optional
         Lower bounds of a and b, for samples that are +inf because a limit ended the run: how much
         longer it would have taken is not known. The samples themselves unless given.
-    scatter : float
-        Standard deviation that log(b/a) is assumed not to exceed.
+    exchangeable : bool
+        As for `Question`.
     """
     known = [math.isfinite(x) or math.isfinite(y) for x, y in zip(a, b, strict=True)]
     lowest = _chosen(a if a_least is None else a_least, known)
@@ -141,7 +141,7 @@ def paired(
     most, highest = _chosen(a, known), _chosen(b, known)
     lowers, uppers = log_ratios(most, least), log_ratios(lowest, highest)
     above = None if lowers == uppers else uppers
-    return Question(lowers, low, high, upper_logs=above, scatter=scatter)
+    return Question(lowers, low, high, upper_logs=above, exchangeable=exchangeable)
 
 
 def _chosen(values: Sequence[float], wanted: Sequence[bool]) -> list[float]:
@@ -171,7 +171,6 @@ def unpaired(
     shift_sd: float,
     low: float = 0.0,
     high: float = math.inf,
-    scatter: float = math.inf,
 ) -> Question:
     """Ask about the ratio of samples measured at different times.
 
@@ -188,8 +187,7 @@ def unpaired(
         each shift by 4 % independently it is 0.04 √2.
     low, high : float
         Claimed region of b/a.
-    scatter : float
-        As for `paired`; the shift is not part of it.
     """
     pairs = min(len(a), len(b))
-    return Question(log_ratios(a[:pairs], b[:pairs]), low, high, shift_sd, scatter=scatter)
+    logs = log_ratios(a[:pairs], b[:pairs])
+    return Question(logs, low, high, shift_sd, exchangeable=True)

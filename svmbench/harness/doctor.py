@@ -29,7 +29,6 @@ from svmbench.harness.trace import TraceWriter
 from svmbench.kernels.physics import stream_sum
 from svmbench.memory import available_memory
 from svmbench.problem import Problem
-from svmbench.records.measures import COST_SCATTER
 from svmbench.records.spelling import counted
 from svmbench.solvers.stochastic.sgd_s import SgdS
 
@@ -281,7 +280,7 @@ def _noise() -> Check:
     wall, cpu = repeated_work()
     # Both runs of a pair scatter.
     scatters = [math.sqrt(2.0) * scatter_of(samples) for samples in (wall, cpu)]
-    least = [least_factor(scatter, PAIRS, 2 / LEVEL, COST_SCATTER) for scatter in scatters]
+    least = [least_factor(scatter, PAIRS, 2 / LEVEL) for scatter in scatters]
     seen = [100 * (factor - 1) for factor in least]
     found = (
         f"differences below {seen[0]:.1f} % in seconds, {seen[1]:.1f} % in processor seconds, "

@@ -20,10 +20,6 @@ RunColumns = Mapping[str, Any]
 #: The column with the seconds of a streaming pass over the data, which differ between machines.
 PASS_UNIT = "pass_unit"
 
-#: Standard deviation that the log-ratios of costs in pairs of repeats are assumed not to exceed
-#: (docs/measuring.md, "The verdict").
-COST_SCATTER = 0.5
-
 Taken = Literal["to accuracy", "at end", "spent", "of data", "along"]
 
 
@@ -99,14 +95,6 @@ class Measure:
     def to_accuracy(self) -> bool:
         """Whether it needs an accuracy."""
         return self.taken == "to accuracy"
-
-    @property
-    def scatter(self) -> float:
-        """Standard deviation that the logarithm of a ratio of two repeats is assumed not to exceed.
-
-        `svmbench.evidence` bets on it; +inf if nothing is assumed.
-        """
-        return COST_SCATTER if self.cost else math.inf
 
     @property
     def worst(self) -> float:

@@ -216,8 +216,10 @@ class Pairs:
     def __iter__(self) -> Iterator[tuple[float, float]]:
         return iter(zip(self.a, self.b, strict=True))
 
-    def question(self, asked: Asked, low: float, high: float = math.inf) -> Question:
-        """Ask whether the ratio b/a lies in a region."""
+    def question(
+        self, low: float, high: float = math.inf, *, exchangeable: bool = True
+    ) -> Question:
+        """Ask whether the ratio b/a lies in a region; the two are runs of a block unless said."""
         return paired(
             self.a,
             self.b,
@@ -225,7 +227,7 @@ class Pairs:
             high,
             a_least=self.a_least,
             b_least=self.b_least,
-            scatter=asked.measure.scatter,
+            exchangeable=exchangeable,
         )
 
     def only(self, repeats: Collection[int]) -> Pairs:

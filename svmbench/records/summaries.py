@@ -58,6 +58,11 @@ class Summary:
     last_above_seconds: float
     best: bool = False
 
+    @property
+    def absent(self) -> bool:
+        """Whether no repeat has reached the accuracy, of several."""
+        return len(self.samples) > 1 and not any(map(math.isfinite, self.samples))
+
 
 #: Many tables and plots show the summaries of a group.
 _known: WeakKeyDictionary[Group, dict[Asked, Summary]] = WeakKeyDictionary()

@@ -17,6 +17,7 @@ from svmbench.records.read import Results
 from svmbench.records.spelling import counted, regularisation, short
 from svmbench.records.states import ENDED_BADLY, counted_states, in_words
 from svmbench.records.statistics import OUTLIER_FACTOR, outliers
+from svmbench.report.questions import order
 
 #: Load at the start of a run that is the sweep's own: its threads, and the run before it.
 _OWN_LOAD = 1.0
@@ -72,8 +73,14 @@ def notices(
         *_noise(samples),
         *_off_clock(runs),
         *_disturbed(runs),
+        *_unsteady(results),
         *_load(results),
     ]
+
+
+def _unsteady(results: Results) -> Iterator[Notice]:
+    if caution := order(results).caution:
+        yield Notice(caution, of_time=True)
 
 
 def _stand_ins(runs: pd.DataFrame) -> Iterator[Notice]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from svmbench.evidence import Question, judge, unpaired, verdicts
+from svmbench.evidence import FEWEST, Question, judge, unpaired, unsteady, verdicts
 from svmbench.records.groups import Group, heading
 from svmbench.records.measures import Asked
 from svmbench.records.read import Results, read_results
@@ -116,21 +116,28 @@ class Order:
         expected to show one; None if they cannot.
     pairs : dict
         For the same pairs of labels: how many informative pairs of repeats they have.
+    caution : str
+        What `svmbench.evidence.unsteady` says of their times.
     """
 
     faster: frozenset[_Key]
     more: dict[_Key, int | None]
     pairs: dict[_Key, int]
+    caution: str = ""
 
     def shown(self, one: Group, other: Group, asked: Asked) -> bool:
         """Whether the first group was shown to take less than the second."""
         return _key(one, other, asked) in self.faster
 
     def repeats(self, leader: Group, others: Sequence[Group], asked: Asked) -> int | None:
-        """How many more repeats are expected to show an order between a leader and all others."""
-        needed = [self.more.get(_key(leader, other, asked)) for other in others]
+        """How many more repeats are expected to show an order between a leader and all others.
+
+        None if they cannot, or if there are too few pairs to say.
+        """
+        keys = [_key(leader, other, asked) for other in others]
+        needed = [self.more.get(key) for key in keys if self.pairs.get(key, 0) >= FEWEST]
         known = [count for count in needed if count is not None]
-        return max(known) if len(known) == len(needed) > 0 else None
+        return max(known) if len(known) == len(keys) > 0 else None
 
 
 #: The pages that were judged, each cached as long as its results exist.
@@ -164,7 +171,12 @@ def _order(results: Results) -> Order:
         one, other, asked, _ = page[at]
         more[_key(one, other, asked)] = more[_key(other, one, asked)] = answer.more
         pairs[_key(one, other, asked)] = pairs[_key(other, one, asked)] = answer.pairs
-    return Order(frozenset(faster), more, pairs)
+    timed = [
+        each
+        for each, (_, _, asked, _) in zip(questions, page, strict=True)
+        if asked.measure.per_machine
+    ]
+    return Order(frozenset(faster), more, pairs, unsteady(timed))
 
 
 def _key(one: Group, other: Group, asked: Asked) -> _Key:
@@ -214,9 +226,8 @@ def leader(groups: Sequence[Group], asked: Asked) -> Group | None:
 def _question(one: Group, other: Group, asked: Asked) -> Question:
     found = samples_together(one, other, asked)
     if found.paired:
-        return found.pairs.question(asked, 1.0)
-    a, b = found.pairs.a, found.pairs.b
-    return unpaired(a, b, ASSUMED_SHIFT, low=1.0, scatter=asked.measure.scatter)
+        return found.pairs.question(1.0)
+    return unpaired(found.pairs.a, found.pairs.b, ASSUMED_SHIFT, low=1.0)
 
 
 def _described(one: Group, other: Group, asked: Asked) -> str:

@@ -188,6 +188,11 @@ def single_figure(results: Results, asked: FigureRequest) -> SingleFigure:
         style = style.within(inches(asked.width))
     groups = chosen(results, asked)
     curves = curves_of(results, groups, asked.x, asked.y)
+    if not curves and all((group.runs["epochs"] == 0).all() for group in groups):
+        raise ConfigError(
+            f"{results.folder}: solved before the first step, at w = 0, by all of "
+            f"{', '.join(g.label for g in groups)}: there is no curve; choose another λ or data set"
+        )
     if not curves:
         raise ConfigError(
             f"{results.folder}: no run of {', '.join(g.label for g in groups)} has a trace with "

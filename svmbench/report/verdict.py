@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from svmbench.records.groups import Group, heading
 from svmbench.records.measures import Asked
 from svmbench.records.read import Results
-from svmbench.records.samples import samples
+from svmbench.records.samples import least, samples
 from svmbench.records.spelling import counted, short
 from svmbench.records.states import in_words
 from svmbench.records.statistics import median, median_interval
@@ -26,7 +26,7 @@ from svmbench.report.tables.accuracy import summarise
 _STOP = "at the stop"
 
 #: What is said of a leader that the evidence shows to be ahead of all others.
-_CLEAR = "shown to take less than every other"
+_CLEAR = "shown to take less than"
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,18 @@ class Lead:
     remark : str
         How clear that is.
     clear : bool
-        Whether the leader was shown to take less than every other.
+        Whether the leader was shown to take less than `whom`.
     following : str
         The label with the next median and its ratio to the least; empty if there is none.
     rivals : tuple of str
         Labels that the leader was not shown to take less than.
     others : int
-        How many labels there are beside the leader's.
+        How many labels there are beside the leader's that arrived in some repeat.
+    absent : tuple of str
+        Labels that arrived in no repeat. They are no rivals.
+    whom : str
+        Those that the leader is compared with. An absent one is among them if each of its runs had
+        spent more than the leader ever took. Empty if there are none.
     """
 
     place: str
@@ -61,6 +66,8 @@ class Lead:
     following: str = ""
     rivals: tuple[str, ...] = ()
     others: int = 0
+    absent: tuple[str, ...] = ()
+    whom: str = "every other"
 
 
 @dataclass(frozen=True)
@@ -111,6 +118,7 @@ class _Contender:
     low: float
     high: float
     samples: int
+    absent: bool = False
 
 
 def verdicts(results: Results) -> list[Standings]:
@@ -148,17 +156,20 @@ def _headline(problems: Sequence[Leads]) -> str:
     last = [(problem.lam, problem.leads[-1]) for problem in problems]
     parts = []
     for leader in dict.fromkeys(lead.leader for _, lead in last):
-        lambdas = [lam for lam, lead in last if lead.leader == leader]
-        clear = [lam for lam, lead in last if lead.leader == leader and lead.clear]
-        at = f"at λ = {', '.join(lambdas)}"
+        ours = [(lam, lead) for lam, lead in last if lead.leader == leader]
+        at = f"at λ = {', '.join(lam for lam, _ in ours)}"
+        clear = [lam for lam, lead in ours if lead.clear]
+        shown = f"{_CLEAR} {max((lead.whom for _, lead in ours), key=len) or 'every other'}"
         if not leader:
             parts.append(f"no solver {at}")
-        elif len(clear) == len(lambdas):
-            parts.append(f"{leader} {at}, {_CLEAR}")
+        elif all(lead.absent and not lead.whom for _, lead in ours):
+            parts.append(f"{leader} {at}, the only one that arrived")
+        elif len(clear) == len(ours):
+            parts.append(f"{leader} {at}, {shown}")
         elif clear:
-            parts.append(f"{leader} {at}, {_CLEAR} at {', '.join(clear)}")
+            parts.append(f"{leader} {at}, {shown} at {', '.join(clear)}")
         else:
-            parts.append(f"{leader} {at}, not {_CLEAR}")
+            parts.append(f"{leader} {at}, not {shown}")
     place = last[0][1].place
     what = "distance from the optimum" if place == _STOP else "time to"
     return f"Least median {what} {place}: {'; '.join(parts)}."
@@ -172,7 +183,14 @@ def _to_accuracies(shown: Order, members: Sequence[tuple[Group, Sequence[Summary
     for at, first in enumerate(members[0][1]):
         asked = Asked("seconds", first.accuracy)
         contenders = [
-            _Contender(group, row[at].median, row[at].low, row[at].high, len(row[at].samples))
+            _Contender(
+                group,
+                row[at].median,
+                row[at].low,
+                row[at].high,
+                len(row[at].samples),
+                row[at].absent,
+            )
             for group, row in members
             if set(group.runs["state"]) != {"not_installed"}
         ]
@@ -225,18 +243,36 @@ def _lead(
         return Lead(place, "", "", "No solver reaches it in the median.")
     leader, *others = ranked
     value = interval_text(leader.median, leader.low, leader.high) + unit
-    rivals = [c.group for c in others if not shown.shown(leader.group, c.group, asked)]
-    remark = _remark(shown, asked, leader, others, rivals, verb)
+    absent = [c for c in others if c.absent]
+    arrived = [c for c in others if not c.absent]
+    rivals = [c.group for c in arrived if not shown.shown(leader.group, c.group, asked)]
+    longer = [c for c in absent if _takes_longer(leader.group, c.group, asked)]
+    if len(longer) == len(absent):
+        whom = "every other" if others else ""
+    else:
+        whom = "every other that arrived" if arrived else ""
+    remark = "The only solver."
+    if others:
+        remark = _remark(shown, asked, leader, arrived, rivals, verb, whom)
+    said = [f"{c.group.label} did not arrive: 0 of {c.samples}." for c in absent]
     return Lead(
         place,
         leader.group.label,
         value,
-        remark,
-        clear=bool(others) and not rivals,
+        " ".join([remark, *said]),
+        clear=bool(whom) and not rivals,
         following=_following(leader, others[0]) if others else "",
         rivals=tuple(group.label for group in rivals),
-        others=len(others),
+        others=len(arrived),
+        absent=tuple(c.group.label for c in absent),
+        whom=whom,
     )
+
+
+def _takes_longer(leader: Group, other: Group, asked: Asked) -> bool:
+    """Whether every repeat of one that never arrived had spent more than the leader ever took."""
+    most = max(filter(math.isfinite, samples(leader, asked).values()))
+    return min(least(other, asked).values()) > most
 
 
 def _following(leader: _Contender, other: _Contender) -> str:
@@ -253,16 +289,17 @@ def _remark(
     others: Sequence[_Contender],
     rivals: Sequence[Group],
     verb: str,
+    whom: str,
 ) -> str:
     """What to say of how clear the lead is."""
     if not others:
-        return "The only solver."
+        return f"S{_CLEAR[1:]} {whom}." if whom else "The only one that arrived."
     behind = _behind(leader, others[0], verb)
     following = f"Next in the median is {others[0].group.label}, which {behind}."
     if leader.samples == 1:
         return f"Single runs show no order. {following}"
     if not rivals:
-        return f"S{_CLEAR[1:]}. {following}"
+        return f"S{_CLEAR[1:]} {whom}. {following}"
     every = len(rivals) == len(others) > 1
     named = "any other" if every else " or ".join(group.label for group in rivals)
     more = shown.repeats(leader.group, rivals, asked)

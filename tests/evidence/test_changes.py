@@ -44,9 +44,9 @@ def asked(first, last, low=1.0, high=math.inf):
     ],
 )
 def test_a_planted_change(first, last, low, verdict):
-    answer = asked(pairs(first, 14), pairs(last, 12, seed=1), low)
+    answer = asked(pairs(first, 20), pairs(last, 18, seed=1), low)
     assert answer.verdict == verdict
-    assert answer.pairs == 12
+    assert answer.pairs == 18
     assert answer.estimate == pytest.approx(last / first, rel=0.15)
     assert answer.low < last / first < answer.high
 
@@ -64,11 +64,11 @@ def test_evidence_is_half_the_least_sum(first, last, boundary, side):
     found = change_of(first, last)
     grid = np.linspace(-4, 4, 801)
     if side > 0:
-        both = [(before.below(t), after.above(t + boundary)) for t in grid]
-        shown = found.above(boundary)
+        both = [(before.shown(t, -1.0), after.shown(t + boundary, 1.0)) for t in grid]
+        shown = found.shown(boundary, 1.0)
     else:
-        both = [(before.above(t), after.below(t + boundary)) for t in grid]
-        shown = found.below(boundary)
+        both = [(before.shown(t, 1.0), after.shown(t + boundary, -1.0)) for t in grid]
+        shown = found.shown(boundary, -1.0)
     assert shown <= min(np.logaddexp(*each) for each in both) - math.log(2) + 1e-6
     # The least sum is no less than the largest minimum; the search errs a little on the lower side.
     assert shown >= max(map(min, both)) - math.log(2) - 0.05
@@ -80,9 +80,10 @@ def test_evidence_is_half_the_least_sum(first, last, boundary, side):
 def test_two_problems_that_show_as_much_need_no_more_than_one():
     """The one is the mirror image of the other, and a change needs the same from both."""
     first, last = (-1.2,) * 6, (1.2,) * 6
-    each = evidence_of(last, 0.5).above(0.0)
-    assert change_of(first, last, 0.5).above(0.0) == pytest.approx(each, abs=0.011)
-    assert change_of(last, first, 0.5).below(0.0) == pytest.approx(each, abs=0.011)
+    each = evidence_of(last).shown(0.0, 1.0)
+    # Between the two, half of the sum is as much; at a log-ratio, half of it is nothing.
+    assert change_of(first, last).shown(0.0, 1.0) == pytest.approx(each - math.log(2))
+    assert change_of(last, first).shown(0.0, -1.0) == pytest.approx(each - math.log(2))
 
 
 @pytest.mark.parametrize("side", [1.0, -1.0])
@@ -101,7 +102,7 @@ def test_a_pair_of_either_problem_is_a_fair_bet_whatever_came_before(side):
                 for row, part in zip(rows, magnitudes, strict=True)
             )
             change = change_of(first, last)
-            found.append(math.exp(change.above(0.0) if side > 0 else change.below(0.0)))
+            found.append(math.exp(change.shown(0.0, 1.0) if side > 0 else change.shown(0.0, -1.0)))
         return float(np.mean(found))
 
     for same in (True, False):
@@ -119,7 +120,7 @@ def test_equal_ratios_are_hardly_ever_said_to_change_whoever_gets_further_pairs(
         while max(counts) < 40:
             first, last = (tuple(row[:n].tolist()) for row, n in zip(stock, counts, strict=True))
             evidence = change_of(first, last)
-            if max(evidence.above(0.0), evidence.below(0.0)) >= math.log(40.0):
+            if max(evidence.shown(0.0, 1.0), evidence.shown(0.0, -1.0)) >= math.log(40.0):
                 false += 1
                 break
             counts[int(abs(evidence_of(first).median) < abs(evidence_of(last).median))] += 1

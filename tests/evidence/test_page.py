@@ -116,9 +116,9 @@ def test_a_clear_factor_holds_and_its_opposite_does_not():
     assert faster.e_outside == 0.0
 
 
-def test_a_factor_of_ten_takes_seven_pairs():
+def test_a_factor_of_ten_takes_six_pairs():
     verdicts = [judge([paired(*around(10, n), low=1.0)])[0].verdict for n in range(1, 9)]
-    assert verdicts == ["open"] * 6 + ["holds"] * 2
+    assert verdicts == ["open"] * 5 + ["holds"] * 3
 
 
 def test_equal_samples_are_within_a_margin_and_not_beyond_1():
@@ -171,7 +171,7 @@ def test_reaching_a_target():
     assert always.verdict == "holds"
     assert never.verdict == "does not hold"
     assert sometimes.verdict == "open"
-    assert judge([reaching([True] * 6)])[0].more == 1
+    assert judge([reaching([True] * 5)])[0].more == 1
 
 
 # A page
@@ -231,7 +231,7 @@ def test_questions_that_stay_open_make_others_harder(question, others):
 
 def test_decided_questions_make_others_easier():
     clear = paired(*around(3, 60), low=1.0)
-    doubtful = paired(*around(1.3, 22, seed=4), low=1.0)
+    doubtful = paired(*around(1.3, 22, seed=4), low=1.0, exchangeable=True)
     alone = judge([doubtful, *[Question((), 1.0)] * 9])[0]
     among = judge([doubtful, *[clear] * 9])[0]
     assert alone.verdict == "open"
@@ -257,16 +257,16 @@ def test_false_verdicts_with_a_look_after_every_pair(questions):
 
 def best(question):
     evidence = evidence_of(question.logs)
-    return max(evidence.above(0.0), evidence.below(0.0))
+    return max(evidence.shown(0.0, 1.0), evidence.shown(0.0, -1.0))
 
 
-@pytest.mark.parametrize(("factor", "pairs"), [(1.5, 16), (1.2, 56), (1.1, 170)])
+@pytest.mark.parametrize(("factor", "pairs"), [(1.5, 16), (1.2, 56), (1.1, 185)])
 def test_power_at_twenty_percent_scatter_of_a_run(factor, pairs):
     """A few hundred trials; the script of docs/trust-noise.md makes thousands."""
     random = np.random.default_rng(pairs)
     logs = math.log(factor) + 0.2 * math.sqrt(2) * random.standard_normal((300, pairs))
     decided = [
-        bool(np.any(evidence_of(tuple(row.tolist())).path(0.0, 1.0) >= math.log(40)))
+        bool(np.any(evidence_of(tuple(row.tolist())).path(0.0, 1.0, True) >= math.log(40)))
         for row in logs
     ]
     assert np.mean(decided) >= 0.9 - 2.5 * math.sqrt(0.9 * 0.1 / 300)
@@ -286,7 +286,20 @@ def test_a_shift_between_days_widens_the_interval():
     assert other_day.low * least < same_day.low
     assert other_day.high / least > same_day.high
     assert judge([unpaired(a, b[:300], 0.04, low=1.0)])[0].pairs == 300
+    same_day = judge([paired(a, b, low=1.0, exchangeable=True)])[0]
     assert judge([unpaired(a, b, 0.0, low=1.0)])[0] == same_day
+
+
+def test_a_shift_between_days_costs_evidence_on_both_sides():
+    """Beyond the widened boundary, evidence is what `RatioEvidence` has without a fifth of it."""
+    logs, moved = (1.0,) * 9, 0.04 * norm.isf(SHIFT_SHARE * LEVEL / 2)
+    one, other = (
+        judge([Question(logs, 1.5, shift_sd=0.04)]),
+        judge([Question(tuple(-log for log in logs), 0.0, 1 / 1.5, 0.04)]),
+    )
+    least = evidence_of(logs).shown(math.log(1.5) + moved, 1.0) + math.log(1.0 - SHIFT_SHARE)
+    assert one[0].e_inside == pytest.approx(math.exp(least))
+    assert other[0].e_inside == pytest.approx(math.exp(least))
 
 
 def test_a_factor_beyond_the_shift_is_found():
@@ -317,22 +330,16 @@ def test_bounds_of_log_ratios_give_no_more_evidence_than_the_log_ratios(pairs):
     assert (bounded.low, bounded.high) == (known.low, math.inf)
 
 
-def test_runs_that_a_limit_ended_decide_no_sooner_than_runs_that_never_reach_their_target():
-    """Otherwise two unlucky runs would show that a method differs from itself."""
-    far, never = (math.log(10.0),), (math.inf,)
-
-    def verdict(lower, upper, pairs):
-        asked = Question(lower * pairs, low=1.0, upper_logs=upper * pairs, scatter=0.5)
-        return judge([asked])[0].verdict
-
-    for pairs, known in ((1, "open"), (2, "holds"), (6, "holds"), (7, "holds")):
-        assert verdict(far, far, pairs) == known
-        unknown = "holds" if pairs == 7 else "open"
-        assert verdict(never, never, pairs) == verdict(far, never, pairs) == unknown
-    before = Question((0.0,) * 20, low=1.0, scatter=0.5)
-    for upper, known in ((far, "holds"), (never, "open")):
-        after = Question(far * 3, low=1.0, upper_logs=upper * 3, scatter=0.5)
-        assert judge([changing(before, after, low=2.0)])[0].verdict == known
+def test_symmetry_is_used_where_two_sides_may_be_exchanged_and_nowhere_else():
+    """Small distances on one side and large ones on the other: signs say nothing of them."""
+    logs = (0.9, -0.01) * 30
+    for low, exchangeable, verdict in (
+        (1.0, True, "holds"),
+        (1.0, False, "open"),
+        (1.0 + 1e-9, True, "holds"),
+        (1.001, True, "open"),
+    ):
+        assert judge([Question(logs, low, exchangeable=exchangeable)])[0].verdict == verdict
 
 
 @pytest.mark.parametrize("upper", [(0.0,), (0.0, 0.5), (0.0, math.nan)])

@@ -82,12 +82,17 @@ def test_few_repeats_claim_no_order_and_say_how_many_it_takes(three):
     lead = first(found)
     assert (lead.leader, lead.clear) == ("dcd", False)
     assert re.fullmatch(
-        r"Not shown to take less than ocas. Next in the median is ocas, which takes 2.5 times as "
-        r"long\. "
+        r"Not shown to take less than any other. Next in the median is ocas, which takes 2.5 times "
+        r"as long\. "
         r"About (1 more repeat|\d+ more repeats) may show it\.",
         lead.remark,
     )
     assert found.headline.endswith("not shown to take less than every other.")
+
+
+def test_two_repeats_forecast_nothing(three):
+    remark = first(three(dcd=(2, 2.4), ocas=(5, 6))).remark
+    assert remark.endswith("which takes 2.5 times as long.")
 
 
 def test_the_rivals_are_named(three):
@@ -145,6 +150,31 @@ def test_single_runs_show_no_order(three):
     assert lead.remark == (
         "Single runs show no order. Next in the median is ocas, which takes 4 times as long."
     )
+
+
+@pytest.mark.parametrize(
+    ("others", "clear", "remark"),
+    [
+        (
+            {"ocas": (None,) * 3},
+            True,
+            r"Shown to take less than every other\. ocas did not arrive: ",
+        ),
+        (
+            {"ocas": (None,) * 3, "crawl": (2.3, 2.5, 2.2)},
+            False,
+            r"Not shown to take less than crawl\. .* as long\. .*ocas did not arrive: 0 of 3\.",
+        ),
+        ({"ocas": (None, 9, None)}, False, "Not shown to take less than ocas"),
+    ],
+)
+def test_who_never_arrives_is_said_to_and_blocks_no_answer(three, tmp_path, others, clear, remark):
+    lead = first(three(dcd=(2, 2.4, 2.2), **others))
+    assert (lead.leader, lead.clear) == ("dcd", clear)
+    assert re.match(remark, lead.remark)
+    assert "ocas" not in lead.rivals or "arrive" not in remark
+    bold = build_tables(read_results(tmp_path / "three"))[0].records.query("best")
+    assert ("dcd" in set(bold["label"])) == ("arrive" in remark)
 
 
 @pytest.mark.parametrize(

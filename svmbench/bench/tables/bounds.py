@@ -45,7 +45,7 @@ def _interval(one: BoundResult) -> str:
 
 
 def _more(one: BoundResult) -> float:
-    more = None if one.part is None else one.part.more
+    more = None if one.part is None or one.part.is_guess else one.part.more
     return math.nan if more is None else more
 
 

@@ -140,7 +140,7 @@ def ratio(own: MeasuredRow, other: MeasuredRow, asked: Asked) -> Number:
     both = pairs_in_time(other.group, own.group, asked)
     if not len(both):
         return Number("—")
-    (found,) = judge([paired(both.a, both.b, low=1.0, scatter=asked.measure.scatter)])
+    (found,) = judge([paired(both.a, both.b, low=1.0)])
     bounded = _bounded(number(own, asked), number(other, asked))
     known = math.isfinite(found.estimate) and found.estimate > 0 and not bounded
     if not known:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from svmbench.evidence import factor_of
+from svmbench.evidence import Question, factor_of, log_ratios, unsteady
 from svmbench.records.groups import heading
 from svmbench.records.machine import MACHINE
 from svmbench.records.measures import MEASURES, Asked
@@ -126,6 +126,10 @@ def notes(
             "Not measured: interrupted, not installed, or skipped after a repeat that met the "
             "time limit."
         )
+    if MEASURES[metric].per_machine and (
+        caution := unsteady(Question(log_ratios(each.a, each.b), 1.0) for each in page)
+    ):
+        yield caution
     yield from _timing_notes(page, judged, sides, metric)
     for name, keys in zip("AB", alone, strict=True):
         if keys:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from svmbench.evidence import Answer, Question, judge, log_ratios
+from svmbench.evidence import FEWEST, Answer, Question, judge, log_ratios
 from svmbench.records.measures import MEASURES
 from svmbench.records.spelling import counted
 from svmbench.report.comparison.match import CellKey, Match, Samples
@@ -55,7 +55,7 @@ def judge_page(
             tuple(log - shift.log_centre for log in log_ratios(samples.a, samples.b)),
             *region(margin),
             shift.sd,
-            scatter=MEASURES[metric].scatter,
+            exchangeable=True,
         )
         for samples, shift in zip(page, shifts, strict=True)
     ]
@@ -138,6 +138,8 @@ def _why_open(samples: Samples, answer: Answer) -> str:
 def _what_it_takes(samples: Samples, answer: Answer) -> str:
     if answer.pairs == 0:
         return "neither reached it" if samples.a else "no pairs"
+    if answer.pairs < FEWEST:
+        return "too few pairs for a forecast"
     if answer.more is not None:
         return f"about {counted(answer.more, 'more repeat')}"
     if not samples.paired:

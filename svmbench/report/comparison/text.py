@@ -119,7 +119,7 @@ def _record(case: ComparedCase) -> dict[str, Any]:
         "e_different": _finite(case.answer.e_outside),
         "e_needed": case.answer.threshold,
         "verdict": case.conclusion,
-        "more_repeats": case.answer.more,
+        "more_repeats": case.answer.forecast,
         "why": case.why,
     }
 

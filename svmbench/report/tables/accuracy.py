@@ -109,7 +109,11 @@ def _mark_best(
             if not finite:
                 continue
             least = min(finite, key=lambda at, column=column: rows[at][column].median)  # type: ignore[misc]
-            slower = {at for at in members if shown.shown(groups[least], groups[at], asked)}
+            slower = {
+                at
+                for at in members
+                if rows[at][column].absent or shown.shown(groups[least], groups[at], asked)
+            }
             for at in finite if slower else ():
                 marked[at][column] = replace(rows[at][column], best=at not in slower)
     return marked
@@ -221,7 +225,7 @@ def accuracy_notes(kind: str, everything: Sequence[tuple[Group, Summary]]) -> It
     yield from interval_notes({len(each.samples): each.coverage for _, each in everything})
     yield (
         "Bold: the least median of its λ and ε, and every other that was not shown to take "
-        "longer. If none was shown to take longer, none is bold."
+        "longer and arrived in some repeat. If all may take the same, none is bold."
     )
     if any(summary.limit for _, summary in everything):
         yield (
