@@ -3,8 +3,8 @@
 # SVMBENCH_MIRROR (a folder with data files), CONFIG (for `make run`), BUDGET (for `make tables`),
 # FULL_BUDGET (for `make tables-full`, none unless set) and PAPERS (for both: KEY or KEY/ITEM, all
 # unless set); FETCH=1 (`make tables`, `make tables-full` and `make bench` download data that are not
-# on this machine); for `make bench` its own BENCH_BUDGET; LOCKED=1 (develop with the locked packages,
-# each held against its hash).
+# on this machine); for `make bench` its own BENCH_BUDGET; WRITE=1 (for `make golden`); LOCKED=1
+# (develop with the locked packages, each held against its hash).
 
 PYTHON ?= python3
 CONFIG ?= configs/adult.yaml
@@ -39,7 +39,7 @@ EXTRA = $(BIN)/python -c '$(NEEDS)' $(1) > $(VENV)/$(1).txt && \
     $(INSTALL) --requirement $(VENV)/$(1).txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo tables tables-full bench bench-full bench-smoke run smoke test lint sanitize \
+.PHONY: help demo tables tables-full bench bench-full bench-smoke run smoke test golden lint sanitize \
     coverage docs format dist lock clean
 
 help: ## Show this list
@@ -71,6 +71,9 @@ smoke: $(VENV)/.installed ## Run a method of each kind on the tiny sets, in abou
 
 test: $(DEVELOPING) ## Run the tests
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+
+golden: $(DEVELOPING) ## Compare results with those of tests/golden/ (WRITE=1 writes them)
+	$(BIN)/python tests/golden/golden.py $(if $(WRITE),--write)
 
 lint: $(DEVELOPING) ## Check style, types, the direction of imports and prose
 	$(BIN)/ruff check .
