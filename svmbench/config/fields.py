@@ -149,11 +149,14 @@ def beside(value: Any, info: ValidationInfo) -> Any:
 
 def _added(path: Path, info: ValidationInfo) -> Path:
     """Load a plug-in, unless the configuration is that of somebody's results."""
-    if (info.context or {}).get("load_plugins", True):
+    context = info.context or {}
+    if context.get("load_plugins", True):
         try:
             add_file(path)
         except ConfigError as error:
             refuse(str(error))
+    else:
+        context.setdefault("not_loaded", []).append(path)
     return path
 
 

@@ -146,7 +146,7 @@ class SolverSpec(Strict):
         try:
             schema = find_solver(name).schema
         except ConfigError as error:
-            refuse(str(error), "name", value=name)
+            refuse(_of_plug_in(name, info) or str(error), "name", value=name)
         for key in given:
             if key not in names_of(schema):
                 hint = nearest(key, ["label", *names_of(schema)])
@@ -161,6 +161,16 @@ class SolverSpec(Strict):
             if type(parameters) is ProgramParameters:
                 label = Path(parameters.command[0]).name
         return {"name": name, "label": label, "parameters": parameters}
+
+
+def _of_plug_in(name: str, info: ValidationInfo) -> str:
+    """What to give for an unknown solver of somebody's results; empty where plug-ins are loaded."""
+    context = info.context or {}
+    if context.get("load_plugins", True):
+        return ""
+    files = " ".join(f"--plugin {path}" for path in context.get("not_loaded", ()))
+    given = f"add {files} if you trust it" if files else "install it, or add its file with --plugin"
+    return f"solver {name!r} is of a plug-in, which is not executed here; {given}"
 
 
 def _default_label(name: str, parameters: Parameters, given: dict[str, Any]) -> str:

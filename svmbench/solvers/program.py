@@ -70,8 +70,8 @@ class ProgramParameters(Parameters):
     )
     reading: tuple[str, ...] | None = parameter(
         None,
-        "A command that reads the rows without training; its time is subtracted. Unless it is "
-        "given, times include reading.",
+        "A command that reads the rows without training; its time is subtracted if it is at most "
+        "half of the program's. Else times include reading.",
         source="ours",
     )
     count: str | None = parameter(
@@ -192,7 +192,7 @@ class ForeignProgram(Solver):
             self.horizon = "none"
         self.seconds: float | None = None
         self.spent: ProgramTime | None = None
-        self._reading: tuple[int, int, int] | None = None  # wall and its spread, cpu
+        self._reading: tuple[int, int] | None = None  # wall, cpu
         self._remark = ""
 
     @classmethod
@@ -256,19 +256,18 @@ class ForeignProgram(Solver):
         aside = 0
         if self.parameters.reading is not None and self._reading is None:
             self._reading, aside = self._read()
-        reading, spread, reading_cpu = self._reading or (0, 0, 0)
+        reading, reading_cpu = self._reading or (0, 0)
         limit = None if self.seconds is None else self.seconds + reading / 1e9
         done = self._run(self.parameters.command, limit)
+        parts = f"less {reading / 1e9:.3g} s for reading" if reading else "reading included"
+        if 2 * reading > done.wall:
+            parts = f"reading included: {reading / 1e9:.3g} s are more than half of it"
+            reading = reading_cpu = 0
         wall, cpu = done.wall - reading, max(done.cpu - reading_cpu, 0)
         aside += done.cpu - cpu + done.reading
         if done.late:
             self.spent = ProgramTime(max(wall, int((self.seconds or 0.0) * 1e9)), cpu, aside)
             return
-        if self._reading is not None and wall <= spread:
-            raise DataError(
-                "the program takes no longer than reading the data, so its time cannot be told; "
-                "leave the reading out, or the cheapest of the ladder"
-            )
         self.spent = ProgramTime(wall, cpu, aside)
         self._trained = True
         self._w, self._bias = read_weights(
@@ -280,7 +279,6 @@ class ForeignProgram(Solver):
                 "or set bias: free"
             )
         self._count(done.said)
-        parts = f"less {reading / 1e9:.3g} s for reading" if reading else "reading included"
         self._remark = f"the program took {done.wall / 1e9:.3g} s, {parts}"
 
     @property
@@ -323,16 +321,15 @@ class ForeignProgram(Solver):
             raise DataError(f"{Path(filled[0]).name} ended with {ended}: {said}")
         return done
 
-    def _read(self) -> tuple[tuple[int, int, int], int]:
-        """Median time of the command that reads, its spread, and its processor time.
+    def _read(self) -> tuple[tuple[int, int], int]:
+        """Median time of the command that reads, and its processor time.
 
         Also the processor time of all its executions, and of reading what they print.
         """
         runs = [self._run(self.parameters.reading, self.seconds) for _ in range(READINGS)]
         if any(run.late for run in runs):
             raise DataError("the command for reading did not end within the time limit")
-        walls = [run.wall for run in runs]
-        found = int(median(walls)), max(walls) - min(walls), int(median(run.cpu for run in runs))
+        found = int(median(run.wall for run in runs)), int(median(run.cpu for run in runs))
         return found, sum(run.cpu + run.reading for run in runs)
 
     def _value(self, name: str) -> str:

@@ -72,8 +72,10 @@ def recorded_run(header: dict[str, Any], data: Dataset, test: Dataset | None) ->
     """
     try:
         solver = find_solver(header["solver"])
-    except ConfigError as error:
-        raise MissingError(str(error)) from error
+    except ConfigError:
+        raise MissingError(
+            f"its solver {header['solver']!r:.80} is not known here; give its plug-in with --plugin"
+        ) from None
     try:
         parameters = checked(solver.schema, header["parameters"])
         spec = SolverSpec(name=header["solver"], label=header["label"], parameters=parameters)

@@ -252,7 +252,8 @@ def test_a_configuration_of_results_executes_nothing(file, tmp_path):
     config, mark = file.with_name("mine.yaml"), tmp_path / "executed"
     config.write_text(CONFIG)
     file.write_text(f"{file.read_text()}open({str(mark)!r}, 'w').close()\n")
-    with pytest.raises(ConfigError, match=r"unknown solver 'subgradient'"):
+    said = rf"'subgradient' is of a plug-in, .* add --plugin {file} if you trust it"
+    with pytest.raises(ConfigError, match=said):
         load_sweep(config, load_plugins=False)
     assert not mark.exists()
     load_sweep(config)

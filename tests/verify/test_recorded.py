@@ -153,7 +153,7 @@ def test_a_shorter_time_limit_holds():
 
 
 def test_an_unknown_solver_is_missing_and_other_facts_contradict():
-    with pytest.raises(MissingError, match="unknown solver 'no-such'"):
+    with pytest.raises(MissingError, match="'no-such' is not known here; give its plug-in"):
         run_of(header() | {"solver": "no-such"})
     for change in ({"parameters": {"no": 1}}, {"stop": {"accuracy": "x"}}, {"problem": {}}):
         with pytest.raises(ContradictionError, match="its first line is not that of a run"):
