@@ -248,7 +248,8 @@ def with_even_columns(examples: Examples) -> tuple[Examples, FloatArray]:
     if rows.values is not None:
         each = sizes if rows.indices is None else sizes[rows.indices]
         rows = replace(rows, values=rows.values / each)
-    origin = replace(rows.provenance, transforms=("max-abs",))
+    origin = rows.provenance
+    origin = replace(origin, transforms=(*origin.transforms, "max-abs"))
     return replace(examples, rows=replace(rows, provenance=origin)), sizes
 
 

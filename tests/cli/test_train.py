@@ -109,6 +109,11 @@ def test_indices_that_count_from_0(folder):
     Path("zero.model.json").unlink()
     assert invoke("predict", "zero.model", "zero").exit_code == 3
     assert invoke("predict", "zero.model", "zero", "--zero-based").exit_code == 0
+    invoke("train", "zero", "--zero-based", "--scale", "-o", "scaled")
+    facts = json.loads(Path("scaled.json").read_text())
+    right = json.loads(invoke("predict", "scaled", "zero", "--json").stdout)["accuracy"]
+    assert right == 1.0 - facts["training_error"]
+    assert facts["data"]["zero_based"]
     assert "3 of them" in invoke("data", "info", "./zero", "--zero-based").stdout
 
 
