@@ -20,6 +20,3 @@ CONSTRAINTS = ("none", "l1")
 #: LIBLINEAR's -B has it. free: not regularised, as in the textbooks.
 TRAINED_LOSSES = ("hinge", "squared-hinge", "logistic")
 TRAINED_BIASES = ("none", "regularised", "free")
-
-#: Most shards of a problem.
-MOST_SHARDS = 1024

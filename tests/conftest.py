@@ -38,7 +38,6 @@ NO_DATA = "SVMBENCH_MIRROR names no folder with real data"
 KNOWN_SKIPS = (
     NO_DATA,
     r"the package (sklearn-contrib-lightning|snapml) is not installed",  # no wheel for each Python
-    r"the extra mpi is not installed",
     r"the bounds are those of GCC",
     r"the machine's host took time from it",
     r"the administrator may read all folders",  # CI is one

@@ -160,12 +160,11 @@ def unknown_options(arguments):
     return {word.split("=")[0] for word in arguments if word.startswith("-")} - known
 
 
-@pytest.mark.parametrize("command", ["train x", "data info NAME", "cluster train x", "compare A B"])
+@pytest.mark.parametrize("command", ["train x", "data info NAME", "compare A B"])
 def test_options_that_a_command_lacks_are_found(command):
     assert unknown_options([*command.split(), "--no-such=1"]) == {"--no-such"}
 
 
-@pytest.mark.parametrize("command", ["no-such", "data no-such", "cluster no-such --lambda 1"])
 def test_commands_that_do_not_exist_are_found(command):
     with pytest.raises(AssertionError, match="no-such"):
         command_of(command.split())

@@ -414,9 +414,7 @@ def _shortcomings(found: _Fitted, tolerance: float, time_limit: float, quiet: bo
     if points and points[-1].gap > tolerance:
         failures.append(f"path: it ends at C = {points[-1].C:g}, not certified to {tolerance:g}")
     if trained is not None and trained.gap > tolerance:
-        failures.append(
-            training_text.shortfall(trained, tolerance, time_limit, easier="a smaller C")
-        )
+        failures.append(training_text.shortfall(trained, tolerance, time_limit))
     for line in [*([] if quiet else notes), *failures]:
         click.echo(line, err=True)
     return 1 if failures else 0

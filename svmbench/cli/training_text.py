@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _LISTED = 20
 
 
-def shortfall(trained: Trained, tolerance: float, time_limit: float, easier: str) -> str:
+def shortfall(trained: Trained, tolerance: float, time_limit: float) -> str:
     """Why a model is not certified to the tolerance, and what may help.
 
     Parameters
@@ -29,8 +29,6 @@ def shortfall(trained: Trained, tolerance: float, time_limit: float, easier: str
     tolerance : float
     time_limit : float
         Seconds that each fit was given.
-    easier : str
-        The option that makes the problem easier, as in "a smaller C".
     """
     worst = max(trained.fits, key=lambda fit: fit.gap)
     why = "no method came nearer; choose scaled features"
@@ -38,7 +36,7 @@ def shortfall(trained: Trained, tolerance: float, time_limit: float, easier: str
         why = "--time-limit ended the training; allow more time"
     elif worst.is_rounded:
         why = f"the rounding of these rows allows a gap of {worst.gap:.1e}; choose scaled features"
-    return f"not proven to {tolerance:g}: {why}, a larger --tol or {easier}"
+    return f"not proven to {tolerance:g}: {why}, a larger --tol or a smaller C"
 
 
 def nearness(gap: float) -> str:

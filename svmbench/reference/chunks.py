@@ -12,6 +12,7 @@ fifth.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 import numpy as np
 
@@ -20,7 +21,6 @@ from svmbench.data.dataset import Dataset
 from svmbench.kernels.descent import Descent
 from svmbench.kernels.rng import Generator
 from svmbench.problem import Problem, relative_gap
-from svmbench.solvers.distributed.shards import ranges
 from svmbench.solvers.pairs import PrimalAndDual
 
 #: So many chunks have room in the free memory: the one that is visited, the next one, which is read
@@ -64,24 +64,26 @@ def descent_by_chunks(
         Whether to yield what there is; asked after each chunk.
     """
     m, d = problem.data.n_samples, problem.data.n_features
-    shards = ranges(problem.data, chunks)
-    # Descent on a shard with lambda m/m_k takes the steps of descent on all rows with lambda.
-    states = [Descent(each.data.rows, problem.lam * m / each.data.n_samples) for each in shards]
-    rng, order = Generator(seed), np.arange(len(shards), dtype=np.int32)
+    bounds = np.linspace(0, m, min(chunks, m) + 1).astype(np.int64).tolist()
+    places = list(pairwise(bounds))
+    parts = [problem.data.between(*place) for place in places]
+    # Descent on a chunk with lambda m/m_k takes the steps of descent on all rows with lambda.
+    states = [Descent(each.rows, problem.lam * m / each.n_samples) for each in parts]
+    rng, order = Generator(seed), np.arange(len(parts), dtype=np.int32)
     w = np.zeros(d)
     passes, next_certificate = 0, 1.0
     ended = False
     while not ended:
         rng.shuffle(order)
-        read_ahead(shards[order[0]].data)
+        read_ahead(parts[order[0]])
         for k, following in zip(order, [*order[1:], None], strict=True):
             if following is not None:
-                read_ahead(shards[following].data)
+                read_ahead(parts[following])
             state = states[k]
             state.w[:d] = w
             state.descend(rng, BLOCK_ROWS, False)
             w[:] = state.w[:d]
-            let_go(shards[k].data)
+            let_go(parts[k])
             ended = due()
             if ended:
                 break
@@ -92,8 +94,8 @@ def descent_by_chunks(
             continue
         next_certificate = max(next_certificate, CERTIFICATE_GROWTH * passes)
         alpha = np.empty(m)  # the caller may keep the last one
-        for shard, state in zip(shards, states, strict=True):
-            alpha[shard.place] = state.alpha
+        for (begin, end), state in zip(places, states, strict=True):
+            alpha[begin:end] = state.alpha
         w = problem.weights(alpha)
         yield w.copy(), 0.0, alpha
         del alpha

@@ -58,7 +58,7 @@ def test_it_has_no_path_of_this_machine():
     assert travelled(sent) == sent
 
 
-@pytest.mark.parametrize("solver", ["dcd", "newton-shards"])
+@pytest.mark.parametrize("solver", ["dcd", "auto"])
 def test_another_cache_gives_the_same_results(solver, tmp_path, node):
     _, sent = assignment(solver)
     here = carried_out(sent, tmp_path / "here" / "a.part")

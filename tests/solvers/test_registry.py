@@ -116,5 +116,5 @@ def test_a_build_covers_what_the_shared_modules_import():
 
 def test_a_build_covers_the_kernels_that_the_modules_of_a_solver_import():
     assert registry.find_solver("sgd-s").kernels_used() == ("rng", "sampling", "sgd_primal")
-    assert {"cholesky", "multipliers"} <= set(registry.find_solver("newton-shards").kernels_used())
+    assert {"cholesky", "multipliers"} <= set(registry.find_solver("auto").kernels_used())
     assert registry.find_solver("liblinear").kernels_used() == ()

@@ -277,6 +277,6 @@ def test_one_thread_makes_no_other(monkeypatch):
 
     monkeypatch.setattr(newton_phase, "ThreadPoolExecutor", pool)
     monkeypatch.setattr(threaded_multipliers, "ThreadPoolExecutor", pool)
-    monkeypatch.setattr("svmbench.solvers.distributed.executor.ThreadPoolExecutor", pool)
+    monkeypatch.setattr("svmbench.solvers.champion.threaded_problem.ThreadPoolExecutor", pool)
     run, _ = trained(drawn(m=30_000), 1)
     assert dense(run._problem.data).shape == (30_000, 12)

@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 
 from problems import dataset
-from svmbench.errors import DataError
 from svmbench.solvers.champion.auto import Auto
-from svmbench.solvers.distributed.executor import InProcess
 from svmbench.train import classes
 from svmbench.train.classes import train
 from svmbench.train.effort import Effort
@@ -17,7 +15,6 @@ from svmbench.train.examples import Examples
 from svmbench.train.files import training_errors
 from svmbench.train.fit import fit
 from svmbench.train.objective import Objective
-from svmbench.train.sharded import METHODS, train_on_shards
 
 
 def examples(k):
@@ -102,22 +99,6 @@ def test_few_entries_among_empty_columns_are_trained_on_without_these():
     assert found.gap <= 1e-4
     assert np.flatnonzero(found.model.weights).tolist() == [390]
     assert len(found.fits[0].w) == 1
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_values_whose_squares_overflow_are_refused_before_shards_are_made(method):
-    given = examples(2)
-    X = given.rows.values * 1e200
-    rows = Examples(dataset(X, np.ones(60), "dense float64"), given.labels)
-    with pytest.raises(DataError, match=r"row \d+: .* too large .*; scale the features"):
-        train_on_shards(rows, 0.1, 1e-3, Effort(), method=method, shards=2, executor=pytest.fail)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_training_on_shards_ends_where_rounding_allows_no_more(method):
-    asked = {"method": method, "shards": 2, "executor": InProcess}
-    trained = train_on_shards(examples(2), 0.1, 1e-18, Effort(), **asked)
-    assert 1e-18 < trained.gap < 1e-9
 
 
 @pytest.mark.parametrize(("k", "threads"), [(2, 1), (2, 4), (3, 1)])

@@ -20,7 +20,6 @@ from time import monotonic
 from typing import Any
 
 from distributed import Client, Future
-from distributed.protocol import to_serialize
 
 from svmbench.data.cache import content_hash
 from svmbench.data.moved import pieces
@@ -94,21 +93,6 @@ async def run_on(client: Client, address: str, function: Any, given: Sequence[An
     """What a node's main thread answers."""
     answers = await client.run(function, *given, workers=[address])
     return answers[address]
-
-
-async def call_actor(
-    client: Client, address: str, key: str, method: str, given: Sequence[Any]
-) -> Any:
-    """What a method of an object returns that a node keeps under a key.
-
-    Dask's own `Actor` never ends if anything but an OSError occurs on the way. What the method
-    raises is raised here.
-    """
-    arguments = [to_serialize(each) for each in given]
-    answer = await client.rpc(address).actor_execute(function=method, actor=key, args=arguments)
-    if answer["status"] != "OK":
-        raise answer["exception"]
-    return answer["result"]
 
 
 def text_of(error: object) -> str:
@@ -284,30 +268,6 @@ class DaskNode(Node):
         except NodeLostError as error:
             raise self._losing(error) from None
 
-    def actor(self, kind: type) -> Future:
-        """Have the node make an object of a class, and keep it as long as what is returned lives.
-
-        Raises
-        ------
-        NodeLostError
-        """
-        made = self._submit(kind, actor=True)
-        self._awaited(self._coming(_result_of(made)), key=made.key)
-        return made
-
-    def begin(self, actor: Future, method: str, *given: Any) -> Begun[Any]:
-        """Have an object on the node begin a method; what comes back is for `ended`."""
-        return self._coming(call_actor(self._client, self._address, actor.key, method, given))
-
-    def ended(self, begun: Begun[Any]) -> Any:
-        """Wait for what a method of an object returns, while there are signs of life of the node.
-
-        Raises
-        ------
-        NodeLostError
-        """
-        return self._awaited(begun, patience=math.inf)
-
     def rest(self) -> None:
         """End the process that runs have left open on the node for the next."""
         self._say_goodbye(node.rest, self.greeting.token)
@@ -341,7 +301,7 @@ class DaskNode(Node):
         finally:
             task.cancel()
 
-    def _submit(self, function: Any, *given: Any, actor: bool = False) -> Future:
+    def _submit(self, function: Any, *given: Any) -> Future:
         """Give Dask a task for this node alone, which is never repeated."""
         return self._client.submit(
             function,
@@ -351,7 +311,6 @@ class DaskNode(Node):
             allow_other_workers=False,
             pure=False,
             retries=0,
-            actor=actor,
         )
 
     def _tell(self, function: Any, *given: Any) -> Any:

@@ -19,9 +19,9 @@ from svmbench.solvers.champion.multiplier_steps import weights_or_zeros
 from svmbench.solvers.champion.newton_phase import NewtonOptions, NewtonPhase
 from svmbench.solvers.champion.sharing import LEAST_ENTRIES
 from svmbench.solvers.champion.threaded_multipliers import threads_for
+from svmbench.solvers.champion.threaded_problem import in_threads
 from svmbench.solvers.champion.work import add_work
 from svmbench.solvers.cholesky import load
-from svmbench.solvers.distributed.sharded_problem import in_threads
 from svmbench.solvers.samples import sample_sizes
 from svmbench.solvers.second_order.normal_equations import MOST_FEATURES
 

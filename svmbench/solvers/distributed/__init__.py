@@ -1,1 +1,0 @@
-"""Methods that divide the rows into shards and exchange sums over them."""
