@@ -93,7 +93,7 @@ def summary(
         f"{objective.loss}, {bias}, C = {short(objective.C)}, "
         f"λ = {short(objective.regularisation(m))}",
     ]
-    if rows.provenance.transforms:
+    if "max-abs" in rows.provenance.transforms:
         lines.append("columns scaled: P is of these, the weights in the model of the rows as given")
     if examples.class_weights:
         each = (f"class {label} {short(w)}" for label, w in sorted(examples.class_weights.items()))

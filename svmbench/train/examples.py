@@ -125,9 +125,10 @@ class Examples:
     @cached_property
     def uneven(self) -> Uneven | None:
         """Columns of very different size, if there are; None for rows in a file, too."""
-        if self.rows.values is None or self.rows.mapped_bytes:
+        rows = self.rows
+        if rows.values is None or rows.n_features == 0 or rows.mapped_bytes:
             return None
-        sizes = column_sizes(self.rows)
+        sizes = column_sizes(rows)
         large, small = int(sizes.argmax()), int(np.where(sizes > 0.0, sizes, math.inf).argmin())
         if not sizes[large] / _UNEVEN > sizes[small]:
             return None
@@ -248,8 +249,7 @@ def with_even_columns(examples: Examples) -> tuple[Examples, FloatArray]:
     if rows.values is not None:
         each = sizes if rows.indices is None else sizes[rows.indices]
         rows = replace(rows, values=rows.values / each)
-    origin = rows.provenance
-    origin = replace(origin, transforms=(*origin.transforms, "max-abs"))
+    origin = replace(rows.provenance, transforms=(*rows.provenance.transforms, "max-abs"))
     return replace(examples, rows=replace(rows, provenance=origin)), sizes
 
 

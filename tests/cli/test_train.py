@@ -117,6 +117,20 @@ def test_indices_that_count_from_0(folder):
     assert "3 of them" in invoke("data", "info", "./zero", "--zero-based").stdout
 
 
+def test_rows_that_count_from_0_and_those_that_are_scaled(folder):
+    Path("zero").write_text("1 0:1 1:.5\n-1 0:-1 2:.5\n")
+    for flags, scaled in (([], False), (["--scale"], True)):
+        trained = invoke("train", "zero", "--zero-based", *flags, "-o", "m")
+        assert ("columns scaled" in trained.stdout) == scaled
+        assert invoke("predict", "m", "zero").stdout.startswith("100.0000% right")
+
+
+@pytest.mark.parametrize("flags", [[], ["--scale"], ["--path"], ["--cv", "2"]])
+def test_rows_without_features(folder, flags):
+    Path("bare").write_text("1\n-1\n1\n-1\n")
+    assert invoke("train", "bare", *flags).exit_code == 0
+
+
 def test_the_training_errors_are_those_of_the_predictions():
     # Without rows whose decision value is 0: they count as errors, whatever is predicted.
     rows = TINY / "tiny-dense.libsvm"
