@@ -19,7 +19,7 @@ from svmbench.train.effort import USUAL, Effort
 from svmbench.train.examples import Examples
 from svmbench.train.folds import FoldFits
 from svmbench.train.objective import Objective
-from svmbench.train.path import FACTOR, MOST, Begun, Ending, of_zero, path
+from svmbench.train.path import COUNT, FACTOR, MOST, Begun, Ending, of_zero, path
 
 #: Relative gap to which the fits that choose C are certified, unless the model's is larger.
 SELECTION = 1e-2
@@ -148,7 +148,8 @@ def cross_validate(
     folds : int
         K, at least 2. Each has its share of every class, by numbers of rows.
     values : tuple of float
-        Ascending values of C. Unless ``complete``, larger ones follow as long as errors may fall.
+        Ascending values of C. Unless ``complete``, larger ones follow as long as errors fall,
+        and where all models are useless, as columns far from 0 make them at first.
     complete : bool
         As for `path`.
     tolerance : float
@@ -191,7 +192,9 @@ def cross_validate(
 
     def goes_on() -> bool:
         """Whether larger values of C are to be tried, which are added."""
-        if complete or len(tried) >= MOST or not found().falls:
+        now = found()
+        hopeful = now.falls or (now.useless and len(tried) < len(values) + COUNT)
+        if complete or len(tried) >= MOST or not hopeful:
             return False
         more = min(_AHEAD, MOST - len(tried))
         tried.extend([tried[-1] * FACTOR ** (1 + k) for k in range(more)])

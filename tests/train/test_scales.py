@@ -77,6 +77,16 @@ def test_c_is_chosen_among_all_values_that_matter(rows, most, named, loss):
     assert result.stderr.endswith("; add --scale\n")
 
 
+@pytest.mark.parametrize("loss", ["hinge", "squared-hinge"])
+def test_columns_far_from_zero_need_a_large_c(loss):
+    X, y = drawn(0, 1.0)
+    write(X + 1e6, y)
+    invoke("train", "rows", "--cv", "3", "--loss", loss, "-o", "m")
+    found = json.loads(Path("m.json").read_text())["cross_validation"]
+    assert not found["no_better_than_larger_class"]
+    assert min(each["error"] for each in found["values"]) < 0.3
+
+
 @pytest.mark.parametrize("loss", ["hinge", "logistic"])
 def test_errors_that_fall_at_the_last_values_let_the_search_go_on(loss):
     X, y = drawn(0, 1.0)
