@@ -117,7 +117,7 @@ def _line(result: Verification) -> str:
     if result.verdict != "holds":
         outcome = result.reason
     elif result.deviation is None:
-        outcome = "agrees with its trace; no weights kept"
+        outcome = f"agrees with its trace; {result.reason or 'no weights kept'}"
     else:
         outcome = f"{what} deviates by {result.deviation:.1e}, rounding allows {result.allowed:.1e}"
     kind = "" if result.kind == "run" else f"{result.kind} "
@@ -125,6 +125,8 @@ def _line(result: Verification) -> str:
 
 
 def _summary(results: list[Verification]) -> str:
+    from svmbench.verify.folder import LEFT_OUT
+
     lines = []
     for kind in ("run", "reference"):
         of_kind = [result for result in results if result.kind == kind]
@@ -139,7 +141,10 @@ def _summary(results: list[Verification]) -> str:
     if wrong:
         what = "does not hold, or cannot" if wrong == 1 else "do not hold, or cannot"
         lines.append(f"{counted(wrong, 'file')}: {what} be read")
-    bare = sum(result.kind == "run" and not result.with_weights for result in results)
+    left_out = sum(result.reason == LEFT_OUT for result in results)
+    if left_out:
+        lines.append(f"weights were left out when this was published: {counted(left_out, 'run')}")
+    bare = sum(result.kind == "run" and not result.with_weights for result in results) - left_out
     if bare:
         lines.append(
             f"{counted(bare, 'run')} without weights; 'svmbench run CONFIG --keep-weights' makes"
