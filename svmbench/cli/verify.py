@@ -66,12 +66,14 @@ def command(
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+    from svmbench.cli.pages import verified_pages
     from svmbench.durable import require_replaceable, require_writable
     from svmbench.verify.folder import Verifier
     from svmbench.verify.folder import folders as below
     from svmbench.verify.own import entries
 
-    chosen = [folder for root in folders for folder in below(root)]
+    of_root = {root: below(root) for root in folders}
+    chosen = [folder for found in of_root.values() for folder in found]
     if table is not None:
         require_replaceable(table, *(path for folder in chosen for path in entries(folder)))
         require_writable(table)
@@ -95,6 +97,10 @@ def command(
                 progress.update(task, description=f"{len(results)} verified, last {last}")
                 if result.verdict != "holds" or everything:
                     click.echo(_line(result))
+    for root, found in of_root.items():
+        for result in verified_pages(root, found, plots):
+            results.append(result)
+            click.echo(_line(result))
     if table is not None:
         _write(table, results)
     if len(chosen) > 1:
