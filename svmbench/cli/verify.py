@@ -55,7 +55,9 @@ def command(
     rows are first checked against their hashes.
 
     The tables, the page of the report and every row of runs.csv, traces.csv and regret.csv are
-    written again from the traces and compared. Every run of the configuration must be listed.
+    written again from the traces and compared, and so are the pages of papers and benchmarks
+    above them. Every run of the configuration must be listed. A published folder must have the
+    files of its manifest, and no others.
 
     A number holds if it deviates by no more than rounding can explain, which is computed along
     with it. Exits with code 1 if a number does not hold, and 3 if something needed is missing or
