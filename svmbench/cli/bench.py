@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from svmbench.cli import options, pages
+from svmbench.cli import options
 from svmbench.cli.series import (
     budget_line,
     exit_code,
@@ -121,6 +121,7 @@ def _make(
     from svmbench.bench.doubts import open_doubts, open_tasks
     from svmbench.bench.write import write_bench
     from svmbench.claims.judge import KnownParts
+    from svmbench.cli import pages
     from svmbench.cli.progress import ProgressReporter
     from svmbench.harness.environment import fingerprint
     from svmbench.papers.report.page import several

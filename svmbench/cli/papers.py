@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from svmbench.cli import completion, options, pages
+from svmbench.cli import completion, options
 from svmbench.cli.columns import align
 from svmbench.cli.series import (
     budget_line,
@@ -155,6 +155,7 @@ def _make(
     linked: bool,
     quiet: bool,
 ) -> int:
+    from svmbench.cli import pages
     from svmbench.cli.progress import ProgressReporter
     from svmbench.harness.series import run_series
     from svmbench.papers.doubts import Doubts
