@@ -20,7 +20,7 @@ from svmbench.bench.profile import SweepPart
 from svmbench.bench.tasks import Task, read_task
 from svmbench.claims.measured import MeasuredRow
 from svmbench.config import Sweep
-from svmbench.data.synthetic import scale_in, scale_text
+from svmbench.data.scales import scale_in, scale_text
 from svmbench.harness.plan import for_each_horizon
 from svmbench.harness.series import PlannedSweep
 from svmbench.records.columns import of_accuracy

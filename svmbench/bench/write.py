@@ -22,7 +22,7 @@ from svmbench.bench.tables import build_tables
 from svmbench.bench.tables.bounds import aimed_text, measured_text
 from svmbench.bench.tables.fastest import relative_costs
 from svmbench.claims.parts import CASE_VERDICTS, ClaimVerdict, combine
-from svmbench.data.synthetic import scale_text
+from svmbench.data.scales import scale_text
 from svmbench.durable import write_text
 from svmbench.harness.environment import environment
 from svmbench.harness.sources import Source

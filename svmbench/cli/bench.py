@@ -102,11 +102,14 @@ def command(
             fresh=fresh, retry_faults=retry_failed, keep_weights=keep_weights, place=place
         )
         linked = pictures == "linked"
-        return _make(planned, bounds, None if report_only else asked, linked=linked, quiet=quiet)
+        return _make(
+            planned, profile, bounds, None if report_only else asked, linked=linked, quiet=quiet
+        )
 
 
 def _make(
     planned: Plan,
+    profile: str,
     bounds: Sequence[StatedBound],
     asked: Options | None,
     *,
@@ -118,7 +121,9 @@ def _make(
     from svmbench.bench.doubts import open_doubts, open_tasks
     from svmbench.bench.write import write_bench
     from svmbench.claims.judge import KnownParts
+    from svmbench.cli import pages
     from svmbench.cli.progress import ProgressReporter
+    from svmbench.harness.environment import fingerprint
     from svmbench.papers.report.page import several
 
     begun, known = time.monotonic(), KnownParts()
@@ -134,6 +139,8 @@ def _make(
             )
         reporter.writes("tables, plots and the page")
         judged = write_bench(planned, bounds, linked=linked)
+        made_of = {"profile": profile, "machine": fingerprint(), "linked": linked}
+        pages.remember(planned.root, made_of)
     if not quiet:
         if progress is not None:
             click.echo(_summary(progress, planned.sweeps, time.monotonic() - begun))

@@ -133,6 +133,7 @@ def command(
         return _make(
             known,
             chosen,
+            folder,
             root,
             [] if report_only else planned,
             seconds,
@@ -145,6 +146,7 @@ def command(
 def _make(
     known: Mapping[str, Paper],
     chosen: Sequence[tuple[str, str]],
+    folder: Path | None,
     root: Path,
     planned: Sequence[PlannedSweep],
     budget: float | None,
@@ -153,6 +155,7 @@ def _make(
     linked: bool,
     quiet: bool,
 ) -> int:
+    from svmbench.cli import pages
     from svmbench.cli.progress import ProgressReporter
     from svmbench.harness.series import run_series
     from svmbench.papers.doubts import Doubts
@@ -170,6 +173,8 @@ def _make(
             stale = outdated(root, known, chosen) if planned else chosen
             files = write_papers(root, known, stale, asked=chosen, linked=linked)
             remember(root, known, stale, files)
+            made_of = {"from": None if folder is None else str(folder), "asked": chosen}
+            pages.remember(root, made_of | {"linked": linked})
     if not quiet:
         click.echo(_summary(result, planned, root, time.monotonic() - begun))
     if not (quiet or result.interrupted):

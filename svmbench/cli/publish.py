@@ -17,11 +17,12 @@ from svmbench.cli import options
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder to write.  [default: RESULTS-published]",
 )
-def command(folder: Path, out: Path | None) -> None:
+@click.option("--weights", is_flag=True, help="Also copy the weights that runs have kept.")
+def command(folder: Path, out: Path | None, weights: bool) -> None:
     """Copy what others need of RESULTS, with a hash of each file.
 
     The copy has the page (also as index.html), tables, plots, environment, configuration and the
-    trace of every run, but no weights. Any static host can serve it. Results that contradict
+    trace of every run. Any static host can serve it. Results that contradict
     themselves are refused, as by `svmbench verify`. `svmbench merge` compares such copies.
     """
     from svmbench.durable import resolved
@@ -30,4 +31,5 @@ def command(folder: Path, out: Path | None) -> None:
     place = resolved(folder)
     # Nothing can be put beside . and .. under these names.
     beside = place if folder.name in ("", "..") else folder
-    click.echo(publish(folder, out or beside.with_name(f"{place.name}-published")))
+    target = out or beside.with_name(f"{place.name}-published")
+    click.echo(publish(folder, target, weights))

@@ -55,7 +55,9 @@ def command(
     rows are first checked against their hashes.
 
     The tables, the page of the report and every row of runs.csv, traces.csv and regret.csv are
-    written again from the traces and compared. Every run of the configuration must be listed.
+    written again from the traces and compared, and so are the pages of papers and benchmarks
+    above them. Every run of the configuration must be listed. A published folder must have the
+    files of its manifest, and no others.
 
     A number holds if it deviates by no more than rounding can explain, which is computed along
     with it. Exits with code 1 if a number does not hold, and 3 if something needed is missing or
@@ -66,12 +68,14 @@ def command(
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+    from svmbench.cli.pages import verified_pages
     from svmbench.durable import require_replaceable, require_writable
     from svmbench.verify.folder import Verifier
     from svmbench.verify.folder import folders as below
     from svmbench.verify.own import entries
 
-    chosen = [folder for root in folders for folder in below(root)]
+    of_root = {root: below(root) for root in folders}
+    chosen = [folder for found in of_root.values() for folder in found]
     if table is not None:
         require_replaceable(table, *(path for folder in chosen for path in entries(folder)))
         require_writable(table)
@@ -95,6 +99,10 @@ def command(
                 progress.update(task, description=f"{len(results)} verified, last {last}")
                 if result.verdict != "holds" or everything:
                     click.echo(_line(result))
+    for root, found in of_root.items():
+        for result in verified_pages(root, found, plots):
+            results.append(result)
+            click.echo(_line(result))
     if table is not None:
         _write(table, results)
     if len(chosen) > 1:
@@ -117,7 +125,7 @@ def _line(result: Verification) -> str:
     if result.verdict != "holds":
         outcome = result.reason
     elif result.deviation is None:
-        outcome = "agrees with its trace; no weights kept"
+        outcome = f"agrees with its trace; {result.reason or 'no weights kept'}"
     else:
         outcome = f"{what} deviates by {result.deviation:.1e}, rounding allows {result.allowed:.1e}"
     kind = "" if result.kind == "run" else f"{result.kind} "
@@ -125,6 +133,8 @@ def _line(result: Verification) -> str:
 
 
 def _summary(results: list[Verification]) -> str:
+    from svmbench.verify.folder import LEFT_OUT
+
     lines = []
     for kind in ("run", "reference"):
         of_kind = [result for result in results if result.kind == kind]
@@ -139,7 +149,10 @@ def _summary(results: list[Verification]) -> str:
     if wrong:
         what = "does not hold, or cannot" if wrong == 1 else "do not hold, or cannot"
         lines.append(f"{counted(wrong, 'file')}: {what} be read")
-    bare = sum(result.kind == "run" and not result.with_weights for result in results)
+    left_out = sum(result.reason == LEFT_OUT for result in results)
+    if left_out:
+        lines.append(f"weights were left out when this was published: {counted(left_out, 'run')}")
+    bare = sum(result.kind == "run" and not result.with_weights for result in results) - left_out
     if bare:
         lines.append(
             f"{counted(bare, 'run')} without weights; 'svmbench run CONFIG --keep-weights' makes"

@@ -53,6 +53,7 @@ import numpy as np
 from svmbench.data.blocks import row_starts
 from svmbench.data.dataset import Array, Dataset, FloatArray, Provenance
 from svmbench.data.drawn import drawn, smallest, unit_rows
+from svmbench.data.scales import STAND_IN
 from svmbench.data.shape import Shape
 from svmbench.data.storage import FLOAT32_DIGITS, column_type, compact
 from svmbench.data.topics import Documents, TopicModel
@@ -67,7 +68,6 @@ _PILOT_ROWS = 1 << 14
 _COLUMNS, _PILOT, _TRAIN, _TEST = range(4)
 _LENGTH_SPREAD = 0.6  # standard deviation of the logarithm of texts' lengths
 _COUNT_STOP = 0.5  # a count stops with this probability
-_STAND_IN = "stand-in "  # how the source of a stand-in begins; its settings follow
 _SPARSE_ENOUGH = 16  # d over the mean row length above which drawing beats sorting
 
 
@@ -130,19 +130,6 @@ def stand_in(
         return train, None
     test = maker.rows(_TEST, _rows_at(shape.m_test, scale), truth, f"{name}.t", scale)
     return train, test
-
-
-def scale_in(source: str) -> float:
-    """Scale of a stand-in by the source that its rows name; nan if it does not tell."""
-    try:
-        return float(json.loads(source.removeprefix(_STAND_IN))["scale"])
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
-        return math.nan
-
-
-def scale_text(scale: float) -> str:
-    """The scale of a stand-in as pages and plans print it; "unknown" if it is nan."""
-    return "unknown" if math.isnan(scale) else f"{scale:.4g}"
 
 
 def _rows_at(m: int, scale: float) -> int:
@@ -285,7 +272,7 @@ class Maker:
             "scale": scale,
             "shape": shape,
         }
-        source = f"{_STAND_IN}{json.dumps(settings, sort_keys=True)}"
+        source = f"{STAND_IN}{json.dumps(settings, sort_keys=True)}"
         digest = hashlib.sha256(f"{source} {part}".encode()).hexdigest()
         return Provenance(source=source, sha256=digest, stand_in=True)
 

@@ -18,8 +18,8 @@ from svmbench.config.dataset_spec import DatasetSpec
 from svmbench.data.catalogue import Entry, resolve
 from svmbench.data.fetch import find, found_offline
 from svmbench.data.load import is_cached, load, stand_in_is_cached
+from svmbench.data.scales import scale_text
 from svmbench.data.shape import Shape
-from svmbench.data.synthetic import scale_text
 from svmbench.data.transforms import Derived, Swap, rows_after, scales_between
 from svmbench.errors import DataError
 from svmbench.harness.pilot import Pilot, pilot

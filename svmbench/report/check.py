@@ -10,13 +10,15 @@ from tempfile import TemporaryDirectory
 from svmbench.durable import write_text
 from svmbench.errors import DataError
 from svmbench.records.read import Results, read_results
-from svmbench.report.html import to_html
+from svmbench.report.html import pictures_of, to_html
 from svmbench.report.markup import write_tables
 from svmbench.report.plots import write_plots
 from svmbench.report.profiles import write_profile_table, write_profiles
+from svmbench.report.sheet import FORMATS
 from svmbench.report.tables import build_tables
 from svmbench.verify.own import foreign_entries
 
+STRANGER = "is not a file of this report; remove it"
 REMEDY = "'svmbench report' writes it again"
 
 
@@ -45,9 +47,12 @@ def stale_files(folder: Path, plots: bool = False) -> Iterator[tuple[str, str]]:
         return
     try:
         with TemporaryDirectory() as temporary:
-            # The page depends on the folder's name.
-            again = Path(temporary) / folder.resolve().name
-            _write(replace(read_results(folder), folder=again), folder, plots)
+            again, results = Path(temporary), read_results(folder)
+            _write(replace(results, folder=again), folder, plots)
+            if not plots:
+                for path in sorted((folder / "plots").glob("[!.]*")):
+                    if path.stem not in pictures_of(results) or path.suffix[1:] not in FORMATS:
+                        yield f"plots/{path.name}", STRANGER
             yield from _differences(folder, again, ("tables", "plots") if plots else ("tables",))
     except DataError as error:
         yield "report.html", str(error)
@@ -71,7 +76,7 @@ def _differences(folder: Path, again: Path, folders: tuple[str, ...]) -> Iterato
         if name not in found:
             yield name, f"is missing; {REMEDY}"
         elif name not in wanted:
-            yield name, "is not a file of this report; remove it"
+            yield name, STRANGER
         elif (folder / name).read_bytes() != (again / name).read_bytes():
             yield name, f"is not what this version writes from the other files; {REMEDY}"
 

@@ -16,6 +16,7 @@ import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from svmbench.data.scales import scale_in
 from svmbench.errors import DataError
 from svmbench.records.groups import heading
 from svmbench.records.read import Results
@@ -207,8 +208,8 @@ def _backgrounds(results: Results) -> dict[str, str]:
 # ---------------------------------------------------------------- plots
 
 
-def _figures(results: Results, pictures: Sequence[Path]) -> Iterator[Figure]:
-    """The plots: profiles before those of each data set; of one set alone, its own first."""
+def pictures_of(results: Results) -> dict[str, tuple[str, str]]:
+    """Captions of all plots, and what to look at: of several sets, the profiles first."""
     profiles = {
         f"profile-{kind}": (f"{words.title.capitalize()}: share of {words.share}", words.look)
         for kind, words in PROFILE_KINDS.items()
@@ -219,9 +220,12 @@ def _figures(results: Results, pictures: Sequence[Path]) -> Iterator[Figure]:
             words = PLOT_KINDS[kind]
             caption = f"{heading(dataset, stand_in)}: {words.caption}"
             shown[plot_name(dataset, stand_in, kind)] = caption, words.look
-    shown |= profiles
+    return shown | profiles
+
+
+def _figures(results: Results, pictures: Sequence[Path]) -> Iterator[Figure]:
     paths = {path.stem: path for path in pictures if path.suffix == ".svg"}
-    for name, (caption, look) in shown.items():
+    for name, (caption, look) in pictures_of(results).items():
         if name in paths:
             yield figure_of(paths[name], caption, look=look)
 
@@ -426,6 +430,7 @@ def _commands(results: Results) -> Iterator[str]:
     yield f"SVMBENCH_NATIVE={native} make .venv/.installed"
     stand_in = ""
     if results.runs["stand_in"].all():
-        scale = re.search(r"-stand-in-([0-9.e-]+)$", results.folder.resolve().name)
-        stand_in = f" --stand-in --scale {scale.group(1) if scale else 'SCALE'}"
+        sources = results.runs.get("data_source", [""])
+        scales = {repr(scale_in(str(source))) for source in sources} - {"nan"}
+        stand_in = f" --stand-in --scale {scales.pop() if len(scales) == 1 else 'SCALE'}"
     yield f".venv/bin/svmbench run config.yaml --out again{stand_in}"

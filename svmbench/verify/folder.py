@@ -6,7 +6,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -33,7 +33,8 @@ from svmbench.verify.extended import Bounded, Facts, count_errors, dual, evaluat
 from svmbench.verify.header import check_header, is_header
 from svmbench.verify.lines import check_lines
 from svmbench.verify.outcome import ContradictionError, MissingError, Verification
-from svmbench.verify.own import foreign_entries
+from svmbench.verify.own import MANIFEST, foreign_entries
+from svmbench.verify.published import faults, read_manifest, strangers
 from svmbench.verify.recorded import (
     Recorded,
     check_identity,
@@ -43,6 +44,9 @@ from svmbench.verify.recorded import (
     recorded_run,
 )
 from svmbench.verify.tables import Tables, check_row, check_rows
+
+#: Why a run holds that has kept weights, although none are there.
+LEFT_OUT = "its weights were left out when this was published"
 
 #: Files of which every results folder has one.
 MARKS = ("runs.csv", "traces.csv", "report.html")
@@ -117,6 +121,7 @@ class Verifier:
             reason = "is missing; 'svmbench run' writes it again"
             yield Verification("file", "runs.csv", "not verified", reason)
             return
+        left_out = yield from self._published(folder)
         tables, seen, of_times = Tables.of(folder), set[str](), dict[str, str]()
         for row in tables.runs:
             name = row[tables.at("id")]
@@ -133,7 +138,7 @@ class Verifier:
                 fault = "damaged" if path.exists() else "missing"
                 yield Verification("run", name, "not verified", f"{path}: {fault}")
             else:
-                run = self._run(path, tables, row, trace)
+                run = self._run(path, tables, row, trace, left_out)
                 twin = of_times.setdefault(_times(trace) or name, name)
                 if run.verdict == "holds" and twin != name:
                     reason = f"it has the times of {twin}"
@@ -142,6 +147,22 @@ class Verifier:
                     yield from self._reference(trace)
                 yield run
         yield from self._files(folder, tables)
+
+    def _published(self, folder: Path) -> Generator[Verification, None, bool]:
+        """Verify the files that only a published folder has; return whether it lacks weights."""
+        if not (folder / MANIFEST).exists():
+            for name in strangers(folder):
+                reason = "is no page or script of these results; remove it"
+                yield Verification("file", name, "does not hold", reason)
+            return False
+        try:
+            manifest = read_manifest(folder)
+            for name, reason in faults(folder, manifest):
+                yield Verification("file", name, "does not hold", reason)
+        except DataError as error:
+            yield Verification("file", MANIFEST, "not verified", str(error))
+            return False
+        return manifest.get("weights") is False
 
     def _skipped(self, tables: Tables, row: list[str], trace: Trace | None) -> Verification:
         """Verify the row of a run that was not made, by a run of its cell that was."""
@@ -250,7 +271,9 @@ class Verifier:
                 reason = "there are weights of a run that names none"
                 yield Verification("file", f"runs/{path.name}", "does not hold", reason)
 
-    def _run(self, path: Path, tables: Tables, row: list[str], trace: Trace) -> Verification:
+    def _run(
+        self, path: Path, tables: Tables, row: list[str], trace: Trace, left_out: bool
+    ) -> Verification:
         name, with_weights = path.stem, bool(trace.weights)
         try:
             self._check_tables(tables, row, trace)
@@ -261,6 +284,8 @@ class Verifier:
                 return Verification("run", name, "holds")
             if not trace.points:
                 raise ContradictionError("it has weights, but no point")
+            if left_out:
+                return Verification("run", name, "holds", LEFT_OUT)
             primal = self._recompute(path, trace)
         except MissingError as error:
             return Verification("run", name, "not verified", str(error), with_weights=with_weights)

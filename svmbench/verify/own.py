@@ -13,12 +13,14 @@ FILES = (
     *("runs.csv", "traces.csv", "regret.csv"),
     *("config.yaml", "environment.json", "report.html"),
 )
+#: What `svmbench publish` adds.
+INDEX, MANIFEST = "index.html", "manifest.json"
 FOLDERS = ("runs", "tables", "plots")
 
 
 def entries(folder: Path) -> Iterator[Path]:
     """Where a results folder has its files, and what is there in its own folders."""
-    yield from (folder / name for name in FILES)
+    yield from (folder / name for name in (*FILES, INDEX, MANIFEST))
     for name in FOLDERS:
         if (folder / name).is_dir():
             yield from (folder / name).iterdir()
@@ -39,7 +41,7 @@ def foreign_entries(folder: Path) -> Iterator[str]:
     str
         A place in the folder.
     """
-    for name in FILES:
+    for name in (*FILES, INDEX, MANIFEST):
         path = folder / name
         if os.path.lexists(path) and not is_own_file(path):
             yield name

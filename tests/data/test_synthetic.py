@@ -14,8 +14,9 @@ from svmbench.data import synthetic
 from svmbench.data.catalogue import entry, names
 from svmbench.data.drawn import drawn, smallest
 from svmbench.data.load import load
+from svmbench.data.scales import scale_in
 from svmbench.data.shape import Shape
-from svmbench.data.synthetic import Maker, scale_in, stand_in
+from svmbench.data.synthetic import Maker, stand_in
 from svmbench.data.transforms import Derived, MaxAbs, Rows, Swap
 from svmbench.errors import DataError
 

@@ -294,10 +294,11 @@ def test_how_to_reproduce_has_the_configuration(page, reported):
     assert [e["tag"] for e in page.all("details")] == ["details"]
 
 
-def test_stand_ins_alone_are_run_as_such(make_results, tmp_path):
-    folder = make_results(
-        tmp_path / "covtype-stand-in-0.1", repeats=1, labels=("dcd",), datasets=(("covtype", True),)
-    )
+def test_stand_ins_alone_are_run_as_such(make_results, tmp_path, change):
+    sets = (("covtype", True),)
+    folder = make_results(tmp_path / "any-0.2", repeats=1, labels=("dcd",), datasets=sets)
+    assert "--out again --stand-in --scale SCALE" in build(folder)
+    change(folder, data_source='stand-in {"scale": 0.1}')
     assert "--out again --stand-in --scale 0.1" in build(folder)
 
 

@@ -19,11 +19,12 @@ from svmbench.records.spelling import short
 from svmbench.records.summaries import summary
 from svmbench.report.html import render
 from svmbench.report.markup import write_tables
-from svmbench.report.sharing.publish import MANIFEST, PublishedFolder, open_published
+from svmbench.report.sharing.publish import PublishedFolder, open_published
 from svmbench.report.table import Row, Section, Table, TableCell
 from svmbench.report.tables.accuracy import accuracy_cell
 from svmbench.report.tables.words import RELAPSES
 from svmbench.report.verdict import Lead, verdicts
+from svmbench.verify.own import MANIFEST
 
 #: What makes two problems the same, apart from λ.
 _PROBLEM = ("dataset", "stand_in", "data_sha256", "data_transforms", "m", "d", "nnz")

@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import shutil
 import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import svmbench
-from svmbench.durable import is_own_file, require_own, resolved, writing
+from svmbench.durable import require_own, resolved, writing
 from svmbench.errors import ConfigError, DataError
-from svmbench.harness.environment import fingerprint_of
 from svmbench.harness.trace import read_whole
-from svmbench.records.machine import MACHINE
 from svmbench.records.read import Results, read_results
-from svmbench.records.values import is_too_deep
 from svmbench.report.check import stale_files
-from svmbench.verify.folder import Verifier
-from svmbench.verify.own import FILES
-
-#: What a published folder contains, apart from its manifest and index.html, the page again.
-_CONTENTS = (*FILES, "tables/*", "plots/*", "runs/*.jsonl")
-
-MANIFEST = "manifest.json"
-
-_VERSION = 1
+from svmbench.verify.folder import LEFT_OUT, Verifier
+from svmbench.verify.own import INDEX, MANIFEST, foreign_entries
+from svmbench.verify.published import CONTENTS, WEIGHTS, manifest_of, read_manifest, text_of
 
 
 @dataclass(frozen=True)
@@ -59,7 +46,7 @@ class PublishedFolder:
         return str(self.results.environment.get("cpu") or "unknown processor")
 
 
-def publish(folder: Path, target: Path) -> Path:
+def publish(folder: Path, target: Path, weights: bool = False) -> Path:
     """Copy what others need of a results folder.
 
     Parameters
@@ -68,6 +55,8 @@ def publish(folder: Path, target: Path) -> Path:
         As ``svmbench run`` has written it.
     target : Path
         New, or published before.
+    weights : bool
+        Whether the weights that runs have kept are copied too.
 
     Returns
     -------
@@ -86,7 +75,6 @@ def publish(folder: Path, target: Path) -> Path:
     if resolved(folder).is_relative_to(resolved(target)):
         raise ConfigError(f"{target}: has the results themselves; give -o another name")
     results = read_results(folder)
-    machine = _machine(results, folder)
     _refuse_wrong(results)
     for name, reason in stale_files(folder, False):
         raise DataError(f"{folder}: {name} {reason}")
@@ -96,25 +84,19 @@ def publish(folder: Path, target: Path) -> Path:
     with writing(target):
         made = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
         try:
-            for path in _contents(folder):
-                place = made / path.relative_to(folder)
-                place.parent.mkdir(exist_ok=True)
-                shutil.copyfile(path, place)
-            shutil.copyfile(folder / "report.html", made / "index.html")
-            manifest = {
-                "schema_version": _VERSION,
-                "svmbench": svmbench.__version__,
-                "name": results.name,
-                "machine": machine,
-                "files": _hashes(made),
-            }
-            text = json.dumps(manifest, indent=2) + "\n"
-            (made / MANIFEST).write_text(text, encoding="utf-8")
+            for pattern in (*CONTENTS, *([WEIGHTS] if weights else ())):
+                for path in filter(Path.is_file, folder.glob(pattern)):
+                    place = made / path.relative_to(folder)
+                    place.parent.mkdir(exist_ok=True)
+                    shutil.copyfile(path, place)
+            shutil.copyfile(folder / "report.html", made / INDEX)
+            manifest = manifest_of(made, svmbench.__version__, weights)
+            (made / MANIFEST).write_text(text_of(manifest), encoding="utf-8")
             made.chmod(0o755)
             _put(made, target)
         finally:
             shutil.rmtree(made, ignore_errors=True)
-    return target / "index.html"
+    return target / INDEX
 
 
 def _put(made: Path, target: Path) -> None:
@@ -136,38 +118,18 @@ def _put(made: Path, target: Path) -> None:
 def open_published(folder: Path) -> PublishedFolder:
     """Read a published folder, and check it.
 
-    Its files must have the hashes of the manifest, and its tables must say what its traces say.
-    What rests on rows that are not on this machine is counted, not recomputed.
+    What rests on weights that were left out, or on rows that are not on this machine, is counted,
+    not recomputed.
 
     Raises
     ------
     DataError
         If it is not as it was published.
     """
-    path = folder / MANIFEST
-    try:
-        if not is_own_file(path):
-            raise ValueError("a link, a pipe or a device")
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-        if is_too_deep(manifest):
-            raise ValueError("nested too deeply")
-        version, files, machine = (manifest[k] for k in ("schema_version", "files", "machine"))
-    except (OSError, ValueError, RecursionError, KeyError, TypeError) as error:
-        raise DataError(
-            f"{path}: not readable; name a folder that 'svmbench publish' has written"
-        ) from error
-    if version != _VERSION:
-        raise DataError(f"{path}: schema_version is {version!r:.80}, and has to be {_VERSION}")
-    if not isinstance(files, dict):
-        raise DataError(f"{path}: files is not a mapping; publish the results again")
-    found = _hashes(folder)
-    for name in sorted(files.keys() | found.keys()):
-        if files.get(name) != found.get(name):
-            fault = "is missing" if name not in found else "is not the file that was published"
-            raise DataError(f"{folder}: {name} {fault}; publish the results again")
+    machine = str(read_manifest(folder).get("machine"))
+    for name in foreign_entries(folder):
+        raise DataError(f"{folder}: {name} is not a file of its own; publish the results again")
     results = read_results(folder)
-    if _machine(results, folder) != machine:
-        raise DataError(f"{folder}: environment.json is of another machine than {MANIFEST} says")
     return PublishedFolder(folder, results, machine, _refuse_wrong(results))
 
 
@@ -186,32 +148,5 @@ def _refuse_wrong(results: Results) -> int:
                 f"{folder}: {result.kind} {result.name} does not hold: {result.reason}; "
                 f"see 'svmbench verify {folder}'"
             )
-        unverified += result.verdict == "not verified"
+        unverified += result.verdict == "not verified" or result.reason == LEFT_OUT
     return unverified
-
-
-def _machine(results: Results, folder: Path) -> str:
-    facts: dict[str, Any] = results.environment
-    lacking = [key for key in MACHINE if key not in facts]
-    if lacking:
-        raise DataError(f"{folder}/environment.json: lacks {', '.join(lacking)}")
-    return fingerprint_of({key: facts[key] for key in MACHINE})
-
-
-def _contents(folder: Path) -> Iterator[Path]:
-    for pattern in _CONTENTS:
-        yield from (path for path in sorted(folder.glob(pattern)) if path.is_file())
-
-
-def _hashes(folder: Path) -> dict[str, str]:
-    """SHA-256 of each file below a folder but the manifest, by path. No link is followed."""
-    return {
-        path.relative_to(folder).as_posix(): _sha256(path)
-        for path in sorted(folder.rglob("*"))
-        if is_own_file(path) and path != folder / MANIFEST
-    }
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
