@@ -11,7 +11,7 @@ _INTERRUPTED = 130
 def main(prog_name: str | None = None) -> None:
     """Run the command line of this process.
 
-    Until it is loaded, which takes tenths of a second, Ctrl-C and SIGTERM end the process at once:
+    Until it is loaded, which takes tenths of a second, such signals end the process at once:
     nothing has been written, and an import that an exception leaves would show a traceback.
 
     Parameters
@@ -20,8 +20,10 @@ def main(prog_name: str | None = None) -> None:
     """
     import signal  # not before the search path is mended, below
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _end)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and (name != "SIGHUP" or signal.getsignal(number) is signal.SIG_DFL):
+            signal.signal(number, _end)
     code: list[int] = []
     if atexit._ncallbacks() == 0:  # what is registered first is called last
         atexit.register(_end_intact, code)

@@ -8,7 +8,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -120,6 +120,31 @@ def require_own(folder: Path) -> None:
         )
 
 
+def require_free(folder: Path, replaced: Sequence[str], own: Sequence[str]) -> None:
+    """Refuse a folder with files that would be replaced and that svmbench has not written.
+
+    Parameters
+    ----------
+    folder : Path
+    replaced : sequence of str
+        Names of what would be replaced.
+    own : sequence of str
+        Names of which one at least is in each folder that svmbench has written.
+
+    Raises
+    ------
+    ConfigError
+    """
+    if any((folder / name).exists() for name in own):
+        return
+    for name in replaced:
+        if (folder / name).exists():
+            raise ConfigError(
+                f"{folder / name}: svmbench has not written it, and does not replace it; choose "
+                "another folder"
+            )
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a whole text file durably."""
     with replacing(path) as file:
@@ -181,10 +206,11 @@ def require_writable(path: Path) -> None:
     Raises
     ------
     UnwritableError
-        When its folder does not exist and cannot be made, or holds no new file.
+        When its folder does not exist, or holds no new file.
     """
+    if not path.parent.exists():
+        raise UnwritableError(f"{path}: there is no folder {path.parent}; make it or name another")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         temporary = _beside(path)
         temporary.open("x").close()
         temporary.unlink()

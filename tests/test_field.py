@@ -1,6 +1,10 @@
 """Inputs on which svmbench gave a wrong answer or an unkind one: input, what is right, and why."""
 
 import re
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -66,6 +70,10 @@ CASES = [
         rows(normal, normal), "train DATA --tol 1e-9", 0, "float64", "as stored",
     ),
     Case(
+        "no folder is made in silence",
+        BLANK, "train DATA -o missing/model", 2, "there is no folder missing; make it",
+    ),
+    Case(
         "rounding that no method undoes is named",
         "1 1:1e9 2:1\n-1 1:1e9 2:1.0001\n1 1:-1e9 2:1\n", "train DATA --tol 1e-18 -C 1e3", 1,
         r"not proven to 1e-18: the rounding of these rows allows a gap of",
@@ -81,3 +89,62 @@ def test_a_case_from_the_field(case, tmp_path, monkeypatch):
     assert result.exit_code == case.code, result.output
     assert re.search(case.says, result.output), result.output
     assert not re.search(case.never, result.output), result.output
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("run sweep.yaml --out there", "runs.csv"),
+        ("papers --out there --list", ""),
+        ("papers --out there --dry-run", "index.html"),
+        ("bench smoke --out there --dry-run", "index.html"),
+    ],
+)
+def test_what_others_have_written_is_not_replaced(command, name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("sweep.yaml").write_text(
+        "version: 1\nname: s\ndatasets: [tiny-sparse]\nlambda: 1e-2\nsolvers: [dcd]\n"
+        "stop: {accuracy: 1e-1, max_epochs: 5, time_limit: 5s}\nrepeats: 1\n"
+    )
+    Path("there").mkdir()
+    if name:
+        Path("there", name).write_text("mine")
+    result = CliRunner().invoke(main, command.split())
+    assert result.exit_code == (2 if name else 0), result.output
+    assert ("does not replace it" in result.output) == bool(name)
+    assert not name or Path("there", name).read_text() == "mine"
+
+
+def test_a_problem_that_is_solved_at_0_has_no_curve(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path / "cache"))
+    Path("rows").write_text("1\n-1\n1\n")
+    Path("sweep.yaml").write_text(
+        "version: 1\nname: s\ndatasets: [{path: rows}]\nlambda: 1e-1\nsolvers: [dcd, sdca]\n"
+        "stop: {accuracy: 1e-1, max_epochs: 5, time_limit: 5s}\nrepeats: 1\nplots: []\n"
+    )
+    assert CliRunner().invoke(main, ["run", "sweep.yaml"]).exit_code == 0
+    result = CliRunner().invoke(main, ["plot", "results/s"])
+    assert result.exit_code == 2
+    assert "solved before the first step, at w = 0, by all of dcd, sdca" in result.output
+
+
+@pytest.mark.parametrize("name", ["SIGHUP", "SIGQUIT"])
+def test_a_hang_up_ends_like_ctrl_c(name, tmp_path):
+    (tmp_path / "rows").write_text(UNSCALED * 100)
+    command = [sys.executable, "-m", "svmbench", "train", "rows", "--tol", "1e-14", "--cv", "5"]
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    time.sleep(2.0)
+    process.send_signal(getattr(signal, name))
+    assert "svmbench: interrupted" in process.communicate(timeout=60)[1]
+    assert process.returncode == 130
+    assert [path.name for path in tmp_path.iterdir()] == ["rows"]
+
+
+def test_a_deleted_working_folder_is_called_that(tmp_path):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    script = f"rmdir {gone}; exec {sys.executable} -P -m svmbench run demo"
+    result = subprocess.run(["sh", "-c", script], cwd=gone, capture_output=True, text=True)
+    assert result.returncode == 2
+    assert result.stderr == "svmbench: the working folder has been deleted; change to another one\n"

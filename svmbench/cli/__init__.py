@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, NoReturn
 
 import click
@@ -94,6 +95,7 @@ class Frame(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
+        _require_folder()
         _require_loadable()
         with _stops_as_errors():
             return super().invoke(ctx)
@@ -129,6 +131,19 @@ class Frame(click.Group):
         sys.exit(code)
 
 
+def _require_folder() -> None:
+    """Refuse a working folder that somebody has deleted: nothing can be found or written there.
+
+    Raises
+    ------
+    ConfigError
+    """
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        raise ConfigError("the working folder has been deleted; change to another one") from None
+
+
 def _require_loadable() -> None:
     """Refuse a SOURCE_DATE_EPOCH with which NumPy and matplotlib cannot be loaded.
 
@@ -154,12 +169,18 @@ def _require_loadable() -> None:
         ) from None
 
 
+def _endings() -> list[int]:
+    """Signals besides Ctrl-C's that end a process, unless it ignores them, as under nohup."""
+    numbers = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP", "SIGQUIT")]
+    return [n for n in numbers if n is not None and signal.getsignal(n) is not signal.SIG_IGN]
+
+
 @contextmanager
 def _terminable(own_process: bool) -> Iterator[list[int]]:
-    """Treat SIGTERM like Ctrl-C: what was measured is kept. Yields a list of the signals that came.
+    """Treat SIGTERM, SIGHUP and SIGQUIT like Ctrl-C: what was measured is kept.
 
-    Afterwards this process ignores both: it is exiting with a code that says how it ended, and a
-    further signal would replace that code.
+    Yields a list of the signals that came. Afterwards this process ignores them: it is exiting with
+    a code that says how it ended, and a further signal would replace that code.
     """
     came: list[int] = []
     if threading.current_thread() is not threading.main_thread():
@@ -168,6 +189,8 @@ def _terminable(own_process: bool) -> Iterator[list[int]]:
 
     def interrupt(number: int, _: object) -> None:
         came.append(number)
+        if number == getattr(signal, "SIGQUIT", None):  # a second one ends the process at once
+            signal.signal(number, signal.SIG_DFL)
         raise KeyboardInterrupt
 
     def unraisable(dropped: sys.UnraisableHookArgs) -> None:
@@ -180,7 +203,8 @@ def _terminable(own_process: bool) -> Iterator[list[int]]:
         again.daemon = True
         again.start()
 
-    before, report = signal.signal(signal.SIGTERM, interrupt), sys.unraisablehook
+    before = {number: signal.signal(number, interrupt) for number in _endings()}
+    report = sys.unraisablehook
     if own_process:
         sys.unraisablehook = unraisable
         # A job that a shell script starts in the background inherits that SIGINT is ignored.
@@ -188,7 +212,8 @@ def _terminable(own_process: bool) -> Iterator[list[int]]:
     try:
         yield came
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN if own_process else before)
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_IGN if own_process else handler)
         if own_process:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             sys.unraisablehook = report

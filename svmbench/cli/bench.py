@@ -85,12 +85,14 @@ def command(
     from svmbench.bench.plan import plan
     from svmbench.bench.profile import load_profile
     from svmbench.bench.stated_bounds import load_bounds, measured_by
+    from svmbench.durable import require_free
     from svmbench.harness.sweeps import Options
 
     chosen = load_profile(profile).with_plugins(plugins)
     bounds = measured_by(chosen, load_bounds())
     allowed = chosen.budget if budget is None else options.budget_seconds(budget)
     root = out or Path("results") / "bench" / chosen.name
+    require_free(root, ("index.html",), ("page.json", "tables"))
     with options.place_of(cluster) as place:
         fetched = fetch and not (dry_run or report_only)
         planned = plan(chosen, root, allowed, fetched, place.machine)

@@ -105,6 +105,7 @@ def command(
     if budget is None and not full:
         budget = DEFAULT_BUDGET
     seconds = None if budget is None else options.budget_seconds(budget)
+    from svmbench.durable import require_free
     from svmbench.harness.sweeps import Options
     from svmbench.papers.model import papers
     from svmbench.papers.plan import choose, planned_sweeps
@@ -115,6 +116,7 @@ def command(
         click.echo(listing(known, chosen))
         return 0
     root = out or Path("results") / (f"{QUICK}-full" if full else QUICK)
+    require_free(root, ("index.html",), ("page.json", "profile-data.svg"))
     with options.place_of(cluster) as place:
         planned = planned_sweeps(
             known,

@@ -23,6 +23,7 @@ from svmbench.durable import (
     is_own_file,
     remove_abandoned,
     replacing,
+    require_free,
     require_own,
     write_text,
     writing,
@@ -41,6 +42,9 @@ BOUNDS_MARGIN = 1e-9
 #: Suffix of a trace while its run is in progress.
 GROWING = ".part"
 
+#: Files of a results folder, which has a folder "runs" as well.
+_REPLACED = ("runs.csv", "traces.csv", "report.html", "config.yaml", "environment.json", "tables")
+
 
 class Store:
     """The results of one sweep on disk.
@@ -55,6 +59,7 @@ class Store:
         self.folder = folder
         self.runs = folder / "runs"
         self._rows: dict[str, _Rows] = {}
+        require_free(folder, _REPLACED, ("runs",))
         with writing(self.runs):
             try:
                 self.runs.mkdir(parents=True, exist_ok=True)

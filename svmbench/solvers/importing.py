@@ -23,7 +23,7 @@ from svmbench.errors import ConfigError
 ENDING = ("_exit", "execv", "execve")
 
 #: Signals by which a user or the system ends a command.
-_OF_THE_USER = (signal.SIGINT, signal.SIGTERM)
+_OF_THE_USER = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 _STREAMS = (("stdin", 0, "r"), ("stdout", 1, "w"), ("stderr", 2, "w"))
 

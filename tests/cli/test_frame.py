@@ -134,7 +134,7 @@ def test_help_loads_nothing_heavy():
         (["rnu"], "unknown command 'rnu'; did you mean 'run'?"),
         (["zzz"], "unknown command 'zzz'; known: "),
         (["--bogus"], "No such option '--bogus'"),
-        (["train", "x", "--tole"], "No such option '--tole'; did you mean '--tol'?"),
+        (["train", "x", "--losss"], "No such option '--losss'; did you mean '--loss'?"),
         (["run"], "Missing argument 'CONFIG'"),
         (["config"], "Missing command"),
         (["config", "shw"], "No such command 'shw'"),

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from svmbench.durable import resolved, write_text
+from svmbench.durable import require_free, resolved, write_text
 from svmbench.errors import ConfigError, DataError
 from svmbench.records.groups import Group, heading
 from svmbench.records.measures import PASS_UNIT, Asked
@@ -85,6 +85,7 @@ def merge(folders: Sequence[Path], target: Path) -> list[Path]:
             raise ConfigError(f"{target}: in {folder}, which is read; give -o another name")
     if (target / MANIFEST).exists():
         raise ConfigError(f"{target}: a published folder, and kept; give -o another name")
+    require_free(target, ("index.html",), ("machines.csv",))
     members = _named([open_published(folder) for folder in folders])
     for one, other in combinations(members, 2):
         if set(one.results.runs["id"]) & set(other.results.runs["id"]) and _same_runs(one, other):
