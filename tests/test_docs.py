@@ -165,6 +165,7 @@ def test_options_that_a_command_lacks_are_found(command):
     assert unknown_options([*command.split(), "--no-such=1"]) == {"--no-such"}
 
 
+@pytest.mark.parametrize("command", ["no-such", "data no-such", "config no-such"])
 def test_commands_that_do_not_exist_are_found(command):
     with pytest.raises(AssertionError, match="no-such"):
         command_of(command.split())
