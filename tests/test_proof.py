@@ -129,6 +129,19 @@ def test_a_free_bias_is_proven_with_alpha_that_rounding_unbalances():
     assert proven_dual(problem, alpha) == -np.inf
 
 
+@pytest.mark.parametrize("loss", ["hinge", "squared-hinge"])
+@pytest.mark.parametrize("lam", [1e-6, 1.0])
+@pytest.mark.parametrize("rows", [[1.0, 1.0], [3.0, 1.0], [1000.0, 999.0]])
+@pytest.mark.parametrize("off", [1.9e-12, -1.9e-12])
+def test_what_balances_alpha_exactly_outweighs_other_rounding(off, rows, lam, loss):
+    data = dataset([[each] for each in rows], [1, -1], "dense float64")
+    problem = Problem(data, lam, Loss(loss), "free")
+    alpha = np.array([0.5, 0.5 * (1.0 + off)])
+    exact, dual = exact_dual(problem, [Fraction(alpha.min())] * 2), problem.dual(alpha)
+    assert proven_dual(problem, alpha) <= exact
+    assert proven_by_norms(problem, alpha, dual, longest(problem)) <= exact
+
+
 def tiny(loss, size, weighted):
     """A problem with lambda of this size, and dual variables that make w of about 1."""
     light = (np.arange(20) % 2 == 1) & weighted

@@ -180,6 +180,14 @@ def test_sparse_weights_predict_the_same(kind, classes):
         assert all(np.allclose(model.decision_function(each), dense) for each in forms)
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_row_on_every_plane_is_of_the_first_class(classes):
+    model = LinearSVC(fit_intercept=False).fit(np.eye(6), np.arange(6) % classes + 5)
+    zero = np.zeros((1, 6))
+    assert (model.decision_function(zero) == 0.0).all()
+    assert model.predict(zero) == [5]
+
+
 def test_probabilities_sum_to_one():
     X, y = load_iris(return_X_y=True)
     three = LogisticRegression().fit(X, y).predict_proba(X)

@@ -42,7 +42,7 @@ def exact_dual(problem, alpha):
     """D(alpha) of rows that are stored densely, with weights of the rows and with a ball."""
     data, m = problem.data, problem.data.n_samples
     counts = [1.0] * m if problem.row_weights is None else problem.row_weights.tolist()
-    a = [Fraction(float(each)) for each in alpha]
+    a = [Fraction(each) for each in alpha]
     c = [Fraction(each) for each in counts]
     nu, lam = Fraction(problem.loss.nu), Fraction(problem.lam)
     sizes = []  # |w(alpha)_j|

@@ -176,3 +176,22 @@ def test_large_numbers_that_stay_in_double_precision_are_not_recorded_as_not_fin
     found = extended.evaluate(data, Facts.of(problem.facts()), w, 0.0)
     assert found.primal.agrees(problem.primal(w))
     assert not found.primal.agrees(None)
+
+
+@pytest.mark.skipif(extended.LONG(1.0) + 2.0**-60 == 1.0, reason="long doubles are doubles")
+def test_margins_keep_more_digits_than_doubles_have():
+    data = dataset([[1.0, 2.0**-60]], [1], "dense float64")
+    facts = Facts(2.0**-200, "hinge", 1.0, False, np.inf)
+    primal = extended.evaluate(data, facts, np.array([1.0, -1.0]), 0.0).primal
+    assert primal.value == 2.0**-60
+
+
+def test_the_logistic_conjugate_is_steep_at_the_ends_of_its_box():
+    facts = Facts(1.0, "logistic", 1.0, False, np.inf)
+    alpha = np.array([0.0, np.nextafter(0.0, 1.0), np.nextafter(1.0, 0.0), 1.0])
+    values, _, steep = extended.conjugates(facts, alpha.astype(extended.LONG))
+    assert values[0] == values[3] == steep[0] == 0.0
+    assert float(values[2]) == pytest.approx(2.0**-53 * (1.0 + 53.0 * np.log(2.0)))
+    assert float(steep[2]) == pytest.approx(53.0 * np.log(2.0))
+    assert steep[3] == 40.0
+    assert 0.0 < steep[1] < values[1] < 1e-320
