@@ -56,7 +56,7 @@ def test_a_median_that_is_not_reached_says_how_many_repeats_reached_it(monkeypat
 def test_who_is_ahead_is_counted_and_marked(ours, theirs, standing, mark, monkeypatch):
     state = "max_steps" if math.isnan(theirs[0]) else "converged"
     rows_of = [
-        group("dcd", ours, state="max_steps" if math.isnan(ours[0]) else "converged"),
+        group("dcd", ours, state="max_steps" if math.isnan(ours[0]) else "converged", spent=2.0),
         group("rehline", theirs, solver="rehline", state=state, spent=3.0),
     ]
     (one,) = ratios.against_fastest(swept(rows_of, monkeypatch))
