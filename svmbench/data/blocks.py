@@ -102,13 +102,17 @@ def row_starts(lengths: Array) -> Array:
     return indptr
 
 
-def column_extremes(data: Dataset) -> tuple[FloatArray, FloatArray]:
-    """Least and largest value of every column; absent entries count as zeros."""
+def _require_room(data: Dataset) -> None:
     require_memory(
         8 * _NUMBERS_PER_COLUMN * data.n_features,
         f"data set {data.name}: computing statistics of {data.n_features:,} columns",
         "if most of them are empty, put the transform compact-columns first",
     )
+
+
+def column_extremes(data: Dataset) -> tuple[FloatArray, FloatArray]:
+    """Least and largest value of every column; absent entries count as zeros."""
+    _require_room(data)
     low, high = np.full(data.n_features, np.inf), np.full(data.n_features, -np.inf)
     present = np.zeros(data.n_features, dtype=np.int64)
     for block in blocks(data):
@@ -130,6 +134,7 @@ def column_sizes(data: Dataset) -> FloatArray:
     """Largest absolute value of every column; 1 where all stored values are one."""
     if data.values is None:
         return np.ones(data.n_features)
+    _require_room(data)
     sizes = np.zeros(data.n_features, dtype=data.values.dtype)
     if data.indices is None:
         for rows in dense_blocks(*data.values.shape):

@@ -428,7 +428,7 @@ def test_rows_that_a_stand_in_has_not_are_refused():
 def test_of_a_set_that_cannot_be_had_the_stand_in_is_named():
     message = refusal(load, "rcv1.binary")
     assert message.startswith("rcv1.binary: rcv1_train.binary is missing (")
-    assert message.endswith("'svmbench run CONFIG --stand-in' uses synthetic rows of its shape")
+    assert message.endswith("without --real 'svmbench run CONFIG' uses synthetic rows of its shape")
 
 
 # --- what is refused ---------------------------------------------------------------
