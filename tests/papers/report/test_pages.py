@@ -99,8 +99,8 @@ def test_ratio_is_of_the_pairs_of_repeats(times, source):
     middle = sorted(a / b for a, b in both)[1]
     record = times.loc[("adult", 1e-4, "pegasos")]
     assert record["seconds_to_0.01_ratio"] == pytest.approx(middle)
-    assert record["seconds_to_0.01_ratio_low"] < middle / 2  # three pairs show the magnitude
-    assert record["seconds_to_0.01_ratio_high"] > middle * 2
+    assert record["seconds_to_0.01_ratio_low"] == 0.0  # the signs of three pairs exclude nothing
+    assert math.isnan(record["seconds_to_0.01_ratio_high"])
     assert math.isnan(times.loc[("adult", 1e-4, "dcd"), "seconds_to_0.01_ratio"])
 
 
