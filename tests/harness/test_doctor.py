@@ -68,7 +68,7 @@ def moments(busy, stolen):
         ("_swap", system, "swapped", 0.0, "ok", "not in use"),
         ("_swap", system, "swapped", 0.5, "warning", "0.50 GiB in use"),
         ("_bandwidth", doctor, "bandwidths", [8.0, 10.0, 10.0], "warning", "20 % between"),
-        ("_noise", doctor, "repeated_work", ([1.0, 1.02], [1.0, 1.02]), "ok", "below 3.5 %"),
+        ("_noise", doctor, "repeated_work", ([1.0, 1.02], [1.0, 1.02]), "ok", "below 3.4 %"),
         ("_noise", doctor, "repeated_work", ([1.0, 1.2], [1.0, 1.02]), "warning", "cpu_seconds"),
         ("_noise", doctor, "repeated_work", ([1.0, 1.9], [1.0, 1.9]), "unfit", "more repeats"),
     ],
