@@ -450,16 +450,16 @@ class Measurement:
             self.reason = f"shows the bias {bias:g}, and the problem has none"
         primal = training.primal if np.isfinite(w).all() else math.nan
         bound, distance = self.terms.reference_dual, self.stop.get("distance", "relative")
-        # P decides whether a target is met: it is not to be the smaller for its rounding.
-        away = max(0.0, primal - bound)
-        if self.problem.rounding(primal, w, bias) > ROUNDED_SHARE * away:
-            primal = proven_primal(self.problem, w, bias, longer=False).primal
-        accuracy = accuracy_of(primal, bound, distance)
+        accuracy = math.nan
         if self.problem.is_below(bound, primal, w, bias):
             self.reason = f"P = {primal!r} is below the certified bound {bound!r}"
-            accuracy = math.nan  # it has reached no accuracy
-        elif lies_below(primal, bound):
-            accuracy = 0.0
+        else:
+            # P decides whether a target is met: it is not to be the smaller for its rounding.
+            away = max(0.0, primal - bound)
+            if self.problem.rounding(primal, w, bias) > ROUNDED_SHARE * away:
+                primal = proven_primal(self.problem, w, bias, longer=False).primal
+            below = lies_below(primal, bound)
+            accuracy = 0.0 if below else accuracy_of(primal, bound, distance)
         m, test = self.problem.data.n_samples, self.terms.test
         return {
             "kind": "point",
