@@ -140,7 +140,9 @@ class CostUnderstated(Specimen):
         run = next(found for found in gc.get_objects() if type(found).__name__ == "Measurement")
         kind, bound = type(problem), run.terms.reference_dual
         evaluate = kind.evaluate
-        kind.evaluate = lambda self, w, bias: replace(evaluate(self, w, bias), primal=bound)
+        kind.evaluate = lambda self, w, bias: replace(
+            evaluate(self, w, bias), primal=1.0001 * bound
+        )
 
 
 class CountsAstronomically(Specimen):
