@@ -1,5 +1,6 @@
 """Inputs on which svmbench gave a wrong answer or an unkind one: input, what is right, and why."""
 
+import os
 import re
 import signal
 import subprocess
@@ -131,14 +132,23 @@ def test_a_problem_that_is_solved_at_0_has_no_curve(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", ["SIGHUP", "SIGQUIT"])
 def test_a_hang_up_ends_like_ctrl_c(name, tmp_path):
-    (tmp_path / "rows").write_text(UNSCALED * 100)
-    command = [sys.executable, "-m", "svmbench", "train", "rows", "--tol", "1e-14", "--cv", "5"]
-    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-    time.sleep(2.0)
+    (tmp_path / "rows").write_text(UNSCALED)
+    (tmp_path / "sweep.yaml").write_text(
+        "version: 1\nname: s\ndatasets: [{path: rows}]\nlambda: 1e-3\nsolvers: [pegasos]\n"
+        "stop: {accuracy: 1e-12, max_epochs: 1e8, time_limit: 10m}\nrepeats: 1\nplots: []\n"
+    )
+    command = [sys.executable, "-P", "-m", "svmbench", "run", "sweep.yaml"]
+    environment = {**os.environ, "SVMBENCH_CACHE": str(tmp_path / "cache")}
+    process = subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True
+    )
+    while not list(tmp_path.glob("results/s/runs/*.part")):
+        assert process.poll() is None
+        time.sleep(0.1)
     process.send_signal(getattr(signal, name))
-    assert "svmbench: interrupted" in process.communicate(timeout=60)[1]
+    assert "interrupted" in process.communicate(timeout=300)[1]
     assert process.returncode == 130
-    assert [path.name for path in tmp_path.iterdir()] == ["rows"]
+    assert not list((tmp_path / "results").rglob("*.tmp"))
 
 
 def test_a_deleted_working_folder_is_called_that(tmp_path):
