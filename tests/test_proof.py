@@ -131,7 +131,7 @@ def test_a_free_bias_is_proven_with_alpha_that_rounding_unbalances():
 
 @pytest.mark.parametrize("loss", ["hinge", "squared-hinge"])
 @pytest.mark.parametrize("lam", [1e-6, 1.0])
-@pytest.mark.parametrize("rows", [[1.0, 1.0], [3.0, 1.0], [1000.0, 999.0]])
+@pytest.mark.parametrize("rows", [[1.0, 1.0], [3.0, 1.0], [1000.0, 999.0], [0.1, -0.1]])
 @pytest.mark.parametrize("off", [1.9e-12, -1.9e-12])
 def test_what_balances_alpha_exactly_outweighs_other_rounding(off, rows, lam, loss):
     data = dataset([[each] for each in rows], [1, -1], "dense float64")
