@@ -95,8 +95,9 @@ class Stop(Strict):
     checkpoints: Literal["tenths", "passes", "early"] = Field(
         default="tenths",
         description="When a run is evaluated. tenths: in steps of at most a tenth from a hundredth "
-        "of a pass on. early: the same from the first row on. passes: at the ends of passes only; "
-        "times to an accuracy are then those of whole passes.",
+        "of a pass on. early: the same from the first row on. passes: after each of the first "
+        "2,000 passes, and then in steps of at most 0.5 %; times to an accuracy are those of whole "
+        "passes.",
     )
 
     @model_validator(mode="after")

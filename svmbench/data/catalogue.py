@@ -34,6 +34,27 @@ def known_names(file: str) -> list[str]:
     return [file, *(file + suffix for suffix in COMPRESSED)]
 
 
+class Conversion(CatalogueModel):
+    """How `svmbench.data.converted` makes LIBSVM text of delimited text with a header.
+
+    Parameters
+    ----------
+    source : DataFile
+        The delimited text.
+    label : str
+        Column of the label.
+    positive : float
+        The label that becomes +1; all others become -1.
+    ranges : dict
+        Least and largest whole number of each column that the source scales to [0, 1].
+    """
+
+    source: DataFile
+    label: str
+    positive: Label
+    ranges: dict[str, tuple[int, int]] = Field(default_factory=dict)
+
+
 class DataFile(CatalogueModel):
     """One file of a data set, and the file of its labels if they are separate.
 
@@ -48,6 +69,8 @@ class DataFile(CatalogueModel):
         a compression suffix.
     obtain : str, optional
         How to get it by hand, if no address serves the file itself.
+    converted : Conversion, optional
+        How to make it of another file, if no address serves the file itself.
     sha256 : str, optional
         Of the uncompressed content; None if it is not known.
     bytes : int, optional
@@ -62,6 +85,7 @@ class DataFile(CatalogueModel):
     path: str | None = None
     urls: tuple[str, ...] = ()
     obtain: str | None = None
+    converted: Conversion | None = None
     sha256: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
     bytes: int | None = Field(default=None, gt=0)
     rows: int | None = Field(default=None, gt=0)

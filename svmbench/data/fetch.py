@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from svmbench.bundled import bundled
 from svmbench.data.cache import cache_dir
 from svmbench.data.catalogue import DataFile, known_names, url_name
+from svmbench.data.converted import convert
 from svmbench.data.download import UnreachableError, download_to
 from svmbench.data.first_seen import expected_sha256, record_path
 from svmbench.data.text_files import feed_text, text_sha256
@@ -96,6 +98,8 @@ def locate(name: str, wanted: DataFile, *, offline: bool = False) -> Path:
     here = find(wanted)
     if here is not None:
         return here
+    if wanted.converted is not None:
+        return _convert(wanted, locate(name, wanted.converted.source, offline=offline))
     if not wanted.urls:
         reason = "no address serves it" if wanted.obtain else "it has no address"
     elif offline or offline_asked():
@@ -129,6 +133,17 @@ def find(wanted: DataFile) -> Path | None:
     return None
 
 
+def _convert(wanted: DataFile, source: Path) -> Path:
+    assert wanted.converted is not None
+    conversion = wanted.converted
+
+    def make(partial: Path) -> None:
+        convert(source, conversion, partial)
+        check_sha256(source, wanted, text_sha256(partial))
+
+    return _keep(downloads() / wanted.file, make)
+
+
 def download(url: str, wanted: DataFile) -> Path:
     """Download a file into `downloads`, whole and checked or not at all.
 
@@ -138,22 +153,31 @@ def download(url: str, wanted: DataFile) -> Path:
         When the address does not serve it, or serves something else; UnreachableError when its
         server cannot be reached.
     """
-    target = downloads() / url_name(url)
+    hashed = expected_sha256(wanted) is not None
+
+    def make(partial: Path) -> None:
+        try:
+            download_to(url, partial, longest=_longest(wanted), pages=hashed)
+            _check(url, wanted, partial)
+        except DataError as error:
+            raise type(error)(str(error).replace(str(partial), url)) from None
+
+    return _keep(downloads() / url_name(url), make)
+
+
+def _keep(target: Path, make: Callable[[Path], None]) -> Path:
+    """Make a file under a passing name, and give it its own if all goes well."""
     # It ends in the file's own suffix, which tells how the content is compressed.
     partial = target.with_name(f"{_PARTIAL}{os.urandom(8).hex()}-{target.name}")
-    hashed = expected_sha256(wanted) is not None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         _sweep(target.parent)
-        download_to(url, partial, longest=_longest(wanted), pages=hashed)
-        _check(url, wanted, partial)
+        make(partial)
         with partial.open("rb") as stream:
             os.fsync(stream.fileno())
         # Another process may have put the same file there meanwhile, and may be reading it already.
         if not target.is_file():
             partial.replace(target)
-    except DataError as error:
-        raise type(error)(str(error).replace(str(partial), url)) from None
     except OSError as error:
         raise StorageError(
             f"{target.parent}: {error.strerror}; make room for {target.name} there, or set"

@@ -15,7 +15,7 @@ from typing import Any
 from svmbench.config import SolverSpec, Stop, Sweep
 from svmbench.data.dataset import Dataset
 from svmbench.harness.accounts import CLOCK_RULES
-from svmbench.harness.checkpoints import CHECKPOINT_RATIO, EACH_ITERATION
+from svmbench.harness.checkpoints import CHECKPOINT_RATIO, EACH_ITERATION, EACH_PASS
 from svmbench.harness.environment import fingerprint
 from svmbench.harness.trace import SCHEMA_VERSION
 from svmbench.problem import Problem
@@ -154,6 +154,7 @@ class Run:
             "reference_gap_asked": self.reference_gap,
             "clock_rules": CLOCK_RULES,
             "checkpoint_ratio": CHECKPOINT_RATIO,
+            **({"each_pass": EACH_PASS} if self.stop.checkpoints == "passes" else {}),
             **({"each_iteration": EACH_ITERATION} if solver.step == "iteration" else {}),
             "repeat": self.repeat,
             "threads": self.threads,

@@ -54,7 +54,13 @@ def test_every_description_is_complete(name):
     for file in found.files.values():
         assert file.rows is not None
         for part in file.parts:
-            ways = [part.urls, part.path, part.obtain, "no site serves it" in found.description]
+            ways = [
+                part.urls,
+                part.path,
+                part.obtain,
+                part.converted,
+                "no site serves it" in found.description,
+            ]
             assert sum(map(bool, ways)) == 1, "one of urls, path and obtain"
             assert part.sha256 or "hash" in found.checked, "sha256, or why there is no hash"
             assert part.path is None or (bundled("datasets") / part.path).is_file()

@@ -3,6 +3,7 @@
 import bz2
 import errno
 import ftplib
+import gzip
 import hashlib
 import lzma
 import os
@@ -12,6 +13,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+import yaml
 from refusals import refusal
 
 from svmbench.data import download, fetch
@@ -190,6 +192,25 @@ def test_missing_file_that_no_address_serves(places):
         "set: rows is missing (no address serves it); put rows (unpack it from"
         f" https://example.org/a.tar.gz), plain or .xz, .bz2, .gz, into {places / 'mirror'}"
     )
+
+
+CONVERTED = """{file: rows, sha256: %s, converted: {source: {file: t.csv, urls: [%s/t.csv.gz]},
+  label: class, positive: 2, ranges: {height: [-10, 30]}}}"""
+
+
+def test_a_file_is_made_of_delimited_text_with_scaled_columns(server, places):
+    url, folder = server
+    table = b"height,oak,class\n0.274999,1,2\n0.25,0,1\n1,0,2\n"
+    made = b"+1 1:1 2:1\n-1\n+1 1:30\n"
+    (folder / "t.csv.gz").write_bytes(gzip.compress(table))
+    hashed = hashlib.sha256(made).hexdigest()
+    file = DataFile.model_validate(yaml.safe_load(CONVERTED % (hashed, url)))
+    assert locate("set", file).read_bytes() == made
+    other = DataFile.model_validate(yaml.safe_load(CONVERTED % (SHA256, url)))
+    (downloads() / "rows").unlink()
+    assert "not the expected rows" in refusal(locate, "set", other)
+    (places / "mirror" / "t.csv").write_text("a,b\n1,2\n")
+    assert "not the expected table" in refusal(locate, "set", file)
 
 
 def test_a_download_that_has_changed(server, places):
