@@ -2,8 +2,8 @@
 # Variables: PYTHON (the interpreter, >= 3.11), SVMBENCH_NATIVE=0 (portable kernels),
 # SVMBENCH_MIRROR (a folder with data files), CONFIG (for `make run`), BUDGET (for `make tables`),
 # FULL_BUDGET (for `make tables-full`, none unless set) and PAPERS (for both: KEY or KEY/ITEM, all
-# unless set); FETCH=1 (`make tables`, `make tables-full` and `make bench` download data that are not
-# on this machine); for `make bench` its own BENCH_BUDGET; WRITE=1 (for `make golden`); LOCKED=1
+# unless set); FETCH (for `make tables`, `make tables-full` and `make bench`: 0 downloads nothing, all
+# also what exceeds 300 MB); for `make bench` its own BENCH_BUDGET; WRITE=1 (for `make golden`); LOCKED=1
 # (develop with the locked packages, each held against its hash).
 
 PYTHON ?= python3
@@ -23,7 +23,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 DEVELOPING := $(VENV)/.developing$(if $(LOCKED),-locked)
 BIN := $(VENV)/bin
 SVMBENCH := $(BIN)/svmbench
-FETCHING = $(if $(FETCH),--fetch)
+FETCHING = $(if $(filter 0,$(FETCH)),--offline)$(if $(filter all,$(FETCH)),--fetch-all)
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 BUILD_INPUTS := pyproject.toml setup.py $(wildcard kernels/*.pyx kernels/*.pxd)
 

@@ -74,9 +74,7 @@ class Plan:
         return tasks + sum(each.longest for each in self.sweeps)
 
 
-def plan(
-    profile: Profile, root: Path, budget: float | None, fetch: bool = False, machine: str = ""
-) -> Plan:
+def plan(profile: Profile, root: Path, budget: float | None, machine: str = "") -> Plan:
     """Plan a benchmark.
 
     Parameters
@@ -85,15 +83,13 @@ def plan(
     root : Path
     budget : float, optional
         Seconds for everything; no limit unless given.
-    fetch : bool
-        Download missing data.
     machine : str
         Fingerprint of the machine that carries out the sweeps; empty for this machine.
     """
     # Stand-ins are scaled to the profile's own budget, so that a shorter call reuses the rows.
     sources = {
         each.label: source_of(
-            each.data, profile.budget, fetch, scale=each.scale, pace=profile.entries_a_second
+            each.data, profile.budget, scale=each.scale, pace=profile.entries_a_second
         )
         for each in profile.sets
     }

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     "[default: the profile's]",
 )
 @options.plugins
-@options.fetch
-@options.offline_beside_fetch
+@options.fetch_all
+@options.offline
 @options.fresh
 @options.retry_failed
 @options.keep_weights
@@ -62,7 +62,7 @@ def command(
     dry_run: bool,
     budget: str | None,
     plugins: tuple[Path, ...],
-    fetch: bool,
+    fetch_all: bool,
     offline: bool,
     fresh: bool,
     retry_failed: bool,
@@ -80,7 +80,6 @@ def command(
     command again to continue. At the end it writes tables, plots and a page that says
     which bounds hold.
     """
-    options.refuse_fetch_and_offline(fetch, offline)
     options.refuse_cluster_for_nothing(cluster, report_only)
     from svmbench.bench.plan import plan
     from svmbench.bench.profile import load_profile
@@ -93,9 +92,15 @@ def command(
     allowed = chosen.budget if budget is None else options.budget_seconds(budget)
     root = out or Path("results") / "bench" / chosen.name
     require_free(root, ("index.html",), ("page.json", "tables"))
+    options.fetched(
+        [each.data for each in chosen.sets],
+        offline=offline or report_only,
+        fetch_all=fetch_all,
+        dry_run=dry_run,
+        quiet=quiet,
+    )
     with options.place_of(cluster) as place:
-        fetched = fetch and not (dry_run or report_only)
-        planned = plan(chosen, root, allowed, fetched, place.machine)
+        planned = plan(chosen, root, allowed, place.machine)
         if dry_run or not (quiet or report_only):
             click.echo("\n".join([describe(planned), *nodes_lines(place)]))
         if dry_run:

@@ -6,7 +6,7 @@ import gc
 import math
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,17 +14,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from svmbench.config.dataset_spec import DatasetSpec
     from svmbench.harness.cluster.place import DaskPlace
     from svmbench.harness.place import RunPlace
 
 offline = click.option("--offline", is_flag=True, help="Do not look for data on the network.")
 
 #: For commands that look for data on the network only if asked to.
-offline_beside_fetch = click.option(
-    "--offline", is_flag=True, help="Do not look for data on the network (the default)."
+fetch_all = click.option(
+    "--fetch-all",
+    is_flag=True,
+    help="Download all data that are not on this machine, not only up to 300 MB.",
 )
-
-fetch = click.option("--fetch", is_flag=True, help="Download data that are not on this machine.")
 
 fresh = click.option("--fresh", is_flag=True, help="Rerun everything, finished or not.")
 
@@ -113,10 +114,28 @@ def refuse_cluster_for_nothing(cluster: str | None, report_only: bool) -> None:
         raise click.UsageError("--report-only runs nothing; leave --cluster out")
 
 
-def refuse_fetch_and_offline(fetch: bool, offline: bool) -> None:
-    """Refuse the two options together."""
-    if fetch and offline:
-        raise click.UsageError("--fetch and --offline; keep one of them")
+def fetched(
+    datasets: Iterable[DatasetSpec],
+    *,
+    offline: bool,
+    fetch_all: bool,
+    dry_run: bool,
+    quiet: bool,
+    real: bool = False,
+) -> None:
+    """Say what is missing of data sets, and download it unless this is a ``--dry-run``."""
+    from svmbench.harness.fetching import fetching
+
+    if offline and fetch_all:
+        raise click.UsageError("--fetch-all and --offline; keep one of them")
+    if offline:
+        return
+    missing = fetching(datasets, everything=fetch_all or real)
+    if not quiet:
+        for line in missing.words:
+            click.echo(line, err=True)
+    if not dry_run:
+        missing.fetch()
 
 
 @contextmanager

@@ -57,11 +57,11 @@ QUICK = "papers"
     f"[default: {DEFAULT_BUDGET}; none with --full]",
 )
 @click.option("--full", is_flag=True, help="Use the full published sizes, however long it takes.")
-@options.fetch
+@options.fetch_all
 @options.fresh
 @options.retry_failed
 @options.keep_weights
-@options.offline_beside_fetch
+@options.offline
 @options.cluster
 @options.out_folder("results/papers, with --full results/papers-full")
 @click.option(
@@ -79,7 +79,7 @@ def command(
     dry_run: bool,
     budget: str | None,
     full: bool,
-    fetch: bool,
+    fetch_all: bool,
     fresh: bool,
     retry_failed: bool,
     keep_weights: bool,
@@ -94,13 +94,10 @@ def command(
     """Regenerate the papers' tables and figures, and test the claims.
 
     NAME is a paper, or PAPER/ITEM for one of its tables or figures, as --list shows them; by
-    default, all of them. Missing runs are executed first: on real data if they are on this
-    machine, otherwise on marked stand-ins. Finished runs are reused. Ctrl-C keeps what was
-    measured; run the same command again to continue.
+    default, all of them. Missing data are downloaded, up to 300 MB; others are replaced by
+    stand-ins, which are marked. Missing runs are executed, finished ones reused. Ctrl-C keeps what
+    was measured; run the same command again to continue.
     """
-    options.refuse_fetch_and_offline(fetch, offline)
-    if fetch and report_only:
-        raise click.UsageError("--report-only runs nothing; leave --fetch out")
     options.refuse_cluster_for_nothing(cluster, report_only)
     if budget is None and not full:
         budget = DEFAULT_BUDGET
@@ -108,7 +105,7 @@ def command(
     from svmbench.durable import require_free
     from svmbench.harness.sweeps import Options
     from svmbench.papers.model import papers
-    from svmbench.papers.plan import choose, planned_sweeps
+    from svmbench.papers.plan import choose, datasets_of, planned_sweeps
 
     known = papers(folder)
     chosen = choose(known, names)
@@ -117,6 +114,13 @@ def command(
         return 0
     root = out or Path("results") / (f"{QUICK}-full" if full else QUICK)
     require_free(root, ("index.html",), ("page.json", "profile-data.svg"))
+    options.fetched(
+        datasets_of(known, chosen),
+        offline=offline or report_only,
+        fetch_all=fetch_all,
+        dry_run=dry_run,
+        quiet=quiet,
+    )
     with options.place_of(cluster) as place:
         planned = planned_sweeps(
             known,
@@ -124,7 +128,6 @@ def command(
             root,
             full=full,
             budget=None if full else seconds,
-            fetch=fetch and not (dry_run or report_only),
             machine=place.machine,
         )
         if dry_run or not (quiet or report_only):

@@ -82,6 +82,7 @@ WRITING_TABLES = "interrupted; writing tables (Ctrl-C again to skip)"
 @options.fresh
 @options.retry_failed
 @options.keep_weights
+@options.fetch_all
 @options.offline
 @options.as_json
 @options.quiet
@@ -99,6 +100,7 @@ def command(
     fresh: bool,
     retry_failed: bool,
     keep_weights: bool,
+    fetch_all: bool,
     offline: bool,
     as_json: bool,
     quiet: bool,
@@ -106,7 +108,7 @@ def command(
     """Run the sweep CONFIG, then write its tables, plots and page.
 
     CONFIG is a YAML file, or the name of one that comes with svmbench, such as demo or adult.
-    Data that are neither here nor to be had are replaced by stand-ins, which are marked.
+    Missing data are downloaded, up to 300 MB; others are replaced by stand-ins, which are marked.
     Finished runs are reused as long as nothing that could change them has changed.
     Ctrl-C keeps what was measured and writes the tables of it; a second Ctrl-C skips them.
     Run the same command again to continue.
@@ -122,12 +124,21 @@ def command(
     sweep = with_plugins(load_sweep(config), plugins)
     require_match(sweep, only)
     begun = time.monotonic()
+    options.fetched(
+        sweep.datasets,
+        offline=offline or stand_in,
+        fetch_all=fetch_all,
+        dry_run=dry_run,
+        quiet=quiet,
+        real=real,
+    )
     with options.place_of(cluster, jobs) as place:
-        if dry_run:
-            click.echo("\n".join([describe(sweep, only), *nodes_lines(place)]))
-            return 0
-        source = partial(_source, real=real, stand_in=stand_in, scale=scale, offline=offline)
+        source = partial(_source, real=real, stand_in=stand_in, scale=scale)
         sources = tuple(map(source, sweep.datasets))
+        if dry_run:
+            here = [source.words for source in sources if source.words]
+            click.echo("\n".join([describe(sweep, only), *here, *nodes_lines(place)]))
+            return 0
         planned = PlannedSweep(
             "", "", sweep.name, sweep, out or _folder(sweep, sources), sources, offline,
             place.machine,
@@ -153,9 +164,7 @@ def command(
     return 1 if result.faulty else 0
 
 
-def _source(
-    data: DatasetSpec, *, real: bool, stand_in: bool, scale: float | None, offline: bool
-) -> Source:
+def _source(data: DatasetSpec, *, real: bool, stand_in: bool, scale: float | None) -> Source:
     """Where the rows of a data set come from: a user's own files have no stand-in."""
     from svmbench.harness.sources import Source, source_of, stand_in_of
 
@@ -164,7 +173,7 @@ def _source(
         return Source(data, scale or stand_in_of(data, STAND_IN_BUDGET).scale or 1.0)
     if real or itself.shape is None:
         return itself
-    found = source_of(data, STAND_IN_BUDGET, fetch=not offline, scale=scale)
+    found = source_of(data, STAND_IN_BUDGET, scale=scale)
     return itself if found.unavailable else found
 
 

@@ -9,23 +9,20 @@ same budget finds its runs again.
 
 from __future__ import annotations
 
-import logging
 import math
 from dataclasses import dataclass
 from functools import cached_property
 
 from svmbench.config.dataset_spec import DatasetSpec
 from svmbench.data.catalogue import Entry, resolve
-from svmbench.data.fetch import find, found_offline
-from svmbench.data.load import is_cached, load, stand_in_is_cached
+from svmbench.data.fetch import find
+from svmbench.data.load import is_cached, stand_in_is_cached
 from svmbench.data.scales import scale_text
 from svmbench.data.shape import Shape
 from svmbench.data.transforms import Derived, Swap, rows_after, scales_between
 from svmbench.errors import DataError
 from svmbench.harness.pilot import Pilot, pilot
 from svmbench.memory import available_memory
-
-_log = logging.getLogger(__name__)
 
 #: Scales of stand-ins.
 SCALES = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
@@ -116,7 +113,6 @@ class Source:
 def source_of(
     dataset: DatasetSpec,
     budget: float | None,
-    fetch: bool = False,
     *,
     scale: float | None = None,
     pace: float = ENTRIES_A_SECOND,
@@ -128,8 +124,6 @@ def source_of(
     dataset : DatasetSpec
     budget : float, optional
         Seconds for everything, which determines the stand-in's scale.
-    fetch : bool
-        Download what is not here.
     scale : float, optional
         Scale of the stand-in, whatever the budget.
     pace : float
@@ -140,11 +134,9 @@ def source_of(
         entry = resolve(origin.source if isinstance(origin, Derived) else origin)
     except DataError as error:
         return Source(dataset, unavailable=str(error))
-    if fetch and not _is_whole(entry):
-        _fetch(entry)
     # A swap trains on the test rows, so that the set cannot do without them.
     swapped = any(isinstance(step, Swap) for step in dataset.chain)
-    if _is_whole(entry) or (is_here(entry) and not swapped):
+    if is_whole(entry) or (is_here(entry) and not swapped):
         return Source(dataset)
     return stand_in_of(dataset, budget, scale=scale, pace=pace)
 
@@ -181,10 +173,10 @@ def stand_in_of(
 def is_here(entry: Entry) -> bool:
     """Whether a data set can be opened without the network, if need be without test rows."""
     alone = entry.without_test
-    return _is_whole(entry) or (alone is not None and _is_whole(alone))
+    return is_whole(entry) or (alone is not None and is_whole(alone))
 
 
-def _is_whole(entry: Entry) -> bool:
+def is_whole(entry: Entry) -> bool:
     """Whether every file of a data set is on this machine, or its rows are in the cache."""
     if all(find(part) is not None for file in entry.files.values() for part in file.parts):
         return True
@@ -192,18 +184,6 @@ def _is_whole(entry: Entry) -> bool:
         return is_cached(entry)
     except DataError:
         return False
-
-
-def _fetch(entry: Entry) -> None:
-    before = found_offline()
-    try:
-        load(entry)
-    except DataError as error:
-        why = found_offline()
-        if not why:
-            _log.warning("%s", error)
-        elif not before:
-            _log.warning("no network, so nothing is downloaded: %s", why)
 
 
 def scale_for(

@@ -62,7 +62,6 @@ def planned_sweeps(
     *,
     full: bool = False,
     budget: float | None = None,
-    fetch: bool = False,
     machine: str = "",
 ) -> list[PlannedSweep]:
     """The sweeps of items, with the source of each data set; shared sweeps appear once.
@@ -78,8 +77,6 @@ def planned_sweeps(
         Whether to use the full published size.
     budget : float, optional
         Seconds for everything, which determine the scale of stand-ins.
-    fetch : bool
-        Download what is not here.
     machine : str
         Fingerprint of the machine that carries out the runs; empty for this machine.
     """
@@ -87,7 +84,7 @@ def planned_sweeps(
 
     def known(dataset: DatasetSpec) -> Source:
         if dataset not in sources:
-            sources[dataset] = source_of(dataset, budget, fetch, pace=PACE)
+            sources[dataset] = source_of(dataset, budget, pace=PACE)
         return sources[dataset]
 
     return [
@@ -103,6 +100,15 @@ def planned_sweeps(
         for key, item, name in _own_sweeps(papers, chosen)
         for sweep in [papers[key].items[item].sweep_at(name, full)]
     ]
+
+
+def datasets_of(papers: Mapping[str, Paper], chosen: Sequence[tuple[str, str]]) -> set[DatasetSpec]:
+    """The data sets of the items' sweeps."""
+    return {
+        dataset
+        for key, item, name in _own_sweeps(papers, chosen)
+        for dataset in papers[key].items[item].sweep_at(name, full=False).datasets
+    }
 
 
 def _own_sweeps(

@@ -231,8 +231,6 @@ def test_the_full_size_has_a_folder_of_its_own_and_a_budget_where_asked(papers, 
             "--budget 'soon': write seconds, or a duration such as 90s, 30m or 2h",
         ),
         (["--budget", "0"], "--budget '0': write seconds, or a duration such as 90s, 30m or 2h"),
-        (["--fetch", "--offline"], "keep one of them"),
-        (["--fetch", "--report-only"], "leave --fetch out"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(papers, arguments, said):

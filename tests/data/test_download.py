@@ -309,12 +309,12 @@ def test_offline_asks_nobody(arguments, monkeypatch, tmp_path, capsys):
         assert caught.value.code == 3
 
 
-@pytest.mark.parametrize("command", ["papers", "bench"])
+@pytest.mark.parametrize("command", [["run", "demo"], ["papers"], ["bench"]])
 def test_fetching_offline_is_a_contradiction(command, capsys):
     with pytest.raises(SystemExit) as caught:
-        main([command, "--fetch", "--offline"])
+        main([*command, "--fetch-all", "--offline"])
     assert caught.value.code == 2
-    assert "--fetch and --offline; keep one of them" in capsys.readouterr().err
+    assert "--fetch-all and --offline; keep one of them" in capsys.readouterr().err
 
 
 def test_without_a_network(tmp_path):

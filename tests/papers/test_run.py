@@ -200,12 +200,6 @@ def test_sources_are_told_and_what_cannot_be_had_is_left_out(folder, tmp_path):
     assert job.cells == 4
 
 
-def test_why_a_set_was_not_fetched_is_told(caplog):
-    source = source_of(DatasetSpec(name="heart_scale"), 60.0, fetch=True)
-    assert source.scale == 1.0
-    assert "heart_scale is missing (the network is switched off)" in caplog.text
-
-
 def test_stand_ins_may_be_of_some_of_the_sets_alone(tmp_path):
     wanted = Sweep.model_validate(
         {
