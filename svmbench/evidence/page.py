@@ -223,9 +223,9 @@ class _View:
     def _shown(
         self, evidence: RatioEvidence | ChangeEvidence, boundary: float, side: float
     ) -> float:
+        if isinstance(evidence, ChangeEvidence):  # of one day
+            return evidence.shown(boundary, side)
         at = boundary + side * self.widening
-        if isinstance(evidence, ChangeEvidence):
-            return evidence.shown(at, side) - self.loss
         symmetric = self.question.exchangeable and abs(boundary) < EQUAL
         return evidence.shown(at, side, symmetric) - self.loss
 
