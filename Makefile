@@ -39,7 +39,7 @@ EXTRA = $(BIN)/python -c '$(NEEDS)' $(1) > $(VENV)/$(1).txt && \
     $(INSTALL) --requirement $(VENV)/$(1).txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo tables tables-full bench bench-full bench-smoke run smoke test golden lint sanitize \
+.PHONY: help demo tables tables-full bench bench-full bench-smoke run smoke test findings golden lint sanitize \
     coverage docs format dist lock clean
 
 help: ## Show this list
@@ -71,6 +71,9 @@ smoke: $(VENV)/.installed ## Run a method of each kind on the tiny sets, in abou
 
 test: $(DEVELOPING) ## Run the tests
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+
+findings: $(DEVELOPING) ## Compute the numbers of docs/findings again, in minutes
+	SVMBENCH_FINDINGS=1 $(BIN)/python -m pytest --numprocesses auto tests/test_findings.py
 
 golden: $(DEVELOPING) ## Compare results with those of tests/golden/ (WRITE=1 writes them)
 	$(BIN)/python tests/golden/golden.py $(if $(WRITE),--write)

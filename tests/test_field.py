@@ -140,8 +140,9 @@ def test_a_hang_up_ends_like_ctrl_c(name, tmp_path):
     command = [sys.executable, "-P", "-m", "svmbench", "run", "sweep.yaml"]
     environment = {**os.environ, "SVMBENCH_CACHE": str(tmp_path / "cache")}
     process = subprocess.Popen(
-        command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True
-    )
+        command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(getattr(signal, name), signal.SIG_DFL),  # nohup's is not
+    )  # fmt: skip
     while not list(tmp_path.glob("results/s/runs/*.part")):
         assert process.poll() is None
         time.sleep(0.1)

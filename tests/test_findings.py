@@ -16,6 +16,8 @@ FOLDER = ROOT / "docs" / "findings"
 INDEX = FOLDER / "README.md"
 PAGES = sorted(page for page in FOLDER.glob("*.md") if page != INDEX)
 SCRIPTS = ROOT / "scripts" / "findings"
+#: Pages whose scripts take half a minute or more: `make findings` runs them.
+LONG = {"author-draws", "dcd-shrinking", "sgd-m-schedule", "sgd-qn-averages"}
 ON_REAL_DATA = [page.stem for page in PAGES if "`--real`" in page.read_text(encoding="utf-8")]
 
 
@@ -105,6 +107,8 @@ def test_blocks_differ_by_words_and_by_more_than_the_last_digit():
 def test_a_page_shows_what_its_script_prints(page, options, printed, request):
     if options:
         request.getfixturevalue("real_data")
+    if page.stem in LONG and not os.environ.get("SVMBENCH_FINDINGS"):
+        pytest.skip("'make findings' runs it")
     text = page.read_text(encoding="utf-8")
     blocks = printed(script(page), *options)
     assert blocks

@@ -49,6 +49,9 @@ from svmbench.evidence import exponent as exponent_of
 from svmbench.records.spelling import counted
 from svmbench.report.numbers import format_value
 
+#: Why a stand-in says nothing about a claim, by the claim and the stand-in's label.
+Unlike = Callable[[Claim, str], str]
+
 #: The parts of a case, by kind.
 PARTS: Mapping[str, Callable[[Claim, ClaimCase], Iterator[ClaimPart]]] = {
     "faster": faster,
@@ -128,6 +131,7 @@ def judge_claims(
     items: Sequence[tuple[Sequence[Claim], Sequence[MeasuredRow]]],
     slots: Sequence[Sequence[Slot]] = (),
     known: KnownParts | None = None,
+    unlike: Sequence[Unlike] = (),
 ) -> list[list[ClaimResult]]:
     """The results of the claims of each item, judged together.
 
@@ -140,6 +144,9 @@ def judge_claims(
         among the questions.
     known : KnownParts, optional
         Of the judgements before, if the page is judged again.
+    unlike : sequence of callable, optional
+        For every item, why a stand-in says nothing about a claim, by the claim and the label of
+        the data set; empty if it does.
 
     Returns
     -------
@@ -147,12 +154,13 @@ def judge_claims(
         A list for each item, a result for each of its claims.
     """
     planned = slots or [()] * len(items)
+    likeness = unlike or [_always_like] * len(items)
     known = known or KnownParts()
     known.begin()
     return _judged(
         [
-            [_draft(claim, rows, cases, known) for claim in claims]
-            for (claims, rows), cases in zip(items, planned, strict=True)
+            [_draft(claim, rows, cases, known, differs) for claim in claims]
+            for (claims, rows), cases, differs in zip(items, planned, likeness, strict=True)
         ]
     )
 
@@ -198,8 +206,16 @@ def _judged(drafts: Sequence[Sequence[_Draft]]) -> list[list[ClaimResult]]:
     return [[_result(draft, answers[draft.by_ranks]) for draft in drawn] for drawn in drafts]
 
 
+def _always_like(_claim: Claim, _dataset: str) -> str:
+    return ""
+
+
 def _draft(
-    claim: Claim, rows: Sequence[MeasuredRow], slots: Sequence[Slot], known: KnownParts
+    claim: Claim,
+    rows: Sequence[MeasuredRow],
+    slots: Sequence[Slot],
+    known: KnownParts,
+    unlike: Unlike,
 ) -> _Draft:
     """The cases of a claim with their parts."""
     if claim.kind == "untestable":
@@ -211,11 +227,16 @@ def _draft(
     cases = cases_of(asked, chosen, several)
     if claim.over_dataset is None:
         cases += cases_not_run(claim, rows, slots, several)
-    return _Draft(claim, tuple((case, _parts(claim, asked, case, known)) for case in cases))
+    return _Draft(claim, tuple((case, _parts(claim, asked, case, known, unlike)) for case in cases))
 
 
-def _parts(claim: Claim, asked: Claim, case: ClaimCase, known: KnownParts) -> tuple[ClaimPart, ...]:
-    """The parts of a case; one that only says so where it has too few rows to be tested."""
+def _parts(
+    claim: Claim, asked: Claim, case: ClaimCase, known: KnownParts, unlike: Unlike = _always_like
+) -> tuple[ClaimPart, ...]:
+    """The parts of a case; one that only says so where its rows do not allow to test it."""
+    sets = dict.fromkeys(row.group.dataset for row in case.all_rows if row.group.stand_in)
+    if why := next(filter(None, (unlike(claim, label) for label in sets)), ""):
+        return (ClaimPart("not like the set", reason=why),)
     least = claim.least_rows.get(case.dataset)
     if least is None:
         return known.of(claim, asked, case)
@@ -259,9 +280,8 @@ def _by_ranks(
 ) -> ClaimVerdict:
     """The verdict of a statistical claim: what the test says, once every data set has its value.
 
-    A claim that one method is "statistically" ahead does not hold if the test shows no difference.
-    It cannot be tested if the test shows none in the paper's own numbers either: the paper must
-    then mean something else, or the data sets are too few.
+    A claim that one method is "statistically" ahead does not hold if the test shows no difference,
+    and is not shown there if it shows none in the paper's own numbers either.
 
     Parameters
     ----------
@@ -279,7 +299,7 @@ def _by_ranks(
     if ranks.data_sets < MIN_DATA_SETS:
         return "not testable"
     if ranks.verdict == "open" and published is not None and published.verdict != "above":
-        return "not testable"
+        return "not shown there"
     return "holds" if ranks.verdict == "above" else "does not hold"
 
 

@@ -66,8 +66,8 @@ def _reaches(claim: Claim) -> str:
 
 
 def _fails(claim: Claim) -> str:
-    if claim.how == "not-finite":
-        return "weights not finite in most runs"
+    if claim.how != "limit":
+        return f"weights {'not ' * (claim.how == 'not-finite')}finite in most runs"
     return f"{claim.asked.words} not reached within the limits in most runs"
 
 

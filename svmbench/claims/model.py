@@ -15,7 +15,7 @@ from svmbench.config.refusal import refuse
 from svmbench.records.measures import ALONG, Asked
 
 #: Keys of all kinds.
-_ALWAYS = ("text", "source", "where", "kind", "least_rows")
+_ALWAYS = ("text", "source", "where", "kind", "least_rows", "rests_on", "any_rows")
 
 #: Repeats that the verdict of a claim of kind spans takes. A further run of the same method lies
 #: outside the range of n repeats with a probability of at most 2/(n + 1).
@@ -23,6 +23,15 @@ LEAST_REPEATS = 20
 
 #: Largest factor: its product with another is a number.
 _MOST = 1e100
+
+Basis = Literal["program", "setting", "reconstruction"]
+
+#: What a verdict rests on, in words.
+BASES: Mapping[Basis, str] = {
+    "program": "our program for the authors'",
+    "setting": "a setting that is lost",
+    "reconstruction": "a reconstruction",
+}
 
 ClaimFactor = Annotated[float, Field(gt=0.0, le=_MOST)]
 
@@ -80,9 +89,10 @@ class Claim(Strict):
         le=_MOST,
         description="order: neighbours out of order by up to this factor are a tie.",
     )
-    how: Literal["not-finite", "limit"] | None = Field(
+    how: Literal["not-finite", "finite", "limit"] | None = Field(
         default=None,
-        description="fails: not-finite: its weights overflow or become not a number. limit: it "
+        description="fails: not-finite: its weights overflow or become not a number; finite: they "
+        "do not. limit: it "
         "does not reach the measure's accuracy within the sweep's limits.",
     )
     along: str | None = Field(
@@ -122,6 +132,16 @@ class Claim(Strict):
         default={},
         description="By data set, the training rows on which the paper makes the claim, if it "
         "depends on them. It cannot be tested on fewer, such as those of a smaller stand-in.",
+    )
+    rests_on: tuple[Basis, ...] = Field(
+        default=(),
+        description="What makes a verdict weaker, whichever it is: program (ours stands for the "
+        "authors'), setting (lost, and guessed), reconstruction (of a method).",
+    )
+    any_rows: bool = Field(
+        default=False,
+        description="Whether the claim is about the method on any rows, so that a stand-in need "
+        "not be like its set.",
     )
     why: str | None = Field(default=None, description="untestable: why.")
     _quoted: tuple[tuple[str, float], ...] = ()

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 
 from svmbench.claims.margins import held_to
 from svmbench.claims.measured import MeasuredRow, SweepCell
-from svmbench.claims.model import Claim
+from svmbench.claims.model import BASES, Claim
 from svmbench.evidence import FEWEST, MIN_DATA_SETS, Across, Answer, Question
 
 #: Seeds with which counts are observed, unless they are the same with two.
@@ -25,7 +25,9 @@ SEEDS = 3
 #: statistical claim. A median of three is not moved by one disturbed run.
 PAIRS_A_SET = 3
 
-ClaimVerdict = Literal["holds", "holds in k of n", "does not hold", "open", "not testable"]
+ClaimVerdict = Literal[
+    "holds", "holds in k of n", "does not hold", "open", "not shown there", "not testable"
+]
 
 #: Verdicts of cases and of their parts, starting with the least favourable.
 CASE_VERDICTS: tuple[ClaimVerdict, ...] = ("does not hold", "open", "holds", "not testable")
@@ -343,8 +345,23 @@ class ClaimResult:
 
     @property
     def stand_ins(self) -> int:
-        """Cases that rest on stand-ins."""
-        return sum(case.stand_in for case in self.cases)
+        """Tested cases that rest on stand-ins."""
+        return sum(case.stand_in for case in self.cases if case.verdict != "not testable")
+
+    @property
+    def basis(self) -> list[str]:
+        """What the verdict rests on, in words; real data alone are no reason for doubt."""
+        tested = sum(case.verdict != "not testable" for case in self.cases)
+        data = "real data"
+        if self.stand_ins:
+            some = f"{self.stand_ins} of {tested} cases on " if self.stand_ins < tested else ""
+            data = f"{some}stand-ins"
+        return [data] * bool(tested) + [BASES[each] for each in self.claim.rests_on]
+
+    @property
+    def firm(self) -> bool:
+        """Whether it rests on nothing but real data and the paper's own settings."""
+        return self.basis == ["real data"]
 
 
 def data_sets(cases: Sequence[CaseResult]) -> int:

@@ -46,19 +46,21 @@ def _not_run(label: str, claim: Claim) -> Iterator[ClaimPart]:
 
 
 def fails(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
-    """One part: in most runs the weights are not finite, or the accuracy is not reached."""
+    """One part: in most runs the weights are finite, or not, or the accuracy is not reached."""
     assert claim.solver is not None
     if claim.solver not in case.rows:
         yield from _not_run(claim.solver, claim)
         return
     row = case.rows[claim.solver]
-    if claim.how == "not-finite":
+    if claim.how != "limit":
+        finite = claim.how == "finite"
         found = {
-            repeat: state == "diverged"
+            repeat: (state == "diverged") != finite
             for repeat, state in states(row.group).items()
             if _ran(state) or state == "skipped"
         }
-        yield _mostly(claim.solver, row, found, "not finite", at_limit=False, at_end=True)
+        words = "finite" if finite else "not finite"
+        yield _mostly(claim.solver, row, found, words, at_limit=finite, at_end=True)
     elif reason := says_nothing((row,), claim.asked):
         yield ClaimPart(claim.solver, row.cells, reaching(()), reason=reason)
     else:

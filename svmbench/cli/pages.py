@@ -71,7 +71,7 @@ def _written(root: Path, facts: dict[str, Any], plots: bool) -> list[Path]:
         if facts["from"] is not None:
             raise ValueError(f"papers of {facts['from']!r:.80}")
         asked = [(key, name) for key, name in facts["asked"]]
-        return write_papers(root, papers(), None if plots else [], asked=asked, linked=linked)
+        return write_papers(root, papers(), None if plots else [], asked=asked, linked=linked).files
     from svmbench.bench.plan import plan
     from svmbench.bench.profile import load_profile, profiles
     from svmbench.bench.stated_bounds import load_bounds, measured_by

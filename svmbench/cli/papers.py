@@ -28,6 +28,7 @@ from svmbench.records.states import counted_states
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from svmbench.claims.parts import ClaimResult
     from svmbench.harness.series import PlannedSweep, Result
     from svmbench.harness.sweeps import Options
     from svmbench.papers.forecast import Forecast
@@ -176,14 +177,14 @@ def _make(
         if not result.interrupted:
             reporter.writes("tables, figures and claims")
             stale = outdated(root, known, chosen) if planned else chosen
-            files = write_papers(root, known, stale, asked=chosen, linked=linked)
-            remember(root, known, stale, files)
+            written = write_papers(root, known, stale, asked=chosen, linked=linked)
+            remember(root, known, stale, written.files)
             made_of = {"from": None if folder is None else str(folder), "asked": chosen}
             pages.remember(root, made_of | {"linked": linked})
     if not quiet:
         click.echo(_summary(result, planned, root, time.monotonic() - begun))
     if not (quiet or result.interrupted):
-        click.echo(_claims(known, chosen, root))
+        click.echo(_claims(known, chosen, written.claims))
     return exit_code(result)
 
 
@@ -318,32 +319,23 @@ def _summary(result: Result, planned: Sequence[PlannedSweep], root: Path, second
     return "\n".join(lines)
 
 
-def _claims(known: Mapping[str, Paper], chosen: Sequence[tuple[str, str]], root: Path) -> str:
-    """How many claims have each verdict, by paper and in all; judged together, as on the page.
+def _claims(
+    known: Mapping[str, Paper],
+    chosen: Sequence[tuple[str, str]],
+    claims: Mapping[tuple[str, str], Sequence[ClaimResult]],
+) -> str:
+    """How many claims have each verdict, by paper and in all.
 
     Those that were not asked for are left out, and named.
     """
-    from svmbench.claims.judge import judge_claims
-    from svmbench.claims.measured import rows
-    from svmbench.papers.folders import read_item
     from svmbench.papers.plan import left_out
-    from svmbench.papers.slots import slots
     from svmbench.report.html import SIGNS
 
-    items = [(key, name) for key, paper in known.items() for name in paper.items]
-    found = [read_item(root, known[key], name) for key, name in items]
-    results = judge_claims(
-        [
-            (known[key].items[name].claims, rows(read))
-            for (key, name), read in zip(items, found, strict=True)
-        ],
-        [slots(known[key], name, read) for (key, name), read in zip(items, found, strict=True)],
-    )
     judged = [
         (item[0], result.verdict)
-        for item, claims in zip(items, results, strict=True)
+        for item, results in claims.items()
         if item in chosen
-        for result in claims
+        for result in results
     ]
     missing = left_out(known, chosen)
     last = f"\nnot asked for, and left out: {', '.join(missing)}" if missing else ""

@@ -192,6 +192,8 @@ class Entry(CatalogueModel):
         For a synthetic imitation.
     targets : tuple of CalibrationTarget
         Published figures that the stand-in should meet.
+    unlike : str
+        In what the stand-in is known not to be like the set, though it meets them.
     recipe : Recipe, optional
         How to draw the set itself, which then has no files: ``train`` and ``test`` only state
         names and counts.
@@ -216,6 +218,7 @@ class Entry(CatalogueModel):
     checked: str = ""
     stand_in: Shape | None = None
     targets: tuple[CalibrationTarget, ...] = ()
+    unlike: str = ""
     recipe: Recipe | None = None
 
     @model_validator(mode="after")

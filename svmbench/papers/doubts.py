@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from svmbench.claims.cheapest import cheapest
-from svmbench.claims.judge import KnownParts, judge_claims
+from svmbench.claims.judge import KnownParts
 from svmbench.claims.measured import MeasuredRow, rows, unchanged
 from svmbench.claims.parts import ClaimResult, Need
 from svmbench.harness.series import Doubt, PlannedSweep
 from svmbench.papers.folders import sweep_folder
+from svmbench.papers.judged import judged
 from svmbench.papers.model import Paper
-from svmbench.papers.slots import slots
 from svmbench.records.read import Results, read_results
 
 #: The results of a sweep, and its rows.
@@ -54,28 +54,25 @@ class Doubts:
 
     def __call__(self) -> list[Doubt]:
         """The open questions, each once."""
-        items = [(key, name) for key, paper in self._papers.items() for name in paper.items]
-        read = [self._results(self._papers[key], name) for key, name in items]
-        judged = judge_claims(
-            [
-                (
-                    self._papers[key].items[name].claims,
-                    [row for _, measured in sweeps.values() for row in measured],
-                )
-                for (key, name), sweeps in zip(items, read, strict=True)
-            ],
-            [
-                slots(
-                    self._papers[key],
-                    name,
-                    {sweep: results for sweep, (results, _) in sweeps.items()},
-                )
-                for (key, name), sweeps in zip(items, read, strict=True)
-            ],
+        read = {
+            (key, name): self._results(paper, name)
+            for key, paper in self._papers.items()
+            for name in paper.items
+        }
+        claims = judged(
+            self._papers,
+            {
+                item: {sweep: results for sweep, (results, _) in sweeps.items()}
+                for item, sweeps in read.items()
+            },
+            {
+                item: [row for _, measured in sweeps.values() for row in measured]
+                for item, sweeps in read.items()
+            },
             self._known,
         )
         found: dict[object, Doubt] = {}
-        for (key, name), results in zip(items, judged, strict=True):
+        for (key, name), results in claims.items():
             for result in results if (key, name) in self._chosen else ():
                 for doubt in self._doubts(self._papers[key], name, result):
                     # Two accuracies of one pair of cells may differ in what makes pairs of them.

@@ -22,7 +22,7 @@ from pydantic import (
 
 from svmbench.bundled import bundled
 from svmbench.claims.empty import check_claims
-from svmbench.claims.model import Claim
+from svmbench.claims.model import Basis, Claim
 from svmbench.claims.places import Axis, Place, WrittenMeasure, refuse_along
 from svmbench.config.files import dump_sweep
 from svmbench.config.reading import Strict, read_model
@@ -166,6 +166,11 @@ class Item(Strict):
     tables: tuple[TableShape, ...] = ()
     figures: tuple[FigureShape, ...] = ()
     published: tuple[Published, ...] = ()
+    rests_on: dict[str, Basis] = Field(
+        default={},
+        description="By label, what verdicts on this solver rest on: program (those on its time), "
+        "reconstruction, setting.",
+    )
     claims: tuple[Claim, ...] = ()
     notes: tuple[str, ...] = Field(
         default=(), description="Footnotes: what is reconstructed, what differs from the paper."
@@ -182,6 +187,23 @@ class Item(Strict):
             else claim
             for at, claim in enumerate(self.claims)
         ]
+        object.__setattr__(self, "claims", tuple(claims))
+        return self
+
+    @model_validator(mode="after")
+    def _claims_rest(self) -> Item:
+        """Give claims what the verdicts on their solvers rest on."""
+        claims = []
+        for claim in self.claims:
+            timed = claim.measure is not None and claim.asked.measure.per_machine
+            more = [
+                self.rests_on[label]
+                for label in claim.labels
+                if label in self.rests_on and (timed or self.rests_on[label] != "program")
+            ]
+            rests_on = tuple(dict.fromkeys([*claim.rests_on, *more]))
+            kept = claim.model_copy(update={"rests_on": rests_on})
+            claims.append(kept)
         object.__setattr__(self, "claims", tuple(claims))
         return self
 
@@ -251,6 +273,9 @@ class Paper(Strict):
     published_in: str
     url: str
     about: str = Field(description="What it shows, in a paragraph.")
+    further: bool = Field(
+        default=False, description="Whether it is not one of the five that svmbench reproduces."
+    )
     key: str = Field(default="", description="Name of its folder; set on reading.")
     items: dict[str, Item] = Field(default={}, description="By file name; set on reading.")
 

@@ -31,6 +31,20 @@ def slots(paper: Paper, item: str, results: Mapping[str, Results]) -> list[Slot]
     ]
 
 
+def catalogued(
+    paper: Paper, item: str, results: Mapping[str, Results]
+) -> dict[tuple[str, str], str]:
+    """Names of an item's data sets in the catalogue, by sweep and label."""
+    sweeps = {key: sweep_of(paper, item, key, results) for key in paper.items[item].sweeps}
+    return {
+        (key, dataset.label): dataset.name
+        for key, sweep in sweeps.items()
+        if sweep is not None
+        for dataset in sweep.datasets
+        if dataset.name is not None
+    }
+
+
 def sweep_of(paper: Paper, item: str, key: str, results: Mapping[str, Results]) -> Sweep | None:
     """The sweep as it was run; if it was not, as the paper's file describes it."""
     if key in results:

@@ -49,6 +49,7 @@ SIGNS = {
     "holds in k of n": "◐",
     "does not hold": "✗",
     "open": "?",
+    "not shown there": "∅",
     "not testable": "–",
 }
 

@@ -43,11 +43,14 @@ class Row:
         Whether this is the first row of a group (a λ).
     label : str
         The solver's label; empty for a row that is not a solver's.
+    faded : bool
+        Whether its numbers say nothing about what the table is about.
     """
 
     cells: tuple[TableCell, ...]
     opens: bool = False
     label: str = ""
+    faded: bool = False
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,7 @@ def test_from_nothing_to_the_page_and_again(papers, tmp_path):
     assert "heart: stand-in, SCALE 1" in first.stdout
     assert "tiny-dense: " not in first.stdout
     assert "4 new runs, 0 reused" in first.stdout
-    assert re.search(r"^in all +0 +0 +0 +1 +1$", first.stdout, re.M)
+    assert re.search(r"^in all +0 +0 +0 +1 +0 +1$", first.stdout, re.M)
     root = tmp_path / "results" / "papers"
     assert (root / "index.html").exists()
     table = root / "small" / "table-1" / "table-1.md"

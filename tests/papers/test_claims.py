@@ -293,6 +293,8 @@ def test_an_optimum_is_judged_by_both_ends_of_its_certified_interval(bounds, ver
         ("not-finite", [INF] * MANY, None, "does not hold", f"0 of {MANY} not finite"),
         ("not-finite", [1.0] * MANY, None, "does not hold", f"0 of {MANY} not finite"),
         ("not-finite", [INF] * MANY, "failed", "open", "failed"),
+        ("finite", [INF] * MANY, "diverged", "does not hold", f"0 of {MANY} finite"),
+        ("finite", [INF] * MANY, None, "holds", f"{MANY} of {MANY} finite"),
     ],
 )
 def test_the_two_ways_to_fail(how, samples, state, verdict, said):

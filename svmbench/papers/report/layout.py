@@ -8,9 +8,10 @@ from functools import cached_property
 
 from svmbench.claims.measured import MeasuredRow, fills, rows
 from svmbench.claims.places import AXES, same
+from svmbench.papers.likeness import likenesses
 from svmbench.papers.model import Item, Paper, TableShape
 from svmbench.papers.published import Published, PublishedValue
-from svmbench.papers.slots import slots, sweep_of
+from svmbench.papers.slots import catalogued, slots
 from svmbench.records.read import Results
 from svmbench.records.spelling import short
 
@@ -52,6 +53,11 @@ class ItemResults:
         """Its description."""
         return self.paper.items[self.name]
 
+    @property
+    def place(self) -> tuple[str, str]:
+        """The keys of the paper and the item."""
+        return self.paper.key, self.name
+
     def slots(self) -> list[dict[str, Value]]:
         """The cells of its sweeps: each row's place, without axes that only the rows know."""
         return slots(self.paper, self.name, self.results)
@@ -79,18 +85,15 @@ class ItemResults:
         return [(self.catalogued.get(member, member[1]), member[1]) for member in members]
 
     @cached_property
+    def unlike(self) -> dict[str, str]:
+        """Why stand-ins are not like their sets, by label; without those that are."""
+        known = likenesses(self.item, self.rows, self.catalogued)
+        return {label: each.words for label, each in known.items() if each.words}
+
+    @cached_property
     def catalogued(self) -> dict[tuple[str, str], str]:
         """Names in the catalogue by sweep and label."""
-        sweeps = {
-            key: sweep_of(self.paper, self.name, key, self.results) for key in self.item.sweeps
-        }
-        return {
-            (key, dataset.label): dataset.name
-            for key, sweep in sweeps.items()
-            if sweep is not None
-            for dataset in sweep.datasets
-            if dataset.name is not None
-        }
+        return catalogued(self.paper, self.name, self.results)
 
 
 def named_once(stand_ins: Iterable[tuple[str, str]]) -> list[str]:

@@ -169,6 +169,51 @@ class PaperView:
         return verdict_counts(self.claims)
 
 
+@dataclass(frozen=True)
+class Finding:
+    """A claim's result and its place on the page."""
+
+    result: ClaimResult
+    anchor: str
+
+
+@dataclass(frozen=True)
+class Head:
+    """What came out, by what it rests on.
+
+    Parameters
+    ----------
+    firm, weaker, further : list of Finding
+        Claims of the five papers on real data and with the papers' own settings; all others of
+        these; those of further papers.
+    """
+
+    firm: list[Finding]
+    weaker: list[Finding]
+    further: list[Finding]
+
+    @property
+    def against(self) -> list[Finding]:
+        """Those that contradict a paper on real data."""
+        return [each for each in self.firm if each.result.verdict in _CONTRADICT]
+
+
+#: Verdicts of claims that at least one case contradicts.
+_CONTRADICT = ("does not hold", "holds in k of n")
+
+
+def head_of(papers: Sequence[PaperView]) -> Head:
+    """The claims of all papers, divided."""
+    found = Head([], [], [])
+    for paper in papers:
+        for view in paper.items:
+            for number, result in enumerate(view.claims, start=1):
+                lists = found.weaker, found.firm
+                to = found.further if paper.paper.further else lists[result.firm]
+                to.append(Finding(result, f"{view.anchor}-claim-{number}"))
+    return found
+
+
 def verdict_counts(results: Iterable[ClaimResult]) -> str:
     """``3 hold, 1 does not hold``, in the order of `SIGNS`."""
     counts = Counter[str](result.verdict for result in results)
@@ -223,6 +268,8 @@ def to_page(
         look_at_strips=LOOK,
         counts=Counter(result.verdict for result in claims),
         claims=claims,
+        head=head_of(papers),
+        verdict_counts=verdict_counts,
         unanswered=[result for result in claims if result.verdict == "open"],
         repeats=_repeats(everything),
         linked=linked,

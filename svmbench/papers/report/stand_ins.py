@@ -26,7 +26,9 @@ def stand_in_notes(source: ItemResults, rows: Iterable[MeasuredRow]) -> Iterator
                 members.append(row)
     for (label, name), members in found.items():
         runs = pd.concat([row.group.runs for row in members])
-        yield f"{label}: a STAND-IN, {_size(runs, name)}. {_reached(runs)}{_wanted(name)}"
+        said = f"{label}: a STAND-IN, {_size(runs, name)}. {_reached(runs)}{_wanted(name)}"
+        why = source.unlike.get(label)
+        yield f"{said} Not like the set: {why}." if why else said
 
 
 def _size(runs: pd.DataFrame, name: str) -> str:

@@ -43,6 +43,7 @@ from svmbench.report.tables.words import INTERVALS, RELAPSES, header, interval_n
 NOT_RUN, NOTHING, NOT_AVAILABLE = "not run", "—", "not available"
 
 STAND_IN = "(STAND-IN)"
+UNLIKE = "(STAND-IN, not like the set)"
 
 #: Names of the sides of a column.
 _MEASURED, _PUBLISHED, _RANGE = "measured", "published", "range of the runs"
@@ -189,7 +190,8 @@ class _Builder:
             opens = last is None or (len(key) > 1 and key[0] != last[0])
             cells = [self._cell(key, field) for field in fields]
             cells += [TableCell(NOT_AVAILABLE)] * unavailable
-            rows.append(Row((*self._head(key), *cells), opens, self._label(key)))
+            faded = bool(found := self._in_row(key)) and all(map(self._unlike, found))
+            rows.append(Row((*self._head(key), *cells), opens, self._label(key), faded))
             last = key
         return Section(
             heading=". ".join(filter(None, [item.title.rstrip("."), shape.title])),
@@ -210,12 +212,19 @@ class _Builder:
 
     def _head(self, key: Key) -> list[TableCell]:
         texts = [axis_text(name, value) for name, value in zip(self.shape.rows, key, strict=True)]
-        found = [row for at, rows in self.layout.measured.items() if at[0] == key for row in rows]
+        found = self._in_row(key)
         marked = [row.group.stand_in for row in found]
         if any(marked) and "dataset" not in self.shape.columns:
             at = self.shape.rows.index("dataset") if "dataset" in self.shape.rows else -1
-            texts[at] += f" {STAND_IN}" if all(marked) else " (in part STAND-IN)"
+            mark = UNLIKE if all(map(self._unlike, found)) else STAND_IN
+            texts[at] += f" {mark}" if all(marked) else " (in part STAND-IN)"
         return [TableCell(text) for text in texts]
+
+    def _in_row(self, key: Key) -> list[MeasuredRow]:
+        return [row for at, rows in self.layout.measured.items() if at[0] == key for row in rows]
+
+    def _unlike(self, row: MeasuredRow) -> bool:
+        return row.group.stand_in and row.group.dataset in self.source.unlike
 
     def _cell(self, row: Key, field: _Field) -> TableCell:
         at = (row, field.key)
@@ -246,7 +255,8 @@ class _Builder:
             return TableCell(NOT_RUN if at in self.layout.expected else NOTHING)
         found = [number(row, asked) for row in members]
         text = "; ".join(dict.fromkeys(each.text for each in found))
-        best = len(members) == 1 and self._best(at, asked, found[0])
+        best = len(members) == 1 and not self._unlike(members[0])
+        best = best and self._best(at, asked, found[0])
         hints = "; ".join(filter(None, [each.hint for each in found]))
         return TableCell(text, best, _sortable(found[0].median), hints)
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
-from svmbench.claims.judge import judge_claims
 from svmbench.claims.parts import ClaimResult
 from svmbench.durable import write_text
 from svmbench.papers.folders import read_item
+from svmbench.papers.judged import judged
 from svmbench.papers.model import Paper
 from svmbench.papers.plan import left_out
 from svmbench.papers.report.figures import caption, look, write_figures
@@ -26,6 +27,13 @@ from svmbench.report.overall import problems_of, shares, write_overall
 from svmbench.report.style import Look, looks_of
 
 
+class Written(NamedTuple):
+    """The files written, and the result of each claim by paper and item."""
+
+    files: list[Path]
+    claims: dict[tuple[str, str], list[ClaimResult]]
+
+
 def write_papers(
     root: Path,
     papers: Mapping[str, Paper],
@@ -33,7 +41,7 @@ def write_papers(
     *,
     asked: Collection[tuple[str, str]] | None = None,
     linked: bool = False,
-) -> list[Path]:
+) -> Written:
     """Write tables and figures of items, and the page of all papers, from the existing runs.
 
     Parameters
@@ -53,8 +61,7 @@ def write_papers(
 
     Returns
     -------
-    list of Path
-        The files written.
+    Written
 
     Raises
     ------
@@ -71,12 +78,13 @@ def write_papers(
     page = root / "index.html"
     written: list[Path] = []
     views: dict[tuple[str, str], ItemView] = {}
-    judged = judge_claims(
-        [(source.item.claims, source.rows) for source in sources],
-        [source.slots() for source in sources],
+    claims = judged(
+        papers,
+        {source.place: source.results for source in sources},
+        {source.place: source.rows for source in sources},
     )
-    for source, results in zip(sources, judged, strict=True):
-        place = source.paper.key, source.name
+    for source in sources:
+        place, results = source.place, claims[source.place]
         if not (source.rows or asked is None or place in asked):
             continue
         folder = root / source.paper.key / source.name
@@ -97,7 +105,7 @@ def write_papers(
     missing = left_out(papers, views)
     text = to_page(pages, shares(problems), profiles, looks, left_out=missing, linked=linked)
     write_text(page, text)
-    return [*written, page]
+    return Written([*written, page], claims)
 
 
 def _by_paper(views: Iterable[ItemView]) -> list[PaperView]:

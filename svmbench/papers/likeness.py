@@ -1,0 +1,134 @@
+"""Whether a stand-in is like its set in what a claim is about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from svmbench.claims.measured import MeasuredRow
+from svmbench.claims.model import Claim
+from svmbench.claims.places import same
+from svmbench.data.catalogue import Entry, entry, names
+from svmbench.data.scales import scale_in
+from svmbench.data.shape import ERROR_TOLERANCE, PRIMAL_TOLERANCE, CalibrationTarget
+from svmbench.papers.model import Item
+from svmbench.papers.published import PublishedValue
+from svmbench.records.samples import measured
+from svmbench.records.spelling import short
+
+#: Largest factor between the passes on a stand-in and the published ones.
+PASSES = 1.5
+
+#: Measures that say how many passes a method makes.
+_COUNTS = ("data_passes", "epochs")
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """In what a stand-in is not like its set; empty where it is, or where nothing is known.
+
+    Parameters
+    ----------
+    objective, error, passes : str
+        About P*, the test error, and the passes of the methods in the same tables.
+    """
+
+    objective: str = ""
+    error: str = ""
+    passes: str = ""
+
+    @property
+    def words(self) -> str:
+        """All of it."""
+        return "; ".join(filter(None, (self.objective, self.error, self.passes)))
+
+    def against(self, claim: Claim) -> str:
+        """Why the stand-in says nothing about a claim; empty if it does."""
+        if claim.any_rows:
+            return ""
+        reasons = [self.objective]
+        if claim.measure is not None and claim.asked.measure.share:
+            reasons.append(self.error)
+        if claim.measure is not None and (
+            claim.asked.measure.cost or claim.asked.measure.taken == "to accuracy"
+        ):
+            reasons.append(self.passes)
+        return "; ".join(filter(None, reasons))
+
+
+def likenesses(
+    item: Item, rows: Sequence[MeasuredRow], catalogued: Mapping[tuple[str, str], str]
+) -> dict[str, Likeness]:
+    """How like their sets the stand-ins of an item are, by label.
+
+    Parameters
+    ----------
+    item : Item
+    rows : sequence of MeasuredRow
+    catalogued : mapping
+        Names in the catalogue by sweep and label.
+    """
+    found: dict[str, Likeness] = {}
+    for label in dict.fromkeys(row.group.dataset for row in rows if row.group.stand_in):
+        members = [row for row in rows if row.group.stand_in and row.group.dataset == label]
+        name = catalogued.get((members[0].sweep, label), label)
+        described = entry(name) if name in names() else None
+        found[label] = Likeness(
+            _objective(described, members), _error(described), "; ".join(_passes(item, members))
+        )
+    return found
+
+
+def _objective(described: Entry | None, rows: Sequence[MeasuredRow]) -> str:
+    if described is None or not described.targets:
+        return "no published figure shows that it is"
+    if described.unlike:
+        return described.unlike
+    for target in described.targets:
+        if target.primal is not None and target.reached is not None:
+            off = target.reached.primal / target.primal - 1.0
+            if abs(off) > PRIMAL_TOLERANCE:
+                return f"P* differs by {100 * off:+.0f} %"
+    whole = max((target.reached.scale for target in described.targets if target.reached), default=1)
+    for row in rows:
+        if scale_in(str(row.group.runs["data_source"].iloc[0])) < whole * 0.999:
+            return _smaller(described.targets, row)
+    return ""
+
+
+def _smaller(targets: Sequence[CalibrationTarget], row: MeasuredRow) -> str:
+    """Of a stand-in with fewer rows: like its set only where P* is published at the same λ."""
+    optimum = float(row.group.runs["reference_primal"].min())
+    for target in targets:
+        if target.primal and abs(float(row.group.lam) / target.lam - 1.0) < 0.01:
+            off = optimum / target.primal - 1.0
+            return "" if abs(off) <= PRIMAL_TOLERANCE else f"P* differs by {100 * off:+.0f} %"
+    return f"it has only {int(row.group.runs['m'].iloc[0]):,} rows"
+
+
+def _error(described: Entry | None) -> str:
+    for target in described.targets if described else ():
+        if target.test_error and target.reached and target.reached.test_error is not None:
+            off = target.reached.test_error / target.test_error - 1.0
+            if abs(off) > ERROR_TOLERANCE:
+                return f"its test error differs by {100 * off:+.0f} %"
+    return ""
+
+
+def _passes(item: Item, rows: Sequence[MeasuredRow]) -> Iterator[str]:
+    for value in (value for each in item.published for value in each.values):
+        if value.measure.name not in _COUNTS or isinstance(value.value, str):
+            continue
+        for row in rows:
+            if not _belongs(value, row):
+                continue
+            counts = list(measured(row.group, value.measure).values())
+            factor = median(counts) / value.value if counts else 1.0
+            if not 1.0 / PASSES <= factor <= PASSES:
+                yield f"{row.group.label} makes {short(factor, 2)} times the published passes"
+
+
+def _belongs(value: PublishedValue, row: MeasuredRow) -> bool:
+    place = value.place() | {"solver": value.solver or ""}
+    return all(same(row.axis(name), given) for name, given in place.items())
