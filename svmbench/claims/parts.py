@@ -17,6 +17,7 @@ from svmbench.claims.margins import held_to
 from svmbench.claims.measured import MeasuredRow, SweepCell
 from svmbench.claims.model import BASES, Claim
 from svmbench.evidence import FEWEST, MIN_DATA_SETS, Across, Answer, Question
+from svmbench.records.spelling import counted
 
 #: Seeds with which counts are observed, unless they are the same with two.
 SEEDS = 3
@@ -356,12 +357,20 @@ class ClaimResult:
         if self.stand_ins:
             some = f"{self.stand_ins} of {tested} cases on " if self.stand_ins < tested else ""
             data = f"{some}stand-ins"
-        return [data] * bool(tested) + [BASES[each] for each in self.claim.rests_on]
+        voted = {
+            part.part.seeds
+            for case in self.cases
+            for part in case.parts
+            if part.part.question is None and part.verdict in ("holds", "does not hold")
+        } - {0}
+        votes = [f"a vote of {counted(min(voted), 'seed')}"] if voted else []
+        weaker = [BASES[each] for each in self.claim.rests_on]
+        return [data] * bool(tested) + votes + weaker
 
     @property
     def firm(self) -> bool:
-        """Whether it rests on nothing but real data and the paper's own settings."""
-        return self.basis == ["real data"]
+        """Whether it rests on real data and the paper's own settings."""
+        return not self.stand_ins and not self.claim.rests_on
 
 
 def data_sets(cases: Sequence[CaseResult]) -> int:

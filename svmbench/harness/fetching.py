@@ -44,9 +44,11 @@ class Fetching:
     @property
     def words(self) -> list[str]:
         """A line for either, if there is any."""
+        if offline_asked():
+            return []
         total = sum(each.size for each in self.wanted)
         lines = []
-        if self.wanted and not offline_asked():
+        if self.wanted:
             names = ", ".join(map(str, self.wanted))
             lines.append(f"to be downloaded, about {total / 1e6:,.0f} MB in all: {names}")
         if self.left:

@@ -67,4 +67,4 @@ def test_where_the_network_is_switched_off_nothing_is_asked_or_said(monkeypatch,
     found = fetching.fetching(PLAIN)
     found.fetch()
     assert not caplog.records
-    assert len(found.words) == 1
+    assert found.words == []
