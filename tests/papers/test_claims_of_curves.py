@@ -142,9 +142,12 @@ def test_a_rise_is_observed_with_three_seeds():
     assert "rises in 2 of 3 runs" in result.summary
 
 
-def test_a_curve_that_only_falls_does_not_rise():
-    down = row("a", noisy(), traces=lambda epoch, repeat: 0.1 / (1 + epoch))
-    assert found(rising(), down).verdict == "does not hold"
+@pytest.mark.parametrize("rises", [0, 1])
+def test_a_curve_that_falls_with_most_seeds_does_not_rise(rises):
+    def traces(epoch, repeat):
+        return 0.3 if epoch == 2.0 and repeat < rises else 0.1 / (1 + epoch)
+
+    assert found(rising(), row("a", noisy(n=3), traces=traces)).verdict == "does not hold"
 
 
 def test_a_curve_that_rests_or_rises_by_rounding_does_not_rise():
