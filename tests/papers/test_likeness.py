@@ -59,6 +59,10 @@ def test_without_a_published_figure_nothing_is_known():
     assert "severe conditioning" in likeness("alpha").against(VALUE)
 
 
+def test_the_time_of_a_pass_depends_on_the_shape_alone():
+    assert likeness("alpha").against(claim(measure="seconds_a_pass")) == ""
+
+
 def test_a_case_on_another_set_is_not_testable_and_asks_nothing():
     rows = [*both_of("adult"), *both_of("set", stand_in=True)]
     asked = []
