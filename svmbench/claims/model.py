@@ -24,10 +24,10 @@ LEAST_REPEATS = 20
 #: Largest factor: its product with another is a number.
 _MOST = 1e100
 
-Basis = Literal["program", "setting", "reconstruction"]
+Ground = Literal["program", "setting", "reconstruction"]
 
 #: What a verdict rests on, in words.
-BASES: Mapping[Basis, str] = {
+GROUNDS: Mapping[Ground, str] = {
     "program": "our program for the authors'",
     "setting": "a setting that is lost",
     "reconstruction": "a reconstruction",
@@ -133,7 +133,7 @@ class Claim(Strict):
         description="By data set, the training rows on which the paper makes the claim, if it "
         "depends on them. It cannot be tested on fewer, such as those of a smaller stand-in.",
     )
-    rests_on: tuple[Basis, ...] = Field(
+    rests_on: tuple[Ground, ...] = Field(
         default=(),
         description="What makes a verdict weaker, whichever it is: program (ours stands for the "
         "authors'), setting (lost, and guessed), reconstruction (of a method).",

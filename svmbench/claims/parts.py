@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 
 from svmbench.claims.margins import held_to
 from svmbench.claims.measured import MeasuredRow, SweepCell
-from svmbench.claims.model import BASES, Claim
+from svmbench.claims.model import GROUNDS, Claim
 from svmbench.evidence import FEWEST, MIN_DATA_SETS, Across, Answer, Question
 from svmbench.records.spelling import counted
 
@@ -364,7 +364,7 @@ class ClaimResult:
             if part.part.question is None and part.verdict in ("holds", "does not hold")
         } - {0}
         votes = [f"a vote of {counted(min(voted), 'seed')}"] if voted else []
-        weaker = [BASES[each] for each in self.claim.rests_on]
+        weaker = [GROUNDS[each] for each in self.claim.rests_on]
         return [data] * bool(tested) + votes + weaker
 
     @property

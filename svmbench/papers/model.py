@@ -22,7 +22,7 @@ from pydantic import (
 
 from svmbench.bundled import bundled
 from svmbench.claims.empty import check_claims
-from svmbench.claims.model import Basis, Claim
+from svmbench.claims.model import Ground, Claim
 from svmbench.claims.places import Axis, Place, WrittenMeasure, refuse_along
 from svmbench.config.files import dump_sweep
 from svmbench.config.reading import Strict, read_model
@@ -166,7 +166,7 @@ class Item(Strict):
     tables: tuple[TableShape, ...] = ()
     figures: tuple[FigureShape, ...] = ()
     published: tuple[Published, ...] = ()
-    rests_on: dict[str, Basis] = Field(
+    rests_on: dict[str, Ground] = Field(
         default={},
         description="By label, what verdicts on this solver rest on: program (those on its time), "
         "reconstruction, setting.",
