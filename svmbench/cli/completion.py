@@ -24,5 +24,5 @@ def paper_names(context: click.Context, parameter: click.Parameter, begun: str) 
     from svmbench.papers.model import papers
 
     known = papers(None)
-    choices = [f"{key}/{item}" for key, paper in known.items() for item in paper.items]
+    choices = [f"{key}/{item}" for key, paper in known.items() for item in paper.names]
     return [name for name in [*known, *choices] if name.startswith(begun)]

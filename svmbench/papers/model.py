@@ -154,6 +154,9 @@ class Item(Strict):
 
     version: Literal[1]
     number: str = Field(description="What the paper calls it: Table 3, Figure 8, Section 4.")
+    also: tuple[Name, ...] = Field(
+        default=(), description="Further names of it, such as those of two tables in one."
+    )
     order: float = Field(description="Its place among the paper's items.")
     title: str
     question: str = Field(description="What it should show, in a sentence or two.")
@@ -278,6 +281,12 @@ class Paper(Strict):
     )
     key: str = Field(default="", description="Name of its folder; set on reading.")
     items: dict[str, Item] = Field(default={}, description="By file name; set on reading.")
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The file names of its items by all names that these have."""
+        further = {other: name for name, item in self.items.items() for other in item.also}
+        return {name: name for name in self.items} | further
 
 
 def papers(folder: Path | None = None) -> dict[str, Paper]:

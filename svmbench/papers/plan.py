@@ -35,10 +35,10 @@ def choose(papers: Mapping[str, Paper], wanted: Sequence[str]) -> list[tuple[str
         key, _, name = text.partition("/")
         if key not in papers:
             raise ConfigError(f"unknown paper {key!r}; {nearest(key, list(papers))}")
-        if name and name not in papers[key].items:
-            raise ConfigError(
-                f"{key} has no item {name!r}; {nearest(name, list(papers[key].items))}"
-            )
+        names = papers[key].names
+        if name and name not in names:
+            raise ConfigError(f"{key} has no item {name!r}; {nearest(name, list(names))}")
+        name = names.get(name, "")
         chosen |= {item for item in items if item == (key, name) or (item[0] == key and not name)}
     return [item for item in items if item in chosen or not wanted]
 

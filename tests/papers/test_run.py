@@ -55,6 +55,7 @@ def test_items_are_chosen_by_paper_and_by_name(folder):
     assert choose(known, ["small"]) == both
     assert choose(known, ["small/figure-1", "small/table-1", "small"]) == both
     assert choose(known, ["small/figure-1"]) == both[1:]
+    assert choose(papers(None), ["sgd-revisited/table-3"]) == [("sgd-revisited", "tables-2-3")]
 
 
 @pytest.mark.parametrize(
