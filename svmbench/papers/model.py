@@ -22,7 +22,7 @@ from pydantic import (
 
 from svmbench.bundled import bundled
 from svmbench.claims.empty import check_claims
-from svmbench.claims.model import Ground, Claim
+from svmbench.claims.model import Claim, Ground
 from svmbench.claims.places import Axis, Place, WrittenMeasure, refuse_along
 from svmbench.config.files import dump_sweep
 from svmbench.config.reading import Strict, read_model
