@@ -35,11 +35,14 @@ class Likeness:
     ----------
     objective, error, passes : str
         About P*, the test error, and the passes of the methods in the same tables.
+    counted : str
+        How many passes the methods make, in shares of the published ones; empty if none are.
     """
 
     objective: str = ""
     error: str = ""
     passes: str = ""
+    counted: str = ""
 
     @property
     def words(self) -> str:
@@ -78,8 +81,16 @@ def likenesses(
         members = [row for row in rows if row.group.stand_in and row.group.dataset == label]
         name = catalogued.get((members[0].sweep, label), label)
         described = entry(name) if name in names() else None
+        factors = list(_factors(item, members))
         found[label] = Likeness(
-            _objective(described, members), _error(described), "; ".join(_passes(item, members))
+            _objective(described, members),
+            _error(described),
+            "; ".join(
+                f"{solver} makes {short(factor, 2)} times the published passes"
+                for solver, factor in factors
+                if not 1.0 / PASSES <= factor <= PASSES
+            ),
+            _range([factor for _, factor in factors]),
         )
     return found
 
@@ -120,17 +131,22 @@ def _error(described: Entry | None) -> str:
     return ""
 
 
-def _passes(item: Item, rows: Sequence[MeasuredRow]) -> Iterator[str]:
+def _range(factors: Sequence[float]) -> str:
+    if not factors:
+        return ""
+    return f"passes {short(min(factors), 2)} to {short(max(factors), 2)} times the published"
+
+
+def _factors(item: Item, rows: Sequence[MeasuredRow]) -> Iterator[tuple[str, float]]:
+    """The passes of each solver on each problem, over the published ones."""
     for value in (value for each in item.published for value in each.values):
         if value.measure.name not in _COUNTS or isinstance(value.value, str):
             continue
         for row in rows:
             if not _belongs(value, row):
                 continue
-            counts = list(measured(row.group, value.measure).values())
-            factor = median(counts) / value.value if counts else 1.0
-            if not 1.0 / PASSES <= factor <= PASSES:
-                yield f"{row.group.label} makes {short(factor, 2)} times the published passes"
+            if counts := list(measured(row.group, value.measure).values()):
+                yield row.group.label, median(counts) / value.value
 
 
 def _belongs(value: PublishedValue, row: MeasuredRow) -> bool:

@@ -35,7 +35,9 @@ ANY = claim(any_rows=True)
 
 @pytest.mark.parametrize("passes", [7.0, 10.0, 14.9])
 def test_a_full_stand_in_with_the_published_figures_is_like_its_set(passes):
-    assert likeness(passes=passes).words == ""
+    found = likeness(passes=passes)
+    assert found.words == ""
+    assert found.counted == f"passes {passes / 10:.2g} to {passes / 10:.2g} times the published"
 
 
 @pytest.mark.parametrize("passes", [6.0, 15.1])

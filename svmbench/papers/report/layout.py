@@ -8,7 +8,7 @@ from functools import cached_property
 
 from svmbench.claims.measured import MeasuredRow, fills, rows
 from svmbench.claims.places import AXES, same
-from svmbench.papers.likeness import likenesses
+from svmbench.papers.likeness import Likeness, likenesses
 from svmbench.papers.model import Item, Paper, TableShape
 from svmbench.papers.published import Published, PublishedValue
 from svmbench.papers.slots import catalogued, slots
@@ -85,10 +85,9 @@ class ItemResults:
         return [(self.catalogued.get(member, member[1]), member[1]) for member in members]
 
     @cached_property
-    def unlike(self) -> dict[str, str]:
-        """Why stand-ins are not like their sets, by label; without those that are."""
-        known = likenesses(self.item, self.rows, self.catalogued)
-        return {label: each.words for label, each in known.items() if each.words}
+    def likeness(self) -> dict[str, Likeness]:
+        """How like their sets its stand-ins are, by label."""
+        return likenesses(self.item, self.rows, self.catalogued)
 
     @cached_property
     def catalogued(self) -> dict[tuple[str, str], str]:

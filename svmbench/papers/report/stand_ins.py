@@ -27,8 +27,9 @@ def stand_in_notes(source: ItemResults, rows: Iterable[MeasuredRow]) -> Iterator
     for (label, name), members in found.items():
         runs = pd.concat([row.group.runs for row in members])
         said = f"{label}: a STAND-IN, {_size(runs, name)}. {_reached(runs)}{_wanted(name)}"
-        why = source.unlike.get(label)
-        yield f"{said} Not like the set: {why}." if why else said
+        like = source.likeness[label]
+        counted = f"Like the set: {like.counted}." if like.counted else ""
+        yield f"{said} {f'Not like the set: {like.words}.' if like.words else counted}".rstrip()
 
 
 def _size(runs: pd.DataFrame, name: str) -> str:

@@ -224,7 +224,7 @@ class _Builder:
         return [row for at, rows in self.layout.measured.items() if at[0] == key for row in rows]
 
     def _unlike(self, row: MeasuredRow) -> bool:
-        return row.group.stand_in and row.group.dataset in self.source.unlike
+        return row.group.stand_in and bool(self.source.likeness[row.group.dataset].words)
 
     def _cell(self, row: Key, field: _Field) -> TableCell:
         at = (row, field.key)
