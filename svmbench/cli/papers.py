@@ -22,19 +22,24 @@ from svmbench.cli.series import (
     unfinished,
     unused_line,
 )
+from svmbench.errors import ConfigError, nearest
 from svmbench.records.spelling import counted, duration
 from svmbench.records.states import counted_states
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from svmbench.claims.parts import ClaimResult
+    from svmbench.config.dataset_spec import DatasetSpec
     from svmbench.harness.series import PlannedSweep, Result
     from svmbench.harness.sweeps import Options
     from svmbench.papers.forecast import Forecast
     from svmbench.papers.model import Paper
 
 DEFAULT_BUDGET = "30m"
+
+#: Seconds for the runs on a single data set. A later call continues.
+ONLY_SECONDS = 30.0
 
 #: Folder of the quick form's results.
 QUICK = "papers"
@@ -55,9 +60,15 @@ QUICK = "papers"
     metavar="TIME",
     help="Time for everything, such as 90s or 2h. It determines the scale of stand-ins, unless "
     "--full does; a later call continues with the remaining runs.  "
-    f"[default: {DEFAULT_BUDGET}; none with --full]",
+    f"[default: {DEFAULT_BUDGET}; with --only {ONLY_SECONDS:g} s; none with --full]",
 )
 @click.option("--full", is_flag=True, help="Use the full published sizes, however long it takes.")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="DATASET",
+    help="Run only what is about this data set, and print its rows of the tables. May be repeated.",
+)
 @options.fetch_all
 @options.fresh
 @options.retry_failed
@@ -80,6 +91,7 @@ def command(
     dry_run: bool,
     budget: str | None,
     full: bool,
+    only: tuple[str, ...],
     fetch_all: bool,
     fresh: bool,
     retry_failed: bool,
@@ -100,8 +112,12 @@ def command(
     was measured; run the same command again to continue.
     """
     options.refuse_cluster_for_nothing(cluster, report_only)
+    limit = None if budget is None else options.budget_seconds(budget)
+    if limit is None and only:
+        limit = ONLY_SECONDS
     if budget is None and not full:
         budget = DEFAULT_BUDGET
+        limit = limit or options.budget_seconds(budget)
     seconds = None if budget is None else options.budget_seconds(budget)
     from svmbench.durable import require_free
     from svmbench.harness.sweeps import Options
@@ -113,10 +129,11 @@ def command(
     if listed:
         click.echo(listing(known, chosen))
         return 0
+    require_dataset(datasets_of(known, chosen), only)
     root = out or Path("results") / (f"{QUICK}-full" if full else QUICK)
     require_free(root, ("index.html",), ("page.json", "profile-data.svg"))
     options.fetched(
-        datasets_of(known, chosen),
+        [each for each in datasets_of(known, chosen) if not only or each.label in only],
         offline=offline or report_only,
         fetch_all=fetch_all,
         dry_run=dry_run,
@@ -131,7 +148,11 @@ def command(
             budget=None if full else seconds,
             machine=place.machine,
         )
-        if dry_run or not (quiet or report_only):
+        if only:
+            planned = [
+                each for each in planned if set(only) & {data.label for data in each.sweep.datasets}
+            ]
+        if dry_run or not (quiet or report_only or only):
             said = plan(known, planned, seconds, root.parent / QUICK if full else None)
             click.echo("\n".join([said, *nodes_lines(place)]))
         if dry_run:
@@ -142,8 +163,14 @@ def command(
             folder,
             root,
             [] if report_only else planned,
-            seconds,
-            Options(fresh=fresh, retry_faults=retry_failed, keep_weights=keep_weights, place=place),
+            limit,
+            Options(
+                fresh=fresh,
+                retry_faults=retry_failed,
+                keep_weights=keep_weights,
+                place=place,
+                only=only,
+            ),
             linked=pictures == "linked",
             quiet=quiet,
         )
@@ -162,6 +189,7 @@ def _make(
     quiet: bool,
 ) -> int:
     from svmbench.cli import pages
+    from svmbench.cli.paper_rows import rows_of
     from svmbench.cli.progress import ProgressReporter
     from svmbench.harness.series import run_series
     from svmbench.papers.doubts import Doubts
@@ -183,9 +211,21 @@ def _make(
             pages.remember(root, made_of | {"linked": linked})
     if not quiet:
         click.echo(_summary(result, planned, root, time.monotonic() - begun))
-    if not (quiet or result.interrupted):
+    if asked.only and not (quiet or result.interrupted):
+        tables = [table for item in chosen for table in written.tables.get(item, ())]
+        claims = [result for item in chosen for result in written.claims[item]]
+        click.echo(rows_of(tables, claims, set(asked.only)))
+    elif not (quiet or result.interrupted):
         click.echo(_claims(known, chosen, written.claims))
     return exit_code(result)
+
+
+def require_dataset(datasets: Collection[DatasetSpec], names: Sequence[str]) -> None:
+    """Refuse names that no data set of the items has."""
+    labels = {data.label for data in datasets}
+    for name in names:
+        if name not in labels:
+            raise ConfigError(f"--only {name}: no such data set here; {nearest(name, labels)}")
 
 
 def listing(known: Mapping[str, Paper], chosen: Sequence[tuple[str, str]]) -> str:

@@ -101,6 +101,19 @@ def test_from_nothing_to_the_page_and_again(papers, tmp_path):
     assert (third.exit_code, third.output) == (0, "")
 
 
+def test_a_single_data_set_is_run_and_its_row_printed(papers, tmp_path):
+    result = papers("small/table-1", "--only", "heart")
+    assert result.exit_code == 0, result.output
+    row = r"^heart \(STAND-IN, not like the set\): Times\n +measured\ndcd +\S+\nsgd-s +\S+$"
+    assert re.search(row, result.stdout, re.M), result.stdout
+    assert re.search(r"^– +Both come within 1 %. +heart", result.stdout, re.M)
+    runs = list((tmp_path / "results/papers/small/table-1/dense/runs").glob("*.jsonl"))
+    assert {path.name.split("-")[0] for path in runs} == {"heart"}
+    unknown = papers("--only", "hart")
+    assert (unknown.exit_code, unknown.stderr.count("\n")) == (2, 1)
+    assert "--only hart: no such data set here; did you mean 'heart'?" in unknown.stderr
+
+
 def test_verify_writes_the_page_again_and_names_what_differs(papers, tmp_path, monkeypatch):
     root = tmp_path / "results" / "papers"
 

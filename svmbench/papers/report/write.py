@@ -25,13 +25,15 @@ from svmbench.report.html import Figure, figure_of, figures_of
 from svmbench.report.markup import write_tables
 from svmbench.report.overall import problems_of, shares, write_overall
 from svmbench.report.style import Look, looks_of
+from svmbench.report.table import Table
 
 
 class Written(NamedTuple):
-    """The files written, and the result of each claim by paper and item."""
+    """The files written, and by paper and item the results of the claims and the tables."""
 
     files: list[Path]
     claims: dict[tuple[str, str], list[ClaimResult]]
+    tables: dict[tuple[str, str], list[Table]]
 
 
 def write_papers(
@@ -105,7 +107,8 @@ def write_papers(
     missing = left_out(papers, views)
     text = to_page(pages, shares(problems), profiles, looks, left_out=missing, linked=linked)
     write_text(page, text)
-    return Written([*written, page], claims)
+    tables = {place: view.tables for place, view in views.items()}
+    return Written([*written, page], claims, tables)
 
 
 def _by_paper(views: Iterable[ItemView]) -> list[PaperView]:

@@ -1,0 +1,46 @@
+"""The rows of a paper's tables about one data set, as ``svmbench papers --only`` prints them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from svmbench.claims.parts import ClaimResult
+from svmbench.cli.columns import align
+from svmbench.report.html import SIGNS
+from svmbench.report.table import Row, Section, Table
+
+
+def rows_of(tables: Sequence[Table], claims: Sequence[ClaimResult], datasets: set[str]) -> str:
+    """Measured beside published, and what it says of the claims in these cases."""
+    found = [block for table in tables for block in _blocks(table, datasets)]
+    verdicts = [
+        (SIGNS[case.verdict], result.claim.text, case.place)
+        for result in claims
+        for case in result.cases
+        if case.dataset in datasets
+    ]
+    if verdicts:
+        found.append(align(("", "claim", "case"), verdicts))
+    return "\n\n".join(found)
+
+
+def _blocks(table: Table, datasets: set[str]) -> Iterator[str]:
+    for section in table.sections:
+        for row in section.rows:
+            texts = [cell.text for cell in row.cells[: section.texts]]
+            if datasets & {text.partition(" (")[0] for text in texts}:
+                header, lines = _by_group(section, row)
+                yield f"{', '.join(texts)}: {section.heading}\n{align(header, lines)}"
+
+
+def _by_group(section: Section, row: Row) -> tuple[list[str], list[list[str]]]:
+    """A line for each group of columns, with a cell for each column that some group has."""
+    spans = section.spans or tuple((name, 1) for name in section.columns[section.texts :])
+    names = list(dict.fromkeys(section.columns[section.texts :])) if section.spans else ["measured"]
+    lines, at = [], section.texts
+    for group, width in spans:
+        cells = dict(zip(section.columns[at : at + width], row.cells[at : at + width], strict=True))
+        shown = cells.values() if not section.spans else (cells.get(name) for name in names)
+        lines.append([group, *("" if cell is None else cell.text for cell in shown)])
+        at += width
+    return ["", *names], lines
