@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import sys
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -519,7 +518,7 @@ def test_folders_of_different_days_have_no_pairs(write):
     assert case["why"] == "measured at different times: more repeats do not help"
     assert "A and B were measured at different times" in printed
     assert "scatters by 5.7 % (assumed)" in printed
-    assert "svmbench compare --run" in printed
+    assert "put both into one sweep" in printed
     (line,) = (line for line in printed.splitlines() if line.startswith("adult"))
     assert "]†" in line
 
@@ -607,77 +606,3 @@ def test_repeats_made_later_are_left_out_where_most_are_pairs(write):
     (case,) = json.loads(compare(a, b, "--json").stdout)["cases"]
     assert (case["paired"], len(case["a"])) == (True, 14)
     assert case["ratio"] == pytest.approx(1.0, rel=0.05)
-
-
-# ---------------------------------------------------------------- --run
-
-CONFIG = """\
-version: 1
-name: both
-datasets: [tiny-sparse]
-lambda: [1e-2]
-solvers: [dcd, sgd-s]
-stop: {accuracy: [1e-1], max_epochs: 50, time_limit: 5s}
-repeats: 7
-"""
-
-
-def test_two_labels_are_run_alternately(tmp_path):
-    config = tmp_path / "both.yaml"
-    config.write_text(CONFIG)
-    root = tmp_path / "made"
-    asked = ("--run", "dcd", "sgd-s", "--config", str(config), "--results", str(root))
-    done = compare(*asked, "--most", "2", "--json")
-    assert done.exit_code in (0, 4), done.output
-    (case,) = json.loads(done.stdout)["cases"]
-    assert (case["label"], case["paired"], len(case["a"])) == ("dcd -> sgd-s", True, 2)
-    assert "1 repeats: 0 of 1 cases decided" in done.stderr
-    again = compare(str(root / "both"), "--labels", "dcd", "sgd-s", "--json")
-    assert json.loads(again.stdout)["cases"][0]["a"] == case["a"]
-
-
-def test_two_environments_are_run_alternately(tmp_path):
-    config = tmp_path / "both.yaml"
-    config.write_text(CONFIG)
-    root = tmp_path / "made"
-    asked = ("--run", sys.executable, sys.executable, "--labels", "dcd", "dcd")
-    done = compare(*asked, "--config", str(config), "--results", str(root), "--most", "1", "--json")
-    assert done.exit_code == 0, done.output
-    (case,) = json.loads(done.stdout)["cases"]
-    assert (case["label"], case["verdict"]) == ("dcd", "open")
-    made = [pd.read_csv(root / name / "runs.csv") for name in "ab"]
-    assert [list(runs["label"]) for runs in made] == [["dcd"], ["dcd"]]
-
-
-def test_each_pair_of_labels_has_a_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    config = tmp_path / "both.yaml"
-    config.write_text(CONFIG.replace("sgd-s]", "{name: sgd-s, label: s/1}, pegasos]"))
-    for one, other in (("dcd", "s/1"), ("dcd", "pegasos")):
-        done = compare("--run", one, other, "--config", str(config), "--most", "1")
-        assert done.exit_code in (0, 4), done.output
-    made = sorted(path.parent.name for path in (tmp_path / "results").glob("*/both"))
-    assert made == ["compare-both-dcd-pegasos", "compare-both-dcd-s%2F1"]
-
-
-def test_bad_usage_of_run_is_2(write, tmp_path):
-    config = tmp_path / "both.yaml"
-    config.write_text(CONFIG)
-    a = write("a", rows("dcd", times()))
-    made = ("--config", str(config))
-    for args, message in (
-        (["--run", "dcd"], "--run takes two environments, or two labels of --config"),
-        (["--run", "dcd", "sgd-s"], "--run needs a configuration; give --config FILE"),
-        (["--run", "dcd", "sgd-x", *made], "neither an environment nor a label"),
-        (["--run", str(tmp_path), str(tmp_path), *made], "no Python there; name an environment"),
-        (["--run", "dcd", "sgd-s", *made, "--labels", "dcd", "sgd-s"], "drop --labels"),
-        (
-            ["--run", "dcd", "sgd-s", *made, "--budget", "soon"],
-            "write seconds, or a duration such as 90s",
-        ),
-        ([a, a, "--budget", "1m"], "--budget belongs to --run"),
-        ([a, a, *made], "--config belongs to --run"),
-    ):
-        done = compare(*args)
-        assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1), args
-        assert message in done.stderr

@@ -151,7 +151,7 @@ def _timing_notes(
         yield (
             f"{len(unpaired)} of {len(judged)} cases: A and B were measured at different times and "
             f"share the seeds, not the state of the machine. {_allowance(unpaired)} To find "
-            "smaller differences, run both alternately: svmbench compare --run."
+            "smaller differences, put both into one sweep, whose runs alternate."
         )
     if sides[0].results.folder == sides[1].results.folder:
         yield (
