@@ -13,10 +13,6 @@ def main(prog_name: str | None = None) -> None:
 
     Until it is loaded, which takes tenths of a second, such signals end the process at once:
     nothing has been written, and an import that an exception leaves would show a traceback.
-
-    Parameters
-    ----------
-    prog_name : str, optional
     """
     import signal  # not before the search path is mended, below
 

@@ -125,15 +125,10 @@ def require_free(folder: Path, replaced: Sequence[str], own: Sequence[str]) -> N
 
     Parameters
     ----------
-    folder : Path
     replaced : sequence of str
         Names of what would be replaced.
     own : sequence of str
         Names of which one at least is in each folder that svmbench has written.
-
-    Raises
-    ------
-    ConfigError
     """
     if any((folder / name).exists() for name in own):
         return
@@ -153,16 +148,7 @@ def write_text(path: Path, text: str) -> None:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Report a full or read-only disk in one line that names the file.
-
-    Parameters
-    ----------
-    path : Path
-
-    Raises
-    ------
-    UnwritableError
-    """
+    """Report a full or read-only disk in one line that names the file."""
     try:
         yield
     except OSError as error:
@@ -177,7 +163,6 @@ def refused(error: OSError, path: Path | None = None) -> UnwritableError | None:
 
     Parameters
     ----------
-    error : OSError
     path : Path, optional
         The file to be written, if the error does not name it.
     """
@@ -229,10 +214,6 @@ def require_replaceable(path: Path, *inputs: Path) -> None:
         The file to be written.
     *inputs : Path
         Files that are read.
-
-    Raises
-    ------
-    ConfigError
     """
     if path.is_symlink() or path.exists():
         if not path.is_file():
@@ -256,7 +237,6 @@ def remove_abandoned(folder: Path, pattern: str) -> None:
 
     Parameters
     ----------
-    folder : Path
     pattern : str
         Pattern of their names, which end in the process id, a hyphen and a unique suffix. The
         process id is checked too: the age alone proves nothing if somebody sets the clock.

@@ -101,8 +101,6 @@ def nearest(name: str, known: Collection[str], listed_by: str = "") -> str:
 
     Parameters
     ----------
-    name : str
-    known : collection of str
     listed_by : str, optional
         The command that lists them, named if they are many.
     """

@@ -40,7 +40,6 @@ class BoundResult:
 
     Parameters
     ----------
-    bound : StatedBound
     place : str
         Set, λ, accuracy.
     set : str
@@ -51,7 +50,6 @@ class BoundResult:
         What the ratio of the claim's answer is taken to.
     value : float
         The measured value, if no chance is involved.
-    note : str
     held_out : bool
         Whether its set was kept out of tuning.
     lam : float
@@ -135,7 +133,6 @@ class JudgedBounds:
 
     Parameters
     ----------
-    results : list of BoundResult
     threshold : float
         Evidence that decides a question of this page; it also determines the intervals.
     """
@@ -158,8 +155,6 @@ def judge_bounds(
 
     Parameters
     ----------
-    found : Found
-    bounds : sequence of StatedBound
     known : KnownParts, optional
         Of the judgements before, if the bounds are judged again.
     """

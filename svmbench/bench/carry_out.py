@@ -35,7 +35,6 @@ class Progress:
 
     Parameters
     ----------
-    sweeps : Result
     tasks : dict
         made, reused or left, by name of the task.
     faults : list of str
@@ -63,8 +62,6 @@ def carry_out(
 
     Parameters
     ----------
-    planned : Plan
-    reporter : Reporter
     wanted : Options, optional
         How the runs are made; ``fresh`` applies to the measurements outside the sweeps, too.
     doubts : callable, optional

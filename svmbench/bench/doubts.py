@@ -32,7 +32,6 @@ def open_doubts(
     ----------
     plan : Plan
         Its root contains the results.
-    bounds : sequence of StatedBound
     known : KnownParts, optional
         Of the judgements before.
     """

@@ -136,7 +136,6 @@ class Found:
 
     Parameters
     ----------
-    plan : Plan
     parts : list of Measured
         Those that have rows.
     """

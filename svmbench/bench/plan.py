@@ -38,7 +38,6 @@ class Plan:
 
     Parameters
     ----------
-    profile : Profile
     root : Path
         Folder of the results.
     budget : float, optional
@@ -79,8 +78,6 @@ def plan(profile: Profile, root: Path, budget: float | None, machine: str = "") 
 
     Parameters
     ----------
-    profile : Profile
-    root : Path
     budget : float, optional
         Seconds for everything; no limit unless given.
     machine : str

@@ -59,14 +59,12 @@ def write_plots(
 
     Parameters
     ----------
-    found : Found
     rivals : sequence of str
         The programs of the ratios.
     threshold : float
         Evidence that the intervals of the ratios belong to.
     looks : mapping of str to Look
         By solver.
-    folder : Path
     """
     every = map(most_pairs, by_problem(comparisons(found, rivals)))
     compared = [one for one in every if 0.0 < one.estimate < math.inf]

@@ -136,13 +136,7 @@ def load_bounds(path: Path | None = None) -> list[StatedBound]:
 
 
 def measured_by(profile: Profile, bounds: Sequence[StatedBound]) -> list[StatedBound]:
-    """The bounds that a profile measures, each without the sets on which it does not.
-
-    Parameters
-    ----------
-    profile : Profile
-    bounds : sequence of StatedBound
-    """
+    """The bounds that a profile measures, each without the sets on which it does not."""
     found = []
     for bound in bounds:
         where = _places(profile, bound)

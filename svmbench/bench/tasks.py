@@ -100,8 +100,6 @@ def run_task(
 
     Parameters
     ----------
-    task : Task
-    folder : Path
     end : float
         Moment of the monotonic clock at which it is abandoned, leaving what was there before.
     fresh : bool

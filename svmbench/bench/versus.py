@@ -36,10 +36,8 @@ class Versus:
     ----------
     measured : Measured
         The sweep or task that they were run in.
-    row : MeasuredRow
     best : MeasuredRow
         The best of the others in each repeat.
-    asked : Asked
     others : tuple of str
         Labels of the others in all sweeps of the problem, if there are several.
     """
@@ -191,11 +189,9 @@ def comparisons(
 
     Parameters
     ----------
-    found : Found
     rivals : collection of str, optional
         Names of solvers or readers; the fastest of their rows counts in every repeat. All solvers
         from outside unless given.
-    kind : str
     labels : collection of str, optional
         Of the rows; the champion's unless given.
     wanted : callable

@@ -45,13 +45,7 @@ LISTED = 12
 
 @dataclass(frozen=True)
 class Aim:
-    """A bound at all its places.
-
-    Parameters
-    ----------
-    bound : StatedBound
-    results : list of BoundResult
-    """
+    """A bound at all its places."""
 
     bound: StatedBound
     results: list[BoundResult]

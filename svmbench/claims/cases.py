@@ -20,7 +20,6 @@ def cases_of(claim: Claim, rows: Sequence[MeasuredRow], several: bool) -> list[C
 
     Parameters
     ----------
-    claim : Claim
     rows : sequence of MeasuredRow
         Of all sweeps of its item.
     several : bool
@@ -40,8 +39,6 @@ def cases_not_run(
 
     Parameters
     ----------
-    claim : Claim
-    rows : sequence of MeasuredRow
     slots : sequence of dict
         The places of all cells of its item's sweeps.
     several : bool

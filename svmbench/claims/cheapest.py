@@ -38,10 +38,6 @@ _NONE = _Way(math.inf, ())
 def cheapest(result: ClaimResult) -> tuple[PartResult, ...]:
     """The open parts that are expected to decide a claim in the least time.
 
-    Parameters
-    ----------
-    result : ClaimResult
-
     Returns
     -------
     tuple of PartResult

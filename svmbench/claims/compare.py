@@ -76,11 +76,8 @@ def factor(
 
     Parameters
     ----------
-    claim : Claim
-    case : ClaimCase
     below, above : str
         Labels.
-    region : (float, float)
     note : str
         What is said of the factor besides.
     """
@@ -135,7 +132,6 @@ def barred(
         Each further repeat takes one of each.
     skippable : collection of cells
         Those whose repeats make pairs even if they are skipped (see `skipped_cells`).
-    asked : Asked
     """
     late = [row for row in rows if _is_out_of_time(row)]
     lost = [row for row in late if not set(row.cells) <= set(skippable)]

@@ -21,7 +21,6 @@ def curve(row: MeasuredRow, along: str, measure: str) -> dict[int, RunCurve]:
 
     Parameters
     ----------
-    row : MeasuredRow
     along : str
         One of `ABSCISSAE`.
     measure : str

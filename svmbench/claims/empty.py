@@ -31,15 +31,10 @@ def check_claims(
     ----------
     path : Path
         The file of the claims.
-    claims : sequence of Claim
     sweeps : mapping of str to Sweep
         All sweeps of their item, including those of other items.
     full : mapping of str to mapping, optional
         The keys that differ at full published size, as written.
-
-    Raises
-    ------
-    ConfigError
     """
     for number, claim in enumerate(claims):
         if claim.kind != "untestable" and (fault := _unknown(claim, sweeps, full or {})):

@@ -115,7 +115,6 @@ class KnownParts:
             As the paper's file has it.
         asked : Claim
             The same, or the claim that its rows are brought together for.
-        case : ClaimCase
         """
         rows = case.all_rows
         key = (id(claim), case.place, case.absent, tuple(case.rows), tuple(map(id, rows)))
@@ -172,7 +171,6 @@ def judge_cases(
 
     Parameters
     ----------
-    claims : sequence of (claim, cases)
     known : KnownParts, optional
         Of the judgements before, if the same claims are judged again.
     """
@@ -285,8 +283,6 @@ def _by_ranks(
 
     Parameters
     ----------
-    ranks : Across
-    cases : sequence of CaseResult
     hidden : bool
         Whether limits hide the sign of a data set's value.
     published : Across, optional

@@ -26,13 +26,7 @@ _LARGEST_POWER = 700.0
 
 
 def says_nothing(rows: Iterable[MeasuredRow], asked: Asked) -> str:
-    """Why an accuracy says nothing about one of these rows; empty if it does.
-
-    Parameters
-    ----------
-    rows : iterable of MeasuredRow
-    asked : Asked
-    """
+    """Why an accuracy says nothing about one of these rows; empty if it does."""
     if any(met_at_start(row, asked) for row in rows):
         return f"says nothing: w = 0 has the accuracy {asked.at:g} before the first step"
     return ""

@@ -24,7 +24,6 @@ class MeasuredRow:
     ----------
     sweep : str
         Its key in the item.
-    group : Group
     traces : DataFrame
         The points of its runs; no rows if there are none. Those of other runs are left aside.
     regrets : DataFrame

@@ -44,7 +44,6 @@ class ClaimCase:
         Sweep (if there are several), data set and λ, in words, and whether the set is a stand-in.
     dataset : str
         Name of the data set; if one case spans several, what they have in common.
-    stand_in : bool
     rows : dict of str to MeasuredRow
         By label.
     absent : tuple of str
@@ -80,7 +79,6 @@ class LongerLimit(NamedTuple):
 
     Parameters
     ----------
-    label : str
     cells : tuple
         Those of which no repeat is run.
     seconds : float
@@ -108,7 +106,6 @@ class ClaimPart:
         What is compared, such as ``svmperf / sgd-m``.
     rests_on : tuple
         The cells of sweeps whose further repeats would help.
-    question : Question, optional
     observed : str, optional
         Its verdict, if no chance is involved.
     reason : str
@@ -177,8 +174,6 @@ class PartResult:
 
     Parameters
     ----------
-    part : ClaimPart
-    verdict : str
     text : str
         The numbers, in a line.
     answer : Answer, optional
@@ -240,16 +235,7 @@ class PartResult:
 
 @dataclass(frozen=True)
 class CaseResult:
-    """The result in one case.
-
-    Parameters
-    ----------
-    place : str
-    dataset : str
-    stand_in : bool
-    verdict : str
-    parts : tuple of PartResult
-    """
+    """The result in one case."""
 
     place: str
     dataset: str
@@ -269,11 +255,8 @@ class ClaimResult:
 
     Parameters
     ----------
-    claim : Claim
-    verdict : str
     summary : str
         In how many cases it holds, in a line; the numbers of a single case.
-    cases : tuple of CaseResult
     remedy : str
         What it would take to decide it; empty for a decided claim.
     across : Across, optional

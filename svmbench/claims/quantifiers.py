@@ -56,7 +56,6 @@ def may_change(quantifier: str, verdicts: Sequence[ClaimVerdict]) -> bool:
 
     Parameters
     ----------
-    quantifier : {'all', 'most', 'any'}
     verdicts : sequence of str
         Those of its cases.
     """

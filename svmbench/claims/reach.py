@@ -113,8 +113,6 @@ def _mostly(
 
     Parameters
     ----------
-    label : str
-    row : MeasuredRow
     found : mapping of int to bool
         By repeat, whether it is true.
     words : str

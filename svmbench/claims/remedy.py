@@ -23,7 +23,6 @@ def of(cases: Sequence[CaseResult], ranks: Across | None) -> str:
 
     Parameters
     ----------
-    cases : sequence of CaseResult
     ranks : Across, optional
         For a statistical claim.
     """

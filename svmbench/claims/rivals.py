@@ -26,7 +26,6 @@ def best_of(rivals: Sequence[MeasuredRow], ours: MeasuredRow, asked: Asked) -> M
         any sample are no rivals.
     ours : MeasuredRow
         The row that they are compared with.
-    asked : Asked
 
     Returns
     -------

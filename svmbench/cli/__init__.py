@@ -109,7 +109,6 @@ class Frame(click.Group):
         ----------
         args : sequence of str, optional
             The process's own by default.
-        prog_name : str, optional
         **extra
             For click's contexts.
         """
@@ -132,12 +131,7 @@ class Frame(click.Group):
 
 
 def _require_folder() -> None:
-    """Refuse a working folder that somebody has deleted: nothing can be found or written there.
-
-    Raises
-    ------
-    ConfigError
-    """
+    """Refuse a working folder that somebody has deleted: nothing can be found or written there."""
     try:
         Path.cwd()
     except FileNotFoundError:
@@ -149,10 +143,6 @@ def _require_loadable() -> None:
 
     The error of such an import would be reported as one of whatever has led to it. Neither is
     matplotlib loaded if MPLBACKEND names no backend, and commands need none: they draw into files.
-
-    Raises
-    ------
-    ConfigError
     """
     os.environ.pop("MPLBACKEND", None)
     given = os.environ.get("SOURCE_DATE_EPOCH")

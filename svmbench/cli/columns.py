@@ -24,7 +24,6 @@ def align(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
     Parameters
     ----------
-    header : sequence of str
     rows : sequence of sequences of str
         Each as long as the header.
     """

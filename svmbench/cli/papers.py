@@ -256,8 +256,6 @@ def plan(
 
     Parameters
     ----------
-    known : mapping of str to Paper
-    planned : sequence of PlannedSweep
     budget : float, optional
         Seconds for everything.
     quick : Path, optional

@@ -27,7 +27,6 @@ def time_spent(result: Result, sweeps: Sequence[PlannedSweep]) -> list[str]:
 
     Parameters
     ----------
-    result : Result
     sweeps : sequence of PlannedSweep
         Those of the series.
     """
@@ -56,7 +55,6 @@ def unfinished(result: Result, left: str) -> list[str]:
 
     Parameters
     ----------
-    result : Result
     left : str
         What is left to be done, in words; empty if nothing is.
     """
@@ -142,7 +140,6 @@ def exit_code(result: Result, further: Sequence[str] = ()) -> int:
 
     Parameters
     ----------
-    result : Result
     further : sequence of str
         Faults besides those of the series, one line each.
 
@@ -164,12 +161,7 @@ def exit_code(result: Result, further: Sequence[str] = ()) -> int:
 
 
 def unused_line(sweeps: Sequence[PlannedSweep]) -> list[str]:
-    """How many finished runs in the folders are not reused, and why; nothing if there are none.
-
-    Parameters
-    ----------
-    sweeps : sequence of PlannedSweep
-    """
+    """How many finished runs in the folders are not reused, and why; nothing if there are none."""
     why = sum((planned.unused for planned in sweeps), Counter[str]())
     if not why:
         return []

@@ -232,7 +232,6 @@ class _Fitted(NamedTuple):
     ----------
     objective : Objective
         With the C of the model.
-    validation : Validation or None
     points : sequence of Point
         Of the path; empty without one.
     trained : Trained or None

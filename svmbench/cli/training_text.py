@@ -25,8 +25,6 @@ def shortfall(trained: Trained, tolerance: float, time_limit: float) -> str:
 
     Parameters
     ----------
-    trained : Trained
-    tolerance : float
     time_limit : float
         Seconds that each fit was given.
     """

@@ -34,8 +34,6 @@ def complaint(
 
     Parameters
     ----------
-    document : Document
-    errors : list of ErrorDetails
     keys : callable
         The keys that the mapping at a location may have.
     """

@@ -19,7 +19,6 @@ def with_plugins(sweep: Sweep, files: Sequence[Path]) -> Sweep:
 
     Parameters
     ----------
-    sweep : Sweep
     files : sequence of Path
         Python files that define solvers.
 

@@ -26,7 +26,6 @@ def read_model(path: Path, model: type[Model], load_plugins: bool = True) -> Mod
 
     Parameters
     ----------
-    path : Path
     model : type
         A pydantic model. Its fields are the keys of the file.
     load_plugins : bool

@@ -42,7 +42,6 @@ def unpacked(file: Path | IO[bytes], room: int, *, of_others: bool = False) -> d
     ----------
     file : Path or file
         A file must be seekable.
-    room : int
     of_others : bool
         Whether another program may have written it, and left bytes that belong to no array.
 

@@ -25,7 +25,6 @@ class Block:
 
     Parameters
     ----------
-    rows : slice
     entries : slice
         Place of their values: entries of sparse rows, rows of dense ones.
     values : ndarray of float64
@@ -247,7 +246,6 @@ def with_columns(data: Dataset, chosen: Array) -> Dataset:
 
     Parameters
     ----------
-    data : Dataset
     chosen : ndarray of integers
         Columns from 0, ascending, at least one.
     """

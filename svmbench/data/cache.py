@@ -74,7 +74,6 @@ def store(dataset: Dataset, key: str) -> Path:
 
     Parameters
     ----------
-    dataset : Dataset
     key : str
         Name of the entry's folder; the same key must always mean the same rows. A sound
         entry under that key stays as it is.
@@ -132,7 +131,6 @@ def verify(path: Path, key: str | None = None) -> None:
 
     Parameters
     ----------
-    path : Path
     key : str, optional
         Of the entry; by default the name of its folder.
 
@@ -188,7 +186,6 @@ def is_unchanged(path: Path, before: tuple[Stamp, ...]) -> bool:
 
     Parameters
     ----------
-    path : Path
     before : tuple
         What `require_sound` returned.
     """

@@ -136,7 +136,6 @@ class Recipe(CatalogueModel):
 
     Parameters
     ----------
-    law : {'gaussian-hyperplane'}
     m, d : int
         Rows, training and test together, and columns.
     noise : float
@@ -165,9 +164,6 @@ class Entry(CatalogueModel):
     ----------
     name : str
         Name of its YAML file, without the suffix.
-    title, description : str
-    train : DataFile
-    test : DataFile, optional
     format : {'libsvm', 'multilabel', 'idx', 'csv'}
         Of the files: LIBSVM text, the same with several labels per row, IDX, delimited text.
     csv : Csv, optional
@@ -185,7 +181,6 @@ class Entry(CatalogueModel):
         Whether ``positive`` is the user's own choice, which is recorded with the rows.
     labels : str
         Meaning of the labels in the text.
-    licence, citation, homepage : str
     checked : str
         Which of these facts have been verified, and which are only stated by the source.
     stand_in : Shape, optional
@@ -275,7 +270,6 @@ class OwnFiles(CatalogueModel):
     ----------
     path : Path
         LIBSVM text, plain or .xz, .bz2, .gz.
-    test : Path, optional
     zero_based, n_features, positive
         As in `Entry`.
     name : str, optional
@@ -295,7 +289,6 @@ class Chosen(CatalogueModel):
 
     Parameters
     ----------
-    name : str
     positive : tuple of float, optional
         As in `Entry`, instead of the catalogue's.
     """

@@ -18,7 +18,6 @@ def csr(data: Dataset, dtype: Any = None) -> Any:
 
     Parameters
     ----------
-    data : Dataset
     dtype : data-type, optional
         Of the values, such as ``np.float64``; as they are stored unless given.
     """

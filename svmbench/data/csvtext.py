@@ -37,7 +37,6 @@ def parse_csv(path: Path, layout: Csv, label_path: Path | None = None) -> Parsed
     ----------
     path : Path
         Plain, or compressed with the suffix .xz, .bz2 or .gz.
-    layout : Csv
     label_path : Path, optional
         File with one label per line, if ``layout`` names no column of labels.
 

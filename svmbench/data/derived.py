@@ -24,7 +24,6 @@ def take_rows(data: Dataset, chosen: Array) -> Dataset:
 
     Parameters
     ----------
-    data : Dataset
     chosen : ndarray of integers, shape (n,)
         Row numbers; a row may occur several times.
     """
@@ -65,7 +64,6 @@ def without_empty_columns(data: Dataset, most: int) -> tuple[Dataset, Array] | N
 
     Returns
     -------
-    Dataset
     ndarray of integers, shape (new d,)
         The numbers of its columns in the rows given, ascending.
     """
@@ -105,7 +103,6 @@ def with_constant(data: Dataset, value: float) -> Dataset:
 
     Parameters
     ----------
-    data : Dataset
     value : float
         Positive and finite. Rows in single precision stay so if it holds the value, and rows of
         ones if it is 1.

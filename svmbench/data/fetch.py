@@ -83,7 +83,6 @@ def locate(name: str, wanted: DataFile, *, offline: bool = False) -> Path:
     ----------
     name : str
         Name of the data set, for messages.
-    wanted : DataFile
     offline : bool
         Do not use the network, as with SVMBENCH_OFFLINE=1.
 

@@ -61,10 +61,8 @@ def remember(wanted: DataFile, read: Stamp, sha256: str) -> None:
 
     Parameters
     ----------
-    wanted : DataFile
     read : tuple
         The stamp of the file when it was read.
-    sha256 : str
 
     Raises
     ------

@@ -29,7 +29,6 @@ def in_order(
     ----------
     work : callable
         It must release the interpreter's lock to gain from threads.
-    items : iterable
     threads : int
         With one, the caller's thread does all the work.
     """

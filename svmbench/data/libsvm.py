@@ -68,7 +68,6 @@ class ParsedText:
 
     Parameters
     ----------
-    path : Path
     sha256 : str
         Of the uncompressed text.
     labels : ndarray of numbers, shape (m,)
@@ -481,12 +480,7 @@ def read_libsvm(
 
 
 def require_positive(text: ParsedText, positive: Collection[float]) -> None:
-    """Refuse rows none of which has a positive label: it is probably misstated.
-
-    Raises
-    ------
-    DataError
-    """
+    """Refuse rows none of which has a positive label: it is probably misstated."""
     if not np.isin(text.labels, np.fromiter(positive, dtype=np.float64)).any():
         wanted = show_labels(np.fromiter(positive, dtype=np.float64))
         raise DataError(

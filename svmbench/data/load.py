@@ -51,7 +51,6 @@ class Loaded:
 
     Parameters
     ----------
-    train : Dataset
     test : Dataset or None
         None when the set has no test file, or when it is missing and the set can do without.
     train_path, test_path : Path

@@ -32,7 +32,6 @@ class Piece:
         Name of the file.
     offset : int
         Where its bytes begin.
-    content : bytes
     sha256 : str
         Hash of the bytes.
     """
@@ -61,7 +60,6 @@ def receive(mark: str, piece: Piece) -> None:
     ----------
     mark : str
         The same for all pieces of the entry, and for no other.
-    piece : Piece
 
     Raises
     ------

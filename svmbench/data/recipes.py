@@ -24,7 +24,6 @@ def draw(recipe: Recipe, name: str) -> tuple[Dataset, Dataset]:
 
     Parameters
     ----------
-    recipe : Recipe
     name : str
         The set's name.
 

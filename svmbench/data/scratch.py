@@ -31,14 +31,7 @@ _WRITTEN = 64 << 20
 
 
 class Extent(NamedTuple):
-    """An array's place in a file.
-
-    Parameters
-    ----------
-    offset : int
-    dtype : dtype
-    shape : tuple of int
-    """
+    """An array's place in a file."""
 
     offset: int
     dtype: np.dtype[Any]
@@ -101,12 +94,7 @@ class Room:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Report any failure in one line.
-
-        Raises
-        ------
-        DataError
-        """
+        """Report any failure in one line."""
         try:
             yield
         except OSError as error:

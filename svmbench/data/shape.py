@@ -35,12 +35,7 @@ class ColumnLaw(CatalogueModel):
 
 
 class ValueLaw(CatalogueModel):
-    """The distribution of a stand-in's entries.
-
-    Parameters
-    ----------
-    kind : {'ones', 'tfidf', 'normal', 'counts'}
-    """
+    """The distribution of a stand-in's entries."""
 
     kind: Literal["ones", "tfidf", "normal", "counts"] = "normal"
 
@@ -96,8 +91,6 @@ class Shape(CatalogueModel):
         Mean fraction of nonzero entries; exactly one of this and ``nnz_row`` is given.
     nnz_row : float, optional
         Mean number of nonzero entries per row.
-    columns : ColumnLaw
-    values : ValueLaw
     unit_norm : bool
         Whether rows have norm 1.
     positives : float
@@ -118,7 +111,6 @@ class Shape(CatalogueModel):
         The classes' topics; the labels then follow from them instead of from a plane.
     means : Means, optional
         The classes' means; likewise.
-    seed : int
     """
 
     m: int = Field(gt=0)
@@ -213,7 +205,6 @@ class CalibrationTarget(CatalogueModel):
         Published error on the test rows, to be met within `ERROR_TOLERANCE`.
     source : str
         Where the figures are published, and how ours follow from them.
-    reached : Reached, optional
     """
 
     model_config = ConfigDict(populate_by_name=True)

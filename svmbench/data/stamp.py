@@ -45,13 +45,8 @@ def require_unchanged(path: Path, before: Stamp | None) -> None:
 
     Parameters
     ----------
-    path : Path
     before : tuple or None
         Its stamp before it was read.
-
-    Raises
-    ------
-    DataError
     """
     try:
         now = stamp(path)

@@ -192,9 +192,6 @@ def part_of(
 
     Parameters
     ----------
-    labels : ndarray of numbers, shape (m,)
-    indptr : ndarray of int64, shape (m + 1,)
-    indices : ndarray of integers, shape (nnz,)
     values : ndarray of float64, shape (nnz,)
         Without zeros.
     max_index : int
@@ -356,7 +353,6 @@ def compact(
 
     Parameters
     ----------
-    indptr : ndarray of int64, shape (m + 1,)
     indices : ndarray of integers, shape (nnz,)
         Columns from 0, ascending within a row.
     values : ndarray of float64, shape (nnz,), or None

@@ -77,7 +77,6 @@ class Truth:
 
     Parameters
     ----------
-    w : ndarray of float64, shape (d,)
     b : float
         A row is +1 if w.x + b > 0, before labels are flipped.
     spread : float
@@ -96,7 +95,6 @@ def stand_in(
 
     Parameters
     ----------
-    shape : Shape
     name : str
         The set's name, which the rows take; their provenance marks them as a stand-in.
     scale : float
@@ -106,7 +104,6 @@ def stand_in(
 
     Returns
     -------
-    train : Dataset
     test : Dataset or None
         None when the shape has no test rows.
 

@@ -34,7 +34,6 @@ class Documents:
 
     Parameters
     ----------
-    positive : ndarray of bool, shape (n,)
     topic : ndarray of int64, shape (n,)
         Even numbers are topics of the class -1, odd numbers of +1.
     share : ndarray of float64, shape (n,)
@@ -51,12 +50,10 @@ class TopicModel:
 
     Parameters
     ----------
-    topics : Topics
     positives : float
         Share of the rows that are +1.
     background : ndarray of float64, shape (d,)
         Probabilities of the columns outside topics.
-    rng : numpy.random.Generator
     """
 
     def __init__(

@@ -52,12 +52,6 @@ def across(log_ratios: Sequence[float], level: float = LEVEL) -> Across:
     ------
     ValueError
         For nan.
-
-    References
-    ----------
-    F. Wilcoxon. Individual comparisons by ranking methods. Biometrics Bulletin 1(6), 1945.
-    J. Demšar. Statistical comparisons of classifiers over multiple data sets. Journal of Machine
-    Learning Research 7, 2006.
     """
     logs = np.asarray(log_ratios, dtype=np.float64)
     if np.isnan(logs).any():

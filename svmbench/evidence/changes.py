@@ -38,10 +38,6 @@ class ChangeEvidence:
     """Evidence on the difference of the medians of two sequences of log-ratios.
 
     It is that of `RatioEvidence`, for the second median less the first.
-
-    Parameters
-    ----------
-    before, after : RatioEvidence
     """
 
     def __init__(self, before: RatioEvidence, after: RatioEvidence) -> None:

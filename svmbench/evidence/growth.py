@@ -65,12 +65,7 @@ def growing(
 
 
 def exponent(answer: Answer) -> tuple[float, float, float]:
-    """Estimate and interval of the exponent that a question of `growing` asks about.
-
-    Returns
-    -------
-    estimate, low, high : float
-    """
+    """Estimate and interval of the exponent that a question of `growing` asks about."""
     return _log(answer.estimate), _log(answer.low), _log(answer.high)
 
 

@@ -138,11 +138,6 @@ class RatioEvidence:
     ----------
     logs : ndarray of shape (n,)
         Log-ratios in the order in which they were measured; -inf and +inf are legal.
-
-    Notes
-    -----
-    Evidence for above is only taken if the median is above the boundary. This makes it smaller, so
-    it stays valid; evidence for both sides at once, which skewed noise could give, does not occur.
     """
 
     def __init__(self, logs: FloatArray) -> None:
@@ -196,12 +191,7 @@ class RatioEvidence:
         return float(np.logaddexp.reduce([signs, *bets]))
 
     def path(self, boundary: float, side: float, symmetric: bool = False) -> FloatArray:
-        """Logarithm of the `evidence` after each pair.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
+        """Logarithm of the `evidence` after each pair."""
         beyond = self._beyond(boundary, side)
         counts = np.cumsum(beyond > 0), np.arange(1, beyond.size + 1)
         if not symmetric:

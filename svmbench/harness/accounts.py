@@ -162,7 +162,6 @@ class Accounts:
 
         Parameters
         ----------
-        clock : Clock
         converting : Clock
             The clock of the conversion.
         threads : int

@@ -33,8 +33,6 @@ class Assignment:
         Key of the test rows.
     dataset : str
         Label of the data set.
-    repeat : int
-    threads : int
     ladder : str or None
         Equal for the runs that share a process, because their horizons form a ladder; None for a
         run that shares none.
@@ -59,7 +57,6 @@ def assignment_of(run: Run, header: dict[str, Any]) -> Assignment:
 
     Parameters
     ----------
-    run : Run
     header : dict
         Of its trace.
     """

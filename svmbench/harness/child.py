@@ -62,7 +62,6 @@ def start(
 
     Parameters
     ----------
-    module : str
     threads : int
         Threads of the numerical libraries.
     stderr : file

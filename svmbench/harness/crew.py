@@ -46,13 +46,9 @@ class Crew:
     ----------
     runs : sequence of Run
         The plan, in the order in which runs start.
-    store : Store
-    reporter : Reporter
-    options : Options
 
     Attributes
     ----------
-    outcome : Outcome
     skipped : set of str
         Ids of runs that were skipped because their cell is out of time.
     found : dict of str to datetime
@@ -61,11 +57,6 @@ class Crew:
         Unfinished runs of the plan by id, in the plan's order.
     stopped : frozenset of str
         Ids of the runs that had been stopped from outside before.
-
-    A cell is out of time if a run of it met the time limit and none converged; its other repeats
-    are skipped. A run is spared, and leaves no trace file, if a lower rung of its solver's ladder
-    has ended the repeat: it reached the tightest accuracy, or ended before its own horizon. With
-    ``options.short_ladders`` it is also spared if its rung is below the first one of its repeat.
     """
 
     def __init__(

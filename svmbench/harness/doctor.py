@@ -82,7 +82,6 @@ class Check:
     verdict : {'ok', 'warning', 'unfit', 'fault'}
         warning: timings may be less precise. unfit: timings mean nothing. fault: svmbench does
         not work.
-    found : str
     advice : str
         What to do, if anything.
     """

@@ -97,7 +97,6 @@ class Open:
 
     Parameters
     ----------
-    doubt : Doubt
     seconds : float or None
         Expected until it is decided; None if further repeats cannot decide it, or none can be
         run.
@@ -117,8 +116,6 @@ class Batch:
 
     Parameters
     ----------
-    sweep : int
-    repeats_of : mapping of cell to list of int
     served : tuple of Doubt
         The questions they are run for.
     """
@@ -142,7 +139,6 @@ def priced(doubt: Doubt, open_sweeps: Mapping[int, OpenSweep]) -> Open:
 
     Parameters
     ----------
-    doubt : Doubt
     open_sweeps : mapping of int to OpenSweep
         The open sweeps by index.
     """
@@ -213,7 +209,6 @@ def first_repeats(
 
     Parameters
     ----------
-    batch : Batch
     seconds : float
         The time.
     seconds_of : callable

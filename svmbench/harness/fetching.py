@@ -75,7 +75,6 @@ def fetching(datasets: Iterable[DatasetSpec], *, everything: bool = False) -> Fe
 
     Parameters
     ----------
-    datasets : iterable of DatasetSpec
     everything : bool
         Whether to go beyond `MOST_BYTES`.
     """

@@ -24,7 +24,6 @@ def changed_parts(given: Problem, own: Problem) -> list[str]:
     ----------
     given : Problem
         The copy.
-    own : Problem
     """
     parts = [name for name in CONSTANTS if getattr(given, name) != getattr(own, name)]
     for name in ARRAYS:

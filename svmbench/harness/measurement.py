@@ -71,13 +71,7 @@ class Watches(NamedTuple):
 
 
 def usual_work(problem: Problem, test: Dataset | None) -> Usual:
-    """Measure what the harness's own work takes, while no program of a solver is loaded.
-
-    Parameters
-    ----------
-    problem : Problem
-    test : Dataset or None
-    """
+    """Measure what the harness's own work takes, while no program of a solver is loaded."""
     watch = Stopwatch()
     with watch.running():
         w = copied(np.zeros(problem.data.n_features))
@@ -97,7 +91,6 @@ class Terms:
     problem : Problem
         The solver gets a copy that shares its arrays: whatever it does to that, P and the errors
         are those of this problem.
-    test : Dataset or None
     stop : dict
         The sweep's targets and limits, as in `svmbench.config.Stop`.
     reference_dual, reference_primal : float
@@ -149,9 +142,6 @@ class Measurement:
 
     Parameters
     ----------
-    solver : Solver
-    terms : Terms
-    before : Before
     is_program : bool, optional
         Whether the run is one of `ForeignProgram`, which measures its own time. By default the
         solver's class says so; a plug-in can change the class of its instance.
@@ -226,8 +216,6 @@ class Measurement:
 
         Parameters
         ----------
-        seed : int
-        trace : TraceWriter or list of dict
         settle : callable
             Ends the processes that the solver has left, before their time is counted. It gets the
             ids of those that had been started before, with the solver's program.
@@ -396,7 +384,6 @@ class Measurement:
         ----------
         wall, cpu, thread : int
             The clock before that call.
-        program : ForeignProgram
         """
         spent, program.spent = program.spent, None
         if spent is None:

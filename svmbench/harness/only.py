@@ -51,7 +51,6 @@ def spelled_out(patterns: tuple[str, ...], constants: Collection[float]) -> tupl
 
     Parameters
     ----------
-    patterns : tuple of str
     constants : collection of float
         The planned values of lambda, and of C if the sweep has it.
 

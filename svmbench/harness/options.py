@@ -26,7 +26,6 @@ class Outcome:
 
     Attributes
     ----------
-    folder : Path
     made, reused : int
         New runs, and runs that were found finished.
     states : Counter
@@ -38,7 +37,6 @@ class Outcome:
         Runs of further repeats, up to the sweep's ``at_most``, that have not been asked for.
     damaged, missing : int
         Runs that existed before and are rerun: the file has been changed, or is gone.
-    interrupted : bool
     starting : float
         Seconds that starting the processes of the new runs took.
     """

@@ -34,7 +34,6 @@ class Pages:
     ----------
     start, length : int
         In bytes.
-    writable : bool
     """
 
     start: int

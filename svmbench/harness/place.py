@@ -36,12 +36,7 @@ class Node(ABC):
 
     @abstractmethod
     def prepare(self, instance: Instance, stop: threading.Event, end: float) -> None:
-        """Have the rows of an instance on the node, unless it is to stop before, or to end.
-
-        Raises
-        ------
-        NodeLostError
-        """
+        """Have the rows of an instance on the node, unless it is to stop before, or to end."""
 
     @abstractmethod
     def carry_out(
@@ -51,10 +46,6 @@ class Node(ABC):
 
         Parameters and result are those of `svmbench.harness.supervise.carry_out`; an interrupted
         run also gives None.
-
-        Raises
-        ------
-        NodeLostError
         """
 
 

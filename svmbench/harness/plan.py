@@ -54,11 +54,8 @@ class Instance:
 
     Parameters
     ----------
-    problem : Problem
-    test : Dataset or None
     train_path, test_path : Path
         Where workers find the rows in the cache.
-    reference : Reference
     hurried : bool
         Whether a deadline stopped the reference before the gap that the sweep asks for.
     origin : Origin or None
@@ -80,15 +77,11 @@ class Run:
 
     Parameters
     ----------
-    instance : Instance
-    solver : SolverSpec
-    stop : Stop
     reference_gap : float
         Relative gap that the sweep asks of its references.
     repeat : int
         From 0; repeats with the same number share their seed across solvers, so that
         comparisons are paired.
-    threads : int
     contended : bool
         Whether other runs share the machine.
     horizon : float or None
@@ -195,8 +188,6 @@ def plan_runs(
 
     Parameters
     ----------
-    sweep : Sweep
-    instances : sequence of Instance
     contended : bool
         Whether several runs are executed at a time.
     machine : str

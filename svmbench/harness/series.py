@@ -106,7 +106,6 @@ class Result:
         Seconds that asking the questions took.
     open : list of Open
         Questions that were open when they were last asked.
-    interrupted : bool
     """
 
     outcomes: dict[int, Outcome] = field(default_factory=dict)
@@ -176,8 +175,6 @@ def run_series(
 
     Parameters
     ----------
-    sweeps : sequence of PlannedSweep
-    reporter : Reporter
     options : Options, optional
         How runs are executed; the stand-ins, the repeats and the deadlines are set here.
     budget : float, optional

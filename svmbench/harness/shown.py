@@ -96,7 +96,6 @@ def read_correctly(problem: Problem, shows_bound: bool) -> None:
 
     Parameters
     ----------
-    problem : Problem
     shows_bound : bool
         Whether it shows a lower bound.
     """

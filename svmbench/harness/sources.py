@@ -46,7 +46,6 @@ class Source:
 
     Parameters
     ----------
-    dataset : DatasetSpec
     scale : float, optional
         Scale of its stand-in; None for the set itself.
     unavailable : str
@@ -121,7 +120,6 @@ def source_of(
 
     Parameters
     ----------
-    dataset : DatasetSpec
     budget : float, optional
         Seconds for everything, which determines the stand-in's scale.
     scale : float, optional
@@ -198,7 +196,6 @@ def scale_for(
 
     Parameters
     ----------
-    shape : Shape
     budget : float, optional
         Seconds for everything; without it only memory counts.
     pace : float

@@ -143,7 +143,6 @@ class Store:
 
         Parameters
         ----------
-        run : Run
         retry_faults : bool
             Repeat runs that failed or ran out of memory.
         with_weights : bool
@@ -227,7 +226,6 @@ class Store:
 
         Parameters
         ----------
-        runs : iterable of Run
         skipped : frozenset of str
             Ids of runs that were skipped because their cell had hit its time limit.
         """

@@ -70,8 +70,6 @@ def make_run(
 
     Parameters
     ----------
-    run : Run
-    store : Store
     time_limit : float
         Seconds of training.
     stop : threading.Event
@@ -120,7 +118,6 @@ def carry_out(
 
     Parameters
     ----------
-    assignment : Assignment
     path : Path
         The file to which the trace is written; it is closed whatever happens to the process. Kept
         weights are written beside it.
@@ -235,7 +232,6 @@ def _cause_of_silence(seconds: float, spent: float | None) -> tuple[str, str]:
 
     Parameters
     ----------
-    seconds : float
     spent : float or None
         Processor time of the run's processes during these seconds, if it is known.
     """
@@ -283,7 +279,6 @@ class Waited(NamedTuple):
 
     Parameters
     ----------
-    how : str
     digest : str
         Hash of the trace's last line, as the worker answered; empty if it did not.
     seconds : float
@@ -341,7 +336,6 @@ def _contradiction(trace: Trace, seconds: float) -> str:
 
     Parameters
     ----------
-    trace : Trace
     seconds : float
         That the run took by the launcher's clock.
     """

@@ -53,14 +53,7 @@ __all__ = ["OpenSweep", "Options", "Outcome", "RepeatsOf", "Reporter", "prepare"
 
 
 def prepare(sweep: Sweep, reporter: Reporter, options: Options) -> list[Instance]:
-    """Load the data sets of a sweep and certify the optimum of each of its problems.
-
-    Parameters
-    ----------
-    sweep : Sweep
-    reporter : Reporter
-    options : Options
-    """
+    """Load the data sets of a sweep and certify the optimum of each of its problems."""
     posed = []
     for dataset in sweep.datasets:
         loaded = _loaded(dataset, reporter, options)
@@ -161,17 +154,14 @@ class OpenSweep:
 
     Parameters
     ----------
-    sweep : Sweep
     folder : Path
         The results folder.
-    reporter : Reporter
     options : Options
         While it is open, except the repeats, ``deadline`` and ``end``, which each turn sets
         itself; ``deadline`` limits the first search for optima.
 
     Attributes
     ----------
-    sweep : Sweep
     preparing : float
         Seconds spent on opening it and on continuing the search for optima.
 
@@ -419,11 +409,8 @@ def run_sweep(
 
     Parameters
     ----------
-    sweep : Sweep
     folder : Path
         The results folder.
-    reporter : Reporter, optional
-    options : Options, optional
 
     Raises
     ------

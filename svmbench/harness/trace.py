@@ -128,7 +128,6 @@ class Trace:
 
     Parameters
     ----------
-    header : dict
     points : list of dict
         In the order of the run.
     end : dict
@@ -281,8 +280,6 @@ def close_trace(
 
     Parameters
     ----------
-    path : Path
-    header : dict
     state, reason : str
         How the run ended.
     cpu : float, optional

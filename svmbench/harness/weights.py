@@ -31,7 +31,6 @@ def keep_weights(trace: Path, w: FloatArray, bias: float) -> dict[str, Any]:
         The run's file.
     w : ndarray of float64, shape (d,)
         Not necessarily finite: a run may have diverged.
-    bias : float
 
     Returns
     -------
@@ -53,7 +52,6 @@ def kept_weights(trace: Path, record: dict[str, Any]) -> tuple[FloatArray, float
 
     Parameters
     ----------
-    trace : Path
     record : dict
         The trace's line about them.
 

@@ -223,12 +223,7 @@ def _opened(job: dict[str, Any]) -> tuple[Problem, Dataset | None]:
 
 
 def _require_unchanged(solver: Solver, build: dict[str, Any]) -> None:
-    """Refuse a program or a plug-in whose files are not those of the run's identity.
-
-    Raises
-    ------
-    InterruptedRunError
-    """
+    """Refuse a program or a plug-in whose files are not those of the run's identity."""
     if not type(solver).__module__.startswith("svmbench."):
         try:
             same = solver.build()["source_sha256"] == build["source_sha256"]

@@ -31,7 +31,6 @@ class Doubts:
     ----------
     root : Path
         Folder of all results.
-    papers : mapping of str to Paper
     planned : sequence of PlannedSweep
         The sweeps that are being run, in the order of the series.
     chosen : collection of (str, str)

@@ -89,7 +89,6 @@ def forecasts(
     ----------
     planned : sequence of PlannedSweep
         The sweeps at full size.
-    papers : mapping of str to Paper
     quick_root : Path
         Folder of the quick form's results.
     """

@@ -28,7 +28,6 @@ def judged(
 
     Parameters
     ----------
-    papers : mapping of str to Paper
     results : mapping
         By item, those of its sweeps that were run.
     rows : mapping

@@ -71,8 +71,6 @@ def likenesses(
 
     Parameters
     ----------
-    item : Item
-    rows : sequence of MeasuredRow
     catalogued : mapping
         Names in the catalogue by sweep and label.
     """

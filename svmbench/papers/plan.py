@@ -68,7 +68,6 @@ def planned_sweeps(
 
     Parameters
     ----------
-    papers : mapping of str to Paper
     chosen : sequence of (str, str)
         Keys of papers and items.
     root : Path

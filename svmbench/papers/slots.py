@@ -18,8 +18,6 @@ def slots(paper: Paper, item: str, results: Mapping[str, Results]) -> list[Slot]
 
     Parameters
     ----------
-    paper : Paper
-    item : str
     results : mapping of str to Results
         Of its sweeps, by key; those that were not run are absent.
     """

@@ -31,7 +31,6 @@ def outdated(
     ----------
     root : Path
         Folder of all results.
-    papers : mapping of str to Paper
     items : sequence of (str, str)
         Paper and item.
     """

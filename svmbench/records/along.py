@@ -21,7 +21,6 @@ def values_along(group: Group, points: pd.DataFrame, measure: Measure) -> NDArra
 
     Parameters
     ----------
-    group : Group
     points : DataFrame, shape (n, ...)
         Rows of traces.csv.
     measure : Measure

@@ -25,8 +25,6 @@ class Column:
 
     Parameters
     ----------
-    name : str
-    kind : {'text', 'flag', 'number'}
     meaning : str
         In a line.
     unit : str
@@ -243,8 +241,6 @@ def recorded(
 
     Parameters
     ----------
-    columns : sequence of Column
-    line : {'header', 'first point', 'last point', 'all points', 'end', 'own'}
     record : mapping of str to object
         The line.
     """
@@ -269,7 +265,6 @@ def of_accuracy(name: str, accuracy: float) -> str:
     ----------
     name : str
         Of a column of `OF_ACCURACY`, or of the first of `IN_PASSES`.
-    accuracy : float
     """
     return f"{name}_{accuracy!r}"
 

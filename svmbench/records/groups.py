@@ -28,10 +28,6 @@ class Group:
 
     Parameters
     ----------
-    dataset : str
-    stand_in : bool
-    lam : float
-    solver, label : str
     runs : DataFrame
         In the order of the repeats; several per repeat if the solver has a horizon.
     by_c : bool

@@ -44,7 +44,6 @@ class Measure:
         Empty for pure numbers, and if the words name it.
     share : bool
         Whether it is a share of the rows, printed in per cent; its worst value is then 0 or 1.
-    more_is_better : bool
     setting : bool
         Whether it is a setting that a method works with, of which no value is the best.
     cost : bool
@@ -126,7 +125,6 @@ class Measure:
         ----------
         dual : float
             D_ref.
-        lam : float
         m : float
             Number of rows.
         """
@@ -320,7 +318,6 @@ class Asked:
     ----------
     name : str
         One of `MEASURES`.
-    at : float, optional
 
     Raises
     ------

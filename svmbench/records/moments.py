@@ -53,7 +53,6 @@ def in_order(repeats: Collection[int], *groups: Group) -> list[int]:
 
     Parameters
     ----------
-    repeats : collection of int
     *groups : Group
         Their runs.
     """

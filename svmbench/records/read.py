@@ -49,7 +49,6 @@ class Results:
 
     Parameters
     ----------
-    folder : Path
     name : str
         Name of the sweep.
     runs : DataFrame

@@ -50,11 +50,6 @@ def _once(find: _OfGroup) -> _OfGroup:
 def samples(group: Group, asked: Asked) -> dict[int, float]:
     """The measure by repeat.
 
-    Parameters
-    ----------
-    group : Group
-    asked : Asked
-
     Returns
     -------
     dict
@@ -93,11 +88,6 @@ def measured(group: Group, asked: Asked) -> dict[int, float]:
 def enclosed(group: Group, asked: Asked) -> dict[int, tuple[float, float]]:
     """Those of `measured`, each as the interval that certainly holds the true value.
 
-    Parameters
-    ----------
-    group : Group
-    asked : Asked
-
     Returns
     -------
     dict
@@ -114,11 +104,6 @@ def enclosed(group: Group, asked: Asked) -> dict[int, tuple[float, float]]:
 @_once
 def least(group: Group, asked: Asked) -> dict[int, float]:
     """What each repeat takes at least: its sample, or what it had spent when a limit ended it.
-
-    Parameters
-    ----------
-    group : Group
-    asked : Asked
 
     Returns
     -------
@@ -247,11 +232,6 @@ def pairs(one: Group, other: Group, asked: Asked) -> Pairs:
     limit is at least `SKIPPED_FROM` times the longest that the other group took: a limit near
     that says too little about how much longer a repeat would have taken.
 
-    Parameters
-    ----------
-    one, other : Group
-    asked : Asked
-
     Returns
     -------
     Pairs
@@ -280,8 +260,6 @@ def skipped_make_pairs(group: Group, other: Group, asked: Asked) -> bool:
     ----------
     group : Group
         Its cell has met the time limit.
-    other : Group
-    asked : Asked
     """
     if asked.at is None or measured(group, asked):
         return False
@@ -293,7 +271,6 @@ def without_doubtful(group: Group, found: dict[int, float], slowest: float) -> d
 
     Parameters
     ----------
-    group : Group
     found : dict
         Its samples by repeat.
     slowest : float

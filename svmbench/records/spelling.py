@@ -24,7 +24,6 @@ def written_apart(numbers: Iterable[float], plain_from: float = 1e-3) -> dict[fl
 
     Parameters
     ----------
-    numbers : iterable of float
     plain_from : float
         As for `short`.
     """
@@ -75,7 +74,6 @@ def meant(written: str, values: Iterable[float]) -> list[float]:
     ----------
     written : str
         A positive number, such as ``3.07e-5``.
-    values : iterable of float
 
     Returns
     -------

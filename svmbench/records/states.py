@@ -25,7 +25,6 @@ class State:
     ----------
     name : str
         Its name in runs.csv.
-    meaning : str
     unreached : str
         What the repeat counts as at an accuracy that it did not reach. A repeat that reached it
         always counts with its value.

@@ -65,7 +65,6 @@ def median_interval(
 
     Returns
     -------
-    low, high : float
     actual : float
         Coverage of [low, high]; 0 for a single sample.
 

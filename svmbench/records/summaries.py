@@ -73,7 +73,6 @@ def summary(group: Group, asked: Asked) -> Summary:
 
     Parameters
     ----------
-    group : Group
     asked : Asked
         A measure that is taken to an accuracy.
     """

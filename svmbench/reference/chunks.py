@@ -56,10 +56,8 @@ def descent_by_chunks(
     ----------
     problem : Problem
         Of the hinge, without bias, ball and weights of rows.
-    chunks : int
     tolerance : float
         Relative gap.
-    seed : int
     due : callable
         Whether to yield what there is; asked after each chunk.
     """

@@ -75,7 +75,6 @@ def descent(
 
     Parameters
     ----------
-    problem : Problem
     due : callable
         Whether to yield what there is; asked after each epoch.
     start : PrimalAndDual, optional
@@ -247,7 +246,6 @@ class _Started(Dcd):
 
     Parameters
     ----------
-    parameters : DcdParameters
     constant : float
         The value of one more, last feature of each row; 0 for none.
     """

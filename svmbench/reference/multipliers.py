@@ -122,7 +122,6 @@ def step_work(data: Dataset, system: SystemWork) -> float:
 
     Parameters
     ----------
-    data : Dataset
     system : SystemWork
         That of these rows.
     """
@@ -155,7 +154,6 @@ class _Seen(NamedTuple):
     ----------
     downhill : ndarray, shape (d + 1,)
         Minus the gradient.
-    primal : float
     gap : float
         P - D, where alpha is balanced.
     rest : float

@@ -57,7 +57,6 @@ class Reference:
 
     Parameters
     ----------
-    w : ndarray of float64, shape (d,)
     alpha : ndarray of float64, shape (m,)
         Feasible.
     primal, dual : float
@@ -95,7 +94,6 @@ def certified_optimum(
 
     Parameters
     ----------
-    problem : Problem
     gap : float
         Requested relative gap. A reference is returned in any case; its own `gap` says whether
         the request was met.
@@ -103,18 +101,6 @@ def certified_optimum(
         Seconds after which the best pair found so far is returned.
     progress : callable
         Called with the gap reached, from time to time.
-
-    Notes
-    -----
-    For the hinge without bias and ball, the champion (our fastest solver) comes first,
-    then the interior-point method if the features are few, then dual coordinate descent.
-    For the logistic loss it is Newton's method on w.
-    Otherwise shrinking dual coordinate descent comes first: it is faster if it converges at
-    all. If it has not converged within `HEAD_START` seconds and the features are few, the
-    interior-point method takes over; if that ends short of the gap, the descent is resumed.
-    With an l1 ball descent without the ball comes first, which ends soon if the ball binds; then
-    the interior-point method, which uses only features with weights if there are many. The
-    returned bounds are always valid, even if they are those of w = 0 and alpha = 0.
     """
     path = reference_path(problem.facts())
     cached = _read(path, problem)
@@ -200,7 +186,6 @@ def stored_pair(path: Path, n_features: int, n_samples: int) -> PrimalAndDual | 
 
     Parameters
     ----------
-    path : Path
     n_features, n_samples : int
         Sizes of its problem.
     """

@@ -78,10 +78,8 @@ class Follower:
 
     Parameters
     ----------
-    solver : Online
     problem : Problem
         Without a bias.
-    seed : int
 
     Attributes
     ----------
@@ -168,7 +166,6 @@ def regrets(solver: Solver, problem: Problem, seed: int) -> Iterator[dict[str, A
     ----------
     solver : Solver
         Restarted and replayed; its counter of presentations gives the number of steps.
-    problem : Problem
     seed : int
         Seed of the run.
 

@@ -78,7 +78,6 @@ class Curve:
 
     Parameters
     ----------
-    x, middle, low, high : ndarray, shape (n,)
     fate : {'reached', 'limit', 'diverged', 'cut'}
         How most runs ended; or cut, if they go on beyond the curve's last point.
     """
@@ -102,7 +101,6 @@ def trajectories(
     ----------
     points : DataFrame
         Rows of traces.csv, of this group and of others.
-    group : Group
     abscissa : str
         One of `ABSCISSAE`.
     heights : callable
@@ -150,10 +148,6 @@ def median_curve(trajectories: Sequence[Trajectory]) -> Curve | None:
     above everything, and one that met a limit is left out. A curve thus ends where the median
     run reaches the accuracy, not where only slow runs are left; it is drawn only where at least
     half of the runs count.
-
-    Parameters
-    ----------
-    trajectories : sequence of Trajectory
 
     Returns
     -------
@@ -232,8 +226,6 @@ def lifted(ceiling: float, curves: Sequence[Curve], log: bool = True) -> float:
 
     Parameters
     ----------
-    ceiling : float
-    curves : sequence of Curve
     log : bool
         Whether the axis is logarithmic.
     """

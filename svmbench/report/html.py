@@ -80,7 +80,6 @@ class Line:
 
     Parameters
     ----------
-    row : Row
     lam : str
         Its λ, which the printed tables leave out where it repeats.
     """
@@ -97,7 +96,6 @@ class Figure:
     ----------
     name : str
         Name of its file, without suffix.
-    caption : str
     element : Markup
         The picture, or a link to it; safe to embed in the page.
     look : str
@@ -115,8 +113,6 @@ def to_html(results: Results, tables: Sequence[Table], pictures: Sequence[Path])
 
     Parameters
     ----------
-    results : Results
-    tables : sequence of Table
     pictures : sequence of Path
         Plots that have been written; the page shows their SVG.
 
@@ -271,8 +267,6 @@ def figure_of(
 
     Parameters
     ----------
-    path : Path
-    caption : str
     page : Path, optional
         A page beside or above the picture, which links it.
     prefix : str

@@ -66,14 +66,7 @@ _WIDEST, _WIDEST_PRINTED = 120, 84
 def write_tables(
     tables: Sequence[Table], folder: Path, suffixes: Sequence[str] = ("md", "csv", "tex")
 ) -> list[Path]:
-    """Write each table to ``folder/KIND.SUFFIX``, and return the paths.
-
-    Parameters
-    ----------
-    tables : sequence of Table
-    folder : Path
-    suffixes : sequence of {'md', 'csv', 'tex'}
-    """
+    """Write each table to ``folder/KIND.SUFFIX``, and return the paths."""
     renderers = {"md": to_markdown, "csv": to_csv, "tex": to_latex}
     written = []
     for table in tables:

@@ -52,7 +52,6 @@ def notices(
 
     Parameters
     ----------
-    results : Results
     samples : iterable of sequence of float
         The times to each accuracy by repeat, +inf if it was not reached.
     of_stand_ins : bool

@@ -21,7 +21,6 @@ def format_value(value: float, low: float, high: float) -> str:
 
     Parameters
     ----------
-    value : float
     low, high : float
         Its interval; nan for both if none is known.
     """

@@ -38,7 +38,6 @@ class ProblemCosts:
 
     Parameters
     ----------
-    stand_in : bool
     seconds, epochs : dict
         By solver, the best of its labels, and by label of a program; +inf if it did not reach the
         accuracy.
@@ -55,7 +54,6 @@ class Share:
 
     Parameters
     ----------
-    solver : str
     problems, solved : int
         How many it was run on, and how many it solved.
     fastest, alone : int
@@ -144,10 +142,8 @@ def write_overall(
 
     Parameters
     ----------
-    problems : sequence of ProblemCosts
     looks : mapping of str to Look
         By solver, and by label of a program.
-    folder : Path
     whose, sweeps : str
         Whose problems they are: in the title, and in the caption.
 

@@ -55,8 +55,6 @@ def samples_together(
 
     Parameters
     ----------
-    one, other : Group
-    asked : Asked
     same_sweep : bool
         Whether both belong to one sweep. Older results do not record when runs started, and
         those of one sweep were interleaved.
@@ -82,11 +80,6 @@ def pairs_in_time(one: Group, other: Group, asked: Asked) -> Pairs:
 
     A repeat whose runs were executed at different times is left out, unless the measure depends on
     the seed alone. Older results do not record when runs started, and were interleaved.
-
-    Parameters
-    ----------
-    one, other : Group
-    asked : Asked
     """
     found = pairs(one, other, asked)
     if not asked.measure.per_machine or not (starts(one) and starts(other)):
@@ -99,7 +92,6 @@ def made_together(one: Group, other: Group, repeats: Collection[int]) -> list[in
 
     Parameters
     ----------
-    one, other : Group
     repeats : collection of int
         The repeats that both have.
 

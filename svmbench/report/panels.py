@@ -51,8 +51,6 @@ def draw_curve(axes: Axes, curve: Curve, look: Look, text: str, name: str) -> Cu
     ----------
     axes : Axes
         With final limits.
-    curve : Curve
-    look : Look
     text : str
         Name of the curve.
     name : str

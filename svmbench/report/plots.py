@@ -54,7 +54,6 @@ class PlotWords:
     ----------
     measure : Measure
         Of an objective, whose optimum is marked, or of the distance from it, whose accuracies are.
-    what : str
     height : str
         A short name of the measure.
     grey : str
@@ -132,9 +131,6 @@ def draw(
 
     Parameters
     ----------
-    results : Results
-    dataset : str
-    stand_in : bool
     groups : sequence of Group
         Those of the data set.
     kind : str
@@ -179,7 +175,6 @@ class LambdaPanels:
 
     Parameters
     ----------
-    title : str
     optimum : float
         D_ref.
     curves : list of dict

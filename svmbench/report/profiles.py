@@ -55,7 +55,6 @@ class ProfileKind:
 
     Parameters
     ----------
-    title : str
     ordinate : str
         What its vertical axis shows.
     share : str
@@ -108,7 +107,6 @@ class ProfilePanel:
     ----------
     kind : {'performance', 'data', 'target'}
         Name of its file.
-    unit : {'seconds', 'epochs'}
     axis : str
         Label of the horizontal axis.
     least : float
@@ -289,7 +287,6 @@ def draw(
 
     Parameters
     ----------
-    title : str
     panels : sequence of ProfilePanel
         At least one; all of one kind.
     caption : str

@@ -62,7 +62,6 @@ class CurveName:
     ----------
     x, y : float
         The end, in the units of the axes.
-    text : str
     colour, ink : str
         Of the line to the end, and of the text.
     gid : str
@@ -96,7 +95,6 @@ class Sheet:
 
     Parameters
     ----------
-    panels : int
     title : str
         Wrapped to the width.
     remarks : str
@@ -112,7 +110,6 @@ class Sheet:
 
     Attributes
     ----------
-    figure : Figure
     axes : list of Axes
         One per panel, row by row.
     """
@@ -300,7 +297,6 @@ def save_figure(figure: Figure, path: Path, titles: Mapping[str, str]) -> Iterat
 
     Parameters
     ----------
-    figure : Figure
     path : Path
         Without a suffix.
     titles : mapping of str to str
@@ -330,8 +326,6 @@ def picture(figure: Figure, suffix: str, dpi: float) -> bytes:
 
     Parameters
     ----------
-    figure : Figure
-    suffix : {'png', 'svg', 'pdf'}
     dpi : float
         Of a PNG.
     """

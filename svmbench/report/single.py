@@ -97,7 +97,6 @@ class FigureRequest:
 
     Parameters
     ----------
-    x : {'seconds', 'seconds_after_setup', 'epochs', 'steps', 'presentations', 'percent'}
     y : str
         A key of `ORDINATES`.
     solvers : sequence of str
@@ -106,7 +105,6 @@ class FigureRequest:
         Needed if there are several.
     lam : float, optional
         λ; needed if there are several.
-    style : {'paper', 'slides'}
     width : str or float, optional
         ``3.3in``, ``8cm``, ``84mm``, ``240pt``, or inches; the style's unless given.
     """
@@ -169,11 +167,6 @@ def format_of(path: Path) -> str:
 
 def single_figure(results: Results, asked: FigureRequest) -> SingleFigure:
     """Draw the medians of the repeats with their bands, one curve per label.
-
-    Parameters
-    ----------
-    results : Results
-    asked : FigureRequest
 
     Raises
     ------
@@ -282,7 +275,6 @@ def curves_of(results: Results, groups: Sequence[Group], x: str, y: str) -> dict
 
     Parameters
     ----------
-    results : Results
     groups : sequence of Group
         Of one data set and λ.
     x, y : str

@@ -16,7 +16,6 @@ class TableCell:
 
     Parameters
     ----------
-    text : str
     best : bool
         Printed bold.
     value : float, optional
@@ -38,7 +37,6 @@ class Row:
 
     Parameters
     ----------
-    cells : tuple of TableCell
     opens : bool
         Whether this is the first row of a group (a λ).
     label : str
@@ -59,13 +57,10 @@ class Section:
 
     Parameters
     ----------
-    heading : str
     facts : str
         Size of the data and quality of the reference, in one line.
     columns : tuple of str
         Their headings. The first ``texts`` columns hold text, all others numbers.
-    rows : tuple of Row
-    texts : int
     spans : tuple of (str, int)
         Headings above the columns of numbers, each with the number of columns that it covers;
         empty if the columns are not grouped.
@@ -87,7 +82,6 @@ class Table:
     ----------
     kind : str
         time, epochs, passes or objective; or the name of a paper's table.
-    title : str
     header : tuple of str
         Lines above the table: on which machine, when and how often the runs were made.
     warnings : tuple of str

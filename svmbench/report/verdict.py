@@ -78,8 +78,6 @@ class Leads:
     ----------
     lam : str
         λ as it is printed.
-    value : float
-    leads : tuple of Lead
     missing : tuple of str
         Who does not reach an accuracy in the median, where, and why.
     disturbed : str
@@ -99,7 +97,6 @@ class Standings:
 
     Parameters
     ----------
-    heading : str
     headline : str
         In a sentence.
     problems : tuple of Leads

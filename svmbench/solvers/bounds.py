@@ -21,7 +21,6 @@ def logarithmic_bound(problem: Problem, steps: int, in_ball: bool = False) -> fl
 
     Parameters
     ----------
-    problem : Problem
     steps : int
         T, at least 1.
     in_ball : bool

@@ -31,7 +31,6 @@ def checked(
 
     Parameters
     ----------
-    schema : type of Parameters
     values : mapping of str to Any
         Values to be checked, by the name of the parameter. All others have their defaults.
     context : dict, optional

@@ -31,7 +31,6 @@ def require_declared(solver: type[Solver], where: str) -> None:
 
     Parameters
     ----------
-    solver : type of Solver
     where : str
         The plug-in, for the message.
 

@@ -36,9 +36,6 @@ class ProcessSettings(NamedTuple):
 
     Parameters
     ----------
-    priority : int
-    scheduler : int
-    processors : set of int
     limits : dict
         The soft and the hard limit by their number in `resource`.
     """

@@ -31,11 +31,6 @@ def executed() -> list[str]:
 def build_of(solver: Any, parameters: Any) -> dict[str, Any]:
     """The build of a solver with these parameters, which a plug-in's own function may make.
 
-    Parameters
-    ----------
-    solver : type of Solver
-    parameters : Parameters
-
     Raises
     ------
     ConfigError

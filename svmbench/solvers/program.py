@@ -150,7 +150,6 @@ class ProgramTime(NamedTuple):
 
     Parameters
     ----------
-    wall : int
     cpu : int
         Processor time of the program.
     aside : int

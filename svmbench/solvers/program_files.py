@@ -27,8 +27,6 @@ def write_rows(path: Path, data: Dataset, form: str) -> None:
 
     Parameters
     ----------
-    path : Path
-    data : Dataset
     form : {'libsvm', 'vw'}
         ``+1 3:0.5``, or ``1 | 3:0.5``. Features count from 1. In the first of these forms, the
         first row ends with an explicit zero if no row has the last feature, so that a program sees
@@ -77,7 +75,6 @@ def read_weights(path: Path, form: str, n_features: int) -> AffineFunction:
 
     Parameters
     ----------
-    path : Path
     form : {'liblinear', 'vw', 'text', 'npz'}
         LIBLINEAR's format; Vowpal Wabbit's ``--readable_model`` with ``--predict_only_model``; one
         weight per line, with the bias after them if there is one; NumPy's, with an array ``w`` and,

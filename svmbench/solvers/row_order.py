@@ -48,11 +48,8 @@ class RowOrder:
 
     Parameters
     ----------
-    rng : Generator
-    data : Dataset
     rows : ndarray of int32
         All rows that the method ever processes, ascending.
-    parameters : BlockParameters
     blocks : bool
         Whether to draw blocks where the rows of a pass exceed ``block_bytes``; otherwise the
         order is a permutation.

@@ -36,7 +36,6 @@ def load_file(path: Path, expected: str | None = None) -> tuple[type[Solver], ..
 
     Parameters
     ----------
-    path : Path
     expected : str, optional
         The hash of its text (`text_hash`), if another is not to be executed.
 
@@ -104,7 +103,6 @@ def solver_at(address: str, expected: str | None = None) -> type[Solver]:
 
     Parameters
     ----------
-    address : str
     expected : str, optional
         As in `load_file`, if it is in a file.
 

@@ -23,10 +23,6 @@ class WorkFolder:
     ----------
     suffix : str, default ''
         Of the model's name.
-
-    Attributes
-    ----------
-    path : Path
     """
 
     def __init__(self, suffix: str = "") -> None:

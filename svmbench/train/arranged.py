@@ -41,7 +41,6 @@ def arranged(examples: Examples, objective: Objective) -> Examples:
 
     Parameters
     ----------
-    examples : Examples
     objective : Objective
         Its C does not matter.
     """
@@ -51,12 +50,7 @@ def arranged(examples: Examples, objective: Objective) -> Examples:
 
 
 def has_room_to_copy(rows: Dataset) -> bool:
-    """Whether there is room in memory for a copy of the rows; not of rows in a file.
-
-    Parameters
-    ----------
-    rows : Dataset
-    """
+    """Whether there is room in memory for a copy of the rows; not of rows in a file."""
     if rows.mapped_bytes:
         return False
     size = rows.nbytes
@@ -93,12 +87,7 @@ def may_merge(examples: Examples, objective: Objective) -> bool:
 
 
 def by_length(examples: Examples) -> Examples:
-    """The examples in ascending order of their rows' lengths, if a pass then takes half as long.
-
-    Parameters
-    ----------
-    examples : Examples
-    """
+    """The examples in ascending order of their rows' lengths, if a pass then takes half as long."""
     order = order_by_length(examples.rows)
     return examples if order is None else examples.chosen(order)
 

@@ -53,7 +53,6 @@ class Champion:
 
     Parameters
     ----------
-    problem : Problem
     tolerance : float
         Relative gap.
     effort : Effort

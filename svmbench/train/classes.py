@@ -46,7 +46,6 @@ class Trained:
 
     Parameters
     ----------
-    model : LiblinearModel
     fits : tuple of Fit
         One for two classes, else one per class, in the model's order. With a regularised bias,
         their last weight is that of the constant feature. Columns without entries may be left out.
@@ -84,10 +83,8 @@ def train(
     ----------
     examples : Examples
         Of at least two classes.
-    objective : Objective
     tolerance : float
         Relative gap (P - D)/D.
-    effort : Effort
     progress : callable
         Called with a class and its gap.
     start : Trained, optional
@@ -123,7 +120,6 @@ class Training:
         Of at least two classes.
     objective : Objective
         Its C does not matter.
-    effort : Effort
 
     Raises
     ------
@@ -272,8 +268,6 @@ def run_in_threads(
     ----------
     work : callable
         It is to end soon once ``failed`` is set.
-    wanted : sequence of int
-    threads : int
     failed : Event
         Set here once a call has raised an error, or this thread is interrupted.
     """
@@ -338,7 +332,6 @@ def require_rows_in_memory(rows: Dataset, work: str, remedy: str) -> None:
 
     Parameters
     ----------
-    rows : Dataset
     work : str
         As the subject of "on ... rows needs".
     remedy : str

@@ -67,7 +67,6 @@ class Examples:
     ----------
     rows : Dataset
         Its own labels mean nothing; `against_rest` sets them.
-    labels : ndarray of int8 or int64, shape (m,)
     row_weights : ndarray of float64, shape (m,), optional
         Weights of the rows' losses, not negative; 1 each by default.
     class_weights : mapping of int to float
@@ -268,7 +267,6 @@ class SquaredLengths(NamedTuple):
 
     Parameters
     ----------
-    total, largest : float
     longest : int
         Number of the row with the largest.
     rows : int
@@ -298,7 +296,6 @@ class SquaredLengths(NamedTuple):
 
         Parameters
         ----------
-        lam : float
         name : str
             That of the rows.
 

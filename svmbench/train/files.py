@@ -146,7 +146,6 @@ def _is_moved(fit: Fit, longest: float) -> bool:
 
     Parameters
     ----------
-    fit : Fit
     longest : float
         The largest length of a row that was rounded; 0 where none was.
     """

@@ -35,7 +35,6 @@ class Fit:
 
     Parameters
     ----------
-    w : ndarray of float64, shape (d,)
     bias : float
         b; 0 if the problem has none.
     primal, dual : float
@@ -94,7 +93,6 @@ def fit(
         Of the hinge, the squared hinge or the logistic loss, without a ball.
     tolerance : float
         Requested relative gap, positive and finite.
-    effort : Effort
     progress : callable
         Called with the gap after every certificate.
     start : Fit, optional

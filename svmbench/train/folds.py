@@ -81,7 +81,6 @@ class FoldFits:
         Its C does not matter.
     of_row : ndarray of int64, shape (m,)
         The fold of each row.
-    folds : int
     effort : Effort
         Its time limit is that at each C.
 

@@ -90,12 +90,10 @@ class Methods:
     ----------
     best : Best
         Kept up to date with what the methods yield.
-    effort : Effort
     due : callable
         Whether to yield what there is.
     start : PrimalAndDual, optional
         Where methods begin.
-    known : Known
     """
 
     def __init__(

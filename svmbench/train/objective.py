@@ -31,10 +31,8 @@ class Objective:
 
     Parameters
     ----------
-    loss : {'hinge', 'squared-hinge', 'logistic'}
     C : float
         Weight of the sum of losses beside 1/2 ||w||^2, positive.
-    bias : {'none', 'regularised', 'free'}
 
     Raises
     ------

@@ -60,7 +60,6 @@ def grid(examples: Examples, objective: Objective) -> tuple[float, ...]:
 
     Parameters
     ----------
-    examples : Examples
     objective : Objective
         Its C does not matter.
 
@@ -139,7 +138,6 @@ def path(
 
     Parameters
     ----------
-    examples : Examples
     objective : Objective
         Its C does not matter.
     values : tuple of float
@@ -248,7 +246,6 @@ class Point:
 
     Parameters
     ----------
-    C : float
     objective : float
         1/2 ||w||^2 + C sum weight loss, summed over the classes.
     bound : float
@@ -280,8 +277,6 @@ def point(examples: Examples, trained: Trained, objective: Objective) -> Point:
     ----------
     examples : Examples
         Those trained on.
-    trained : Trained
-    objective : Objective
     """
     examples = examples.counting()
     fits, costs = trained.fits, examples.costs()

@@ -40,8 +40,6 @@ class Candidate:
 
     Parameters
     ----------
-    name : str
-    pairs : iterator of PrimalAndDual
     cost : callable
         Estimated work of its next pair, in stored entries, from that of its pairs so far.
     least : int
@@ -150,7 +148,6 @@ def in_turns(
 
     Parameters
     ----------
-    groups : iterator of list of Candidate
     due : callable
         Whether to end where a method has ended.
     wanted : float

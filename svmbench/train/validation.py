@@ -144,7 +144,6 @@ def cross_validate(
     ----------
     examples : Examples
         Their weights count in training and in the errors.
-    objective : Objective
     folds : int
         K, at least 2. Each has its share of every class, by numbers of rows.
     values : tuple of float

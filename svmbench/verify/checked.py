@@ -56,7 +56,6 @@ def run_checks(solver: type[Solver], limit: float = LIMIT) -> Iterator[Checked]:
 
     Parameters
     ----------
-    solver : type
     limit : float
         Seconds that a check on one class of problems may take.
     """

@@ -40,17 +40,7 @@ class BrokenError(Exception):
 
 
 def hold(condition: bool, wrong: str, remedy: str) -> None:
-    """Raise unless a condition holds.
-
-    Parameters
-    ----------
-    condition : bool
-    wrong, remedy : str
-
-    Raises
-    ------
-    BrokenError
-    """
+    """Raise unless a condition holds."""
     if not condition:
         raise BrokenError(f"{wrong}; {remedy}")
 
@@ -285,10 +275,6 @@ def continues_by(started: Callable[[], Solver], pieces: Sequence[int]) -> Solver
         Returns the solver at its start, the same each time.
     pieces : sequence of int
         Steps that are taken at a time.
-
-    Raises
-    ------
-    BrokenError
     """
     split, whole = started(), started()
     for steps in pieces:

@@ -51,7 +51,6 @@ class Bounded(NamedTuple):
 
     Parameters
     ----------
-    value, rounding : float
     overflows : bool
         Whether that computation may end in a number that is not finite.
     """
@@ -79,11 +78,8 @@ class Facts:
 
     Parameters
     ----------
-    lam : float
-    loss : {'hinge', 'squared-hinge', 'smoothed-hinge', 'logistic'}
     gamma : float
         1 for all but the smoothed hinge.
-    free_bias : bool
     radius : float
         Of the l1 ball; inf without.
     """
@@ -195,12 +191,9 @@ def evaluate(data: Dataset, facts: Facts, w: FloatArray, bias: float) -> Recompu
 
     Parameters
     ----------
-    data : Dataset
-    facts : Facts
     w : ndarray of float64, shape (d,)
         Scaled back onto its ball if it is outside by rounding alone, as in `svmbench.problem`;
         if it is farther outside, P is inf.
-    bias : float
     """
     with np.errstate(all="ignore"):
         weights, moved = _inside(facts, w.astype(LONG))
@@ -247,12 +240,6 @@ def dual(data: Dataset, facts: Facts, alpha: FloatArray) -> Bounded:
     With a free bias, the two classes' sums of alpha are first made equal, so that D is a bound
     for the stored alpha. The rounding includes the resulting difference if that is no larger
     than `svmbench.problem` accepts.
-
-    Parameters
-    ----------
-    data : Dataset
-    facts : Facts
-    alpha : ndarray of float64, shape (m,)
     """
     if not (np.isfinite(alpha).all() and (alpha >= 0.0).all() and (alpha <= facts.upper).all()):
         return Bounded(-math.inf, 0.0)

@@ -15,10 +15,8 @@ class Verification:
 
     Parameters
     ----------
-    kind : {'run', 'reference', 'file'}
     name : str
         The run's id, the data set and lambda of the reference, or the file's place in its folder.
-    verdict : {'holds', 'does not hold', 'not verified'}
     reason : str
         What is wrong or missing; empty if it holds.
     deviation : float or None

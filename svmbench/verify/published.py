@@ -32,7 +32,6 @@ def manifest_of(folder: Path, version: str, weights: bool) -> dict[str, Any]:
 
     Parameters
     ----------
-    folder : Path
     version : str
         Of the svmbench that has published it.
     weights : bool

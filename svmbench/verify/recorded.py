@@ -122,13 +122,8 @@ def check_identity(run: Recorded, name: str) -> None:
 
     Parameters
     ----------
-    run : Recorded
     name : str
         The file's, without its suffix.
-
-    Raises
-    ------
-    ContradictionError
     """
     header = run.header
     if name != header["id"] or name != run.id:
@@ -143,12 +138,7 @@ def check_identity(run: Recorded, name: str) -> None:
 
 
 def check_points(run: Recorded, trace: Trace) -> None:
-    """Check what the points of a trace say of each other, of the bounds and of its end.
-
-    Raises
-    ------
-    ContradictionError
-    """
+    """Check what the points of a trace say of each other, of the bounds and of its end."""
     lower = trace.header["reference_dual"]
     for number, point in enumerate(trace.points):
         primal, dual = point["primal"], point["dual"]

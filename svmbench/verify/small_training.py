@@ -104,14 +104,7 @@ def problems() -> dict[str, tuple[FloatArray, Array]]:
 
 
 def dataset(name: str, X: FloatArray, y: Array) -> Dataset:
-    """Rows as a data set in sparse form.
-
-    Parameters
-    ----------
-    name : str
-    X : ndarray, shape (m, d)
-    y : ndarray, shape (m,)
-    """
+    """Rows as a data set in sparse form."""
     rows, columns = np.nonzero(X)
     indptr = np.zeros(len(X) + 1, dtype=np.int64)
     np.cumsum(np.bincount(rows, minlength=len(X)), out=indptr[1:])

@@ -72,12 +72,7 @@ def check_rows(
     rows: Sequence[Sequence[str]],
     known: Iterable[dict[str, Any]],
 ) -> None:
-    """Check all rows of a table that belong to one run, in their order.
-
-    Raises
-    ------
-    ContradictionError
-    """
+    """Check all rows of a table that belong to one run, in their order."""
     wanted = list(known)
     if len(rows) != len(wanted):
         raise ContradictionError(f"{file}: {len(rows)} rows, its trace has {len(wanted)}")
@@ -106,7 +101,6 @@ class Tables:
 
     Parameters
     ----------
-    folder : Path
     header : list of str
         The columns of runs.csv.
     runs : list of list of str

@@ -84,11 +84,8 @@ class TableSpec(Generic[R]):
     ----------
     kind : str
         Name of its files.
-    title : str
-    columns : sequence of TableColumn
     across : KeyedColumns, optional
         Placed between ``columns`` and ``after`` on the page.
-    after : sequence of TableColumn
     texts : int
         Number of text columns on the page, from the left.
     notes : sequence of str

@@ -38,14 +38,8 @@ class FastestEntry:
 
     Parameters
     ----------
-    set : str
-    stand_in, held_out : bool
-    lam, accuracy : float
-    written_lambda : str
     solver, label : str
         The label is that of its fastest setting.
-    sweep : str
-    seconds : Summary
     ratio : float
         Median of its seconds over the champion's, in pairs of this sweep; +inf without pairs.
     """
@@ -176,7 +170,6 @@ def fastest_table(found: Found, threshold: float) -> Table:
 
     Parameters
     ----------
-    found : Found
     threshold : float
         Evidence that decides who is ahead.
     """

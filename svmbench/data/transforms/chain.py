@@ -59,16 +59,8 @@ def apply_transforms(
 
     Parameters
     ----------
-    train : Dataset
-    test : Dataset or None
-    transforms : sequence of Transform
     name : str
         Name of the result; ``.t`` is appended for its test rows.
-
-    Returns
-    -------
-    train : Dataset
-    test : Dataset or None
 
     Raises
     ------
@@ -99,7 +91,6 @@ def scales_between(transforms: Sequence[Transform], m: int, m_test: int = 0) -> 
 
     Parameters
     ----------
-    transforms : sequence of Transform
     m, m_test : int
         Training and test rows at scale 1.
 
@@ -124,10 +115,8 @@ def rows_after(
 
     Parameters
     ----------
-    transforms : sequence of Transform
     m, m_test : int
         Training and test rows at scale 1.
-    scale : float
 
     Returns
     -------

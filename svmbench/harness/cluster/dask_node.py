@@ -103,12 +103,7 @@ def text_of(error: object) -> str:
 
 
 class Attendance:
-    """Which nodes the scheduler hears of, asked for all of them together.
-
-    Parameters
-    ----------
-    client : Client
-    """
+    """Which nodes the scheduler hears of, asked for all of them together."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -118,12 +113,7 @@ class Attendance:
         self._silent: dict[str, float] = {}
 
     def require(self, address: str) -> None:
-        """Notice a node that has gone or is silent: Dask would wait until it comes back.
-
-        Raises
-        ------
-        AbsentError
-        """
+        """Notice a node that has gone or is silent: Dask would wait until it comes back."""
         with self._lock:
             if monotonic() - self._looked >= LOOK:
                 self._look()
@@ -185,14 +175,10 @@ class DaskNode(Node):
 
     Parameters
     ----------
-    client : Client
     address : str
         Of its worker.
-    name : str
     mark : str
         Distinguishes this planner from all others.
-    greeting : Greeting
-    attendance : Attendance
 
     Attributes
     ----------
@@ -375,8 +361,6 @@ def accept(made: node.Made, assignment: Assignment, path: Path) -> Trace:
 
     Parameters
     ----------
-    made : Made
-    assignment : Assignment
     path : Path
         The trace's file, beside which the weights are written.
 

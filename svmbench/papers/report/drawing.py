@@ -35,7 +35,6 @@ class Series:
         As written beside it.
     rows : list of MeasuredRow
         One for a curve; those along the horizontal axis for a chain.
-    look : Look
     """
 
     name: str

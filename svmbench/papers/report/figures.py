@@ -35,7 +35,6 @@ def write_figures(
 
     Parameters
     ----------
-    source : ItemResults
     looks : mapping of str to Look
         By label and by solver, the same for all papers.
     folder : Path
@@ -185,7 +184,6 @@ def draw(
 
     Returns
     -------
-    figure : Figure
     titles : dict
         The titles of its curves, by their ids in the SVG.
     """

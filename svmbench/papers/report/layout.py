@@ -28,7 +28,6 @@ class ItemResults:
 
     Parameters
     ----------
-    paper : Paper
     name : str
         The item's key.
     results : dict

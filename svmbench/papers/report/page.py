@@ -42,10 +42,6 @@ class ItemView:
 
     Parameters
     ----------
-    source : ItemResults
-    tables : list of Table
-    figures : list of Figure
-    claims : list of ClaimResult
     shown : list of Quoted
         Published values that appear in a table.
     """
@@ -136,13 +132,7 @@ def _published(each: Published) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class PaperView:
-    """A paper with its items.
-
-    Parameters
-    ----------
-    paper : Paper
-    items : list of ItemView
-    """
+    """A paper with its items."""
 
     paper: Paper
     items: list[ItemView]
@@ -242,10 +232,8 @@ def to_page(
 
     Parameters
     ----------
-    papers : sequence of PaperView
     shares : sequence of Share
         Of the virtual best solver.
-    profiles : sequence of Figure
     looks : mapping of str to Look
         By label and by solver.
     left_out : sequence of str

@@ -39,13 +39,7 @@ _CLASSES = ((1, "o", "#0072B2"), (-1, "x", "#D55E00"))
 
 @dataclass(frozen=True)
 class DecisionLine:
-    """score(x) = w.x + b at the end of a run.
-
-    Parameters
-    ----------
-    w : ndarray, shape (2,)
-    b : float
-    """
+    """score(x) = w.x + b at the end of a run."""
 
     w: FloatArray
     b: float

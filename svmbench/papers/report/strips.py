@@ -27,8 +27,6 @@ class Mark:
     at, low, high : float
         Its place and those of its interval's ends, in per cent of the strip; all the same if its
         interval has no bound.
-    verdict : str
-    stand_in : bool
     words : str
         The factor and its interval.
     """
@@ -47,10 +45,8 @@ class Strip:
 
     Parameters
     ----------
-    result : ClaimResult
     low, high : float
         Ends of the factors claimed, in per cent of the strip.
-    marks : tuple of Mark
     """
 
     result: ClaimResult
@@ -65,7 +61,6 @@ class Strips:
 
     Parameters
     ----------
-    rows : tuple of Strip
     ticks : tuple of (float, str)
         Places in per cent, with the factors there. The factor 1 is in the middle.
     """

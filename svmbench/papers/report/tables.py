@@ -78,13 +78,11 @@ def build_paper_table(source: ItemResults, number_of: int) -> tuple[Table, list[
 
     Parameters
     ----------
-    source : ItemResults
     number_of : int
         Its index among the item's tables.
 
     Returns
     -------
-    table : Table
     placed : list of Quoted
         The published values that it shows.
     """

@@ -44,7 +44,6 @@ class Dot:
     ----------
     estimate, low, high : float
         Its factor and interval; 0 and +inf are legal.
-    verdict : str
     stand_in : bool
         Whether it rests on a stand-in.
     """
@@ -67,10 +66,8 @@ class VerdictRow:
 
     Parameters
     ----------
-    result : ClaimResult
     region : (float, float)
         Claimed factors; from 0, or to +inf.
-    dots : tuple of Dot
     """
 
     result: ClaimResult
@@ -122,8 +119,6 @@ def write_verdicts(results: Sequence[ClaimResult], title: str, path: Path) -> li
 
     Parameters
     ----------
-    results : sequence of ClaimResult
-    title : str
     path : Path
         Of the picture, without a suffix.
 

@@ -51,7 +51,6 @@ def write_papers(
     root : Path
         Runs of a sweep lie in ``root/KEY/ITEM/SWEEP/``; tables and figures of an item are
         written to ``root/KEY/ITEM/``, the page to ``root/index.html``.
-    papers : mapping of str to Paper
     items : sequence of (str, str), optional
         Paper and item whose files are rewritten; all unless given. For other items, the page
         shows the existing figures.
@@ -60,10 +59,6 @@ def write_papers(
         and names them: their claims would count as open, although nobody has asked for them.
     linked : bool
         Whether the page links the figures' PNGs instead of embedding the pictures.
-
-    Returns
-    -------
-    Written
 
     Raises
     ------

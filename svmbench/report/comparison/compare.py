@@ -13,7 +13,6 @@ def compare(a: Side, b: Side, metric: str = "seconds", margin: float = 1.05) -> 
 
     Parameters
     ----------
-    a, b : Side
     metric : str
         Name of a measure that is taken to an accuracy.
     margin : float

@@ -19,13 +19,7 @@ _LEAST_MARGIN = 1 + 1e-9
 
 @dataclass(frozen=True)
 class Judged:
-    """A case with the shift between the two times that its interval allows for.
-
-    Parameters
-    ----------
-    case : ComparedCase
-    shift : Shift
-    """
+    """A case with the shift between the two times that its interval allows for."""
 
     case: ComparedCase
     shift: Shift
@@ -38,11 +32,8 @@ def judge_page(
 
     Parameters
     ----------
-    page : sequence of Samples
     metric : str
         Name of a measure that is taken to an accuracy.
-    margin : float
-    machines_differ : bool
 
     Returns
     -------

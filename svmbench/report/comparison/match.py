@@ -21,13 +21,7 @@ CellKey = tuple[str, bool, float, str]
 
 @dataclass(frozen=True)
 class Match:
-    """One row of runs on both sides.
-
-    Parameters
-    ----------
-    key : tuple
-    one, other : Group
-    """
+    """One row of runs on both sides."""
 
     key: CellKey
     one: Group
@@ -47,8 +41,6 @@ class Samples:
 
     Parameters
     ----------
-    match : Match
-    accuracy : float
     a, b : tuple of float
         By repeat, +inf if the accuracy was not reached.
     paired : bool

@@ -17,7 +17,6 @@ class Side:
 
     Parameters
     ----------
-    results : Results
     label : str or None
         The only label that takes part; None for all, each matched with the same label.
     """
@@ -32,9 +31,6 @@ class ComparedCase:
 
     Parameters
     ----------
-    dataset : str
-    stand_in : bool
-    lam, C, accuracy : float
     written_lambda : str
         λ as tables print it.
     label : str
@@ -78,8 +74,6 @@ class Comparison:
         Name of the measure that was compared.
     margin : float
         Largest factor that counts as no difference.
-    cases : tuple of ComparedCase
-    warnings, notes : tuple of str
     machines_differ : bool
         Whether times come from different machines, or from unknown ones.
     """

@@ -97,7 +97,6 @@ def shift_of(
     ----------
     key : tuple
         That of the row.
-    controls : mapping
     log_pass_ratio : float
         Logarithm of the seconds of a streaming pass over the data in B, over those in A. Without
         controls the shift is assumed to be at least that large; 0 if it is unknown.

@@ -225,13 +225,7 @@ def _header(members: Sequence[PublishedFolder]) -> tuple[str, ...]:
 
 
 def build(members: Sequence[PublishedFolder], counted: str) -> Table:
-    """The table of seconds or passes over published folders.
-
-    Parameters
-    ----------
-    members : sequence of PublishedFolder
-    counted : {'seconds', 'passes'}
-    """
+    """The table of seconds or passes over published folders."""
     placed: dict[tuple[Any, ...], dict[tuple[Any, ...], dict[int, Group]]] = {}
     accuracies: dict[int, set[float]] = {}
     for at, member in enumerate(members):

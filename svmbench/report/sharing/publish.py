@@ -24,8 +24,6 @@ class PublishedFolder:
 
     Parameters
     ----------
-    folder : Path
-    results : Results
     machine : str
         Fingerprint of the machine of its runs.
     unverified : int

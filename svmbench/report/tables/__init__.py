@@ -11,10 +11,6 @@ from svmbench.report.tables.objective import objective_table
 def build_tables(results: Results) -> list[Table]:
     """Build the tables the sweep asks for.
 
-    Parameters
-    ----------
-    results : Results
-
     Returns
     -------
     list of Table

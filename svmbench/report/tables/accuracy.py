@@ -44,11 +44,6 @@ Summarised = dict[tuple[str, bool], list[tuple[Group, list[Summary]]]]
 def summarise(results: Results, kind: str) -> Summarised:
     """Summarise the runs to each accuracy.
 
-    Parameters
-    ----------
-    results : Results
-    kind : {'time', 'epochs', 'passes'}
-
     Returns
     -------
     dict
@@ -66,13 +61,7 @@ def summarise(results: Results, kind: str) -> Summarised:
 
 
 def accuracy_table(results: Results, kind: str) -> Table:
-    """Build the table of one measure.
-
-    Parameters
-    ----------
-    results : Results
-    kind : {'time', 'epochs', 'passes'}
-    """
+    """Build the table of one measure."""
     summarised = summarise(results, kind)
     unit = COUNTED[kind]
     everything = [

@@ -33,7 +33,6 @@ def objective_table(results: Results, kind: str) -> Table:
 
     Parameters
     ----------
-    results : Results
     kind : str
         What the table is called.
     """

@@ -129,7 +129,6 @@ def fault_words(group: Group, asked: Asked) -> str:
 
     Parameters
     ----------
-    group : Group
     asked : Asked
         A measure that is not taken to an accuracy.
     """

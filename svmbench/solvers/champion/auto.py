@@ -175,8 +175,6 @@ class Auto(Solver):
 
         Parameters
         ----------
-        problem : Problem
-        seed : int
         alpha : ndarray of float64, shape (m,)
             Feasible.
         """

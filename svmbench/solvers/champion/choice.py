@@ -147,7 +147,6 @@ class ExpectedCosts:
 
         Parameters
         ----------
-        dual : DualPhase
         spent : float
             What it has cost.
         wanted : float
@@ -174,7 +173,6 @@ class Trial(NamedTuple):
 
     Parameters
     ----------
-    rows : int
     passes : float
         Passes until it reached its gap or fell behind.
     behind : bool
@@ -197,9 +195,6 @@ def tried(rows: CompactRows, lam: float, rng: Generator, gap: float, counters: C
 
     Parameters
     ----------
-    rows : CompactRows
-    lam : float
-    rng : Generator
     gap : float
         Relative gap to reach.
     counters : Counters
@@ -240,9 +235,6 @@ def chosen(
 
     Parameters
     ----------
-    rows : CompactRows
-    lam : float
-    wanted : {'choose', 'newton', 'dual', 'dual-newton'}
     sampling : bool
         Whether Newton steps may begin on samples.
     rng : Generator

@@ -100,12 +100,8 @@ class DualPhase:
 
     Parameters
     ----------
-    rows : CompactRows
-    lam : float
-    rng : Generator
     tolerance : float
         Relative gap, certified as soon as it may have been reached.
-    options : DescentOptions
     """
 
     def __init__(
@@ -151,7 +147,6 @@ class DualPhase:
 
         Parameters
         ----------
-        alpha : ndarray of float64, shape (m,)
         w : ndarray of float64, shape (d,)
             w(alpha).
         """

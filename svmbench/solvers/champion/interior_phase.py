@@ -22,7 +22,6 @@ class InteriorPhase:
 
     Parameters
     ----------
-    problem : Problem
     w : ndarray of float64, shape (d,)
         Weights to return until better ones are known.
     alpha : ndarray of float64, shape (m,)

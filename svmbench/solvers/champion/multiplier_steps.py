@@ -53,7 +53,6 @@ class MultiplierSteps(ABC):
 
     Parameters
     ----------
-    lam : float
     growth : float
         Factor of the penalty from one inner problem to the next.
 
@@ -220,7 +219,6 @@ def weights_or_zeros(w: FloatArray, bound: float, gap: float) -> FloatArray:
 
     Parameters
     ----------
-    w : ndarray of float64, shape (d,)
     bound, gap : float
         D, and P - D; inf where this is not known.
     """

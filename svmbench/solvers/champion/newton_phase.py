@@ -59,10 +59,6 @@ class NewtonPhase(MultiplierSteps):
 
     Parameters
     ----------
-    rows : CompactRows
-    lam : float
-    rng : Generator
-    options : NewtonOptions
     warm : Descent, optional
         Dual descent on all rows to continue from; then there are no samples.
     """

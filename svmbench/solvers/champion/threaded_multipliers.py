@@ -37,8 +37,6 @@ class ThreadedMultipliers:
 
     Parameters
     ----------
-    rows : CompactRows
-    lam : float
     sleep : bool
         Whether rows that no movement so far can concern are passed over.
     threads : int

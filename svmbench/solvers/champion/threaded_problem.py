@@ -27,7 +27,6 @@ class ThreadedProblem(Problem):
         The loss on ranges of the rows, each of which has a thread.
     places : sequence of slice
         The ranges.
-    pool : ThreadPoolExecutor
     """
 
     parts: Sequence[Problem] = field(kw_only=True)
@@ -64,7 +63,6 @@ def in_threads(problem: Problem, threads: int) -> Problem:
     ----------
     problem : Problem
         Without weights of rows, a bias or a ball. One thread leaves it as it is.
-    threads : int
     """
     if threads == 1:
         return problem

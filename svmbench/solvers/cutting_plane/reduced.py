@@ -30,7 +30,6 @@ class ReducedProblem:
 
     Parameters
     ----------
-    lam : float
     d : int
         Features.
 

@@ -37,8 +37,6 @@ class Accelerator:
 
     Parameters
     ----------
-    rows : CompactRows
-    lam : float
     nu, upper : float
         Curvature of the loss, and the upper bound of the dual variables.
     row_weights : ndarray of float64, shape (m,), optional
@@ -129,8 +127,6 @@ class Accelerator:
 
         Parameters
         ----------
-        alpha : ndarray of float64, shape (m,)
-        w : ndarray of float64, shape (d,)
         counters : Counters
             The entries that the step touches are added to these.
         """

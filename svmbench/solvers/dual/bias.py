@@ -16,11 +16,6 @@ def best_bias(problem: Problem, scores: FloatArray) -> float:
     """The b that minimises P(w, b) for given scores w.x_i; 0 without a free bias.
 
     If an interval minimises P, this is its middle for the hinge and one of its points otherwise.
-
-    Parameters
-    ----------
-    problem : Problem
-    scores : ndarray of float64, shape (m,)
     """
     if problem.bias == "none":
         return 0.0
@@ -82,8 +77,6 @@ def _of_smooth_hinge(
         The b at which each loss becomes 0.
     signs : ndarray of float64, shape (m,)
         -c_i y_i.
-    loss : Loss
-    b : float
     """
     bent = np.where(signs < 0.0, kinks - b, b - kinks) / loss.nu
     slope = float((signs * np.clip(bent, 0.0, loss.upper)).sum())

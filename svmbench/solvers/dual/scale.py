@@ -63,7 +63,6 @@ def share_saved(margins: FloatArray, alpha: FloatArray, energy: float, scale: fl
     ----------
     margins, alpha, energy
         As for `best_scale`.
-    scale : float
 
     Returns
     -------

@@ -51,11 +51,6 @@ ROUNDING = 1e-12
 class Subspace:
     """Maxima of D over the free rows, while they cost little beside the passes.
 
-    Parameters
-    ----------
-    rows : CompactRows
-    lam : float
-
     Attributes
     ----------
     solved : bool
@@ -83,7 +78,6 @@ class Subspace:
         ----------
         active : ndarray of int32
             Rows among which the free ones are.
-        alpha : ndarray of float64, shape (m,)
         w : ndarray of float64, shape (d,)
             w(alpha), kept so.
         counters : Counters
@@ -174,7 +168,6 @@ def maximum(
 
     Returns
     -------
-    alpha : ndarray of float64, shape (n,)
     cost : float
         Of the factorisations.
     solved : bool

@@ -521,7 +521,6 @@ def merged(data: Dataset) -> tuple[Dataset, FloatArray, Array | None]:
     -------
     data : Dataset
         The original set where merging would save too little.
-    counts : ndarray of float64, shape (distinct rows,)
     group : ndarray of int32, shape (m,), or None
         None without merging.
     """

@@ -52,7 +52,6 @@ class BallTerms:
     ----------
     x, s : ndarray of float64, shape (2d + 1,)
         Positive.
-    radius : float
     """
 
     def __init__(self, x: FloatArray, s: FloatArray, radius: float) -> None:
@@ -76,7 +75,6 @@ class BallTerms:
 
         Parameters
         ----------
-        of_x : ndarray of float64, shape (2d + 1,)
         towards : bool
             Whether the step also corrects the conditions that do not hold yet.
         """

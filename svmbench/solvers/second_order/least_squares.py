@@ -38,10 +38,6 @@ class LeastSquares:
     def solve(self, b: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The solution and the residual.
 
-        Parameters
-        ----------
-        b : ndarray of float64, shape (rows,)
-
         Returns
         -------
         x : ndarray of float64, shape (columns,)

@@ -179,10 +179,8 @@ def newton_step(
 
     Parameters
     ----------
-    system : NewtonSystem
     factored : Factored or None
         None if there are too many features.
-    done : WorkCount
     due : callable
         Whether it shall end early.
     exact : bool

@@ -44,7 +44,6 @@ def costs(lengths: Array | None, m: int, d: int) -> Costs:
     ----------
     lengths : ndarray, shape (m,), or None
         Entries of each row; None for dense rows, which are never scattered.
-    m, d : int
     """
     scattered = math.inf
     if lengths is not None:
@@ -59,10 +58,6 @@ class NormalEquations:
 
     Sparse rows are scattered into the triangle, with n_i^2/2 multiply-adds per row. BLAS on dense
     blocks takes m d^2/2, and is used where rows are full enough to make it faster.
-
-    Parameters
-    ----------
-    rows : CompactRows
     """
 
     def __init__(self, rows: CompactRows) -> None:

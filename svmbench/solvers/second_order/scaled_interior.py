@@ -190,7 +190,6 @@ class ScaledInterior:
         ----------
         system : FactoredSystem
             Of the present point.
-        p, q : ndarray of float64, shape (merged rows,)
         """
         w, (alpha, v, r, xi) = self._point
         m, d = self._rows.shape

@@ -119,8 +119,6 @@ def newton(
 
     Yields
     ------
-    w : ndarray of float64, shape (d,)
-    bias : float
     alpha : ndarray of float64, shape (m,)
         Feasible: minus the slopes of the losses, balanced where the bias is free.
     """
@@ -209,7 +207,6 @@ class Surface:
 
     Parameters
     ----------
-    problem : Problem
     done : WorkCount
         Kept up to date.
     """
@@ -349,9 +346,6 @@ def _advanced(
 
     Parameters
     ----------
-    surface : Surface
-    point : _Iterate
-    step : ndarray, shape (d + 1,)
     decrement, last : float
         The gradient's product with this step and with the one before.
     """

@@ -82,10 +82,6 @@ class SkipParameters(ScheduledParameters):
 def released_t0(problem: Problem) -> float:
     """The t0 that the authors' released program computes from λ and the loss.
 
-    Parameters
-    ----------
-    problem : Problem
-
     Returns
     -------
     float
