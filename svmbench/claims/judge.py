@@ -258,9 +258,8 @@ def _result(draft: _Draft, answers: Iterator[Answer]) -> ClaimResult:
     if claim.across is not None:
         values = over_data_sets(claim, cases)
         ranks = across([value for value in values.values() if not math.isnan(value)])
-        published = _published(claim, values)
-        if verdict != "not testable":
-            verdict = _by_ranks(ranks, cases, any(map(math.isnan, values.values())), published)
+        published = _published(claim)
+        verdict = _by_ranks(ranks, cases, any(map(math.isnan, values.values())), published)
         summary = f"{_statistically(ranks, published)}; "
     return ClaimResult(
         claim,
@@ -286,24 +285,23 @@ def _by_ranks(
     hidden : bool
         Whether limits hide the sign of a data set's value.
     published : Across, optional
-        The same test of the published ratios of the same data sets, if all of them are known.
+        The same test of the published ratios, if there are enough of them.
     """
-    if data_sets(cases) < MIN_DATA_SETS:
-        return "not testable"
-    if hidden or any(part.part.lacks for case in cases for part in case.parts):
+    enough = data_sets(cases) >= MIN_DATA_SETS
+    if enough and (hidden or any(part.part.lacks for case in cases for part in case.parts)):
         return "open"
-    if ranks.data_sets < MIN_DATA_SETS:
-        return "not testable"
-    if ranks.verdict == "open" and published is not None and published.verdict != "above":
+    enough = enough and ranks.data_sets >= MIN_DATA_SETS
+    if enough and ranks.verdict != "open":
+        return "holds" if ranks.verdict == "above" else "does not hold"
+    if published is not None and published.verdict != "above":
         return "not shown there"
-    return "holds" if ranks.verdict == "above" else "does not hold"
+    return "does not hold" if enough else "not testable"
 
 
-def _published(claim: Claim, values: Mapping[str, float]) -> Across | None:
-    """The signed ranks of the published ratios on these data sets; None if one is not known."""
-    ratios = [claim.quoted.get(dataset) for dataset in values]
-    known = [math.log(ratio) - math.log(claim.by) for ratio in ratios if ratio is not None]
-    return across(known) if known and len(known) == len(ratios) else None
+def _published(claim: Claim) -> Across | None:
+    """The signed ranks of the published ratios; None if there are too few."""
+    known = [math.log(ratio) - math.log(claim.by) for ratio in claim.quoted.values()]
+    return across(known) if len(known) >= MIN_DATA_SETS else None
 
 
 def over_data_sets(claim: Claim, cases: Sequence[CaseResult]) -> dict[str, float]:
@@ -342,18 +340,16 @@ def _middle(values: Sequence[float]) -> float:
 
 def _statistically(ranks: Across, published: Across | None) -> str:
     sets = counted(ranks.data_sets, "data set")
+    theirs = ""
+    if published is not None:
+        shown = "show it" if published.verdict == "above" else "do not show it either"
+        theirs = f"; the paper's own numbers {shown} (p = {published.p_value:.2g})"
     if ranks.data_sets < MIN_DATA_SETS:
-        return f"{sets}, too few for a statement over data sets (at least {MIN_DATA_SETS})"
+        return f"{sets}, too few for a statement over data sets (at least {MIN_DATA_SETS}){theirs}"
     said = f"over {sets} p = {ranks.p_value:.2g} (signed ranks)"
     if ranks.verdict != "open":
         return said
-    if published is None:
-        return f"{said}: no difference is shown"
-    shown = "show it" if published.verdict == "above" else "do not show it either"
-    return (
-        f"{said}: no difference is shown; the paper's own numbers for these sets {shown}"
-        f" (p = {published.p_value:.2g})"
-    )
+    return f"{said}: no difference is shown{theirs}"
 
 
 def _case(case: ClaimCase, parts: Sequence[ClaimPart], answers: Iterator[Answer]) -> CaseResult:

@@ -182,6 +182,9 @@ def test_what_the_papers_own_numbers_do_not_show_is_a_finding(published, verdict
     result = found(quoting, *rows)
     assert result.verdict == verdict
     assert words in result.summary
+    # Our sets may be too few for the test; the paper's own table is known all the same.
+    few = found(quoting, *rows[:4])
+    assert few.verdict == ("not shown there" if verdict == "not shown there" else "not testable")
     # What our own times show needs no support from the paper's.
     ours = [each for k in range(8) for each in both(3.0, f"set {k}", n=3, seed=k)]
     assert found(quoting, *ours).verdict == "holds"
