@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -45,8 +45,9 @@ NOT_RUN, NOTHING, NOT_AVAILABLE = "not run", "—", "not available"
 STAND_IN = "(STAND-IN)"
 UNLIKE = "(STAND-IN, not like the set)"
 
-#: Names of the sides of a column.
-_MEASURED, _PUBLISHED, _RANGE = "measured", "published", "range of the runs"
+#: Names of the sides of a column; "ours" is what was measured, where something is published.
+_MEASURED, _BOTH, _RANGE = "measured", "ours (published)", "range of the runs"
+_PUBLISHED = "published"
 
 #: How the source of a published number was obtained.
 MARKS = {
@@ -57,7 +58,8 @@ MARKS = {
 _RATIOS = (
     "× NAME: the value over that of NAME, median over the repeats, pair by pair, with its 95 % "
     "interval once there are enough of them; ≥, ≤: a bound, if one of the two was not reached. "
-    "Published times are from the machines of their day: compare the ratios."
+    "In brackets: published, from the machines of their day: compare the ratios. The interval of a "
+    "number beside a published one is in the CSV, and on the page under the pointer."
 )
 _LIMITS = (
     "A run that does not reach ε or diverges counts as +∞ in the median. ≥ T: not reached in the "
@@ -128,15 +130,14 @@ class _Builder:
         for key in self.layout.columns:
             for asked in self.shape.measures:
                 wanted = any(at[1] == key for at in self.layout.expected)
-                sides = [_MEASURED] * wanted
+                quoted = any(at[1] == key and at[2] == asked.column for at in self.layout.quoted)
+                sides = [_BOTH if quoted else _MEASURED] * (wanted or quoted)
                 sides += [_RANGE] * (
                     wanted and self.shape.ranges and asked.measure.taken == "at end"
                 )
-                quoted = any(at[1] == key and at[2] == asked.column for at in self.layout.quoted)
-                sides += [_PUBLISHED] * quoted
-                if asked.measure.cost and self._has_ratio(key):
-                    sides += [f"× {self.shape.against}"] * wanted
-                    sides += [f"{_PUBLISHED} ×"] * quoted
+                # Counts can be compared as they are; of times only the ratios can.
+                if asked.measure.cost and asked.measure.per_machine and self._has_ratio(key):
+                    sides += [f"× {self.shape.against}"] * (wanted or quoted)
                 found += [_Field(key, asked, side) for side in sides]
         return found
 
@@ -226,26 +227,21 @@ class _Builder:
 
     def _cell(self, row: Key, field: _Field) -> TableCell:
         at = (row, field.key)
-        if field.side == _MEASURED:
-            return self._measured_cell(at, field.asked)
+        if field.side in (_MEASURED, _BOTH):
+            quoted = self.layout.quoted.get((*at, field.asked.column), [])
+            texts = [published_text(field.asked, each.value.value) for each in quoted]
+            return _beside(self._measured_cell(at, field.asked), "; ".join(texts))
         if field.side == _RANGE:
             members = self.layout.measured.get(at, [])
             return TableCell(
                 "; ".join(range_text(each, field.asked) for each in members) or NOTHING
             )
-        if field.side == _PUBLISHED:
-            quoted = self.layout.quoted.get((*at, field.asked.column), [])
-            texts = [published_text(field.asked, each.value.value) for each in quoted]
-            return TableCell("; ".join(texts) or self._without(at, field.asked))
-        if field.side == f"{_PUBLISHED} ×":
-            quotient = self._published_ratio(at, field.asked)
-            text = NOTHING if math.isnan(quotient) else _factor(quotient)
-            return TableCell(text, value=_sortable(quotient))
         found = self._ratio(at, field.asked)
-        return TableCell(found.text, value=_sortable(found.median))
-
-    def _without(self, at: tuple[Key, Key], asked: Asked) -> str:
-        return NOT_AVAILABLE if self._unavailable() and at in self.layout.expected else NOTHING
+        quotient = self._published_ratio(at, field.asked)
+        return _beside(
+            TableCell(found.text, value=_sortable(found.median)),
+            "" if math.isnan(quotient) else _factor(quotient),
+        )
 
     def _measured_cell(self, at: tuple[Key, Key], asked: Asked) -> TableCell:
         members = self.layout.measured.get(at, [])
@@ -426,6 +422,16 @@ class _Builder:
                 "published_ratio": self._published_ratio(at, asked),
             }
         return {f"{asked.column}_{name}": value for name, value in record.items()}
+
+
+def _beside(cell: TableCell, published: str) -> TableCell:
+    """What is published in brackets beside a number, whose interval becomes a remark."""
+    if not published:
+        return cell
+    number, _, interval = cell.text.partition(" [")
+    hint = "; ".join(filter(None, [f"[{interval}" if interval else "", cell.hint]))
+    ours = "" if cell.text == NOTHING else f"{number} "
+    return replace(cell, text=f"{ours}({published})", hint=hint)
 
 
 def _factor(value: float) -> str:
