@@ -104,7 +104,7 @@ def test_from_nothing_to_the_page_and_again(papers, tmp_path):
 def test_a_single_data_set_is_run_and_its_row_printed(papers, tmp_path):
     result = papers("small/table-1", "--only", "heart")
     assert result.exit_code == 0, result.output
-    row = r"^heart \(STAND-IN, not like the set\): Times\n +measured\ndcd +\S+\nsgd-s +\S+$"
+    row = r"^heart \(STAND-IN, unlike\): Times\n +measured\ndcd +\S+\nsgd-s +\S+$"
     assert re.search(row, result.stdout, re.M), result.stdout
     assert re.search(r"^– +Both come within 1 %. +heart", result.stdout, re.M)
     runs = list((tmp_path / "results/papers/small/table-1/dense/runs").glob("*.jsonl"))

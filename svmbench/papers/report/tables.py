@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -43,7 +44,7 @@ from svmbench.report.tables.words import INTERVALS, RELAPSES, header, interval_n
 NOT_RUN, NOTHING, NOT_AVAILABLE = "not run", "—", "not available"
 
 STAND_IN = "(STAND-IN)"
-UNLIKE = "(STAND-IN, not like the set)"
+UNLIKE = "(STAND-IN, unlike)"
 
 #: Names of the sides of a column; "ours" is what was measured, where something is published.
 _MEASURED, _BOTH, _RANGE = "measured", "ours (published)", "range of the runs"
@@ -425,11 +426,11 @@ class _Builder:
 
 
 def _beside(cell: TableCell, published: str) -> TableCell:
-    """What is published in brackets beside a number, whose interval becomes a remark."""
+    """What is published in brackets beside a number; what follows that becomes a remark."""
     if not published:
         return cell
-    number, _, interval = cell.text.partition(" [")
-    hint = "; ".join(filter(None, [f"[{interval}" if interval else "", cell.hint]))
+    number = re.split(r" \[|, ", cell.text, maxsplit=1)[0]
+    hint = "; ".join(filter(None, [cell.text if cell.text != number else "", cell.hint]))
     ours = "" if cell.text == NOTHING else f"{number} "
     return replace(cell, text=f"{ours}({published})", hint=hint)
 
