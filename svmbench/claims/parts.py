@@ -353,7 +353,9 @@ class ClaimResult:
     @property
     def firm(self) -> bool:
         """Whether it rests on real data and the paper's own settings."""
-        return not self.stand_ins and not self.claim.rests_on
+        tested = [case for case in self.cases if case.verdict != "not testable"] or self.cases
+        real = bool(tested) and not any(case.stand_in for case in tested)
+        return real and not self.claim.rests_on
 
 
 def data_sets(cases: Sequence[CaseResult]) -> int:

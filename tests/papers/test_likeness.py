@@ -79,6 +79,8 @@ def test_a_case_on_another_set_is_not_testable_and_asks_nothing():
     assert other.text == "not like the set: its columns have one scale"
     assert asked == ["set"]
     assert result.firm
+    ((alone,),) = judge_claims([([claim()], rows[2:])], unlike=[unlike])
+    assert (alone.verdict, alone.firm) == ("not testable", False)
 
 
 def test_what_a_verdict_rests_on():
