@@ -15,7 +15,7 @@ from svmbench.config.refusal import refuse
 from svmbench.records.measures import ALONG, Asked
 
 #: Keys of all kinds.
-_ALWAYS = ("text", "source", "where", "kind", "least_rows", "rests_on", "any_rows")
+_ALWAYS = ("text", "source", "where", "kind", "least_rows", "rests_on")
 
 #: Repeats that the verdict of a claim of kind spans takes. A further run of the same method lies
 #: outside the range of n repeats with a probability of at most 2/(n + 1).
@@ -137,11 +137,6 @@ class Claim(Strict):
         default=(),
         description="What makes a verdict weaker, whichever it is: program (ours stands for the "
         "authors'), setting (lost, and guessed), reconstruction (of a method).",
-    )
-    any_rows: bool = Field(
-        default=False,
-        description="Whether the claim is about the method on any rows, so that a stand-in need "
-        "not be like its set.",
     )
     why: str | None = Field(default=None, description="untestable: why.")
     _quoted: tuple[tuple[str, float], ...] = ()

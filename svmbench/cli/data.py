@@ -323,7 +323,7 @@ def _state(entry: Entry) -> tuple[str, str]:
 
 
 def _origin(what: str, file: DataFile) -> dict[str, str]:
-    from svmbench.data.fetch import find
+    from svmbench.data.fetch import find, served_by
     from svmbench.data.first_seen import first_seen
 
     sha256 = file.sha256
@@ -333,7 +333,7 @@ def _origin(what: str, file: DataFile) -> dict[str, str]:
         sha256 = f"not stated by the source; {first}"
     return {
         f"{what} here": str(find(file) or "no; see 'svmbench data fetch'"),
-        f"{what} from": ", ".join(file.urls) or (file.obtain or ""),
+        f"{what} from": ", ".join(served_by(file).urls) or (file.obtain or ""),
         f"{what} sha256": sha256,
         f"{what} size": f"{file.bytes:,} bytes uncompressed" if file.bytes else "",
     }

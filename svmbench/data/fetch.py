@@ -121,6 +121,11 @@ def locate(name: str, wanted: DataFile, *, offline: bool = False) -> Path:
     raise MissingFileError(name, _remedy(wanted, reason))
 
 
+def served_by(file: DataFile) -> DataFile:
+    """The file that a server has: itself, or the one that it is made of."""
+    return file.converted.source if file.converted else file
+
+
 def find(wanted: DataFile) -> Path | None:
     """Find a raw file on this machine; None if it is absent."""
     if wanted.path is not None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from svmbench.config.dataset_spec import DatasetSpec
 from svmbench.data.catalogue import DataFile, Entry, resolve
-from svmbench.data.fetch import find, found_offline, locate, offline_asked
+from svmbench.data.fetch import find, found_offline, locate, offline_asked, served_by
 from svmbench.data.transforms import Derived, Swap
 from svmbench.errors import DataError
 from svmbench.harness.sources import is_whole
@@ -102,17 +102,13 @@ def _missing(dataset: DatasetSpec) -> Iterator[Missing]:
     if any(isinstance(step, Swap) for step in dataset.chain):  # needs both
         roles = [tuple(part for role in roles for part in role)]
     for files in filter(None, roles):
-        if not all(_served(file).urls for file in files):
+        if not all(served_by(file).urls for file in files):
             continue
         yield Missing(entry.name, files, sum(_size(entry, file) for file in files))
 
 
-def _served(file: DataFile) -> DataFile:
-    return file.converted.source if file.converted else file
-
-
 def _size(entry: Entry, file: DataFile) -> float:
-    served = _served(file)
+    served = served_by(file)
     size = float(served.bytes or 0)
     if not size:
         shape = entry.stand_in

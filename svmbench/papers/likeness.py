@@ -51,16 +51,13 @@ class Likeness:
 
     def against(self, claim: Claim) -> str:
         """Why the stand-in says nothing about a claim; empty if it does."""
-        shape_alone = claim.measure is not None and claim.asked.measure.name in _OF_SHAPE
-        if claim.any_rows or shape_alone:
-            return ""
+        measure = None if claim.measure is None else claim.asked.measure
         reasons = [self.objective]
-        if claim.measure is not None and claim.asked.measure.share:
-            reasons.append(self.error)
-        if claim.measure is not None and (
-            claim.asked.measure.cost or claim.asked.measure.taken == "to accuracy"
-        ):
-            reasons.append(self.passes)
+        if measure is not None:
+            if measure.name in _OF_SHAPE:
+                return ""
+            reasons += [self.error] * measure.share
+            reasons += [self.passes] * (measure.cost or measure.taken == "to accuracy")
         return "; ".join(filter(None, reasons))
 
 

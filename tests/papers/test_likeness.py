@@ -30,7 +30,6 @@ def likeness(name="w8a", *, scale=1.0, passes=10.0, lam=1e-3, primal=0.3):
 
 COST = claim()
 VALUE = claim("reaches", solvers=["a"], measure="optimal_J", at_most=1.0, at_least=0.5)
-ANY = claim(any_rows=True)
 
 
 @pytest.mark.parametrize("passes", [7.0, 10.0, 14.9])
@@ -45,7 +44,6 @@ def test_a_cost_is_not_claimed_where_passes_are_not_the_published_ones(passes):
     found = likeness(passes=passes)
     assert "times the published passes" in found.against(COST)
     assert found.against(VALUE) == ""
-    assert found.against(ANY) == ""
 
 
 def test_fewer_rows_are_like_the_set_only_with_its_optimum_at_the_same_lambda():
