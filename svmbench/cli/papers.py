@@ -112,13 +112,9 @@ def command(
     was measured; run the same command again to continue.
     """
     options.refuse_cluster_for_nothing(cluster, report_only)
-    limit = None if budget is None else options.budget_seconds(budget)
-    if limit is None and only:
-        limit = ONLY_SECONDS
-    if budget is None and not full:
-        budget = DEFAULT_BUDGET
-        limit = limit or options.budget_seconds(budget)
-    seconds = None if budget is None else options.budget_seconds(budget)
+    written = budget if budget is not None or full else DEFAULT_BUDGET
+    seconds = None if written is None else options.budget_seconds(written)
+    limit = ONLY_SECONDS if only and budget is None else seconds
     from svmbench.durable import require_free
     from svmbench.harness.sweeps import Options
     from svmbench.papers.model import papers
