@@ -39,7 +39,7 @@ EXTRA = $(BIN)/python -c '$(NEEDS)' $(1) > $(VENV)/$(1).txt && \
     $(INSTALL) --requirement $(VENV)/$(1).txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo tables tables-full bench bench-full bench-smoke run smoke test findings golden lint sanitize \
+.PHONY: help demo tables tables-full bench bench-full bench-smoke run smoke test slow golden lint sanitize \
     coverage docs format dist lock clean
 
 help: ## Show this list
@@ -72,8 +72,8 @@ smoke: $(VENV)/.installed ## Run a method of each kind on the tiny sets, in abou
 test: $(DEVELOPING) ## Run the tests
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
-findings: $(DEVELOPING) ## Compute the numbers of docs/findings again, in minutes
-	SVMBENCH_FINDINGS=1 $(BIN)/python -m pytest --numprocesses auto tests/test_findings.py
+slow: $(DEVELOPING) ## Run the tests that build wheels or compute docs/findings again, in minutes
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m slow
 
 golden: $(DEVELOPING) ## Compare results with those of tests/golden/ (WRITE=1 writes them)
 	$(BIN)/python tests/golden/golden.py $(if $(WRITE),--write)
@@ -91,7 +91,7 @@ sanitize: $(DEVELOPING) ## Try hostile input and the reader's tests under the co
 
 coverage: $(DEVELOPING) ## Run the tests and hold the lines and branches they reach against a floor
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest --numprocesses auto --dist worksteal $(TESTS)
+	$(BIN)/coverage run -m pytest --numprocesses auto --dist worksteal -m "" $(TESTS)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 

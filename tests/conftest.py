@@ -38,11 +38,9 @@ NO_DATA = "SVMBENCH_MIRROR names no folder with real data"
 KNOWN_SKIPS = (
     NO_DATA,
     r"the package (sklearn-contrib-lightning|snapml) is not installed",  # no wheel for each Python
-    r"the bounds are those of GCC",
     r"SCIPY_ARRAY_API is not set",  # of scikit-learn's own tests
     r"this processor has no AVX-512",
     r"the machine's host took time from it",
-    r"'make findings' runs it",
     r"the administrator may read all folders",  # CI is one
 )
 

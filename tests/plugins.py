@@ -1,6 +1,6 @@
 """Solvers that need special care, or go wrong, by design; to be installed as plug-ins.
 
-Those that cheat, lie or break things on purpose are in `zoo`.
+Those that go wrong are in `zoo`.
 """
 
 from __future__ import annotations
@@ -173,7 +173,6 @@ class Steps(Dcd):
     name = "steps"
     horizon = "steps"
     horizon_parameter = "epochs"
-    colour = "#123456"
 
     class schema(Dcd.schema, StepsParameters):  # noqa: N801
         """Both sets of parameters."""
@@ -192,7 +191,6 @@ class Accuracy(Dcd):
     name = "accuracy"
     horizon = "accuracy"
     horizon_parameter = "epsilon"
-    colour = "#123457"
 
     class schema(Dcd.schema, AccuracyParameters):  # noqa: N801
         """Both sets of parameters."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,17 +16,17 @@ ACCURACIES = (0.1, 0.01, 0.001)
 LIMIT = 60.0
 MOST_EPOCHS = 1000
 
-#: label: solver, colour, power of decay, epochs at its bend, seconds an epoch, fate at λ = 1e-5
+#: label: solver, power of decay, epochs at its bend, seconds an epoch, fate at λ = 1e-5
 SOLVERS = {
-    "pegasos": ("pegasos", "#CC79A7", 0.75, 0.05, 0.004, ""),
-    "sgd-s": ("sgd-s", "#0072B2", 0.95, 0.04, 0.0015, ""),
-    "sgd-m": ("sgd-m", "#D55E00", 1.0, 0.04, 0.0016, ""),
-    "sgd-m(schedule=blocks)": ("sgd-m", "#D55E00", 1.15, 0.045, 0.0014, ""),
-    "dcd": ("dcd", "#009E73", 1.5, 0.4, 0.003, ""),
-    "ocas": ("ocas", "", 1.3, 3.0, 0.02, ""),
-    "crawl": ("crawl", "", 0.35, 0.5, 0.6, ""),
-    "adagrad": ("adagrad", "#555555", 0.9, 0.1, 0.003, "diverged"),
-    "svmperf": ("svmperf", "#555555", 1.0, 1.0, 0.01, "failed"),
+    "pegasos": ("pegasos", 0.75, 0.05, 0.004, ""),
+    "sgd-s": ("sgd-s", 0.95, 0.04, 0.0015, ""),
+    "sgd-m": ("sgd-m", 1.0, 0.04, 0.0016, ""),
+    "sgd-m(schedule=blocks)": ("sgd-m", 1.15, 0.045, 0.0014, ""),
+    "dcd": ("dcd", 1.5, 0.4, 0.003, ""),
+    "ocas": ("ocas", 1.3, 3.0, 0.02, ""),
+    "crawl": ("crawl", 0.35, 0.5, 0.6, ""),
+    "adagrad": ("adagrad", 0.9, 0.1, 0.003, "diverged"),
+    "svmperf": ("svmperf", 1.0, 1.0, 0.01, "failed"),
 }
 
 
@@ -46,7 +45,6 @@ class _Curve:
     """
 
     solver: str
-    colour: str
     dual: float
     epochs: np.ndarray
     seconds: np.ndarray
@@ -60,7 +58,7 @@ class _Curve:
 
 
 def _curve(number: int, label: str, lam: float) -> _Curve:
-    solver, colour, power, bend, pace, fate = SOLVERS[label]
+    solver, power, bend, pace, fate = SOLVERS[label]
     noise = np.random.default_rng([number, list(SOLVERS).index(label), int(-math.log10(lam))])
     hard = 1e-4 / lam
     dual = 0.35 * hard**-0.03
@@ -81,7 +79,7 @@ def _curve(number: int, label: str, lam: float) -> _Curve:
         state, last = _end(accuracy, seconds)
     if state == "time_limit" and number > 0:
         state, last = "skipped", -1
-    return _Curve(solver, colour, dual, epochs, seconds, accuracy, state, last)
+    return _Curve(solver, dual, epochs, seconds, accuracy, state, last)
 
 
 def _end(accuracy: np.ndarray, seconds: np.ndarray) -> tuple[str, int]:
@@ -103,7 +101,6 @@ def _row(curve: _Curve, identity: dict, number: int, label: str, lam: float) -> 
         **identity,
         "solver": curve.solver,
         "label": label,
-        "colour": curve.colour,
         "loss": "hinge",
         "lambda": lam,
         "C": 1 / (lam * identity["m"]),
@@ -378,16 +375,4 @@ def papered(tmp_path_factory: pytest.TempPathFactory) -> Path:
         **{key: value for key, value in sweep.items() if key not in ("datasets", "repeats")},
     )
     write_papers(root, found)
-    return root
-
-
-@pytest.fixture(scope="session")
-def linked(papered: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same, with a page that shows the pictures beside it."""
-    from svmbench.papers.model import papers
-    from svmbench.papers.report.write import write_papers
-
-    root = tmp_path_factory.mktemp("linked") / papered.name
-    shutil.copytree(papered, root)
-    write_papers(root, papers(root / "papers"), items=(), linked=True)
     return root

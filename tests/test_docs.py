@@ -201,6 +201,7 @@ def test_svmbench_knows_its_commands(command, monkeypatch, tmp_path, no_files):
     assert result.exit_code == 0, result.output
 
 
+@pytest.mark.slow
 def test_the_described_configurations_run(tmp_path, no_files):
     programs = {"programs": "liblinear-train"}
     for config in write_described(tmp_path):
@@ -222,6 +223,7 @@ def test_the_example_of_a_new_solver_is_the_template():
     assert code == (TEMPLATE / "src" / "svmbench_subgradient" / "__init__.py").read_text()
 
 
+@pytest.mark.slow
 def test_the_template_of_a_plug_in_installs_and_runs(tmp_path):
     site = tmp_path / "site"
     source = tmp_path / "source"

@@ -16,8 +16,8 @@ FOLDER = ROOT / "docs" / "findings"
 INDEX = FOLDER / "README.md"
 PAGES = sorted(page for page in FOLDER.glob("*.md") if page != INDEX)
 SCRIPTS = ROOT / "scripts" / "findings"
-#: Pages whose scripts take half a minute or more: `make findings` runs them.
-LONG = {"author-draws", "dcd-shrinking", "sgd-m-schedule", "sgd-qn-averages"}
+#: Pages whose scripts take seconds.
+SHORT = {"mpu-cycle", "shrink-factor"}
 ON_REAL_DATA = [page.stem for page in PAGES if "`--real`" in page.read_text(encoding="utf-8")]
 
 
@@ -99,7 +99,12 @@ def test_blocks_differ_by_words_and_by_more_than_the_last_digit():
     ("page", "options"),
     # A page's two cases follow each other, so that one process makes both and runs no script twice.
     [
-        pytest.param(page, options, id="".join([page.stem, *options]))
+        pytest.param(
+            page,
+            options,
+            id="".join([page.stem, *options]),
+            marks=[] if page.stem in SHORT else [pytest.mark.slow],
+        )
         for page in PAGES
         for options in ([(), ("--real",)] if page.stem in ON_REAL_DATA else [()])
     ],
@@ -107,8 +112,6 @@ def test_blocks_differ_by_words_and_by_more_than_the_last_digit():
 def test_a_page_shows_what_its_script_prints(page, options, printed, request):
     if options:
         request.getfixturevalue("real_data")
-    if page.stem in LONG and not os.environ.get("SVMBENCH_FINDINGS"):
-        pytest.skip("'make findings' runs it")
     text = page.read_text(encoding="utf-8")
     blocks = printed(script(page), *options)
     assert blocks

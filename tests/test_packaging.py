@@ -88,6 +88,7 @@ def test_the_source_distribution_is_complete(sdist):
     assert not any(name.endswith(".so") for name in names)
 
 
+@pytest.mark.slow
 def test_the_wheel_holds_configurations_data_and_kernels(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
     assert {
@@ -103,6 +104,7 @@ def test_the_wheel_holds_configurations_data_and_kernels(wheel):
         assert any(n.endswith((".so", ".pyd")) for n in built), source.stem
 
 
+@pytest.mark.slow
 def test_an_installed_wheel_runs_a_bundled_configuration_elsewhere(wheel, tmp_path):
     site = tmp_path / "site"
     call(

@@ -90,6 +90,7 @@ def test_large_inputs_end_under_their_limits_of_memory():
     assert "2147483647 is the largest allowed" in done.stdout
 
 
+@pytest.mark.slow
 def test_the_reader_passes_the_sanitizers(tmp_path):
     spec = importlib.util.spec_from_file_location("sanitize", TRUST / "sanitize.py")
     sanitize = importlib.util.module_from_spec(spec)

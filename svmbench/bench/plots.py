@@ -55,7 +55,7 @@ def write_plots(
     looks: Mapping[str, Look],
     folder: Path,
 ) -> Iterator[tuple[Path, str]]:
-    """Draw ``peers.*``, ``ratios.*`` and ``epochs.*``; each file with the caption of its picture.
+    """Draw ``peers.png``, ``ratios.png`` and ``epochs.png``, each with a caption.
 
     Parameters
     ----------
@@ -73,15 +73,15 @@ def write_plots(
             caption = (
                 f"Seconds of every peer over the champion’s, to ε = {short(raced[0].accuracy)}"
             )
-            for path in save_figure(_peers(raced, looks), folder / "peers", {}):
+            for path in save_figure(_peers(raced, looks), folder / "peers"):
                 yield path, caption
         if compared:
             caption = "Seconds of LIBLINEAR over the champion’s; right of 1 the champion is faster"
-            for path in save_figure(_ratios(compared, threshold), folder / "ratios", {}):
+            for path in save_figure(_ratios(compared, threshold), folder / "ratios"):
                 yield path, caption
         if found.of_kind("epochs"):
             caption = "Nanoseconds per stored nonzero of an epoch, and its floor on this machine"
-            for path in save_figure(_epochs(found, looks), folder / "epochs", {}):
+            for path in save_figure(_epochs(found, looks), folder / "epochs"):
                 yield path, caption
 
 

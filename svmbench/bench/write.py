@@ -98,7 +98,7 @@ def aims(results: Sequence[BoundResult]) -> list[Aim]:
     return sorted(found, key=lambda aim: CASE_VERDICTS.index(aim.verdict))
 
 
-def write_bench(plan: Plan, bounds: Sequence[StatedBound], *, linked: bool = False) -> JudgedBounds:
+def write_bench(plan: Plan, bounds: Sequence[StatedBound]) -> JudgedBounds:
     """Write ``tables/``, ``plots/``, ``environment.json`` and ``index.html`` from the findings.
 
     Parameters
@@ -107,8 +107,6 @@ def write_bench(plan: Plan, bounds: Sequence[StatedBound], *, linked: bool = Fal
         Its root contains the results; what is missing there is missing on the page.
     bounds : sequence of StatedBound
         The bounds.
-    linked : bool
-        Whether the page links the PNGs of the plots instead of embedding the pictures.
 
     Returns
     -------
@@ -125,7 +123,6 @@ def write_bench(plan: Plan, bounds: Sequence[StatedBound], *, linked: bool = Fal
     pictures = list(write_plots(found, LIBLINEAR, judged.threshold, looks, plan.root / "plots"))
     pictures += write_overall(
         problems_of(results),
-        looks,
         plan.root / "plots",
         "Benchmark",
         "the benchmark's sweeps with the oracle stop",
@@ -133,13 +130,12 @@ def write_bench(plan: Plan, bounds: Sequence[StatedBound], *, linked: bool = Fal
     facts = _environment(found)
     write_text(plan.root / "environment.json", json.dumps(facts, indent=2) + "\n")
     page = plan.root / "index.html"
-    suffix = ".png" if linked else ".svg"
     write_text(
         page,
         render(
             "bench.html",
             ["report.css", "papers.css", "bench.css"],
-            "report.js",
+            ["report.js"],
             title=f"Benchmark: {plan.profile.name}",
             about=plan.profile.title,
             champion=champion(),
@@ -153,9 +149,7 @@ def write_bench(plan: Plan, bounds: Sequence[StatedBound], *, linked: bool = Fal
             counts=Counter(one.verdict for one in judged.results),
             signs={name: sign for name, sign in SIGNS.items() if name in CASE_VERDICTS},
             tables=tables,
-            figures=figures_of(pictures, page, _WATCH | LOOKS, linked=linked),
-            linked=linked,
-            suffix=suffix,
+            figures=figures_of(pictures, _WATCH | LOOKS),
             lines_of={name: look.background for name, look in looks.items()},
             environment=list(environment_facts(facts)),
         ),
@@ -178,15 +172,13 @@ _WATCH = {
 
 
 def _looks(everything: Sequence[Results]) -> dict[str, Look]:
-    """One look per solver, the same in every benchmark, and one per program by its label."""
-    colours = {name: solver.colour for name, solver in solvers().items()}
-    for results in everything:
-        programs = results.runs.loc[results.runs["solver"] == ForeignProgram.name, "label"]
-        colours |= dict.fromkeys(sorted(set(programs) - set(colours)), ForeignProgram.colour)
-    runs = pd.DataFrame(
-        [{"solver": name, "label": name, "colour": colour} for name, colour in colours.items()]
-    )
-    return looks_of(runs, list(colours))
+    """One look per solver, and one per program by its label."""
+    programs = {
+        label
+        for results in everything
+        for label in results.runs.loc[results.runs["solver"] == ForeignProgram.name, "label"]
+    }
+    return looks_of([champion(), *solvers(), *sorted(programs)])
 
 
 def _notices(found: Found) -> list[str]:

@@ -54,7 +54,6 @@ if TYPE_CHECKING:
 @options.keep_weights
 @options.cluster
 @options.out_folder("results/bench/PROFILE")
-@options.pictures
 @options.report_only
 @options.quiet
 def command(
@@ -69,7 +68,6 @@ def command(
     keep_weights: bool,
     cluster: str | None,
     out: Path | None,
-    pictures: str,
     report_only: bool,
     quiet: bool,
 ) -> int:
@@ -108,10 +106,7 @@ def command(
         asked = Options(
             fresh=fresh, retry_faults=retry_failed, keep_weights=keep_weights, place=place
         )
-        linked = pictures == "linked"
-        return _make(
-            planned, profile, bounds, None if report_only else asked, linked=linked, quiet=quiet
-        )
+        return _make(planned, profile, bounds, None if report_only else asked, quiet=quiet)
 
 
 def _make(
@@ -120,7 +115,6 @@ def _make(
     bounds: Sequence[StatedBound],
     asked: Options | None,
     *,
-    linked: bool,
     quiet: bool,
 ) -> int:
     """Carry out the plan, unless nothing is asked for, and write its page."""
@@ -145,8 +139,8 @@ def _make(
                 lambda: open_tasks(planned, bounds, known),
             )
         reporter.writes("tables, plots and the page")
-        judged = write_bench(planned, bounds, linked=linked)
-        made_of = {"profile": profile, "machine": fingerprint(), "linked": linked}
+        judged = write_bench(planned, bounds)
+        made_of = {"profile": profile, "machine": fingerprint()}
         pages.remember(planned.root, made_of)
     if not quiet:
         if progress is not None:

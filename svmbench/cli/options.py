@@ -48,14 +48,6 @@ report_only = click.option(
     "--report-only", is_flag=True, help="Run nothing; rewrite tables, plots and page."
 )
 
-pictures = click.option(
-    "--pictures",
-    type=click.Choice(["inline", "linked"]),
-    default="inline",
-    show_default=True,
-    help="inline: a self-contained page. linked: a small page that needs the PNGs beside it.",
-)
-
 
 def examples(*lines: str) -> str:
     """The end of a command's help: command lines to start from."""

@@ -63,7 +63,6 @@ def verified_pages(root: Path, folders: Iterable[Path], plots: bool) -> Iterator
 
 
 def _written(root: Path, facts: dict[str, Any], plots: bool) -> list[Path]:
-    linked = facts["linked"] is True
     if "asked" in facts:
         from svmbench.papers.model import papers
         from svmbench.papers.report.write import write_papers
@@ -71,7 +70,7 @@ def _written(root: Path, facts: dict[str, Any], plots: bool) -> list[Path]:
         if facts["from"] is not None:
             raise ValueError(f"papers of {facts['from']!r:.80}")
         asked = [(key, name) for key, name in facts["asked"]]
-        return write_papers(root, papers(), None if plots else [], asked=asked, linked=linked).files
+        return write_papers(root, papers(), None if plots else [], asked=asked).files
     from svmbench.bench.plan import plan
     from svmbench.bench.profile import load_profile, profiles
     from svmbench.bench.stated_bounds import load_bounds, measured_by
@@ -81,7 +80,7 @@ def _written(root: Path, facts: dict[str, Any], plots: bool) -> list[Path]:
     if facts["profile"] not in profiles() or facts["machine"] != fingerprint():
         raise ValueError("a profile of its own, or another machine")
     chosen = load_profile(facts["profile"])
-    write_bench(plan(chosen, root, None), measured_by(chosen, load_bounds()), linked=linked)
+    write_bench(plan(chosen, root, None), measured_by(chosen, load_bounds()))
     return [*_around(root), root / "environment.json"]
 
 

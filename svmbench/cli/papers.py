@@ -82,7 +82,6 @@ QUICK = "papers"
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Folder of papers, instead of those that come with svmbench.",
 )
-@options.pictures
 @options.report_only
 @options.quiet
 def command(
@@ -100,7 +99,6 @@ def command(
     cluster: str | None,
     out: Path | None,
     folder: Path | None,
-    pictures: str,
     report_only: bool,
     quiet: bool,
 ) -> int:
@@ -127,7 +125,7 @@ def command(
         return 0
     require_dataset(datasets_of(known, chosen), only)
     root = out or Path("results") / (f"{QUICK}-full" if full else QUICK)
-    require_free(root, ("index.html",), ("page.json", "profile-data.svg"))
+    require_free(root, ("index.html",), ("page.json", "profile-data.png"))
     options.fetched(
         [each for each in datasets_of(known, chosen) if not only or each.label in only],
         offline=offline or report_only,
@@ -167,7 +165,6 @@ def command(
                 place=place,
                 only=only,
             ),
-            linked=pictures == "linked",
             quiet=quiet,
         )
 
@@ -181,7 +178,6 @@ def _make(
     budget: float | None,
     asked: Options,
     *,
-    linked: bool,
     quiet: bool,
 ) -> int:
     from svmbench.cli import pages
@@ -201,10 +197,10 @@ def _make(
         if not result.interrupted:
             reporter.writes("tables, figures and claims")
             stale = outdated(root, known, chosen) if planned else chosen
-            written = write_papers(root, known, stale, asked=chosen, linked=linked)
+            written = write_papers(root, known, stale, asked=chosen)
             remember(root, known, stale, written.files)
             made_of = {"from": None if folder is None else str(folder), "asked": chosen}
-            pages.remember(root, made_of | {"linked": linked})
+            pages.remember(root, made_of)
     if not quiet:
         click.echo(_summary(result, planned, root, time.monotonic() - begun))
     if asked.only and not (quiet or result.interrupted):

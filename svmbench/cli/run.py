@@ -191,6 +191,7 @@ def _made(planned: PlannedSweep, asked: Options, *, hidden: bool) -> Result:
     from svmbench.cli.progress import ProgressReporter
     from svmbench.harness.series import run_series
     from svmbench.report.doubts import doubts_of
+    from svmbench.report.made import written_before
     from svmbench.report.write import write_report
 
     folder = planned.folder
@@ -200,8 +201,9 @@ def _made(planned: PlannedSweep, asked: Options, *, hidden: bool) -> Result:
         if result.made + result.reused:
             if result.interrupted:
                 reporter.say(WRITING_TABLES)
-            reporter.writes("tables and plots")
-            write_report(folder)
+            if not written_before(folder, ("png",)):
+                reporter.writes("tables and plots")
+                write_report(folder)
     return result
 
 

@@ -15,6 +15,7 @@ from svmbench.cli.columns import printable
 from svmbench.records.spelling import counted
 
 if TYPE_CHECKING:
+    from svmbench.verify.folder import Verifier
     from svmbench.verify.outcome import Verification
 
 
@@ -36,6 +37,13 @@ if TYPE_CHECKING:
     help="Write the checks to this file.",
 )
 @click.option("--plots", is_flag=True, help="Also draw the plots again, and compare the files.")
+@click.option(
+    "--replay",
+    "number",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Train N random runs of each folder again, and compare P at each checkpoint.",
+)
 @click.option("--all", "everything", is_flag=True, help="Also list the numbers that hold.")
 @click.option("--quiet", is_flag=True, help="Print only what does not hold, and the summary.")
 @options.plugins
@@ -43,6 +51,7 @@ def command(
     folders: tuple[Path, ...],
     table: Path | None,
     plots: bool,
+    number: int | None,
     everything: bool,
     quiet: bool,
     plugins: tuple[Path, ...],
@@ -58,6 +67,10 @@ def command(
     written again from the traces and compared, and so are the pages of papers and benchmarks
     above them. Every run of the configuration must be listed. A published folder must have the
     files of its manifest, and no others.
+
+    With --replay, a random sample of the runs is trained again from their seeds. P must be the
+    recorded one at every checkpoint: exactly with the same build and machine, within 1e-3
+    otherwise.
 
     A number holds if it deviates by no more than rounding can explain, which is computed along
     with it. Exits with code 1 if a number does not hold, and 3 if something needed is missing or
@@ -93,7 +106,9 @@ def command(
         for folder in chosen:
             if not quiet:
                 click.echo(printable(f"{folder}:"))
-            for result in chain(verifier.folder(folder), _report(folder, plots)):
+            for result in chain(
+                verifier.folder(folder), _report(folder, plots), _replayed(verifier, folder, number)
+            ):
                 results.append(result)
                 last = printable(result.name)
                 progress.update(task, description=f"{len(results)} verified, last {last}")
@@ -120,10 +135,20 @@ def _report(folder: Path, plots: bool) -> Iterator[Verification]:
         yield Verification("file", name, "does not hold", reason)
 
 
+def _replayed(verifier: Verifier, folder: Path, number: int | None) -> Iterator[Verification]:
+    from random import SystemRandom
+
+    from svmbench.verify.replay import replay
+
+    return replay(folder, number, verifier.recorded, SystemRandom()) if number else iter(())
+
+
 def _line(result: Verification) -> str:
     what = "D_ref" if result.kind == "reference" else "P"
     if result.verdict != "holds":
         outcome = result.reason
+    elif result.kind == "replay":
+        outcome = "came out again"
     elif result.deviation is None:
         outcome = f"agrees with its trace; {result.reason or 'no weights kept'}"
     else:
@@ -134,8 +159,9 @@ def _line(result: Verification) -> str:
 
 def _summary(results: list[Verification]) -> str:
     from svmbench.verify.folder import LEFT_OUT
+    from svmbench.verify.replay import found_with
 
-    lines = []
+    lines = [said] if (said := found_with(results)) else []
     for kind in ("run", "reference"):
         of_kind = [result for result in results if result.kind == kind]
         counts = Counter(result.verdict for result in of_kind)

@@ -1,9 +1,9 @@
 """The launcher: a process that starts the processes of runs, ends them, and cleans up after them.
 
-Importing NumPy and the worker takes longer than many runs. The launcher imports them once and forks
-a process for each run. It computes nothing and has a single thread, so that forking it is safe. It
-runs ``python -m svmbench.harness.launcher`` and reads orders from its standard input, one per line,
-as JSON:
+Importing NumPy, the worker and a solver takes longer than many runs. The launcher imports them once
+and forks a process for each run. It computes nothing, imports no code of others, and has a single
+thread, so that forking it is safe. It runs ``python -m svmbench.harness.launcher`` and reads orders
+from its standard input, one per line, as JSON:
 
 - ``{"start": job, "fork": true}`` starts a process, by forking or from scratch, with its first job;
 - ``{"job": job}`` passes another job to that process;
@@ -42,9 +42,13 @@ from svmbench.harness import worker
 from svmbench.harness.child import CLOSED, REFUSED, processor_seconds, readable
 from svmbench.harness.leftovers import adopt_orphans, end_children
 from svmbench.harness.pages import populate, present_pages
+from svmbench.solvers import cholesky
 
 #: Seconds that a process has to end after it has closed its answers.
 DYING = 5.0
+
+#: Where our own solvers are, and those among them that import or start programs of others.
+_OURS, _OF_OTHERS = "svmbench.solvers.", ("svmbench.solvers.peers.", "svmbench.solvers.program")
 
 #: The parent has closed the launcher's standard input, or has ended.
 LEAVE: list[dict[str, Any]] = [{"leave": True}]
@@ -54,8 +58,10 @@ class Launcher:
     """Starts one process at a time, and reports what becomes of it."""
 
     def __init__(self) -> None:
-        self._pages = present_pages() if may_fork() else []
-        self._forks = bool(self._pages) and populate(self._pages)
+        self._ready = set[str]()  # solvers that are imported
+        if may_fork():
+            cholesky.load()  # for all: the memory of a run does not depend on who ran before it
+        self._count_pages()
         self._reports = os.dup(1)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         self._wakeup, self._alarm = os.pipe()
@@ -114,8 +120,28 @@ class Launcher:
         with suppress(BrokenPipeError):  # the parent has died; its orders have ended, too
             os.write(self._reports, json.dumps({"event": event, **facts}).encode() + b"\n")
 
+    def _count_pages(self) -> None:
+        """Take note of what a forked process is to have in memory, if forking is safe."""
+        gc.collect()
+        gc.freeze()  # a collection in a child would otherwise write to every page
+        self._pages = present_pages() if may_fork() else []
+        self._forks = bool(self._pages) and populate(self._pages)
+
+    def _import_solver(self, job: dict[str, Any]) -> None:
+        """Import a solver of ours, and what it loads before its clock, once for all its runs."""
+        name = job["solver_class"]
+        ours = name.startswith(_OURS) and not name.startswith(_OF_OTHERS)
+        if not ours or not self._forks or name in self._ready:
+            return
+        self._ready.add(name)
+        with suppress(Exception):  # the run's own process says what is wrong
+            worker.loaded_solver(name, job["parameters"])
+        self._count_pages()
+
     def _start(self, order: dict[str, Any]) -> bool:
         """Start a process with its first job; True in the forked process."""
+        if order["fork"]:
+            self._import_solver(order["start"])
         try:
             jobs, self._jobs = os.pipe()
         except OSError as error:
@@ -241,8 +267,6 @@ def may_fork() -> bool:
 def main() -> None:
     """Serve as the launcher; in a process that it forks, as a worker."""
     adopt_orphans()
-    gc.collect()
-    gc.freeze()  # a collection in a child would otherwise write to every page
     if Launcher().serve():
         worker.main()
 

@@ -18,10 +18,9 @@ from typing import IO, Any, Literal
 from svmbench.harness import child
 from svmbench.harness.assignment import Assignment
 from svmbench.harness.environment import pinned
-from svmbench.solvers.importing import ProcessSettings, process_settings
 
-#: Runs that one launcher serves at most.
-RUNS_OF_A_LAUNCHER = 25
+#: A launcher serves further repeats until its start took less than this share of its time.
+START_SHARE = 0.1
 
 #: Seconds that a launcher may take to end a process, before it is killed itself.
 PATIENCE = 10.0
@@ -66,7 +65,8 @@ class Worker:
 
     All processes that a launcher forks have the same layout of memory, which can favour one solver.
     A launcher therefore serves one repeat of all that is run on a data set of a sweep, so that no
-    two pairs of runs that are compared share a layout.
+    two pairs of runs that are compared share a layout; of runs that take less than its own start,
+    it serves so many repeats that the starts take a tenth of the time.
 
     Parameters
     ----------
@@ -93,10 +93,9 @@ class Worker:
     def __init__(self, forks: bool = True) -> None:
         self._forks = forks
         self._launcher: subprocess.Popen[bytes] | None = None
+        self._begun = self._start = math.inf  # when it was started, and the seconds that took
         self._conditions: tuple[object, ...] | None = None
-        self._launcher_settings: ProcessSettings | None = None
         self._repeats: dict[object, int] = {}  # of the data sets that the launcher has served
-        self._count = 0
         self._ladder: str | None = None
         self._active = False
         self._rest = b""
@@ -132,24 +131,19 @@ class Worker:
         served, repeat, threads = (sweep, assignment.dataset), assignment.repeat, assignment.threads
         conditions = (pinned(threads), _current_folder())
         died = self._launcher is not None and self._launcher.poll() is not None
-        changed = (
-            self._launcher is not None
-            and process_settings(self._launcher.pid) != self._launcher_settings
-        )
         other_repeat = self._repeats.get(served, repeat) != repeat
-        worn = other_repeat or self._count >= RUNS_OF_A_LAUNCHER
-        if died or changed or worn or conditions != self._conditions:
+        worn = other_repeat and START_SHARE * (monotonic() - self._begun) > self._start
+        if died or worn or conditions != self._conditions:
             self._dismiss()
         self.stderr.seek(0)
         self.stderr.truncate()
         if self._launcher is None:
+            self._begun, self._start = monotonic(), math.inf
             self._launcher = child.start(
                 "svmbench.harness.launcher", threads, self.stderr, answers=True
             )
-            self._conditions, self._count, self._rest = conditions, 0, b""
-            self._launcher_settings = process_settings(self._launcher.pid)
+            self._conditions, self._rest = conditions, b""
         self._repeats[served] = repeat
-        self._count += 1
 
     def _send(self, order: dict[str, Any]) -> None:
         assert self._launcher is not None
@@ -179,6 +173,7 @@ class Worker:
     def _taken_note(self, report: Report) -> Report:
         if report.event == "started":
             self.pid = report.pid
+            self._start = min(self._start, monotonic() - self._begun)
             return report
         known = self.cpu is not None and report.cpu is not None
         self.cpu = self.cpu + report.cpu if known else None  # type: ignore[operator]

@@ -66,7 +66,6 @@ def _facts(run: Run) -> dict[str, Any]:
         "data_sha256": data.provenance.sha256,
         "data_transforms": "; ".join(data.provenance.transforms),
         "stand_in": data.provenance.stand_in,
-        "colour": solver.colour,
         "loss": problem.loss.name,
         "bias": problem.bias,
         "l1_radius": problem.facts()["l1_radius"],

@@ -16,6 +16,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +167,13 @@ def read_trace(path: Path) -> Trace | None:
     """
     if not is_own_file(path):
         return None
+    found = path.stat()
+    return _read_trace(path, (found.st_ino, found.st_mtime_ns, found.st_size))
+
+
+@lru_cache(maxsize=16)
+def _read_trace(path: Path, _state: tuple[int, ...]) -> Trace | None:
+    """A trace that is read several times as its run ends is parsed once."""
     lines = path.read_bytes().splitlines(keepends=True)
     digest = hashlib.sha256()
     records: list[dict[str, Any]] = []
@@ -219,6 +227,9 @@ _OF_SOME_POINTS = (*numbers(RUNS, "first point", "last point", "all points"), "v
 _OF_HEADER, _OF_END = numbers(RUNS, "header"), numbers(RUNS, "end")
 
 
+_LARGEST = sys.float_info.max
+
+
 def is_complete(trace: Trace) -> bool:
     """Whether every record has the fields of the tables: no hash protects a run without an end."""
     return (
@@ -247,7 +258,7 @@ def read_whole(path: Path) -> Trace | None:
 
 
 def _are_numbers_or_unknown(record: dict[str, Any], names: Sequence[str]) -> bool:
-    return all(record.get(name) is None or _is_number(record[name]) for name in names)
+    return all((value := record.get(name)) is None or _is_number(value) for name in names)
 
 
 def _is_moment_or_unknown(value: Any) -> bool:
@@ -261,11 +272,7 @@ def _is_moment_or_unknown(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return (
-        isinstance(value, int | float)
-        and not isinstance(value, bool)
-        and abs(value) < sys.float_info.max
-    )
+    return type(value) in (float, int) and -_LARGEST < value < _LARGEST
 
 
 def close_trace(

@@ -49,6 +49,7 @@ from svmbench.harness.trace import TraceWriter
 from svmbench.harness.weights import keep_weights
 from svmbench.memory import available_memory
 from svmbench.problem import Loss, Problem
+from svmbench.solvers import cholesky
 from svmbench.solvers.base import Solver
 from svmbench.solvers.checked import checked
 from svmbench.solvers.program import ForeignProgram
@@ -87,6 +88,7 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     adopt_orphans()
+    cholesky.load()  # for all solvers: the launcher, which forks most workers, has it too
 
     def answer(text: str) -> None:
         with _pipe():

@@ -97,7 +97,6 @@ RUNS = (
     _flag("stand_in", "whether the rows stand in for the real data set"),
     _text("solver", "name of the solver"),
     _text("label", "solver with its parameters, as in tables"),
-    _text("colour", "its colour in plots"),
     _text("loss", "loss function"),
     _text("bias", "kind of bias", "optional"),
     _number("l1_radius", "radius of the l1 ball that contains w", presence="optional"),

@@ -66,7 +66,12 @@ class Group:
             return math.nan
         return float(elapsed.groupby(runs["repeat"]).sum(min_count=1).mean())
 
-    @property
+    @cached_property
+    def skipped(self) -> frozenset[int]:
+        """The repeats of which a run was skipped."""
+        return frozenset(self.runs.loc[self.runs["state"] == "skipped", "repeat"].astype(int))
+
+    @cached_property
     def separate_runs(self) -> bool:
         """Whether the solver was run for one horizon after another."""
         return bool(self.runs["horizon"].notna().any())

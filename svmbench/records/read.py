@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +128,18 @@ def read_results(folder: Path) -> Results:
     """
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder; name one that 'svmbench run' has written")
+    return _read_results(folder, tuple(map(_state, sorted(folder.glob("*.[cjy]*")))))
+
+
+def _state(path: Path) -> tuple[str, int, int]:
+    """What changes when a file is written anew."""
+    found = path.stat()
+    return path.name, found.st_mtime_ns, found.st_size
+
+
+@lru_cache(maxsize=1)
+def _read_results(folder: Path, _state: tuple[tuple[str, int, int], ...]) -> Results:
+    """The files as they are: what shows, judges and prints results reads and judges them once."""
     config_text = _read_text(folder / "config.yaml")
     config = _parse_config(folder / "config.yaml")
     distance = _distance(config)

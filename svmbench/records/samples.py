@@ -277,10 +277,8 @@ def without_doubtful(group: Group, found: dict[int, float], slowest: float) -> d
         The longest that the other side took, in seconds; +inf if it never reached the accuracy.
     """
     # Some rungs of a ladder may have been skipped; what the others reached was measured.
-    skipped = set(group.runs.loc[group.runs["state"] == "skipped", "repeat"])
-    if not skipped:
-        return found
-    if _is_generous(group, slowest):
+    skipped = group.skipped
+    if not skipped or _is_generous(group, slowest):
         return found
     return {
         repeat: value

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from svmbench.durable import write_text
 from svmbench.errors import DataError
 from svmbench.records.read import Results, read_results
+from svmbench.report.curves import CurveTable
 from svmbench.report.html import pictures_of, to_html
 from svmbench.report.markup import write_tables
 from svmbench.report.plots import write_plots
@@ -25,8 +26,7 @@ REMEDY = "'svmbench report' writes it again"
 def stale_files(folder: Path, plots: bool = False) -> Iterator[tuple[str, str]]:
     """Write the tables and the page of a folder again elsewhere, and compare.
 
-    The page is written with the pictures that the folder has, and shows them, so that it differs
-    if an SVG has been changed.
+    The page is written with the pictures that the folder has, and contains them.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def stale_files(folder: Path, plots: bool = False) -> Iterator[tuple[str, str]]:
             again, results = Path(temporary), read_results(folder)
             _write(replace(results, folder=again), folder, plots)
             if not plots:
-                for path in sorted((folder / "plots").glob("[!.]*")):
+                for path in _plots(folder):
                     if path.stem not in pictures_of(results) or path.suffix[1:] not in FORMATS:
                         yield f"plots/{path.name}", STRANGER
             yield from _differences(folder, again, ("tables", "plots") if plots else ("tables",))
@@ -59,15 +59,20 @@ def stale_files(folder: Path, plots: bool = False) -> Iterator[tuple[str, str]]:
 
 
 def _write(results: Results, original: Path, plots: bool) -> None:
-    tables = build_tables(results)
+    tables, curves = build_tables(results), CurveTable(results)
     write_tables(tables, results.folder / "tables")
     if plots:
-        pictures = [*write_plots(results), *write_profiles(results)]
+        formats = tuple({path.suffix[1:] for path in _plots(original)})
+        pictures = [*write_plots(results, curves, formats), *write_profiles(results, formats)]
     else:
         write_profile_table(results)
-        pictures = sorted((original / "plots").glob("*.svg"))
-    page = to_html(results, tables, pictures)
+        pictures = _plots(original)
+    page = to_html(results, tables, curves, pictures)
     write_text(results.folder / "report.html", page)
+
+
+def _plots(folder: Path) -> list[Path]:
+    return sorted((folder / "plots").glob("[!.]*"))
 
 
 def _differences(folder: Path, again: Path, folders: tuple[str, ...]) -> Iterator[tuple[str, str]]:

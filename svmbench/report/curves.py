@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from svmbench.records.abscissae import ABSCISSAE
 from svmbench.records.along import values_along
@@ -17,6 +18,7 @@ from svmbench.records.measures import Measure
 if TYPE_CHECKING:
     from svmbench.data.dataset import FloatArray
     from svmbench.records.groups import Group
+    from svmbench.records.read import Results
 
 Fate = Literal["reached", "limit", "diverged", "cut"]
 
@@ -89,37 +91,37 @@ class Curve:
     fate: Fate
 
 
+def points_of(traces: pd.DataFrame, group: Group) -> pd.DataFrame:
+    """The points of a group's runs, in order."""
+    points = traces[traces["id"].isin(set(group.runs["id"]))]
+    return points.sort_values("point", kind="stable")
+
+
 def trajectories(
-    points: pd.DataFrame,
-    group: Group,
-    abscissa: str,
-    heights: Callable[[pd.DataFrame], FloatArray],
+    points: pd.DataFrame, group: Group, abscissa: str, measure: Measure
 ) -> list[Trajectory]:
     """The repeats of a group, without points that a logarithmic axis cannot show.
 
     Parameters
     ----------
     points : DataFrame
-        Rows of traces.csv, of this group and of others.
+        As `points_of` returns them.
     abscissa : str
         One of `ABSCISSAE`.
-    heights : callable
-        Returns the ordinates of a repeat's points.
     """
-    points = points[points["id"].isin(set(group.runs["id"]))].sort_values("point", kind="stable")
-    points = points.assign(abscissa=ABSCISSAE[abscissa].formula(points, group))
+    x = np.asarray(ABSCISSAE[abscissa].formula(points, group), dtype=np.float64)
+    y = heights_along(group, measure, points)
+    begun = points["epochs"].to_numpy(np.float64) > 0  # the start is the same for all
+    drawn = begun & (x > 0) & np.isfinite(y) & (y > 0)
     if group.separate_runs:
-        points = _ends_of_runs(points, group)
-    states = dict(zip(group.repeats["repeat"], group.repeats["state"], strict=True))
+        drawn &= _ends_of_runs(points, group)
+    repeats = points["repeat"].to_numpy()
     found = []
-    for repeat, rows in points.groupby("repeat", sort=False):
-        x = rows["abscissa"].to_numpy(np.float64)
-        y = heights(rows)
-        begun = rows["epochs"].to_numpy(np.float64) > 0  # the start is the same for all
-        drawn = begun & (x > 0) & np.isfinite(y) & (y > 0)
-        if drawn.any():
-            order = np.argsort(x[drawn], kind="stable")
-            found.append(Trajectory(x[drawn][order], y[drawn][order], states[repeat]))
+    for repeat, state in zip(group.repeats["repeat"], group.repeats["state"], strict=True):
+        mine = np.flatnonzero(drawn & (repeats == repeat))
+        if mine.size:
+            mine = mine[np.argsort(x[mine], kind="stable")]
+            found.append(Trajectory(x[mine], y[mine], state))
     return found
 
 
@@ -134,10 +136,11 @@ def heights_along(group: Group, measure: Measure, points: pd.DataFrame) -> Float
     return np.maximum(values, no_errors(group, measure))
 
 
-def _ends_of_runs(points: pd.DataFrame, group: Group) -> pd.DataFrame:
+def _ends_of_runs(points: pd.DataFrame, group: Group) -> NDArray[np.bool_]:
     """The last point of each run that reached its horizon: nothing else was measured."""
     ended = set(group.runs.loc[group.runs["state"] == "converged", "id"])
-    return points[points["id"].isin(ended)].groupby("id", sort=False).tail(1)
+    last = ~points["id"].duplicated(keep="last")
+    return (last & points["id"].isin(ended)).to_numpy()
 
 
 def median_curve(trajectories: Sequence[Trajectory]) -> Curve | None:
@@ -167,6 +170,37 @@ def median_curve(trajectories: Sequence[Trajectory]) -> Curve | None:
     low = np.nan_to_num(low[seen], nan=least, neginf=least, posinf=most)
     high = np.nan_to_num(high[seen], nan=most, neginf=least, posinf=most)
     return Curve(x[seen], np.exp(middle[seen]), np.exp(low), np.exp(high), _fate(trajectories))
+
+
+class CurveTable:
+    """The curves of a results folder, each computed once for all that show it."""
+
+    def __init__(self, results: Results) -> None:
+        self._results = results
+        self._known: dict[tuple[str, bool, float, str, str, str], Curve | None] = {}
+        self._points: dict[Group, pd.DataFrame] = {}
+
+    def of(self, groups: Sequence[Group], x: str, measure: Measure) -> dict[str, Curve]:
+        """The curve of each label that has one.
+
+        Parameters
+        ----------
+        groups : sequence of Group
+            Of one data set and λ.
+        x : str
+            A name of `ABSCISSAE`.
+        """
+        found = {group.label: self._curve(group, x, measure) for group in groups}
+        return {label: curve for label, curve in found.items() if curve is not None}
+
+    def _curve(self, group: Group, x: str, measure: Measure) -> Curve | None:
+        key = group.dataset, group.stand_in, group.lam, group.label, x, measure.name
+        if key not in self._known:
+            if group not in self._points:
+                self._points[group] = points_of(self._results.traces, group)
+            runs = trajectories(self._points[group], group, x, measure)
+            self._known[key] = median_curve(runs)
+        return self._known[key]
 
 
 def _common_grid(trajectories: Sequence[Trajectory]) -> FloatArray:

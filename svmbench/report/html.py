@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
-import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -21,14 +18,15 @@ from svmbench.errors import DataError
 from svmbench.records.groups import heading
 from svmbench.records.read import Results
 from svmbench.records.spelling import as_written, place_words, regularisation, short
+from svmbench.report.curves import CurveTable
+from svmbench.report.interactive import page_curves
 from svmbench.report.notices import notices, reference_gap_asked
 from svmbench.report.plots import PLOT_KINDS, plot_name
 from svmbench.report.profiles import PROFILE_KINDS
-from svmbench.report.svg import inlined
 from svmbench.report.table import Row, Section, Table
 from svmbench.report.tables.accuracy import summarise
 from svmbench.report.tables.words import header
-from svmbench.report.verdict import verdicts
+from svmbench.report.verdict import Standings, answer, verdicts
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -97,7 +95,7 @@ class Figure:
     name : str
         Name of its file, without suffix.
     element : Markup
-        The picture, or a link to it; safe to embed in the page.
+        The picture, safe to embed in the page.
     look : str
         What to look at, in a sentence.
     """
@@ -108,27 +106,31 @@ class Figure:
     look: str = ""
 
 
-def to_html(results: Results, tables: Sequence[Table], pictures: Sequence[Path]) -> str:
+def to_html(
+    results: Results, tables: Sequence[Table], curves: CurveTable, pictures: Sequence[Path]
+) -> str:
     """The page.
 
     Parameters
     ----------
     pictures : sequence of Path
-        Plots that have been written; the page shows their SVG.
+        Plots that have been written.
 
     Raises
     ------
     DataError
-        If one of the plots has been changed since it was written.
+        If one of the plots is no picture.
     """
-    known = notices(results, _samples(results))
+    known, standings = notices(results, _samples(results)), verdicts(results)
     return render(
         "report.html",
-        ["report.css"],
-        "report.js",
+        ["report.css", "uPlot.min.css"],
+        ["uPlot.iife.min.js", "report.js", "curves.js"],
         name=results.name,
         header=header(results),
-        verdicts=verdicts(results),
+        answer=answer(standings),
+        missing=_missing(standings),
+        curves=page_curves(results, curves),
         warnings=[notice for notice in known if not notice.informs],
         information=[notice for notice in known if notice.informs],
         tables=tables,
@@ -147,13 +149,13 @@ def to_html(results: Results, tables: Sequence[Table], pictures: Sequence[Path])
     )
 
 
-def render(template: str, styles: Sequence[str], script: str = "", /, **values: Any) -> str:
+def render(template: str, styles: Sequence[str], scripts: Sequence[str], /, **values: Any) -> str:
     """A self-contained page.
 
     Parameters
     ----------
-    template, styles, script : str, sequence of str, str
-        Files beside the templates: what extends base.html, style sheets, and a script or none.
+    template, styles, scripts : str, sequence of str, sequence of str
+        Files beside the templates: what extends base.html, style sheets and scripts.
     **values
         Variables of the template.
     """
@@ -164,7 +166,7 @@ def render(template: str, styles: Sequence[str], script: str = "", /, **values: 
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    code = _text(script) if script else ""
+    code = "\n".join(map(_text, scripts))
     return environment.get_template(template).render(
         style=Markup("".join(map(_text, styles))),
         script=Markup(code),
@@ -175,6 +177,18 @@ def render(template: str, styles: Sequence[str], script: str = "", /, **values: 
 
 def _text(name: str) -> str:
     return (TEMPLATES / name).read_text(encoding="utf-8")
+
+
+def _missing(standings: Sequence[Standings]) -> list[str]:
+    """Who does not reach an accuracy in the median, and whose runs were disturbed."""
+    found = []
+    for standing in standings:
+        for problem in standing.problems:
+            place = f"{standing.heading}, {place_words(problem.lam)}"
+            found += [f"{place}: {line}" for line in problem.missing]
+            if problem.disturbed:
+                found.append(f"{place}: disturbed runs of {problem.disturbed}")
+    return found
 
 
 def _samples(results: Results) -> Iterator[Sequence[float]]:
@@ -221,82 +235,43 @@ def pictures_of(results: Results) -> dict[str, tuple[str, str]]:
 
 
 def _figures(results: Results, pictures: Sequence[Path]) -> Iterator[Figure]:
-    paths = {path.stem: path for path in pictures if path.suffix == ".svg"}
+    paths = {path.stem: path for path in pictures if path.suffix == ".png"}
     for name, (caption, look) in pictures_of(results).items():
         if name in paths:
-            yield figure_of(paths[name], caption, look=look)
+            yield figure_of(paths[name], caption, look)
 
 
 def figures_of(
-    pictures: Iterable[tuple[Path, str]],
-    page: Path,
-    looks: Mapping[str, str] = LOOKS,
-    *,
-    linked: bool,
+    pictures: Iterable[tuple[Path, str]], looks: Mapping[str, str] = LOOKS
 ) -> list[Figure]:
-    """Show pictures that were written in several formats, each once.
+    """Show pictures that were written.
 
     Parameters
     ----------
     pictures : iterable of (Path, str)
-        Files with the captions of their pictures.
-    page : Path
-        The page that shows them.
+        PNGs with their captions.
     looks : mapping of str to str
         What to look at, by the name of the picture without "profile-".
-    linked : bool
-        Whether the page links PNGs instead of containing SVGs.
     """
-    suffix = ".png" if linked else ".svg"
     return [
-        figure_of(
-            path,
-            caption,
-            page if linked else None,
-            look=looks.get(path.stem.removeprefix("profile-"), ""),
-        )
+        figure_of(path, caption, looks.get(path.stem.removeprefix("profile-"), ""))
         for path, caption in pictures
-        if path.suffix == suffix
     ]
 
 
-def figure_of(
-    path: Path, caption: str, page: Path | None = None, prefix: str = "", look: str = ""
-) -> Figure:
-    """Show a picture that was written before: an SVG in the page itself, or a link to a PNG.
+def figure_of(path: Path, caption: str, look: str = "") -> Figure:
+    """Show a PNG that was written before, in the page itself.
 
     Parameters
     ----------
-    page : Path, optional
-        A page beside or above the picture, which links it.
-    prefix : str
-        Makes the ids of an SVG unique in the page.
     look : str
         What to look at.
 
     Raises
     ------
     DataError
-        If the file has been changed since it was written.
+        If the file is no picture.
     """
-    shown = _inline(path, caption, prefix) if page is None else _linked(path, caption, page)
-    return replace(shown, look=look)
-
-
-#: What reading a picture raises if it is not as it was written.
-_DAMAGED = (OSError, ET.ParseError, ValueError, IndexError, OverflowError, RecursionError)
-
-
-def _inline(path: Path, caption: str, prefix: str) -> Figure:
-    prefix = re.sub(r"[^A-Za-z0-9_-]", "-", f"{prefix}{path.stem}")
-    try:
-        picture = inlined(path.read_text(encoding="utf-8"), prefix, caption)
-    except _DAMAGED as error:
-        raise DataError(f"{path}: not the picture that was written ({error})") from error
-    return Figure(path.stem, caption, Markup(picture))
-
-
-def _linked(path: Path, caption: str, page: Path) -> Figure:
     from PIL import Image
 
     from svmbench.report.style import DPI
@@ -305,11 +280,11 @@ def _linked(path: Path, caption: str, page: Path) -> Figure:
         with Image.open(path) as picture:
             # A browser shows 96 pixels per inch: the picture is as large as in print.
             width, height = (round(side * 96 / DPI) for side in picture.size)
+        content = base64.b64encode(path.read_bytes()).decode()
     except (OSError, Image.DecompressionBombError) as error:
         raise DataError(f"{path}: not the picture that was written ({error})") from error
-    file = quote(path.relative_to(page.parent).as_posix())
-    element = Markup('<img src="{}" width="{}" height="{}" alt="{}">')
-    return Figure(path.stem, caption, element.format(file, width, height, caption))
+    element = Markup('<img src="data:image/png;base64,{}" width="{}" height="{}" alt="{}">')
+    return Figure(path.stem, caption, element.format(content, width, height, caption), look)
 
 
 # ---------------------------------------------------------------- facts

@@ -23,7 +23,7 @@ from svmbench.report.sheet import save_figure, uniform_style
 from svmbench.solvers.program import ForeignProgram
 
 if TYPE_CHECKING:
-    from svmbench.report.style import Look
+    pass
 
 #: How much slower than the fastest a solver may be and still count as fastest.
 WITHIN = 1.05
@@ -133,17 +133,14 @@ def _near(costs: Mapping[str, float]) -> set[str]:
 
 def write_overall(
     problems: Sequence[ProblemCosts],
-    looks: Mapping[str, Look],
     folder: Path,
     whose: str = "All papers",
     sweeps: str = "every sweep of the papers",
 ) -> list[tuple[Path, str]]:
-    """Draw ``profile-performance.*`` and ``profile-data.*`` over all problems.
+    """Draw ``profile-performance.png`` and ``profile-data.png`` over all problems.
 
     Parameters
     ----------
-    looks : mapping of str to Look
-        By solver, and by label of a program.
     whose, sweeps : str
         Whose problems they are: in the title, and in the caption.
 
@@ -166,12 +163,14 @@ def write_overall(
         caption += f"\nLeft out, as they share too few cases with the others: {left_out}."
     if stood_in:
         caption += f"\nWith STAND-INS: {stood_in} of the cases."
+    from svmbench.report.style import looks_of
+
     written = []
     with uniform_style():
         for kind, profiles in profiles_of(common).items():
             title = f"{whose}: {PROFILE_KINDS[kind].title}"
-            figure = draw(title, profiles, caption, looks)
-            for path in save_figure(figure, folder / f"profile-{kind}", {}):
+            figure = draw(title, profiles, caption, looks_of(profiles[0].curves))
+            for path in save_figure(figure, folder / f"profile-{kind}"):
                 written.append((path, title))
     return written
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svmbench.report.curves import Curve
-from svmbench.report.sheet import SMALL, CurveName, log_ticks
+from svmbench.report.sheet import SMALL, log_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,46 +44,25 @@ def limit_abscissa(axes: Axes, curves: Sequence[Curve]) -> None:
     axes.set_xlim(first, last * (last / first) ** 0.03)
 
 
-def draw_curve(axes: Axes, curve: Curve, look: Look, text: str, name: str) -> CurveName:
-    """Draw a curve with its band and its end.
-
-    Parameters
-    ----------
-    axes : Axes
-        With final limits.
-    text : str
-        Name of the curve.
-    name : str
-        Prefix of the ids of its parts.
-
-    Returns
-    -------
-    CurveName
-        To be written beside the panel.
-    """
+def draw_curve(axes: Axes, curve: Curve, look: Look, name: str) -> None:
+    """Draw a curve with its band and its end on axes with final limits."""
     if (curve.high > curve.low).any():
         axes.fill_between(
-            curve.x,
-            curve.low,
-            curve.high,
-            color=look.colour,
-            alpha=0.16,
-            linewidth=0,
-            zorder=2,
-            gid=f"{name}-band",
+            curve.x, curve.low, curve.high, color=look.colour, alpha=0.16, linewidth=0, zorder=2
         )
     axes.plot(
         curve.x,
         curve.middle,
         color=look.colour,
         linestyle=look.dash,
+        marker=look.marker,
+        markersize=3.5,
+        markevery=max(1, len(curve.x) // 6),
         zorder=3,
-        gid=f"{name}-line",
+        label=name,
     )
-    x, y = _tip(axes, curve)
     axes.plot(
-        [x],
-        [y],
+        *_tip(axes, curve),
         marker=_MARKERS[curve.fate],
         markersize=4,
         markeredgewidth=1.0,
@@ -91,9 +70,7 @@ def draw_curve(axes: Axes, curve: Curve, look: Look, text: str, name: str) -> Cu
         markerfacecolor="white" if curve.fate == "limit" else look.colour,
         clip_on=False,
         zorder=4,
-        gid=f"{name}-end",
     )
-    return CurveName(x, y, text, look.colour, look.ink, f"{name}-name")
 
 
 def _tip(axes: Axes, curve: Curve) -> tuple[float, float]:

@@ -4,37 +4,19 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from svmbench.records.abscissae import ABSCISSAE
-from svmbench.records.groups import Group
-from svmbench.records.measures import MEASURES, Asked, Measure
+from svmbench.records.groups import Group, heading
+from svmbench.records.measures import MEASURES, Measure
 from svmbench.records.read import Results
-from svmbench.records.spelling import place_words, short
-from svmbench.records.summaries import summary
-from svmbench.report.curves import (
-    Curve,
-    cut_floor,
-    heights_along,
-    lifted,
-    median_curve,
-    remarks,
-    trajectories,
-)
-from svmbench.report.numbers import number_text
+from svmbench.records.spelling import place_words
+from svmbench.report.curves import Curve, CurveTable, cut_floor, lifted, remarks
 from svmbench.report.panels import draw_curve, limit_abscissa, remark, set_ticks
-from svmbench.report.sheet import (
-    PANELS_ACROSS,
-    SMALL,
-    CurveName,
-    Sheet,
-    save_figure,
-    uniform_style,
-)
+from svmbench.report.sheet import PANELS_ACROSS, SMALL, Sheet, save_figure, uniform_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,8 +36,6 @@ class PlotWords:
     ----------
     measure : Measure
         Of an objective, whose optimum is marked, or of the distance from it, whose accuracies are.
-    height : str
-        A short name of the measure.
     grey : str
         What the grey lines are.
     look : str
@@ -64,7 +44,6 @@ class PlotWords:
 
     measure: Measure
     what: str
-    height: str
     grey: str
     look: str
 
@@ -79,7 +58,6 @@ PLOT_KINDS: dict[str, PlotWords] = {
     "log-primal": PlotWords(
         MEASURES["primal"],
         "primal objective",
-        "P(w)",
         "Grey: the certified optimum P*.",
         "Look at which curve meets the grey line of the optimum first, and which level off above "
         "it.",
@@ -87,31 +65,29 @@ PLOT_KINDS: dict[str, PlotWords] = {
     "log-suboptimality": PlotWords(
         MEASURES["accuracy"],
         "relative accuracy ε",
-        "accuracy",
         "Grey: the accuracies asked for.",
         "Look at which curve crosses a grey line first: it reaches that accuracy first.",
     ),
 }
 
 
-def write_plots(results: Results) -> list[Path]:
+def write_plots(
+    results: Results, curves: CurveTable, formats: tuple[str, ...] = ("png",)
+) -> list[Path]:
     """Draw the plots that the sweep asks for, one figure per data set and kind.
 
     Returns
     -------
     list of Path
-        ``plots/DATASET-KIND.png``, ``.svg`` and ``.pdf``; a stand-in's file is marked. In the
-        SVG each curve has a title, which is shown when the pointer rests on it.
+        ``plots/DATASET-KIND.png``; a stand-in's file is marked.
     """
-    if not results.plots:
-        return []
     written: list[Path] = []
     with uniform_style():
         for (dataset, stand_in), groups in results.groups.items():
             for kind in results.plots:
-                figure = draw(results, dataset, stand_in, groups, kind)
+                figure = draw(results, curves, groups, kind)
                 path = results.folder / "plots" / plot_name(dataset, stand_in, kind)
-                written += save_figure(figure, path, hover_titles(results, groups, kind))
+                written += save_figure(figure, path, formats)
     return written
 
 
@@ -122,9 +98,7 @@ def plot_name(dataset: str, stand_in: bool, kind: str) -> str:
     return f"{name}-{kind}"
 
 
-def draw(
-    results: Results, dataset: str, stand_in: bool, groups: Sequence[Group], kind: str
-) -> Figure:
+def draw(results: Results, known: CurveTable, groups: Sequence[Group], kind: str) -> Figure:
     """Draw one figure: a column of panels for each λ, epochs above and seconds below.
 
     More than three λ are continued below.
@@ -132,24 +106,25 @@ def draw(
     Parameters
     ----------
     groups : sequence of Group
-        Those of the data set.
+        Those of one data set.
     kind : str
         A name of `PLOT_KINDS`.
     """
     from svmbench.report import style
 
     lambdas = list(dict.fromkeys(group.lam for group in groups))
-    look = style.looks(results)
-    blocks = [_of_lambda(results, [g for g in groups if g.lam == lam], kind) for lam in lambdas]
+    looks = style.looks(results)
+    blocks = [_of_lambda(known, [g for g in groups if g.lam == lam], kind) for lam in lambdas]
     common = _limits(blocks, results.accuracies, kind)
     across = min(len(lambdas), PANELS_ACROSS)
     words = PLOT_KINDS[kind]
+    drawn = {label for block in blocks for curves in block.curves for label in curves}
     sheet = Sheet(
         2 * across * math.ceil(len(lambdas) / across),
-        f"{'STAND-IN for ' if stand_in else ''}{dataset}: {words.what}",
+        f"{heading(groups[0].dataset, groups[0].stand_in)}: {words.what}",
         remarks=_remarks(groups, kind),
-        warns=stand_in,
-        names=max((list(block.curves[0]) for block in blocks), key=len),
+        warns=groups[0].stand_in,
+        legend={label: look for label, look in looks.items() if label in drawn},
         across=across,
     )
     for number, block in enumerate(blocks):
@@ -160,9 +135,7 @@ def draw(
             axes.set_xlabel(ABSCISSAE[abscissa].words, labelpad=2)
             axes.set_ylabel(words.measure.words if column == 0 else "")
             axes.set_title(block.title if part == 0 else "", loc="left", parse_math=False)
-            panel = _panel(number, part)
-            names = _fill(axes, block, part, look, limits, results.accuracies, kind, panel)
-            sheet.name_curves(axes, names)
+            _fill(axes, block, part, looks, limits, results.accuracies, kind)
     for axes in sheet.axes:
         if not axes.get_xlabel():  # a place in the last row that no λ uses
             axes.remove()
@@ -189,8 +162,8 @@ class LambdaPanels:
     missing: list[str]
 
 
-def _of_lambda(results: Results, groups: Sequence[Group], kind: str) -> LambdaPanels:
-    curves = [_curves(results, groups, abscissa, kind) for abscissa in _ABSCISSAE]
+def _of_lambda(known: CurveTable, groups: Sequence[Group], kind: str) -> LambdaPanels:
+    curves = [known.of(groups, abscissa, PLOT_KINDS[kind].measure) for abscissa in _ABSCISSAE]
     return LambdaPanels(
         title=place_words(groups[0].written_lambda),
         optimum=groups[0].middle("reference_dual"),
@@ -204,67 +177,6 @@ def _remarks(groups: Sequence[Group], kind: str) -> str:
     return "\n".join([runs, grey, f"{ends} {joined}".rstrip()])
 
 
-# ---------------------------------------------------------------- titles
-
-#: The artists of a curve, all of which show its title.
-_PARTS = ("band", "line", "end", "name")
-
-_FATES = {
-    "reached": "reached its accuracy",
-    "limit": "ended by a limit",
-    "diverged": "diverged",
-    "cut": "goes on",
-}
-
-
-def _panel(number: int, part: int) -> str:
-    return f"panel-{number}-{part}"
-
-
-def hover_titles(results: Results, groups: Sequence[Group], kind: str) -> dict[str, str]:
-    """The titles of a figure's curves, by the ids of their parts in the SVG."""
-    titles: dict[str, str] = {}
-    for number, lam in enumerate(dict.fromkeys(group.lam for group in groups)):
-        members = {group.label: group for group in groups if group.lam == lam}
-        for part, abscissa in enumerate(_ABSCISSAE):
-            curves = _curves(results, list(members.values()), abscissa, kind)
-            for at, (label, curve) in enumerate(curves.items()):
-                title = _title(members[label], curve, abscissa, kind, results.accuracies)
-                titles |= {f"{_panel(number, part)}-{at}-{name}": title for name in _PARTS}
-    return titles
-
-
-def _title(
-    group: Group, curve: Curve, abscissa: str, kind: str, accuracies: Sequence[float]
-) -> str:
-    lines = [
-        f"{group.label}, {place_words(group.written_lambda)}",
-        f"{PLOT_KINDS[kind].height} {number_text(curve.middle[-1])} after "
-        f"{number_text(curve.x[-1])} {abscissa}: {_FATES[curve.fate]}",
-    ]
-    for accuracy in accuracies:
-        middle = summary(group, Asked(abscissa, accuracy)).median
-        said = f"{number_text(middle)} {abscissa}" if math.isfinite(middle) else "not reached"
-        lines.append(f"ε = {short(accuracy)}: {said} (median)")
-    return "\n".join(lines)
-
-
-# ---------------------------------------------------------------- curves
-
-
-def _curves(
-    results: Results, groups: Sequence[Group], abscissa: str, kind: str
-) -> dict[str, Curve]:
-    """The curves of one panel by label; labels without any point are absent."""
-    found = {}
-    for group in groups:
-        heights = partial(heights_along, group, PLOT_KINDS[kind].measure)
-        curve = median_curve(trajectories(results.traces, group, abscissa, heights))
-        if curve is not None:
-            found[group.label] = curve
-    return found
-
-
 # ---------------------------------------------------------------- panels
 
 
@@ -272,35 +184,31 @@ def _fill(
     axes: Axes,
     block: LambdaPanels,
     part: int,
-    look: dict[str, Look],
+    looks: Mapping[str, Look],
     limits: tuple[float, float],
     accuracies: Sequence[float],
     kind: str,
-    panel: str,
-) -> list[CurveName]:
-    """Draw one panel and return the names of its curves; ids start with ``panel``."""
+) -> None:
     curves = block.curves[part]
     axes.set_xscale("log")
     axes.set_yscale("log")
     if not curves:
         axes.text(0.5, 0.5, "no run has a trace", transform=axes.transAxes, ha="center")
-        return []
+        return
     axes.set_ylim(*limits)
     limit_abscissa(axes, list(curves.values()))
     set_ticks(axes)
     _rules(axes, block.optimum, accuracies, kind)
     if block.missing and part == 0:
         remark(axes, "no trace: " + ", ".join(block.missing))
-    return [
-        draw_curve(axes, curve, look[label], label, f"{panel}-{number}")
-        for number, (label, curve) in enumerate(curves.items())
-    ]
+    for label, curve in curves.items():
+        draw_curve(axes, curve, looks[label], label)
 
 
 def _limits(
     blocks: Sequence[LambdaPanels], accuracies: Sequence[float], kind: str
 ) -> tuple[float, float]:
-    """Vertical limits: early overshoots leave at the top, labels get room at the bottom."""
+    """Vertical limits: early overshoots leave at the top."""
     curves = [curve for block in blocks for part in block.curves for curve in part.values()]
     if not curves:
         return 0.1, 1.0
@@ -316,7 +224,7 @@ def _limits(
         ceiling = min(most, 10.0 * max([1.0, *(1.0 / optimum for optimum in optima)]))
     ceiling = lifted(ceiling, curves)
     span = math.log(max(ceiling / floor, 1.05))
-    return floor * math.exp(-0.25 * span), floor * math.exp(1.06 * span)
+    return floor * math.exp(-0.06 * span), floor * math.exp(1.06 * span)
 
 
 def _rules(axes: Axes, optimum: float, accuracies: Sequence[float], kind: str) -> None:

@@ -27,7 +27,6 @@ from svmbench.records.statistics import median, performance_ratios, solved_share
 from svmbench.report.sheet import (
     FORMATS,
     PANEL,
-    CurveName,
     Sheet,
     log_ticks,
     save_figure,
@@ -122,7 +121,7 @@ class ProfilePanel:
     curves: dict[str, tuple[list[float], list[float]]]
 
 
-def write_profiles(results: Results) -> list[Path]:
+def write_profiles(results: Results, formats: tuple[str, ...] = ("png",)) -> list[Path]:
     """Write tables/profiles.csv and, if the sweep asks for plots, plots/profile-*.
 
     Where there are none, those of an earlier report are removed.
@@ -137,7 +136,7 @@ def write_profiles(results: Results) -> list[Path]:
     if not profiles:
         _remove(results.folder)
         return []
-    return [_write_table(results, profiles), *_write_plots(results, profiles, problems)]
+    return [_write_table(results, profiles), *_write_plots(results, profiles, problems, formats)]
 
 
 def write_profile_table(results: Results) -> list[Path]:
@@ -266,7 +265,10 @@ def _records(profiles: Sequence[ProfilePanel]) -> pd.DataFrame:
 
 
 def _write_plots(
-    results: Results, profiles: Sequence[ProfilePanel], problems: Sequence[_ProfileProblem]
+    results: Results,
+    profiles: Sequence[ProfilePanel],
+    problems: Sequence[_ProfileProblem],
+    formats: tuple[str, ...],
 ) -> Iterator[Path]:
     if not results.plots:
         return
@@ -277,11 +279,11 @@ def _write_plots(
             panels = [profile for profile in profiles if profile.kind == kind]
             title = f"{results.name}: {PROFILE_KINDS[kind].title}"
             figure = draw(title, panels, _caption(results, kind, problems), looks(results))
-            yield from save_figure(figure, results.folder / "plots" / f"profile-{kind}", {})
+            yield from save_figure(figure, results.folder / "plots" / f"profile-{kind}", formats)
 
 
 def draw(
-    title: str, panels: Sequence[ProfilePanel], caption: str, look: Mapping[str, Look]
+    title: str, panels: Sequence[ProfilePanel], caption: str, looks: Mapping[str, Look]
 ) -> Figure:
     """Draw the panels of one kind of profile side by side.
 
@@ -291,21 +293,22 @@ def draw(
         At least one; all of one kind.
     caption : str
         The text below.
-    look : mapping of str to Look
+    looks : mapping of str to Look
         By label.
     """
     kind = PROFILE_KINDS[panels[0].kind]
+    best = sorted(panels[0].curves, key=lambda label: -_area(panels[0], label))
     sheet = Sheet(
         len(panels),
         f"{title}: {kind.share}",
         remarks=caption,
-        names=list(panels[0].curves),
+        legend={label: looks[label] for label in best},
         panel=(1.35 * PANEL[0], PANEL[1]),
     )
     for number, (axes, profile) in enumerate(zip(sheet.axes, panels, strict=True)):
         axes.set_xlabel(profile.axis, labelpad=2, parse_math=False)
         axes.set_ylabel(kind.ordinate if number == 0 else "")
-        sheet.name_curves(axes, _fill(axes, profile, look, f"profile-{number}"))
+        _fill(axes, profile, looks)
     return sheet.finish()
 
 
@@ -323,28 +326,32 @@ def _caption(results: Results, kind: str, problems: Sequence[_ProfileProblem]) -
     return "\n".join(lines)
 
 
-def _fill(
-    axes: Axes, profile: ProfilePanel, look: Mapping[str, Look], panel: str
-) -> list[CurveName]:
-    """Draw one panel and return the names of its curves, the best first; ids start with it."""
+def _fill(axes: Axes, profile: ProfilePanel, looks: Mapping[str, Look]) -> None:
     axes.set_xscale("log")
     axes.set_ylim(0.0, 1.03)
     axes.set_yticks([0.0, 0.25, 0.5, 0.75, 1.0], ["0", "", "½", "", "1"])
     axes.axhline(1.0, color="#999999", linewidth=0.6, zorder=1)
-    first, last = _range(profile)
-    axes.set_xlim(first, last)
+    axes.set_xlim(*_range(profile))
     log_ticks(axes.xaxis)
-    areas, names = {}, []
-    for number, (label, (values, shares)) in enumerate(profile.curves.items()):
-        stairs = _stairs(values, shares, first, last)
-        colour, dash = look[label].colour, look[label].dash
+    for label in profile.curves:
+        look = looks[label]
         # Not clipped, so that what lies on an axis is visible in its full width.
-        style = {"color": colour, "linestyle": dash, "zorder": 3, "clip_on": False}
-        axes.plot(*stairs.T, gid=f"{panel}-{number}-line", **style)
-        areas[label] = float(np.diff(np.log(stairs[:, 0])) @ stairs[:-1, 1])
-        end, gid = float(stairs[-1, 1]), f"{panel}-{number}-name"
-        names.append(CurveName(last, end, label, colour, look[label].ink, gid))
-    return sorted(names, key=lambda name: (-name.y, -areas[name.text]))
+        axes.plot(
+            *_stairs(profile, label).T,
+            color=look.colour,
+            linestyle=look.dash,
+            marker=look.marker,
+            markersize=3.5,
+            markevery=0.2,
+            zorder=3,
+            clip_on=False,
+        )
+
+
+def _area(profile: ProfilePanel, label: str) -> float:
+    """What lies under a curve: the names of the legend start with the largest."""
+    stairs = _stairs(profile, label)
+    return float(np.diff(np.log(stairs[:, 0])) @ stairs[:-1, 1])
 
 
 def _range(profile: ProfilePanel) -> tuple[float, float]:
@@ -356,10 +363,10 @@ def _range(profile: ProfilePanel) -> tuple[float, float]:
     return first / _BEYOND, max(last, first * 2) * _BEYOND
 
 
-def _stairs(
-    values: Sequence[float], shares: Sequence[float], first: float, last: float
-) -> FloatArray:
+def _stairs(profile: ProfilePanel, label: str) -> FloatArray:
     """Corners of the step function from the left to the right edge, shape (n, 2)."""
+    first, last = _range(profile)
+    values, shares = profile.curves[label]
     height = max((s for v, s in zip(values, shares, strict=True) if v <= first), default=0.0)
     corners = [(first, height)]
     for value, share in zip(values, shares, strict=True):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,14 +18,12 @@ from svmbench.records.read import Results
 from svmbench.records.spelling import meant, place_words, short, written_apart
 from svmbench.report.curves import (
     Curve,
-    heights_along,
+    CurveTable,
     lifted,
-    median_curve,
     no_errors,
-    trajectories,
 )
 from svmbench.report.panels import limit_abscissa, set_ticks
-from svmbench.report.sheet import picture, uniform_style
+from svmbench.report.sheet import FORMATS, picture, uniform_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,8 +41,6 @@ ORDINATES = {
     "suboptimality": "accuracy",
     **{name.replace("_", "-"): name for name in ALONG if name not in _NOT_AN_ORDINATE},
 }
-
-SUFFIXES = ("pdf", "png", "svg")
 
 #: Dots per inch of a PNG.
 _DPI = 300
@@ -160,8 +155,8 @@ def format_of(path: Path) -> str:
         If there is no such format.
     """
     suffix = path.suffix.removeprefix(".").lower()
-    if suffix not in SUFFIXES:
-        raise ConfigError(f"{path}: ends in none of .{', .'.join(SUFFIXES)}; choose one of them")
+    if suffix not in FORMATS:
+        raise ConfigError(f"{path}: ends in none of .{', .'.join(FORMATS)}; choose one of them")
     return suffix
 
 
@@ -180,7 +175,7 @@ def single_figure(results: Results, asked: FigureRequest) -> SingleFigure:
     if asked.width is not None:
         style = style.within(inches(asked.width))
     groups = chosen(results, asked)
-    curves = curves_of(results, groups, asked.x, asked.y)
+    curves = CurveTable(results).of(groups, asked.x, ordinate(results, asked.y))
     if not curves and all((group.runs["epochs"] == 0).all() for group in groups):
         raise ConfigError(
             f"{results.folder}: solved before the first step, at w = 0, by all of "
@@ -270,33 +265,7 @@ def _only(
     return [group for group in groups if wanted is None or key(group) == wanted]
 
 
-def curves_of(results: Results, groups: Sequence[Group], x: str, y: str) -> dict[str, Curve]:
-    """The curve of each label that has one.
-
-    Parameters
-    ----------
-    groups : sequence of Group
-        Of one data set and λ.
-    x, y : str
-        Keys of `ABSCISSAE` and `ORDINATES`.
-    """
-    measure = _ordinate(results, y)
-    found: dict[str, Curve] = {}
-    for group in groups:
-        curve = median_curve(
-            trajectories(
-                results.traces,
-                group,
-                x,
-                partial(heights_along, group, measure),
-            )
-        )
-        if curve is not None:
-            found[group.label] = curve
-    return found
-
-
-def _ordinate(results: Results, y: str) -> Measure:
+def ordinate(results: Results, y: str) -> Measure:
     """The measure of a vertical axis."""
     if y == "suboptimality" and results.distance == "absolute":
         return MEASURES["suboptimality"]
@@ -313,9 +282,9 @@ def _drawn(
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    from svmbench.report.style import looks
+    from svmbench.report.style import looks_of
 
-    measure = _ordinate(results, asked.y)
+    measure = ordinate(results, asked.y)
     height, across = _height(curves, style)
     figure = Figure(figsize=(style.width, height), layout="constrained")
     FigureCanvasAgg(figure)
@@ -324,7 +293,7 @@ def _drawn(
     axes.set_yscale("linear" if measure.share else "log")
     axes.set_ylim(*_limits(list(curves.values()), groups[0], measure))
     limit_abscissa(axes, list(curves.values()))
-    look = looks(results)
+    look = looks_of(curves)
     for label, curve in curves.items():
         colour = look[label].colour
         axes.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.16, linewidth=0)
@@ -333,6 +302,9 @@ def _drawn(
             curve.middle,
             color=colour,
             linestyle=look[label].dash,
+            marker=look[label].marker,
+            markersize=0.4 * style.text,
+            markevery=max(1, len(curve.x) // 6),
             linewidth=style.line,
             label=label,
         )
@@ -385,7 +357,6 @@ def _legend(figure: Figure, axes: Axes, style: FigureStyle, across: int) -> Lege
         *axes.get_legend_handles_labels(),
         loc="outside lower center",
         ncols=across,
-        frameon=False,
         fontsize=0.9 * style.text,
         handlelength=2.2,
         columnspacing=1.2,

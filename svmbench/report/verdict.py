@@ -7,7 +7,7 @@ A label is "shown to take less" than another if the pairs of their runs show it
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from svmbench.records.groups import Group, heading
@@ -97,14 +97,11 @@ class Standings:
 
     Parameters
     ----------
-    headline : str
-        In a sentence.
     problems : tuple of Leads
         One per λ.
     """
 
     heading: str
-    headline: str
     problems: tuple[Leads, ...]
 
 
@@ -123,8 +120,9 @@ def verdicts(results: Results) -> list[Standings]:
     shown = order(results)
     if not results.accuracies:
         return [
-            _standings(
-                heading(*key), [_at_the_stop(shown, members) for members in _by_lambda(groups)]
+            Standings(
+                heading(*key),
+                tuple(_at_the_stop(shown, members) for members in _by_lambda(groups)),
             )
             for key, groups in results.groups.items()
         ]
@@ -135,41 +133,69 @@ def verdicts(results: Results) -> list[Standings]:
             _to_accuracies(shown, [(group, summaries[id(group)]) for group in groups])
             for groups in _by_lambda([group for group, _ in members])
         ]
-        found.append(_standings(heading(*key), problems))
+        found.append(Standings(heading(*key), tuple(problems)))
     return found
+
+
+#: Headings of the lines of an answer.
+_HEADER = ("data set", "λ", "to", "fastest", "median [interval]", "next", "proven")
+_AT_THE_STOP = ("data set", "λ", "", "closest", "median distance [interval]", "next", "proven")
+
+
+@dataclass(frozen=True)
+class AnswerTable:
+    """Who is fastest to each accuracy on each problem, a line each.
+
+    "next" is the label with the second least median, as a multiple of the least. "proven" says
+    whether the runs show the fastest to take less than every other.
+    """
+
+    header: tuple[str, ...]
+    lines: tuple[tuple[str, ...], ...]
+
+
+def answer(standings: Iterable[Standings]) -> AnswerTable:
+    """The standings as a table."""
+    lines = tuple(
+        (
+            standing.heading,
+            leads.lam,
+            lead.place,
+            lead.leader or "nobody",
+            lead.value,
+            lead.following or "–",
+            _proven(lead),
+        )
+        for standing in standings
+        for leads in standing.problems
+        for lead in leads.leads
+    )
+    timed = any(place != _STOP for _, _, place, *_ in lines)
+    return AnswerTable(_HEADER if timed else _AT_THE_STOP, lines)
+
+
+def _proven(lead: Lead) -> str:
+    """Against whom the leader was shown to take less, or was not; and who did not arrive."""
+    names = lead.absent
+    gone = " and ".join(names) if len(names) <= 2 else f"{len(names)} others"
+    absent = [f"{gone} did not arrive"] if names else []
+    return "; ".join([*_compared(lead), *absent]) or "–"
+
+
+def _compared(lead: Lead) -> Iterator[str]:
+    open_ones = len(lead.rivals)
+    if lead.clear:
+        yield "yes"
+    elif open_ones == lead.others > 1:
+        yield "against none yet"
+    elif open_ones:
+        few = open_ones <= 2
+        yield f"not against {' and '.join(lead.rivals) if few else f'{open_ones} of {lead.others}'}"
 
 
 def _by_lambda(groups: Sequence[Group]) -> Iterator[list[Group]]:
     for lam in dict.fromkeys(group.lam for group in groups):
         yield [group for group in groups if group.lam == lam]
-
-
-def _standings(title: str, problems: Sequence[Leads]) -> Standings:
-    return Standings(title, _headline(problems), tuple(problems))
-
-
-def _headline(problems: Sequence[Leads]) -> str:
-    """Who leads at the last place, which is the tightest accuracy, for each λ."""
-    last = [(problem.lam, problem.leads[-1]) for problem in problems]
-    parts = []
-    for leader in dict.fromkeys(lead.leader for _, lead in last):
-        ours = [(lam, lead) for lam, lead in last if lead.leader == leader]
-        at = f"at λ = {', '.join(lam for lam, _ in ours)}"
-        clear = [lam for lam, lead in ours if lead.clear]
-        shown = f"{_CLEAR} {max((lead.whom for _, lead in ours), key=len) or 'every other'}"
-        if not leader:
-            parts.append(f"no solver {at}")
-        elif all(lead.absent and not lead.whom for _, lead in ours):
-            parts.append(f"{leader} {at}, the only one that arrived")
-        elif len(clear) == len(ours):
-            parts.append(f"{leader} {at}, {shown}")
-        elif clear:
-            parts.append(f"{leader} {at}, {shown} at {', '.join(clear)}")
-        else:
-            parts.append(f"{leader} {at}, not {shown}")
-    place = last[0][1].place
-    what = "distance from the optimum" if place == _STOP else "time to"
-    return f"Least median {what} {place}: {'; '.join(parts)}."
 
 
 # ---------------------------------------------------------------- times

@@ -6,20 +6,24 @@ from pathlib import Path
 
 from svmbench.durable import require_own, write_text
 from svmbench.records.read import read_results
+from svmbench.report.curves import CurveTable
 from svmbench.report.html import to_html
+from svmbench.report.made import remember
 from svmbench.report.markup import write_tables
 from svmbench.report.plots import write_plots
 from svmbench.report.profiles import write_profiles
 from svmbench.report.tables import build_tables
 
 
-def write_report(folder: Path) -> list[Path]:
+def write_report(folder: Path, formats: tuple[str, ...] = ("png",)) -> list[Path]:
     """Rewrite tables/, plots/ and report.html from the files of a results folder.
 
     Parameters
     ----------
     folder : Path
         ``results/NAME``, with config.yaml, runs.csv and traces.csv.
+    formats : tuple of str
+        Of `svmbench.report.sheet.FORMATS`, for the plots.
 
     Returns
     -------
@@ -36,8 +40,10 @@ def write_report(folder: Path) -> list[Path]:
         require_own(folder / own)
     tables = build_tables(results)
     written = write_tables(tables, folder / "tables")
-    written += write_plots(results)
-    written += write_profiles(results)
+    curves = CurveTable(results)
+    written += write_plots(results, curves, formats)
+    written += write_profiles(results, formats)
     page = folder / "report.html"
-    write_text(page, to_html(results, tables, written))
+    write_text(page, to_html(results, tables, curves, written))
+    remember(folder, formats, [*written, page])
     return [*written, page]

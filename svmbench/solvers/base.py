@@ -179,8 +179,6 @@ class Solver(ABC):
     tricks : tuple of (str, object)
         Parameters that control its devices, each with the value that switches the device off.
         The benchmark switches them off one at a time.
-    colour : str
-        Its colour in every plot, as #rrggbb.
     schema : type
         Its parameters, a subclass of `Parameters`.
     """
@@ -204,7 +202,6 @@ class Solver(ABC):
     ladder: ClassVar[bool] = False
     foreign: ClassVar[bool] = False
     tricks: ClassVar[tuple[tuple[str, Any], ...]] = ()
-    colour: ClassVar[str] = "#555555"
     schema: ClassVar[type[Parameters]] = Parameters
 
     #: Whether `advance` returns as soon as the method's own stopping rule first holds. The

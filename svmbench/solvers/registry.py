@@ -18,7 +18,7 @@ import svmbench.solvers
 from svmbench.errors import ConfigError, message_of, nearest
 from svmbench.solvers.base import Solver
 from svmbench.solvers.declared import require_declared
-from svmbench.solvers.importing import kept_alive, settings_kept
+from svmbench.solvers.importing import kept_apart
 from svmbench.solvers.plug_in import GROUP, executed_points
 from svmbench.solvers.program import ForeignProgram
 from svmbench.solvers.single_file import file_of, load_file, unload_file, unload_files
@@ -74,8 +74,7 @@ def add_file(path: Path) -> tuple[type[Solver], ...]:
         If the file cannot be loaded, a solver in it is incomplete, or one of that name exists
         already.
     """
-    with settings_kept(path.name):
-        found = load_file(path)
+    found = load_file(path)
     try:
         for solver in found:
             require_declared(solver, path.name)
@@ -122,8 +121,7 @@ def _plugged_in() -> list[type[Solver]]:
     found = []
     for point in entry_points(group=GROUP):
         executed_points.add(point.value)
-        with settings_kept(f"plug-in {point.value}"):
-            solver = _loaded(point)
+        solver = _loaded(point)
         if not (inspect.isclass(solver) and issubclass(solver, Solver)):
             raise ConfigError(f"plug-in {point.value}: is not a subclass of svmbench's Solver")
         require_declared(solver, f"plug-in {point.value}")
@@ -133,7 +131,7 @@ def _plugged_in() -> list[type[Solver]]:
 
 def _loaded(point: EntryPoint) -> Any:
     try:
-        with kept_alive():
+        with kept_apart():
             return point.load()
     except KeyboardInterrupt:
         raise

@@ -19,7 +19,7 @@ from types import ModuleType
 
 from svmbench.errors import ConfigError, InterruptedRunError
 from svmbench.solvers.base import Solver
-from svmbench.solvers.importing import kept_alive
+from svmbench.solvers.importing import kept_apart
 from svmbench.solvers.plug_in import executed_texts
 
 #: Beginning of the names of their modules, which no import statement can find.
@@ -158,7 +158,7 @@ def _executed(path: Path, name: str, expected: str | None) -> ModuleType:
     sys.modules[name] = module
     try:
         code = compile(text, str(path), "exec", dont_inherit=True)
-        with kept_alive():
+        with kept_apart():
             exec(code, vars(module))
     except KeyboardInterrupt:
         del sys.modules[name]

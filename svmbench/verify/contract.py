@@ -89,8 +89,6 @@ def described(solver: type[Solver]) -> None:
         "a ladder has no horizon",
         "say in horizon what ends a run",
     )
-    colour = re.fullmatch("#[0-9A-Fa-f]{6}", solver.colour)
-    hold(colour is not None, f"colour is {solver.colour!r}", "write it as #rrggbb")
 
 
 def parameters_documented(solver: type[Solver]) -> None:

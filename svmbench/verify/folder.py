@@ -191,7 +191,7 @@ class Verifier:
                 continue
             trace = read_whole(tables.folder / "runs" / f"{other[tables.at('id')]}.jsonl")
             if trace is not None:
-                run = self._recorded(trace.header)
+                run = self.recorded(trace.header)
                 try:
                     return replace(run, repeat=int(row[tables.at("repeat")]))
                 except ValueError:
@@ -200,7 +200,16 @@ class Verifier:
             "runs.csv: it is skipped, but no run of its cell has met the time limit"
         )
 
-    def _recorded(self, header: dict[str, Any]) -> Recorded:
+    def recorded(self, header: dict[str, Any]) -> Recorded:
+        """The run that the first line of a trace describes, with its rows.
+
+        Raises
+        ------
+        MissingError
+            If its rows or its solver are not here.
+        ContradictionError
+            If it is not a line that a run writes.
+        """
         check_header(header)
         data, test = header["problem"]["data"], header["test"]
         return recorded_run(header, self._rows(data), None if test is None else self._rows(test))
@@ -233,7 +242,7 @@ class Verifier:
         """The run of a trace; None if it is not whole or cannot be understood."""
         trace = read_whole(folder / "runs" / f"{name}.jsonl")
         try:
-            return None if trace is None else self._recorded(trace.header)
+            return None if trace is None else self.recorded(trace.header)
         except (MissingError, ContradictionError):
             return None
 
@@ -298,7 +307,7 @@ class Verifier:
     def _check_tables(self, tables: Tables, row: list[str], trace: Trace) -> None:
         """Check a trace in itself, and all rows of the tables that follow from it."""
         name = row[tables.at("id")]
-        run = self._recorded(trace.header)
+        run = self.recorded(trace.header)
         check_identity(run, name)
         check_points(run, trace)
         check_row("runs.csv", tables.header, row, run_row(run, trace))

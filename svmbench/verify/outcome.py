@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 Status = Literal["holds", "does not hold", "not verified"]
-Kind = Literal["run", "reference", "file"]
+Kind = Literal["run", "reference", "file", "replay"]
 
 
 @dataclass(frozen=True)
 class Verification:
-    """The outcome for one run, one reference or one file.
+    """The outcome for one run, one reference, one file or one run that was trained again.
 
     Parameters
     ----------

@@ -39,7 +39,6 @@ def row(label, lam, repeat, time, day=0, **changes):
         "stand_in": False,
         "solver": label,
         "label": label,
-        "colour": "#009E73",
         "loss": "hinge",
         "lambda": lam,
         "C": 1 / (lam * 1000),

@@ -177,16 +177,6 @@ def test_tables_follow_their_description(papers, tmp_path):
     assert table.read_text() != before
 
 
-def test_pictures_are_linked_where_asked(papers, tmp_path):
-    def policy(*arguments):
-        assert papers("--quiet", "--report-only", *arguments).exit_code == 0
-        return "img-src" in (tmp_path / "results" / "papers" / "index.html").read_text()
-
-    assert policy("--pictures", "linked")
-    assert not policy("--pictures", "inline")
-    assert not policy()
-
-
 def test_the_plan_of_the_full_size_rests_on_runs_of_the_quick_form(papers):
     before = papers("--full", "--dry-run").stdout
     assert "by cells: 4 on their time limits" in before

@@ -66,7 +66,7 @@ def test_labels_may_look_like_markup_and_mathematics(sweep, tmp_path, capfd):
     with pytest.raises(SystemExit) as caught:
         main(["run", str(sweep), "--out", str(tmp_path / "results")])
     assert caught.value.code == 0, capfd.readouterr().err
-    pictures = list((tmp_path / "results" / "plots").glob("*.svg"))
+    pictures = list((tmp_path / "results" / "plots").glob("*.png"))
     assert pictures
 
 

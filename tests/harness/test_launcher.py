@@ -40,6 +40,8 @@ def launchers(monkeypatch):
         return told
 
     monkeypatch.setattr(Worker, "report", noted)
+    # Each repeat has a launcher of its own, however short its runs are.
+    monkeypatch.setattr("svmbench.harness.processes.START_SHARE", 1e9)
     return found
 
 
@@ -109,12 +111,13 @@ if sys.argv[4] == "killed":
         assert not is_alive(int(note.read_text()))
 
 
-def test_a_launcher_serves_a_limited_number_of_runs(tmp_path, launchers, monkeypatch):
-    monkeypatch.setattr("svmbench.harness.processes.RUNS_OF_A_LAUNCHER", 2)
-    wanted = {"lambda": [0.1, 0.03, 0.01]}
-    assert run_sweep(sweep(**wanted), tmp_path).states == {"converged": 3}
-    served = [launcher for launcher, _ in launchers]
-    assert served[0] == served[1] != served[2]
+@pytest.mark.parametrize(("share", "several"), [(0.1, False), (1e9, True)])
+def test_repeats_have_launchers_of_their_own_unless_runs_are_short(
+    tmp_path, launchers, monkeypatch, share, several
+):
+    monkeypatch.setattr("svmbench.harness.processes.START_SHARE", share)
+    assert run_sweep(sweep(repeats=3), tmp_path).states == {"converged": 3}
+    assert (len({launcher for launcher, _ in launchers}) == 3) == several
 
 
 def numbers(folder):

@@ -123,6 +123,7 @@ def counts(folder):
     }
 
 
+@pytest.mark.slow
 def test_no_hot_kernel_takes_a_tenth_more_instructions_than_it_did(tmp_path):
     require_what_counts()
     found = counts(tmp_path)

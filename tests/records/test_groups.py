@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from svmbench.records.along import values_along
 from svmbench.records.groups import Group
 from svmbench.records.measures import MEASURES
 from svmbench.records.read import Results, read_results
-from svmbench.report.curves import median_curve, trajectories
+from svmbench.report.curves import CurveTable, median_curve, points_of, trajectories
 from svmbench.report.markup import to_markdown
 from svmbench.report.plots import draw
 from svmbench.report.tables import build_tables
@@ -112,8 +110,8 @@ def test_tables_count_repeats_and_say_how(results):
 
 
 def test_curve_joins_the_ends_of_the_runs(results, group):
-    heights = partial(values_along, group, measure=MEASURES["accuracy"])
-    traces = trajectories(results.traces, group, "epochs", heights)
+    points = points_of(results.traces, group)
+    traces = trajectories(points, group, "epochs", MEASURES["accuracy"])
     assert [list(trace.x) for trace in traces] == [[1, 8, 64], [1, 8, 64], [1, 8]]
     assert [list(trace.y) for trace in traces] == [
         [0.2, 0.05, 0.0005],
@@ -127,7 +125,7 @@ def test_curve_joins_the_ends_of_the_runs(results, group):
 
 def test_caption_says_that_runs_are_joined(results):
     groups = results.groups["adult", False]
-    figure = draw(results, "adult", False, groups, "log-primal")
+    figure = draw(results, CurveTable(results), groups, "log-primal")
     said = [" ".join(text.get_text().split()) for text in figure.texts]  # lines may break anywhere
     assert any("separate runs, one per horizon: sgd-m." in text for text in said)
 

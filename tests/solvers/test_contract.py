@@ -187,11 +187,6 @@ def test_alpha_is_a_fresh_array(training):
     assert run.dual() == before
 
 
-def test_no_two_solvers_share_a_colour():
-    colours = [solver.colour.lower() for solver in SOLVERS.values()]
-    assert len(set(colours)) == len(colours)
-
-
 @every_solver
 def test_the_build_is_recorded(solver):
     build = solver.build()

@@ -209,7 +209,7 @@ def test_a_bad_file_is_one_line_with_its_name(tmp_path, text, said):
         ("weighted = 'yes'", r"weighted must be True or False, not 'yes'$"),
         ("cycle = 1.5", r"cycle must be a whole number, not 1\.5$"),
         ("tricks = ('shrinking',)", r"tricks must be a tuple of pairs of a text and a value"),
-        ("colour = property(id)", r"colour must be a text, not <property obj"),
+        ("source = property(id)", r"source must be a text, not <property obj"),
         ("schema = type('P', (Parameters,), {'__annotations__': {'x': 'Nowhere'}})", "plain data"),
         ("schema = type('P', (Parameters,), {'__annotations__': {'x': 'Solver'}})", "plain data"),
         ("schema = type('P', (Parameters,), {'__annotations__': {'x': callable}})", "plain data"),

@@ -30,6 +30,7 @@ def test_a_free_bias_is_certified_soon(C, positive, tolerance):
     assert found.certificates <= 30
 
 
+@pytest.mark.slow
 def test_the_optimum_is_that_of_methods_that_know_a_bias(monkeypatch):
     problem = Problem(shifted(), 1e-4, bias="free")
     found = fit.fit(problem, 1e-6)

@@ -20,6 +20,7 @@ def faults(*arguments):
     )
 
 
+@pytest.mark.slow
 def test_a_sweep_that_is_killed_again_and_again_comes_to_the_same_numbers():
     done = faults("kills", "--smoke", "--times", "3", "--interval", "2")
     assert done.returncode == 0, done.stdout + done.stderr

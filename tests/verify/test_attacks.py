@@ -61,7 +61,7 @@ def tables_again(folder):
     rows, points, regrets = [], [], []
     for name in names:
         trace = read_trace(folder / "runs" / f"{name}.jsonl")
-        run = Verifier()._recorded(trace.header)
+        run = Verifier().recorded(trace.header)
         rows.append(run_row(run, trace))
         points += trace_rows(run, trace)
         regrets += regret_rows(run, trace)
@@ -239,7 +239,7 @@ def moved(folder, path, **facts):
     """Give a run other facts, and the id, the names and the tables that follow from them."""
     records = records_of(path)
     header = records[0] | facts
-    run = Verifier()._recorded(header)
+    run = Verifier().recorded(header)
     assert isinstance(run, Recorded)
     name = replace(run, header=header).id
     kept = path.with_suffix(SUFFIX)
@@ -493,13 +493,14 @@ def test_a_picture_without_its_page_is_found(folder):
 
 def test_a_picture_and_the_page_that_shows_it_are_found_if_they_are_drawn_again(folder):
     from svmbench.records.read import read_results
+    from svmbench.report.curves import CurveTable
     from svmbench.report.html import to_html
     from svmbench.report.tables import build_tables
 
-    picture = min((folder / "plots").glob("*.svg"))
-    picture.write_bytes(picture.read_bytes().replace(b"2", b"3"))
-    results = read_results(folder)
-    page = to_html(results, build_tables(results), sorted((folder / "plots").glob("*.svg")))
+    picture = min((folder / "plots").glob("*.png"))
+    picture.write_bytes(picture.read_bytes() + b"\n")
+    results, pictures = read_results(folder), sorted((folder / "plots").glob("*.png"))
+    page = to_html(results, build_tables(results), CurveTable(results), pictures)
     (folder / "report.html").write_text(page, encoding="utf-8", newline="\n")
     assert wrong(folder) == {}
     result = CliRunner().invoke(main, ["verify", str(folder), "--plots"])

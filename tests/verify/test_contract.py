@@ -86,7 +86,6 @@ ADVANCE = "    def advance(self, steps):\n        "
     [
         ("    name = 'Mine!'", "Describes itself", r"name is 'Mine!'; use lower case"),
         ("    losses = ('hinges',)", "Describes itself", r"losses is \('hinges',\); give a tuple"),
-        ("    colour = 'red'", "Describes itself", r"colour is 'red'; write it as #rrggbb"),
         (f"{W}super().w.astype(np.float32)", "Returns its weights", r"type float32; return an"),
         (f"{W}super().w[:-1]", "Returns its weights", r"of shape \(11,\)"),
         (f"{W}list(super().w)", "Returns its weights", r"w is a list and no array; return an"),
@@ -239,10 +238,10 @@ def test_what_is_not_asked_of_a_foreign_solver_is_said(tmp_path):
 
 
 def test_exit_codes(tmp_path):
-    path = written(tmp_path / "my_solver.py", "    colour = 'red'")
+    path = written(tmp_path / "my_solver.py", "    __doc__ = ''")
     done = check(path)
     assert done.exit_code == 1
-    assert "FAILS  Describes itself\n       colour is 'red'; write it as #rrggbb" in done.output
+    assert "FAILS  Describes itself\n       it has no docstring" in done.output
     assert done.output.endswith("mine: 1 of 11 checks failed\n")
     found = json.loads(check(path, "mine", "--json").output)
     assert [each["what"] for each in found if each["wrong"]] == ["Describes itself"]

@@ -71,9 +71,6 @@ def test_names_that_hold():
         ({"horizon": "time"}, "horizon is 'time'; give one of: none steps accuracy"),
         ({"horizon": "steps", "horizon_parameter": "no"}, "horizon_parameter 'no' is no parameter"),
         ({"ladder": True}, "a ladder has no horizon"),
-        ({"colour": "#12345"}, "colour is '#12345'"),
-        ({"colour": "#1234567"}, "colour is '#1234567'"),
-        ({"colour": "#12345g"}, "colour is '#12345g'"),
     ],
 )
 def test_a_description_that_does_not_hold(body, said):
@@ -81,7 +78,6 @@ def test_a_description_that_does_not_hold(body, said):
 
 
 def test_descriptions_that_hold():
-    assert broken(contract.described, {"colour": "#aAbB09"}) == ""
     steps = {"horizon": "steps", "horizon_parameter": "precision", "ladder": True}
     assert broken(contract.described, steps) == ""
     assert broken(contract.described, {"smoothed": Dcd.losses[:1]}) == ""

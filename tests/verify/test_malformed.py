@@ -145,7 +145,7 @@ def test_a_time_limit_that_the_times_contradict_is_found(folder, wrong):
     short = [records[0] | {"keep_weights": False}, *points[:2], records[-1]]
     write_records(path, [*short[:-1], records[-1] | {"state": "time_limit"}])
     with pytest.raises(ContradictionError, match=r"as time_limit, after .* s of 10\.0"):
-        check_points(Verifier()._recorded(short[0]), read_trace(path))
+        check_points(Verifier().recorded(short[0]), read_trace(path))
 
 
 PLACES = (

@@ -7,12 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from svmbench.claims.measured import MeasuredRow
 from svmbench.papers.report.drawing import (
     Drawer,
-    Drawn,
     Panel,
     Series,
     measure_of,
@@ -20,7 +17,6 @@ from svmbench.papers.report.drawing import (
     say_missing,
 )
 from svmbench.papers.report.numbers import number
-from svmbench.report.sheet import CurveName
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,27 +36,21 @@ class _Point:
 class AcrossPlot(Drawer):
     """One point per row of the results, joined along the horizontal axis."""
 
-    def _draw(self, axes: Axes, panel: Panel, name: str) -> Drawn:
+    def draw(self, axes: Axes, panel: Panel) -> None:
+        """Draw a point per row, joined by series."""
         self.scale(axes)
-        chains = {each.name: self._points(each) for each in panel.series}
-        chains = {key: points for key, points in chains.items() if points}
-        say_missing(axes, {"no value": [e.name for e in panel.series if e.name not in chains]})
+        chains = [(each, points) for each in panel.series if (points := self._points(each))]
+        there = {each.name for each, _ in chains}
+        say_missing(axes, {"no value": [e.name for e in panel.series if e.name not in there]})
         if not chains:
-            return Drawn()
-        self._limit(axes, [point for points in chains.values() for point in points])
+            return
+        self._limit(axes, [point for _, points in chains for point in points])
         self.ticks(axes)
-        looks = {each.name: each.look for each in panel.series}
-        drawn = Drawn()
-        for at, (key, points) in enumerate(chains.items()):
-            look, gid = looks[key], f"{name}-{at}"
-            x, y = (np.array([getattr(point, a) for point in points]) for a in "xy")
-            axes.plot(x, y, color=look.colour, linestyle=look.dash, zorder=3, gid=f"{gid}-line")
+        for each, points in chains:
+            x, y = ([getattr(point, a) for point in points] for a in "xy")
+            axes.plot(x, y, color=each.look.colour, linestyle=each.look.dash, label=each.name)
             for point in points:
-                _mark(axes, point, look)
-            drawn.titles[f"{gid}-line"] = key
-            end = float(x[-1]), float(y[-1])
-            drawn.names.append(CurveName(*end, key, look.colour, look.ink, f"{gid}-name"))
-        return drawn
+                _mark(axes, point, each.look)
 
     def _points(self, series: Series) -> list[_Point]:
         found = [point for row in series.rows if (point := self._point(row)) is not None]
@@ -104,4 +94,6 @@ def _mark(axes: Axes, point: _Point, look: Look) -> None:
     low = point.low if math.isfinite(point.low) else point.y
     high = point.high if math.isfinite(point.high) else axes.get_ylim()[1]
     axes.vlines(point.x, low, high, color=look.colour, linewidth=0.9, zorder=3)
-    axes.plot([point.x], [point.y], marker="o", markersize=3, color=look.colour, zorder=4)
+    axes.plot(
+        [point.x], [point.y], marker=look.marker or "o", markersize=3, color=look.colour, zorder=4
+    )

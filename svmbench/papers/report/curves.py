@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.places import same
@@ -14,9 +13,7 @@ from svmbench.papers.model import FigureShape
 from svmbench.papers.published import Published, PublishedCurve
 from svmbench.papers.report.drawing import (
     Drawer,
-    Drawn,
     Panel,
-    axis_words,
     say_missing,
 )
 from svmbench.papers.report.layout import ItemResults
@@ -24,14 +21,13 @@ from svmbench.records.measures import MEASURES
 from svmbench.report.curves import (
     Curve,
     cut_floor,
-    heights_along,
     lifted,
     median_curve,
+    points_of,
     trajectories,
 )
-from svmbench.report.numbers import number_text
 from svmbench.report.panels import draw_curve, limit_abscissa
-from svmbench.report.sheet import SMALL, CurveName
+from svmbench.report.style import Look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,8 +40,8 @@ _CEILING = 1.6
 #: With published curves, that of another measure ends at this multiple of their largest ordinate.
 _BEYOND = 1.25
 
-#: Colour of a published curve whose program is not run.
-_NOT_RUN = "#777777"
+#: A published curve; one whose program is run has that curve's colour.
+_PUBLISHED = Look("#777777", (0, (4, 2)), ".")
 
 
 def curves_of(
@@ -77,7 +73,13 @@ class Curves(Drawer):
         }
         self._published = {panel.title: self._published_in(panel) for panel in found}
 
-    def _draw(self, axes: Axes, panel: Panel, name: str) -> Drawn:
+    def legend(self) -> dict[str, Look]:
+        """The names of the curves, and what is published."""
+        published = {"published": _PUBLISHED} if any(self._published.values()) else {}
+        return super().legend() | published
+
+    def draw(self, axes: Axes, panel: Panel) -> None:
+        """Draw the panel's medians with their bands, and the published curves."""
         self.scale(axes)
         curves = {key: c for key, c in self._curves[panel.title].items() if c is not None}
         missing = {"no trace": [e.name for e in panel.series if e.name not in curves]}
@@ -89,9 +91,9 @@ class Curves(Drawer):
         outside = [key for key, c in curves.items() if self._is_above(c)]
         missing["above the frame"] = outside
         curves = {key: c for key, c in curves.items() if key not in outside}
-        lines = say_missing(axes, missing)
+        say_missing(axes, missing)
         if not curves:
-            return Drawn()
+            return
         optima = self._optima(panel)
         axes.set_ylim(*self._limits(panel, optima))
         if self.shape.y_range is not None:
@@ -107,14 +109,9 @@ class Curves(Drawer):
         self.ticks(axes)
         self._rules(axes, panel, optima)
         looks = {each.name: each.look for each in panel.series}
-        titles: dict[str, str] = {}
-        names: list[CurveName] = []
-        for at, (key, curve) in enumerate(curves.items()):
-            names.append(draw_curve(axes, curve, looks[key], key, f"{name}-{at}"))
-            title = self._title(key, curve)
-            titles |= {f"{name}-{at}-{part}": title for part in ("band", "line", "end", "name")}
-        titles |= self._draw_published(axes, panel, name, lines)
-        return Drawn(titles, names)
+        for key, curve in curves.items():
+            draw_curve(axes, curve, looks[key], key)
+        self._draw_published(axes, panel)
 
     def _is_above(self, curve: Curve) -> bool:
         """Whether no point of the curve is low enough for the figure's fixed range."""
@@ -127,40 +124,23 @@ class Curves(Drawer):
         published = self.source.item.published
         return [curve for each in published for curve in curves_of(each, self.shape, rows)]
 
-    def _draw_published(self, axes: Axes, panel: Panel, name: str, lines: int) -> dict[str, str]:
-        """Draw the published curves, dashed and with their points, and return their titles.
-
-        Their legend stands below the lines of text in the panel's corner.
-        """
+    def _draw_published(self, axes: Axes, panel: Panel) -> None:
+        """Draw the published curves, dashed and with their points."""
         colours = {each.rows[0].group.label: each.look.colour for each in panel.series}
-        style: dict[str, Any] = {"linestyle": (0, (4, 2)), "linewidth": 0.7}
-        style |= {"marker": ".", "markersize": 2.5}
-        titles = {}
-        found = self._published[panel.title]
-        for at, curve in enumerate(found):
+        for curve in self._published[panel.title]:
             x, y = zip(*curve.points, strict=True)
-            gid = f"{name}-published-{at}"
-            heights = [self._measure.scale * height for height in y]
-            colour = colours.get(curve.solver, _NOT_RUN)
-            axes.plot(x, heights, color=colour, alpha=0.75, zorder=2.5, gid=gid, **style)
-            titles[gid] = f"{curve.solver}, published"
-        if found:
-            (sample,) = axes.plot([], [], color=_NOT_RUN, **style)
-            corner = (1.0, 1.0 - 0.05 * lines)
-            axes.legend(
-                [sample],
-                ["published"],
-                loc="upper right",
-                bbox_to_anchor=corner,
-                fontsize=SMALL,
-                frameon=False,
+            axes.plot(
+                x,
+                [self._measure.scale * height for height in y],
+                color=colours.get(curve.solver, _PUBLISHED.colour),
+                linestyle=_PUBLISHED.dash,
+                marker=_PUBLISHED.marker,
+                linewidth=0.7,
+                markersize=2.5,
+                alpha=0.75,
+                zorder=2.5,
+                label=f"{curve.solver}, published",
             )
-        return titles
-
-    def _title(self, key: str, curve: Curve) -> str:
-        x, y = axis_words(self.shape)
-        end = "at the end of the frame" if curve.fate == "cut" else "at the end"
-        return f"{key}\n{y} {number_text(curve.middle[-1])} {end}, {x} {number_text(curve.x[-1])}"
 
     def _rules(self, axes: Axes, panel: Panel, optima: Sequence[float]) -> None:
         for level in self._accuracies(panel) if self.shape.y == "accuracy" else optima:
@@ -197,7 +177,7 @@ class Curves(Drawer):
             elif known:
                 most = lifted(min(most, _BEYOND * max(known)), curves, log=False)
             span = max(most - floor, 1e-3 * abs(most), 1e-12)
-            return max(floor - 0.22 * span, -0.08 * span), most + 0.05 * span
+            return max(floor - 0.06 * span, -0.08 * span), most + 0.05 * span
         if self._measure.objective:
             most = lifted(min(most, max(10.0 * floor, _CEILING * least)), curves)
         elif self.shape.y == "accuracy":
@@ -206,14 +186,14 @@ class Curves(Drawer):
             floor = cut_floor(floor, asked)
             most = lifted(min(most, 100.0), curves)
         span = math.log(max(most / floor, 1.05))
-        return floor * math.exp(-0.25 * span), floor * math.exp(1.06 * span)
+        return floor * math.exp(-0.06 * span), floor * math.exp(1.06 * span)
 
     def _results(self, row: MeasuredRow) -> Results:
         return self.source.results[row.sweep]
 
     def _curve(self, row: MeasuredRow) -> Curve | None:
-        heights = partial(heights_along, row.group, self._measure)
-        runs = trajectories(self._results(row).traces, row.group, self.shape.x, heights)
+        points = points_of(self._results(row).traces, row.group)
+        runs = trajectories(points, row.group, self.shape.x, self._measure)
         curve = median_curve(runs)
         # Only a run's target is known to stay below after its end.
         if curve is None or not self._measure.share:

@@ -6,7 +6,7 @@ import math
 import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from svmbench.claims.measured import MeasuredRow
@@ -16,7 +16,7 @@ from svmbench.records.abscissae import ABSCISSAE
 from svmbench.records.measures import MEASURES, Asked
 from svmbench.records.spelling import short
 from svmbench.report.panels import set_ticks
-from svmbench.report.sheet import SMALL, CurveName
+from svmbench.report.sheet import SMALL
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,35 +78,19 @@ def measure_of(name: str, at: float | None) -> Asked | None:
     return Asked(name, at if MEASURES[name].to_accuracy else None)
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """What a panel shows.
-
-    Parameters
-    ----------
-    titles : dict
-        The titles of its curves, by id.
-    names : list of CurveName
-        To be written beside the panel.
-    """
-
-    titles: dict[str, str] = field(default_factory=dict)
-    names: list[CurveName] = field(default_factory=list)
-
-
 class Drawer(ABC):
     """Draws the panels of one figure; each kind of figure has its own."""
 
     def __init__(self, source: ItemResults, shape: FigureShape, found: Sequence[Panel]) -> None:
         self.source, self.shape, self.panels = source, shape, found
 
-    def __call__(self, axes: Axes, panel: Panel, name: str) -> Drawn:
-        """Draw a panel; ids start with ``name``."""
-        return self._draw(axes, panel, name)
-
     @abstractmethod
-    def _draw(self, axes: Axes, panel: Panel, name: str) -> Drawn:
+    def draw(self, axes: Axes, panel: Panel) -> None:
         """Draw the panel's curves."""
+
+    def legend(self) -> dict[str, Look]:
+        """The names of the curves."""
+        return {each.name: each.look for panel in self.panels for each in panel.series}
 
     def scale(self, axes: Axes) -> None:
         """Set the requested scales."""
@@ -165,8 +149,8 @@ def padded(low: float, high: float, log: bool, before: float, after: float) -> t
     return low - before * span, high + after * span
 
 
-def say_missing(axes: Axes, missing: Mapping[str, Sequence[str]]) -> int:
-    """Write in a panel's corner which series are missing, by the reason; return the lines."""
+def say_missing(axes: Axes, missing: Mapping[str, Sequence[str]]) -> None:
+    """Write in a panel's corner which series are missing, by the reason."""
     lines = [
         line
         for what, names in missing.items()
@@ -174,7 +158,7 @@ def say_missing(axes: Axes, missing: Mapping[str, Sequence[str]]) -> int:
         for line in textwrap.wrap(f"{what}: {', '.join(names)}", 38)
     ]
     if not lines:
-        return 0
+        return
     axes.text(
         0.995,
         0.99,
@@ -192,4 +176,3 @@ def say_missing(axes: Axes, missing: Mapping[str, Sequence[str]]) -> int:
             "alpha": 0.8,
         },
     )
-    return len(lines)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,20 +24,14 @@ from svmbench.report.sheet import PANEL, PANELS_ACROSS, Sheet, save_figure, unif
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from svmbench.report.style import Look
 
-
-def write_figures(
-    source: ItemResults, looks: Mapping[str, Look], folder: Path, key: str | None = None
-) -> list[Path]:
+def write_figures(source: ItemResults, folder: Path, key: str | None = None) -> list[Path]:
     """Draw an item's figures that have runs to show.
 
     Parameters
     ----------
-    looks : mapping of str to Look
-        By label and by solver, the same for all papers.
     folder : Path
-        Folder of ``figure-N.png``, ``.svg`` and ``.pdf``.
+        Folder of ``figure-N.png``.
     key : str, optional
         Only the figure of this name.
     """
@@ -48,8 +41,7 @@ def write_figures(
             name = f"figure-{at + 1}"
             if key not in (None, name) or not _rows(source, shape):
                 continue
-            figure, titles = draw(source, shape, looks)
-            written += save_figure(figure, folder / name, titles)
+            written += save_figure(draw(source, shape), folder / name)
     return written
 
 
@@ -85,8 +77,10 @@ def _rows(source: ItemResults, shape: FigureShape) -> list[MeasuredRow]:
 # ---------------------------------------------------------------- panels
 
 
-def panels(source: ItemResults, shape: FigureShape, looks: Mapping[str, Look]) -> list[Panel]:
-    """The panels of a figure, each with its curves."""
+def panels(source: ItemResults, shape: FigureShape) -> list[Panel]:
+    """The panels of a figure, each with its curves; a name looks the same in all of them."""
+    from svmbench.report.style import looks_of
+
     split: dict[tuple[str, ...], list[MeasuredRow]] = {}
     for row in _rows(source, shape):
         split.setdefault(tuple(_panel_words(row, name) for name in shape.panels), []).append(row)
@@ -94,9 +88,14 @@ def panels(source: ItemResults, shape: FigureShape, looks: Mapping[str, Look]) -
         split = {
             (*key, row.group.label): [row] for key, members in split.items() for row in members
         }
+    named = {key: _named(members, shape) for key, members in split.items()}
+    looks = looks_of(name for series in named.values() for name in series)
     return [
-        Panel(", ".join(dict.fromkeys(key)), _series(members, shape, looks))
-        for key, members in split.items()
+        Panel(
+            ", ".join(dict.fromkeys(key)),
+            [Series(name, rows, looks[name]) for name, rows in series.items()],
+        )
+        for key, series in named.items()
     ]
 
 
@@ -109,10 +108,8 @@ def _panel_words(row: MeasuredRow, name: str) -> str:
     return value if isinstance(value, str) else f"{name} = {short(value, 4)}"
 
 
-def _series(
-    rows: Sequence[MeasuredRow], shape: FigureShape, looks: Mapping[str, Look]
-) -> list[Series]:
-    """Rows by the text beside them; a chain along an axis is one."""
+def _named(rows: Sequence[MeasuredRow], shape: FigureShape) -> dict[str, list[MeasuredRow]]:
+    """Rows by the name of their curve; a chain along an axis is one."""
     chained = shape.kind == "across"
     # Sizes are separate data sets: a figure along m puts no others into the panel.
     alongs = {"lambda": ("lambda", "C"), "C": ("lambda", "C"), "m": ("m", "dataset")}
@@ -124,9 +121,7 @@ def _series(
         alike = [other for other in rows if other.group.label == row.group.label]
         apart = _apart(row, alike, along if chained else ())
         members.setdefault(", ".join([row.group.label, *apart]), []).append(row)
-    return told_apart(
-        [Series(name, group, looks[group[0].group.solver]) for name, group in members.items()]
-    )
+    return members
 
 
 def _apart(row: MeasuredRow, alike: Sequence[MeasuredRow], along: Sequence[str]) -> Iterator[str]:
@@ -148,67 +143,30 @@ def _same_place(rows: Sequence[MeasuredRow], along: Sequence[str]) -> bool:
     return len(set(places)) < len(places)
 
 
-def told_apart(series: Sequence[Series]) -> list[Series]:
-    """Series with similar colours get different dashes; variants of a solver other colours, too.
-
-    Variants are series that have the solver's colour. The first of them keeps it. Each other one
-    takes the colour of the palette that differs most from all of the panel's.
-    """
-    from svmbench.report.style import ALIKE, DASHES, difference, free_colour, recoloured
-
-    own = [each.look.colour for each in series]
-    taken = list(dict.fromkeys(own))
-    found: list[Series] = []
-    for number, each in enumerate(series):
-        colour = each.look.colour
-        dashes = [
-            other.look.dash
-            for other, before in zip(found, own, strict=False)
-            if difference(colour, before) < ALIKE
-        ]
-        look = replace(each.look, dash=min(DASHES, key=dashes.count))
-        if colour in own[:number] and (free := free_colour(taken)) is not None:
-            taken.append(free)
-            look = recoloured(look, free)
-        found.append(replace(each, look=look))
-    return found
-
-
 # ---------------------------------------------------------------- the sheet
 
 
-def draw(
-    source: ItemResults, shape: FigureShape, looks: Mapping[str, Look]
-) -> tuple[Figure, dict[str, str]]:
-    """Draw one figure.
-
-    Returns
-    -------
-    titles : dict
-        The titles of its curves, by their ids in the SVG.
-    """
-    found = panels(source, shape, looks)
+def draw(source: ItemResults, shape: FigureShape) -> Figure:
+    """Draw one figure."""
+    found = panels(source, shape)
     title = f"{source.item.number}: {shape.title or source.item.title}"
     stand_ins = source.stand_ins(_rows(source, shape))
+    drawer = _drawer(source, shape, found)
     sheet = Sheet(
         len(found),
         title + (f" (STAND-IN for {', '.join(stand_ins)})" if stand_ins else ""),
         remarks=_remarks(source, shape),
         warns=bool(stand_ins),
-        names=_names(found, shape),
+        legend=drawer.legend(),
         panel=(PANEL[0], PANEL[0]) if shape.kind == "lines" else PANEL,
     )
     x, y = axis_words(shape)
-    titles: dict[str, str] = {}
-    drawer = _drawer(source, shape, found)
     for at, (axes, panel) in enumerate(zip(sheet.axes, found, strict=True)):
         axes.set_xlabel(x, labelpad=2)
         axes.set_ylabel(y if at % PANELS_ACROSS == 0 else "")
         axes.set_title(_titled(panel), loc="left", fontsize=8.5)
-        drawn = drawer(axes, panel, f"panel-{at}")
-        titles |= drawn.titles
-        sheet.name_curves(axes, drawn.names)
-    return sheet.finish(), titles
+        drawer.draw(axes, panel)
+    return sheet.finish()
 
 
 def _titled(panel: Panel) -> str:
@@ -226,14 +184,6 @@ def _titled(panel: Panel) -> str:
     least, most = f"{sizes[0]:,}", f"{sizes[-1]:,}"
     rows = f"m = {least}" if len(sizes) == 1 else f"m = {least} to {most}"
     return f"{panel.title}, {rows}" if panel.title else f"stand-in, {rows}"
-
-
-def _names(found: Sequence[Panel], shape: FigureShape) -> list[str]:
-    """The names of the panel that has most; decision lines need none."""
-    if shape.kind == "lines":
-        return []
-    names = max(([each.name for each in panel.series] for panel in found), key=len)
-    return names if shape.kind != "regret" else [*names, *(f"{name}: bound" for name in names)]
 
 
 def _remarks(source: ItemResults, shape: FigureShape) -> str:

@@ -1,13 +1,13 @@
-"""The page of all papers, index.html: self-contained, or with links to its figures' PNGs."""
+"""The page of all papers, index.html, which is self-contained."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from svmbench.claims.parts import ClaimResult
 from svmbench.papers.model import Item, Paper
@@ -21,9 +21,8 @@ from svmbench.papers.report.layout import (
     quotations,
 )
 from svmbench.papers.report.numbers import published_text
-from svmbench.papers.report.strips import Strips, strips
+from svmbench.papers.report.strips import LOOK, Strips, strips
 from svmbench.papers.report.tables import MARKS, READING
-from svmbench.papers.report.verdicts import LOOK
 from svmbench.records.read import Results
 from svmbench.records.spelling import counted
 from svmbench.report.html import SIGNS, Figure, environment_facts, render
@@ -31,9 +30,6 @@ from svmbench.report.notices import stand_in_warning
 from svmbench.report.overall import Share
 from svmbench.report.table import Table
 from svmbench.report.tables.words import header
-
-if TYPE_CHECKING:
-    from svmbench.report.style import Look
 
 
 @dataclass(frozen=True)
@@ -223,10 +219,8 @@ def to_page(
     papers: Sequence[PaperView],
     shares: Sequence[Share],
     profiles: Sequence[Figure],
-    looks: Mapping[str, Look],
     *,
     left_out: Sequence[str] = (),
-    linked: bool = False,
 ) -> str:
     """The page.
 
@@ -234,12 +228,8 @@ def to_page(
     ----------
     shares : sequence of Share
         Of the virtual best solver.
-    looks : mapping of str to Look
-        By label and by solver.
     left_out : sequence of str
         Names of papers and items that it does not show.
-    linked : bool
-        Whether its figures are links to PNGs.
     """
     views = [view for paper in papers for view in paper.items]
     claims = [result for paper in papers for result in paper.claims]
@@ -248,7 +238,7 @@ def to_page(
     return render(
         "papers.html",
         ["report.css", "papers.css"],
-        "report.js",
+        ["report.js"],
         papers=papers,
         left_out=left_out,
         views=views,
@@ -260,15 +250,13 @@ def to_page(
         verdict_counts=verdict_counts,
         unanswered=[result for result in claims if result.verdict == "open"],
         repeats=_repeats(everything),
-        linked=linked,
-        suffix=".png" if linked else ".svg",
         header=list(dict.fromkeys(line for results in everything for line in header(results)[:-1])),
         stand_ins=stand_ins_of(view.source for view in views),
         reading=[note for note in READING if note in notes],
         not_run=[view for view in views if view.not_run],
         shares=shares,
         profiles=profiles,
-        lines_of={name: look.background for name, look in looks.items()},
+        lines_of={},
         environments=_environments(everything),
     )
 

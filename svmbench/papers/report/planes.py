@@ -16,7 +16,7 @@ from svmbench.data.cache import by_identity, open_cached
 from svmbench.data.dataset import Dataset, FloatArray
 from svmbench.errors import ConfigError
 from svmbench.harness.trace import read_trace
-from svmbench.papers.report.drawing import Drawer, Drawn, Panel
+from svmbench.papers.report.drawing import Drawer, Panel
 from svmbench.records.read import Results
 
 if TYPE_CHECKING:
@@ -92,9 +92,7 @@ def _spec(results: Results, dataset: str) -> DatasetSpec | None:
     return next((spec for spec in specs if spec.label == dataset), None)
 
 
-def draw_plane(
-    axes: Axes, line: DecisionLine | None, data: Dataset | None, look: Look, name: str
-) -> None:
+def draw_plane(axes: Axes, line: DecisionLine | None, data: Dataset | None, look: Look) -> None:
     """Draw the points of both classes and the line with its margins."""
     xy = _plane(data) if data is not None else np.empty((0, 2))
     if data is not None:
@@ -121,7 +119,7 @@ def draw_plane(
         ends = np.array([foot - reach * along, foot + reach * along])
         axes.plot(
             *ends.T, color=look.colour, linestyle=dash, linewidth=width, zorder=3,
-            scalex=False, scaley=False, gid=f"{name}-line" if level == 0 else None,
+            scalex=False, scaley=False,
         )  # fmt: skip
 
 
@@ -152,8 +150,12 @@ def _frame(xy: FloatArray, line: DecisionLine | None) -> tuple[Sequence[float], 
 class Planes(Drawer):
     """The data's plane, with the line of one solver."""
 
-    def _draw(self, axes: Axes, panel: Panel, name: str) -> Drawn:
+    def legend(self) -> dict[str, Look]:
+        """None: each panel has one line, and its name above."""
+        return {}
+
+    def draw(self, axes: Axes, panel: Panel) -> None:
+        """Draw the points of both classes and the line with its margins."""
         row, look = panel.series[0].rows[0], panel.series[0].look
         results = self.source.results[row.sweep]
-        draw_plane(axes, final_line(results, row), points(results, row), look, name)
-        return Drawn({f"{name}-line": panel.series[0].name})
+        draw_plane(axes, final_line(results, row), points(results, row), look)

@@ -1,17 +1,23 @@
-"""The verdicts of a paper as rows of the page: a claim, and a strip with a dot per comparison.
-
-The picture in verdicts.svg shows the same; the page's rows fit any width and follow its colours.
-"""
+"""The verdicts of a paper as rows of the page: a claim, and a strip with a dot per comparison."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from svmbench.claims.parts import ClaimResult
-from svmbench.papers.report.verdicts import Dot, VerdictRow, reach_of, verdict_rows
+from svmbench.claims.parts import ClaimResult, ClaimVerdict, PartResult
+from svmbench.evidence import factor_of
 from svmbench.records.spelling import short
+
+#: Verdicts of comparisons that a strip shows.
+_SHOWN: tuple[ClaimVerdict, ...] = ("holds", "does not hold", "open")
+
+#: What to look at.
+LOOK = "Look at the squares: there the measured factor contradicts the claimed ones."
+
+#: Factors beyond this, and below its inverse, are drawn at the edge.
+_FURTHEST = 300.0
 
 #: Ticks of an axis that is long or short.
 _TICKS = ((20.0, (0.01, 0.1, 1.0, 10.0, 100.0)), (4.0, (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)))
@@ -103,3 +109,77 @@ def _place(factor: float, reach: float) -> float:
     """Per cent of the way from 1/reach to reach, on a logarithmic axis; beyond them, the ends."""
     inside = min(max(factor, 1.0 / reach), reach)
     return round(50.0 + 50.0 * math.log(inside) / math.log(reach), 1)
+
+
+@dataclass(frozen=True)
+class Dot:
+    """One comparison.
+
+    Parameters
+    ----------
+    estimate, low, high : float
+        Its factor and interval; 0 and +inf are legal.
+    stand_in : bool
+        Whether it rests on a stand-in.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    verdict: ClaimVerdict
+    stand_in: bool
+
+    @property
+    def bounded(self) -> bool:
+        """Whether its interval has a bound; without one it says nothing."""
+        return self.low > 0.0 or self.high < math.inf
+
+
+@dataclass(frozen=True)
+class VerdictRow:
+    """One claim with its comparisons.
+
+    Parameters
+    ----------
+    region : (float, float)
+        Claimed factors; from 0, or to +inf.
+    """
+
+    result: ClaimResult
+    region: tuple[float, float]
+    dots: tuple[Dot, ...]
+
+
+def verdict_rows(results: Sequence[ClaimResult]) -> list[VerdictRow]:
+    """The claims of a paper that rest on factors between two measurements, in order."""
+    rows = []
+    for result in results:
+        compared = list(_compared(result))
+        if not compared:
+            continue
+        question = compared[0][0].part.question
+        assert question is not None
+        dots = tuple(
+            Dot(part.answer.estimate, part.answer.low, part.answer.high, part.verdict, stand_in)
+            for part, stand_in in compared
+            if part.answer is not None
+        )
+        rows.append(VerdictRow(result, (question.low, question.high), dots))
+    return rows
+
+
+def _compared(result: ClaimResult) -> Iterator[tuple[PartResult, bool]]:
+    """The comparisons of a claim with a factor, and whether each rests on a stand-in."""
+    for case in result.cases:
+        for part in case.parts:
+            drawn = part.part.by_factor and not part.part.exponent and part.verdict in _SHOWN
+            if drawn and part.answer is not None and part.answer.pairs:
+                yield part, case.stand_in
+
+
+def reach_of(rows: Sequence[VerdictRow]) -> float:
+    """How far the axis extends to either side of 1."""
+    ends = [end for row in rows for end in row.region]
+    ends += [end for row in rows for dot in row.dots for end in (dot.estimate, dot.low, dot.high)]
+    logs = [abs(math.log(end)) for end in ends if 0 < end < math.inf]
+    return min(max(factor_of(1.1 * max(logs, default=0.0)), 3.0), _FURTHEST)

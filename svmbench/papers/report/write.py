@@ -7,8 +7,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import pandas as pd
-
 from svmbench.claims.parts import ClaimResult
 from svmbench.durable import write_text
 from svmbench.papers.folders import read_item
@@ -19,12 +17,9 @@ from svmbench.papers.report.figures import caption, look, write_figures
 from svmbench.papers.report.layout import ItemResults
 from svmbench.papers.report.page import ItemView, PaperView, to_page
 from svmbench.papers.report.tables import build_paper_table
-from svmbench.papers.report.verdicts import write_verdicts
-from svmbench.records.read import Results
 from svmbench.report.html import Figure, figure_of, figures_of
 from svmbench.report.markup import write_tables
 from svmbench.report.overall import problems_of, shares, write_overall
-from svmbench.report.style import Look, looks_of
 from svmbench.report.table import Table
 
 
@@ -42,7 +37,6 @@ def write_papers(
     items: Sequence[tuple[str, str]] | None = None,
     *,
     asked: Collection[tuple[str, str]] | None = None,
-    linked: bool = False,
 ) -> Written:
     """Write tables and figures of items, and the page of all papers, from the existing runs.
 
@@ -57,8 +51,6 @@ def write_papers(
     asked : collection of (str, str), optional
         Items that the page shows in any case, all unless given. It leaves out others without runs,
         and names them: their claims would count as open, although nobody has asked for them.
-    linked : bool
-        Whether the page links the figures' PNGs instead of embedding the pictures.
 
     Raises
     ------
@@ -71,7 +63,6 @@ def write_papers(
         for name in paper.items
     ]
     everything = [results for source in sources for results in source.results.values()]
-    looks = _looks(everything)
     page = root / "index.html"
     written: list[Path] = []
     views: dict[tuple[str, str], ItemView] = {}
@@ -87,20 +78,17 @@ def write_papers(
         folder = root / source.paper.key / source.name
         views[place] = view = _view(source, results)
         if items is None or place in items:
-            files = write_tables(view.tables, folder) + write_figures(source, looks, folder)
+            files = write_tables(view.tables, folder) + write_figures(source, folder)
             _drop_stale(folder, files)
             written += files
-        view.figures.extend(_figures(source, looks, folder, page if linked else None))
+        view.figures.extend(_figures(source, folder))
     problems = problems_of(everything)
-    overall = write_overall(problems, looks, root)
+    overall = write_overall(problems, root)
     written += [path for path, _ in overall]
     pages = _by_paper(views.values())
-    for each in pages:
-        title = f"{each.paper.title}: verdicts"
-        written += write_verdicts(each.claims, title, root / each.paper.key / "verdicts")
-    profiles = figures_of(overall, page, linked=linked)
+    profiles = figures_of(overall)
     missing = left_out(papers, views)
-    text = to_page(pages, shares(problems), profiles, looks, left_out=missing, linked=linked)
+    text = to_page(pages, shares(problems), profiles, left_out=missing)
     write_text(page, text)
     tables = {place: view.tables for place, view in views.items()}
     return Written([*written, page], claims, tables)
@@ -112,17 +100,6 @@ def _by_paper(views: Iterable[ItemView]) -> list[PaperView]:
     for view in views:
         members[view.source.paper.key].append(view)
     return [PaperView(items[0].source.paper, items) for items in members.values()]
-
-
-def _looks(everything: Sequence[Results]) -> dict[str, Look]:
-    """One look per label and solver, the same in all papers."""
-    if not everything:
-        return {}
-    runs = pd.concat([results.runs[["solver", "label", "colour"]] for results in everything])
-    solvers = sorted(set(runs["solver"]))
-    # Also by the solver's name, for figures about solvers regardless of their settings.
-    own = runs.drop_duplicates("solver").assign(label=lambda rows: rows["solver"])
-    return looks_of(runs, solvers) | looks_of(own, solvers)
 
 
 def _view(source: ItemResults, claims: list[ClaimResult]) -> ItemView:
@@ -142,17 +119,11 @@ def _drop_stale(folder: Path, written: Sequence[Path]) -> None:
                 path.unlink()
 
 
-def _figures(
-    source: ItemResults, looks: Mapping[str, Look], folder: Path, page: Path | None
-) -> Iterator[Figure]:
-    """The figures of an item that has runs; with a page, as PNGs that it links.
-
-    They are drawn now if there are none yet.
-    """
+def _figures(source: ItemResults, folder: Path) -> Iterator[Figure]:
+    """The figures of an item that has runs; they are drawn now if there are none yet."""
     for at, shape in enumerate(source.item.figures):
-        path = folder / f"figure-{at + 1}{'.svg' if page is None else '.png'}"
+        path = folder / f"figure-{at + 1}.png"
         if not path.exists() and source.rows:
-            write_figures(source, looks, folder, path.stem)
+            write_figures(source, folder, path.stem)
         if path.exists():
-            prefix = f"{source.paper.key}-{source.name}-"
-            yield figure_of(path, caption(source, shape), page, prefix, look(shape))
+            yield figure_of(path, caption(source, shape), look(shape))

@@ -101,7 +101,7 @@ def merge(folders: Sequence[Path], target: Path) -> list[Path]:
         for member in members
     ]
     values = {"tables": tables, "machines": machines, "lines_of": {}}
-    write_text(page, render("machines.html", ["report.css"], "report.js", **values))
+    write_text(page, render("machines.html", ["report.css"], ["report.js"], **values))
     return [*written, page]
 
 

@@ -1,5 +1,5 @@
 "use strict";
-// Sorts tables, keeps the columns that name a row in sight, hides and shows curves. Without it the
+// Sorts tables, keeps the columns that name a row in sight, filters claims. Without it the
 // page is whole.
 
 // Cells that name a row, and their heads.
@@ -86,43 +86,6 @@ function keepInSight() {
 }
 keepInSight();
 addEventListener("resize", keepInSight);
-
-// ---- Curves: a button for each name hides and shows its curve; two clicks leave it alone.
-for (const figure of document.querySelectorAll("figure")) {
-  const curves = new Map();
-  for (const part of figure.querySelectorAll("[data-curve]")) {
-    const name = part.dataset.curve;
-    if (!curves.has(name)) curves.set(name, []);
-    curves.get(name).push(part);
-  }
-  if (curves.size < 2) continue;
-  const row = document.createElement("div");
-  row.className = "toggles";
-  const show = (button, on) => {
-    button.setAttribute("aria-pressed", String(on));
-    for (const part of curves.get(button.value)) part.style.display = on ? "" : "none";
-  };
-  for (const [name, parts] of curves) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.value = name;
-    button.className = "toggle";
-    const text = parts.map((part) => part.querySelector("text")).find((each) => each);
-    const key = document.createElement("span");
-    key.className = "key swatch";
-    if (text) key.style.background = getComputedStyle(text).fill;
-    button.append(key, name);
-    show(button, true);
-    button.addEventListener("click", (event) => {
-      if (event.detail === 2) for (const other of row.children) show(other, other === button);
-      else show(button, event.detail > 2 || button.getAttribute("aria-pressed") !== "true");
-      if (event.detail > 2) for (const other of row.children) show(other, true);
-    });
-    row.append(button);
-  }
-  row.title = "Click: hide or show a curve. Two clicks: this one alone. Three: all.";
-  figure.prepend(row);
-}
 
 // ---- Claims: a click on a count leaves the claims of that verdict.
 for (const filter of document.querySelectorAll("[data-filter]")) {

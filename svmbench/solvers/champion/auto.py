@@ -121,7 +121,6 @@ class Auto(Solver):
     summary = "Our fastest: Newton steps on multipliers, or dual descent in blocks"
     source = "ours, after Yan and Li (2020) and Hsieh et al. (2008); see docs/champion.md"
     step = "iteration"
-    colour = "#D00000"
     schema = AutoParameters
     mathematics = """
     choice   dual descent if d > 5000; otherwise dual descent until Newton steps from its α

@@ -42,7 +42,6 @@ class Ocas(CuttingPlane):
     name = "ocas"
     summary = "Optimised cutting planes: exact line search from the best point"
     source = "Franc and Sonnenburg, JMLR 10 (2009), algorithm 3"
-    colour = "#8C2D73"
     schema = OcasParameters
     mathematics = (
         CuttingPlane.mathematics

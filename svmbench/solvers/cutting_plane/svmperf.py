@@ -52,7 +52,6 @@ class Svmperf(CuttingPlane):
     name = "svmperf"
     summary = "1-slack cutting planes, stopped by ε"
     source = "Joachims, KDD 2006; Joachims, Finley and Yu, Machine Learning 77 (2009)"
-    colour = "#4B6E2F"
     schema = SvmperfParameters
     mathematics = (
         CuttingPlane.mathematics

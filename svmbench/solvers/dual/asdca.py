@@ -74,7 +74,6 @@ class Asdca(IterateOutput):
     source = "Shalev-Shwartz and Zhang, NIPS 2013, figure 1"
     losses = ("smoothed-hinge", "hinge")
     smoothed = ("hinge",)
-    colour = "#A6611A"
     schema = AsdcaParameters
     mathematics = """
     problem  max D(α) = 1/m Σ (αᵢ - γ αᵢ²/2) - λ/2 ‖w(α)‖²,  0 ≤ αᵢ ≤ 1; where the loss

@@ -92,7 +92,6 @@ class Dcd(Solver):
     )
     losses = LOSSES
     weighted = True
-    colour = "#009E73"
     schema = DcdParameters
     mathematics = (
         COORDINATE_STEP

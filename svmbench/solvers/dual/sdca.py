@@ -52,7 +52,6 @@ class Sdca(IterateOutput):
     summary = "Stochastic dual coordinate ascent, without shrinking"
     source = "Shalev-Shwartz and Zhang, JMLR 14 (2013), procedures SDCA and SDCA-Perm"
     losses = LOSSES
-    colour = "#E69F00"
     schema = SdcaParameters
     mathematics = (
         COORDINATE_STEP

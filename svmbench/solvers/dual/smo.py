@@ -66,7 +66,6 @@ class Smo(Solver):
     losses = HINGES
     biases = ("free",)
     step = "iteration"
-    colour = "#DDCC77"
     schema = SmoParameters
     mathematics = """
     problem  max D(α) = 1/m Σ (αᵢ - ν αᵢ²/2) - λ/2 ‖w(α)‖² over a box and Σ αᵢ yᵢ = 0:

@@ -58,7 +58,6 @@ class Adagrad(Presented):
         "The source names AdaGrad without a formula; S = 1/(4d) and η are its program's.",
     )
     unstated = ("η of a run of unknown length: here 1/(λ√t), with t instead of T.",)
-    colour = "#B03A2E"
     schema = AdagradParameters
 
     def __init__(self, parameters: Any = None) -> None:

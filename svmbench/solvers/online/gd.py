@@ -46,7 +46,6 @@ class Gd(Solver):
         "η0: the source has 1 at λ = 1/3, and 1/√t for all but pegasos; the default is 1/λ.",
     )
     step = "iteration"
-    colour = "#5B5B5B"
     schema: ClassVar[type[Parameters]] = GdParameters
 
     def start(self, problem: Problem, seed: int) -> None:

@@ -21,7 +21,6 @@ class Pgd(Gd):
     cost     nnz of all rows, nnz more of those with a margin error; the projection is
              negligible
 """
-    colour = "#E6A995"
 
     def _project(self) -> None:
         project_l1(self._w, self._problem.l1_radius)

@@ -40,7 +40,6 @@ class SegPm(Presented):
         "The source names EG± without a formula; η0 = 2 sqrt(log 2d) is its program's.",
     )
     unstated = ("Whether the step depends on the data: it does not.",)
-    colour = "#BCBD22"
     schema = SegPmParameters
 
     def _first_step(self) -> float:

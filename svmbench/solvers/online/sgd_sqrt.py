@@ -33,7 +33,6 @@ class SgdSqrt(Presented):
         "η0: the source has 1; the default minimises the bound on the regret.",
         "The value of G in the source's η = G/√t: its program takes 1.",
     )
-    colour = "#2A3FE0"
     schema = RootedParameters
 
     def _make_kernel(self) -> Any:

@@ -30,7 +30,6 @@ class Smd(Presented):
 """
     reconstructed = ("The lazy form: the source names mirror descent without a formula.",)
     unstated = ("η0: the source has 1; the default minimises the bound on the regret.",)
-    colour = "#14145C"
     schema = SmdParameters
 
     def _make_kernel(self) -> SmdKernel:

@@ -42,7 +42,6 @@ class Liblinear(TolerantPeer):
     package = "liblinear-official"
     module = "liblinear.liblinearutil"
     one_class = True
-    colour = "#4D4D8C"
     schema = LiblinearParameters
     mathematics = """
         problem  min ½‖w‖² + C Σ max(0, 1 - sᵢ), -s 3, with C = 1/(λm); with the squares,

@@ -17,7 +17,6 @@ class Lightning(LimitedPeer):
     package = "sklearn-contrib-lightning"
     module = "lightning.classification"
     remedy = "pip install sklearn-contrib-lightning, with help: see docs/peers.md"
-    colour = "#6A3D9A"
     mathematics = """
         problem  min ½‖w‖² + C Σ max(0, 1 - sᵢ) with C = 1/(λm); with the squares, C = 1/(2λm),
                  because our P has a factor ½ before them; with ln(1 + exp(-sᵢ)), C = 1/(λm)

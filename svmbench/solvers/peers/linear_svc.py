@@ -21,7 +21,6 @@ class LinearSvc(ScikitLearn, LimitedPeer):
     source = "Pedregosa and others, JMLR 12 (2011); package scikit-learn"
     losses = ("hinge", "squared-hinge")
     module = "sklearn.svm"
-    colour = "#222222"
     schema = LinearSvcParameters
     mathematics = """
         problem  min ½‖w‖² + C Σ max(0, 1 - sᵢ) with C = 1/(λm); with the squares, C = 1/(2λm),

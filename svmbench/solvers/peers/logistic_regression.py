@@ -29,7 +29,6 @@ class ScikitLogistic(ScikitLearn, LimitedPeer):
     source = "Pedregosa and others, JMLR 12 (2011); package scikit-learn"
     losses = ("logistic",)
     module = "sklearn.linear_model"
-    colour = "#6B8E23"
     schema = ScikitLogisticParameters
     mathematics = """
         problem  min ½‖w‖² + C Σ ln(1 + exp(-sᵢ)) with C = 1/(λm); fit_intercept is off

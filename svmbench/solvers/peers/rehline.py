@@ -20,7 +20,6 @@ class ReHLine(LimitedPeer):
     package = "rehline"
     module = "rehline"
     one_class = True
-    colour = "#33A02C"
     mathematics = """
         problem  min ½‖w‖² + Σ ReLU(uᵢ xᵢ·w + vᵢ) + Σ ReHU_τ(aᵢ xᵢ·w + bᵢ), ReLU(z) = max(0, z),
                  ReHU_τ(z) = ½ z² from 0 to τ and τ(z - τ/2) beyond. With C = 1/(λm):

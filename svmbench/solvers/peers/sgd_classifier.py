@@ -41,7 +41,6 @@ class SgdClassifier(ScikitLearn):
     horizon = "steps"
     horizon_parameter = "epochs"
     module = "sklearn.linear_model"
-    colour = "#FF7F00"
     schema = SgdClassifierParameters
     mathematics = """
         problem  min α/2 ‖w‖² + 1/m Σ max(0, 1 - sᵢ) with α = λ; with the squares, α = 2λ and

@@ -16,7 +16,6 @@ class SnapMl(LimitedPeer):
     losses = ("hinge", "squared-hinge", "logistic")
     package = "snapml"
     module = "snapml"
-    colour = "#B15928"
     mathematics = """
         problem  min r/2 ‖w‖² + Σ max(0, 1 - sᵢ) with regularizer r = λm; with the squares,
                  r = 2λm, because our P has a factor ½ before them; with

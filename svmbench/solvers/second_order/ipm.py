@@ -135,7 +135,6 @@ class Ipm(Solver):
     biases = BIASES
     constraints = CONSTRAINTS
     step = "iteration"
-    colour = "#661100"
     schema = IpmParameters
     mathematics = """
     problem  min P and max D together: rᵢ = sᵢ + ν αᵢ + ξᵢ - 1 ≥ 0 is complementary to

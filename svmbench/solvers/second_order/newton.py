@@ -64,7 +64,6 @@ class Newton(Solver):
     losses = ("squared-hinge",)
     biases = ("none", "free")
     step = "iteration"
-    colour = "#B58B00"
     schema = NewtonParameters
     mathematics = """
     problem  min P(w, b) = λ/2 ‖w‖² + 1/(2m) Σ max(0, 1 - sᵢ)²; b = 0, or free

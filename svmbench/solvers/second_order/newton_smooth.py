@@ -40,7 +40,6 @@ class NewtonSmooth(Solver):
     biases = BIASES
     weighted = True
     step = "iteration"
-    colour = "#E8109C"
     schema = NewtonSmoothParameters
     mathematics = """
     problem  min P(w, b) = λ/2 ‖w‖² + 1/m Σ loss(sᵢ); b = 0, or free

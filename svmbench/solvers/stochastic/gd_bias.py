@@ -15,7 +15,6 @@ class GdBias(SubgradientWithBias):
     name = "gd-bias"
     summary = "Full subgradient steps on w and an unregularised b, steps 1/(μ0 + increment·t)"
     source = f"{SOURCE}, experiment 3"
-    colour = "#AA4499"
     step = "iteration"
     schema = SubgradientParameters
     mathematics = """

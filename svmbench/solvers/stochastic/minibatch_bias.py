@@ -25,7 +25,6 @@ class MinibatchBias(Stochastic):
     name = "minibatch-bias"
     summary = "Mini-batch steps on w and an unregularised b; the losses of a batch are summed"
     source = f"{SOURCE}, section 1 and experiment 2"
-    colour = "#117733"
     schema = MinibatchParameters
     unstated = (
         *Stochastic.unstated,

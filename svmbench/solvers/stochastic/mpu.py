@@ -67,7 +67,6 @@ class Mpu(Solver):
     horizon = "accuracy"
     horizon_parameter = "delta"
     anytime = True
-    colour = "#B8860B"
     schema = MpuParameters
     mathematics = """
     problem  min P(w) = λ/2 ‖w‖² + 1/m Σ max(0, 1 - sᵢ)

@@ -47,7 +47,6 @@ class Norma(Solver):
     name = "norma"
     summary = "SGD with steps η0/√t on rows drawn with replacement"
     source = "Kivinen, Smola and Williamson, IEEE Trans. Signal Processing 52 (2004)"
-    colour = "#999933"
     schema = NormaParameters
     mathematics = """
     problem  min P(w) = λ/2 ‖w‖² + 1/m Σ max(0, 1 - sᵢ)

@@ -47,7 +47,6 @@ class Olbfgs(Scheduled):
         "JMLR 10 (2009), section 6"
     )
     losses = ("squared-hinge",)
-    colour = "#A3BF4D"
     schema = OlbfgsParameters
     mathematics = (
         Scheduled.mathematics

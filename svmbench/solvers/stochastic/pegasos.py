@@ -91,7 +91,6 @@ class Pegasos(IterateOutput):
     unstated = (
         "The ℓ1 ball, which is from Chor (2020): its projection replaces that of the ℓ2 ball.",
     )
-    colour = "#CC79A7"
     schema = PegasosParameters
 
     def start(self, problem: Problem, seed: int) -> None:

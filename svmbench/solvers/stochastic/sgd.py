@@ -17,7 +17,6 @@ class Sgd(Scheduled):
     name = "sgd"
     summary = "SGD with steps 1/(λ(t+t0)) on dense weights; every step costs d"
     source = "Bordes, Bottou and Gallinari, JMLR 10 (2009), equation 3 and table 5"
-    colour = "#A0785A"
     mathematics = (
         Scheduled.mathematics
         + """\

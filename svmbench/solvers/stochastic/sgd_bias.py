@@ -11,7 +11,6 @@ class SgdBias(Stochastic):
     name = "sgd-bias"
     summary = "SGD on w and an unregularised b, steps 1/(μ0 + increment·t), rows permuted per epoch"
     source = f"{SOURCE}, section 1 and experiment 1"
-    colour = "#44AA99"
     mathematics = """
     problem  min P(w, b) = λ/2 ‖w‖² + 1/m Σ max(0, 1 - sᵢ)
     update   w = 0, b = 0 at the start; t = 0, 1, ...; the next row i, sᵢ at the old w

@@ -25,7 +25,6 @@ class SgdM(PermutedPasses):
     name = "sgd-m"
     summary = "sgd-s with multiple-update passes: one inner product serves several presentations"
     source = "Panagiotakopoulos and Tsampouka, ECML-PKDD 2013 (arXiv 1304.6383), section 3"
-    colour = "#D55E00"
     schema = SgdMParameters
     mathematics = (
         PermutedPasses.mathematics

@@ -33,7 +33,6 @@ class SgdQn(Scaled):
     name = "sgd-qn"
     summary = "SGD with a diagonal quasi-Newton scaling, as published in 2009"
     source = "Bordes, Bottou and Gallinari, JMLR 10 (2009), section 5 and figure 2"
-    colour = "#332288"
     schema = SgdQnParameters
     mathematics = (
         Scheduled.mathematics

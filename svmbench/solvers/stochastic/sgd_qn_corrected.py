@@ -29,7 +29,6 @@ class SgdQnCorrected(Scaled):
         "Bordes, Bottou, Gallinari, Chang and Smith, Erratum: SGDQN is less careful than "
         "expected, JMLR 11 (2010); details as in the code released with it"
     )
-    colour = "#7B5EA7"
     schema = SkipParameters
     mathematics = (
         Scheduled.mathematics

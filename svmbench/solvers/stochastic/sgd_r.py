@@ -23,7 +23,6 @@ class SgdR(Solver):
     name = "sgd-r"
     summary = "SGD with step 1/(λt) on rows drawn with replacement, in perceptron form"
     source = "Panagiotakopoulos and Tsampouka, ECML-PKDD 2013 (arXiv 1304.6383), section 2"
-    colour = "#56B4E9"
     mathematics = (
         PERCEPTRON_FORM
         + """\

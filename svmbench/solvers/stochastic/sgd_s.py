@@ -11,7 +11,6 @@ class SgdS(PermutedPasses):
     name = "sgd-s"
     summary = "SGD with step 1/(λt), a new permutation per epoch, certified by its own duals"
     source = "Panagiotakopoulos and Tsampouka, ECML-PKDD 2013 (arXiv 1304.6383), section 2"
-    colour = "#0072B2"
 
     def multiplicity(self, number: int) -> int:
         """Every pass is single."""

@@ -32,7 +32,6 @@ class SvmAsgd(FixedOrder):
     name = "svmasgd"
     summary = "SGD with steps η0/(1+λη0t)^(3/4), η0 from a search; mean of iterates after an epoch"
     source = "Bottou, sgd-2.0 (2011), program svmasgd; Xu, arXiv 1107.2490 (2011)"
-    colour = "#EE6677"
     schema = SvmAsgdParameters
     mathematics = """
     problem  min P(w, b) = λ/2 ‖w‖² + 1/m Σ loss(sᵢ); b = 0, or free

@@ -11,7 +11,6 @@ class SvmSgd(FixedOrder):
     name = "svmsgd"
     summary = "SGD with steps η0/(1+λη0t), η0 from a search on the first rows; one fixed order"
     source = "Bottou, sgd-2.0 (2011), program svmsgd"
-    colour = "#88CCEE"
     mathematics = """
     problem  min P(w, b) = λ/2 ‖w‖² + 1/m Σ loss(sᵢ); b = 0, or free
     search   η0 = 1 and 2, then by factors of two towards the lower P of the first rows

@@ -15,7 +15,6 @@ class Svmsgd2(Scheduled):
     name = "svmsgd2"
     summary = "SGD with steps 1/(λ(t+t0)) that shrinks the weights only every skip steps"
     source = "Bordes, Bottou and Gallinari, JMLR 10 (2009), section 3 and figure 2"
-    colour = "#882255"
     schema = SkipParameters
     mathematics = (
         Scheduled.mathematics

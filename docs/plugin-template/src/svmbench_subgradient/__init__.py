@@ -23,7 +23,6 @@ class Subgradient(Solver):
     summary = "Full subgradient descent, steps η0/(λk)"
     source = "Shor, Minimization Methods for Non-Differentiable Functions, 1985"
     step = "iteration"
-    colour = "#117733"
     schema = SubgradientParameters
 
     def start(self, problem: Problem, seed: int) -> None:
