@@ -32,8 +32,6 @@ def replacing(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
 
     Parameters
     ----------
-    path : Path
-        Its folder is created if it does not exist.
     mode : {'w', 'wb'}
         Text is UTF-8 with plain line feeds. It may quote the name of a file: bytes of such a name
         that are no UTF-8 are escaped.
@@ -121,15 +119,7 @@ def require_own(folder: Path) -> None:
 
 
 def require_free(folder: Path, replaced: Sequence[str], own: Sequence[str]) -> None:
-    """Refuse a folder with files that would be replaced and that svmbench has not written.
-
-    Parameters
-    ----------
-    replaced : sequence of str
-        Names of what would be replaced.
-    own : sequence of str
-        Names of which one at least is in each folder that svmbench has written.
-    """
+    """Refuse a folder with files that would be replaced and that svmbench has not written."""
     if any((folder / name).exists() for name in own):
         return
     for name in replaced:
@@ -159,13 +149,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def refused(error: OSError, path: Path | None = None) -> UnwritableError | None:
-    """The error to show the user when a disk cannot be written; None for any other error.
-
-    Parameters
-    ----------
-    path : Path, optional
-        The file to be written, if the error does not name it.
-    """
+    """The error to show the user when a disk cannot be written; None for any other error."""
     if error.errno in _FULL:
         remedy = "make room"
     elif error.errno in _CLOSED:
@@ -206,15 +190,7 @@ def require_writable(path: Path) -> None:
 
 
 def require_replaceable(path: Path, *inputs: Path) -> None:
-    """Refuse to replace what is no file, or what is being read.
-
-    Parameters
-    ----------
-    path : Path
-        The file to be written.
-    *inputs : Path
-        Files that are read.
-    """
+    """Refuse to replace what is no file, or what is being read."""
     if path.is_symlink() or path.exists():
         if not path.is_file():
             raise ConfigError(f"{path}: not a file, and not replaced; name a file")

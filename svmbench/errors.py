@@ -97,13 +97,7 @@ _MOST_LISTED = 15
 
 
 def nearest(name: str, known: Collection[str], listed_by: str = "") -> str:
-    """Advice on an unknown name: the most similar known name, or all of them.
-
-    Parameters
-    ----------
-    listed_by : str, optional
-        The command that lists them, named if they are many.
-    """
+    """Advice on an unknown name: the most similar known name, or all of them."""
     import difflib  # slow to load, and most commands know their names
 
     near = difflib.get_close_matches(name, known, n=1)

@@ -37,15 +37,6 @@ def available_memory() -> int | None:
 def require_memory(needed: int, what: str, remedy: str) -> None:
     """Refuse work that needs more memory than is free.
 
-    Parameters
-    ----------
-    needed : int
-        Bytes.
-    what : str
-        The data set and the work, as the subject of "needs".
-    remedy : str
-        What the user can do.
-
     Raises
     ------
     DataError
@@ -84,13 +75,6 @@ class Growing:
 
     def add(self, taken: int, later: int = 0) -> None:
         """Count another piece.
-
-        Parameters
-        ----------
-        taken : int
-            Its bytes.
-        later : int
-            Bytes that it needs beside them once it is complete.
 
         Raises
         ------

@@ -48,18 +48,7 @@ _LENGTHENED = 4
 
 
 def proven_dual(problem: Problem, alpha: FloatArray) -> float:
-    """A lower bound on P*: D(alpha) less what rounding may have added to it.
-
-    Parameters
-    ----------
-    problem : Problem
-    alpha : ndarray of float64, shape (m,)
-
-    Returns
-    -------
-    float
-        -inf where alpha is not feasible, lambda m has not all its digits, or the bound overflows.
-    """
+    """A lower bound on P*: D(alpha) less what rounding may have added to it."""
     if not problem.feasible(alpha) or problem.lam * problem.data.n_samples < TINY:
         return -math.inf
     data, counted = problem.data, problem.counted(alpha)
@@ -105,15 +94,6 @@ def proven_primal(
 
     Where rounding leaves margins just below 1, as on separable rows, multiplying w and b by a
     number just above 1 takes the losses away.
-
-    Parameters
-    ----------
-    problem : Problem
-    w : ndarray of float64, shape (d,)
-        Within its ball up to the rounding that `Problem.admits`; the bound is for w inside.
-    bias : float
-    longer : bool
-        Whether other weights will do.
     """
     best, given, w = Upper(math.inf, w, bias), w, problem.inside(w)
     if problem.constraint != "none":
@@ -146,22 +126,6 @@ def proven_by_norms(problem: Problem, alpha: FloatArray, dual: float, longest: f
     g sum_i |c_i alpha_i x_ij|, where g is about m u (Higham, Accuracy and Stability of Numerical
     Algorithms, 2002, section 4.2). By the triangle inequality s is then off by at most
     g sum_i c_i alpha_i ||x_i||.
-
-    Parameters
-    ----------
-    problem : Problem
-        Without a ball.
-    alpha : ndarray of float64, shape (m,)
-        Feasible.
-    dual : float
-        D(alpha), as `Problem.dual` computes it.
-    longest : float
-        The largest ||x_i||.
-
-    Returns
-    -------
-    float
-        -inf where lambda m has not all its digits, or the bound overflows.
     """
     counted = problem.counted(alpha)
     total, terms, share = _conjugates(problem, alpha, counted)
@@ -199,24 +163,7 @@ class DualSums(NamedTuple):
 def proven_by_sums(
     sums: DualSums, lam: float, shape: tuple[int, int], dual: float, longest: float
 ) -> float:
-    """The bound of `proven_by_norms`, from sums over the rows.
-
-    Parameters
-    ----------
-    sums : DualSums
-    lam : float
-    shape : pair of int
-        Numbers of rows and of features.
-    dual : float
-        The mean of the conjugates, as they are in ``sums``, less lam/2 ||w(alpha)||^2.
-    longest : float
-        The largest ||x_i||.
-
-    Returns
-    -------
-    float
-        -inf where lambda m has not all its digits, or the bound overflows.
-    """
+    """The bound of `proven_by_norms`, from sums over the rows."""
     m, d = shape
     if lam * m < TINY:
         return -math.inf
@@ -256,15 +203,7 @@ def _conjugates(
 
 
 def _underflow(counted: FloatArray, longest: Callable[[], float]) -> float:
-    """What underflow may change in the sum of counted_i x_ij over the rows, for any column j.
-
-    Parameters
-    ----------
-    counted : ndarray of float64, shape (m,)
-        c_i alpha_i, each a product that may have underflowed.
-    longest : callable
-        The largest ||x_i||; asked for only where one of them may have.
-    """
+    """What underflow may change in the sum of counted_i x_ij over the rows, for any column j."""
     tiny = int(np.count_nonzero(np.abs(counted) < TINY))
     return LEAST * (len(counted) + (tiny * longest() if tiny else 0.0))
 

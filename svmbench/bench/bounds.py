@@ -152,11 +152,6 @@ def judge_bounds(
 
     A bound that was measured nowhere, or not on all sets that it names, also appears in the
     results as not testable.
-
-    Parameters
-    ----------
-    known : KnownParts, optional
-        Of the judgements before, if the bounds are judged again.
     """
     drafts = [list(_PLACES[bound.kind](found, bound)) for bound in bounds]
     claims = [(claim, [case]) for places in drafts for _, claim, case in places]

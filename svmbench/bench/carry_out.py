@@ -58,17 +58,7 @@ def carry_out(
     doubts: Callable[[], Sequence[Doubt]] | None = None,
     beside: Callable[[], Mapping[str, int]] | None = None,
 ) -> Progress:
-    """Carry out the missing parts of a plan within the budget.
-
-    Parameters
-    ----------
-    wanted : Options, optional
-        How the runs are made; ``fresh`` applies to the measurements outside the sweeps, too.
-    doubts : callable, optional
-        Returns the open bounds, which get the remaining time once every cell has its repeats.
-    beside : callable, optional
-        Returns the further repeats that open bounds need of the measurements outside the sweeps.
-    """
+    """Carry out the missing parts of a plan within the budget."""
     # A ratio is taken within pairs of runs, which must be made side by side. Most of the time goes
     # to the peers' ladders, whose lowest rungs show nothing that the first repeat has not shown.
     wanted = replace(wanted or Options(), whole_blocks=True, short_ladders=True)

@@ -26,15 +26,7 @@ BOUNDED_FROM = 8
 def open_doubts(
     plan: Plan, bounds: Sequence[StatedBound], known: KnownParts | None = None
 ) -> list[Doubt]:
-    """Those that repeats of the sweeps can decide.
-
-    Parameters
-    ----------
-    plan : Plan
-        Its root contains the results.
-    known : KnownParts, optional
-        Of the judgements before.
-    """
+    """Those that repeats of the sweeps can decide."""
     found = read_found(plan)
     judged = judge_bounds(found, bounds, known)
     quoted = map(most_pairs, by_problem(comparisons(found, LIBLINEAR)))

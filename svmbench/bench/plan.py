@@ -74,15 +74,7 @@ class Plan:
 
 
 def plan(profile: Profile, root: Path, budget: float | None, machine: str = "") -> Plan:
-    """Plan a benchmark.
-
-    Parameters
-    ----------
-    budget : float, optional
-        Seconds for everything; no limit unless given.
-    machine : str
-        Fingerprint of the machine that carries out the sweeps; empty for this machine.
-    """
+    """Plan a benchmark."""
     # Stand-ins are scaled to the profile's own budget, so that a shorter call reuses the rows.
     sources = {
         each.label: source_of(

@@ -55,17 +55,7 @@ def write_plots(
     looks: Mapping[str, Look],
     folder: Path,
 ) -> Iterator[tuple[Path, str]]:
-    """Draw ``peers.png``, ``ratios.png`` and ``epochs.png``, each with a caption.
-
-    Parameters
-    ----------
-    rivals : sequence of str
-        The programs of the ratios.
-    threshold : float
-        Evidence that the intervals of the ratios belong to.
-    looks : mapping of str to Look
-        By solver.
-    """
+    """Draw ``peers.png``, ``ratios.png`` and ``epochs.png``, each with a caption."""
     every = map(most_pairs, by_problem(comparisons(found, rivals)))
     compared = [one for one in every if 0.0 < one.estimate < math.inf]
     with uniform_style():

@@ -256,13 +256,7 @@ class Profile(Strict):
         return self
 
     def with_plugins(self, files: Sequence[Path]) -> Profile:
-        """The profile with the solvers of these files in each sweep to an accuracy.
-
-        Parameters
-        ----------
-        files : sequence of Path
-            Python files that define solvers.
-        """
+        """The profile with the solvers of these files in each sweep to an accuracy."""
         names = [solver.name for file in files for solver in add_file(file)]
         sweeps = {
             key: part.model_copy(update={"solvers": (*part.solvers, *_new(part, names))})

@@ -96,17 +96,7 @@ class Task:
 def run_task(
     task: Task, folder: Path, end: float, fresh: bool = False, further: int = 0
 ) -> TaskOutcome:
-    """Execute the measurements that a task lacks and write the findings.
-
-    Parameters
-    ----------
-    end : float
-        Moment of the monotonic clock at which it is abandoned, leaving what was there before.
-    fresh : bool
-        Repeat it even if nothing has changed.
-    further : int
-        Repeats to add to those that are there.
-    """
+    """Execute the measurements that a task lacks and write the findings."""
     path = folder / f"{task.name}.json"
     try:
         facts = _facts(task.jobs(0, 1))

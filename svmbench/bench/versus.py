@@ -192,10 +192,6 @@ def comparisons(
     rivals : collection of str, optional
         Names of solvers or readers; the fastest of their rows counts in every repeat. All solvers
         from outside unless given.
-    labels : collection of str, optional
-        Of the rows; the champion's unless given.
-    wanted : callable
-        Whether a set, a λ and an accuracy count.
     """
     own = (champion(),) if labels is None else labels
     compared: list[Versus] = []

@@ -99,20 +99,7 @@ def aims(results: Sequence[BoundResult]) -> list[Aim]:
 
 
 def write_bench(plan: Plan, bounds: Sequence[StatedBound]) -> JudgedBounds:
-    """Write ``tables/``, ``plots/``, ``environment.json`` and ``index.html`` from the findings.
-
-    Parameters
-    ----------
-    plan : Plan
-        Its root contains the results; what is missing there is missing on the page.
-    bounds : sequence of StatedBound
-        The bounds.
-
-    Returns
-    -------
-    JudgedBounds
-        The bounds, each at every place where it was measured.
-    """
+    """Write ``tables/``, ``plots/``, ``environment.json`` and ``index.html`` from the findings."""
     found = read_found(plan)
     judged = judge_bounds(found, bounds)
     results = [results for part, results in found.sweeps if part.kind == "oracle"]

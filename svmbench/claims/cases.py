@@ -16,15 +16,7 @@ from svmbench.records.spelling import short
 
 
 def cases_of(claim: Claim, rows: Sequence[MeasuredRow], several: bool) -> list[ClaimCase]:
-    """The cases of a claim, in the order of the rows.
-
-    Parameters
-    ----------
-    rows : sequence of MeasuredRow
-        Of all sweeps of its item.
-    several : bool
-        Whether the item has several sweeps, which are then named.
-    """
+    """The cases of a claim, in the order of the rows."""
     if claim.kind == "widens":
         return list(_changes(claim, rows, several))
     if _spans(claim):
@@ -35,15 +27,7 @@ def cases_of(claim: Claim, rows: Sequence[MeasuredRow], several: bool) -> list[C
 def cases_not_run(
     claim: Claim, rows: Sequence[MeasuredRow], slots: Sequence[Slot], several: bool
 ) -> list[ClaimCase]:
-    """The cases of a claim of which no solver has any run.
-
-    Parameters
-    ----------
-    slots : sequence of dict
-        The places of all cells of its item's sweeps.
-    several : bool
-        Whether the item has several sweeps, which are then named.
-    """
+    """The cases of a claim of which no solver has any run."""
     labels = set(claim.labels)
     mine = [slot for slot in slots if slot["solver"] in labels and _in_place(slot, claim)]
     run: dict[str, set[str]] = {}

@@ -36,13 +36,7 @@ _NONE = _Way(math.inf, ())
 
 
 def cheapest(result: ClaimResult) -> tuple[PartResult, ...]:
-    """The open parts that are expected to decide a claim in the least time.
-
-    Returns
-    -------
-    tuple of PartResult
-        None of them if the claim is decided, or if more repeats are not expected to decide it.
-    """
+    """The open parts that are expected to decide a claim in the least time."""
     if result.verdict != "open":
         return ()
     lacking = [part for part in result.open_parts if part.part.lacks]

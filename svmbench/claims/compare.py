@@ -72,15 +72,7 @@ def factor(
     region: tuple[float, float],
     note: str = "",
 ) -> ClaimPart:
-    """The part that asks whether above / below lies in the region.
-
-    Parameters
-    ----------
-    below, above : str
-        Labels.
-    note : str
-        What is said of the factor besides.
-    """
+    """The part that asks whether above / below lies in the region."""
     what = f"{above} / {below}"
     if missing := case.without_runs((below, above)):
         none = paired((), (), *region)
@@ -124,15 +116,7 @@ def skipped_cells(first: MeasuredRow, second: MeasuredRow, asked: Asked) -> tupl
 def barred(
     rows: Sequence[MeasuredRow], skippable: Collection[SweepCell], asked: Asked
 ) -> tuple[LongerLimit, ...]:
-    """The longer time limits without which no further repeats can be had; none if they can.
-
-    Parameters
-    ----------
-    rows : sequence of MeasuredRow
-        Each further repeat takes one of each.
-    skippable : collection of cells
-        Those whose repeats make pairs even if they are skipped (see `skipped_cells`).
-    """
+    """The longer time limits without which no further repeats can be had; none if they can."""
     late = [row for row in rows if _is_out_of_time(row)]
     lost = [row for row in late if not set(row.cells) <= set(skippable)]
     if not lost and len(late) < len(rows):

@@ -21,8 +21,6 @@ def curve(row: MeasuredRow, along: str, measure: str) -> dict[int, RunCurve]:
 
     Parameters
     ----------
-    along : str
-        One of `ABSCISSAE`.
     measure : str
         Name of a measure that can be drawn along a run, or the regret. That is the upper end of
         the interval that contains it; below 0 it counts as 0.

@@ -25,17 +25,7 @@ def check_claims(
     sweeps: Mapping[str, Sweep],
     full: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> None:
-    """Refuse claims that only repeat the stopping rule of the runs, or name what is not run.
-
-    Parameters
-    ----------
-    path : Path
-        The file of the claims.
-    sweeps : mapping of str to Sweep
-        All sweeps of their item, including those of other items.
-    full : mapping of str to mapping, optional
-        The keys that differ at full published size, as written.
-    """
+    """Refuse claims that only repeat the stopping rule of the runs, or name what is not run."""
     for number, claim in enumerate(claims):
         if claim.kind != "untestable" and (fault := _unknown(claim, sweeps, full or {})):
             raise ConfigError(f"{path}: claims[{number}] ({claim.text.rstrip('.')!r}): {fault}")

@@ -107,15 +107,7 @@ class KnownParts:
         self._before, self._now = self._now, {}
 
     def of(self, claim: Claim, asked: Claim, case: ClaimCase) -> tuple[ClaimPart, ...]:
-        """The parts of a case.
-
-        Parameters
-        ----------
-        claim : Claim
-            As the paper's file has it.
-        asked : Claim
-            The same, or the claim that its rows are brought together for.
-        """
+        """The parts of a case."""
         rows = case.all_rows
         key = (id(claim), case.place, case.absent, tuple(case.rows), tuple(map(id, rows)))
         if key in self._before:
@@ -136,21 +128,12 @@ def judge_claims(
 
     Parameters
     ----------
-    items : sequence of (claims, rows)
-        For every item of the page: its claims, and the rows of its sweeps that have runs.
     slots : sequence of sequence of dict, optional
         For every item the cells of its sweeps. Those that were not run are then open, and count
         among the questions.
-    known : KnownParts, optional
-        Of the judgements before, if the page is judged again.
     unlike : sequence of callable, optional
         For every item, why a stand-in says nothing about a claim, by the claim and the label of
         the data set; empty if it does.
-
-    Returns
-    -------
-    list of list of ClaimResult
-        A list for each item, a result for each of its claims.
     """
     planned = slots or [()] * len(items)
     likeness = unlike or [_always_like] * len(items)
@@ -167,13 +150,7 @@ def judge_claims(
 def judge_cases(
     claims: Sequence[tuple[Claim, Sequence[ClaimCase]]], known: KnownParts | None = None
 ) -> list[ClaimResult]:
-    """The results of claims, judged together, in cases that the caller chose.
-
-    Parameters
-    ----------
-    known : KnownParts, optional
-        Of the judgements before, if the same claims are judged again.
-    """
+    """The results of claims, judged together, in cases that the caller chose."""
     known = known or KnownParts()
     known.begin()
     drafts = [
@@ -279,13 +256,6 @@ def _by_ranks(
 
     A claim that one method is "statistically" ahead does not hold if the test shows no difference,
     and is not shown there if it shows none in the paper's own numbers either.
-
-    Parameters
-    ----------
-    hidden : bool
-        Whether limits hide the sign of a data set's value.
-    published : Across, optional
-        The same test of the published ratios, if there are enough of them.
     """
     enough = data_sets(cases) >= MIN_DATA_SETS
     if enough and (hidden or any(part.part.lacks for case in cases for part in case.parts)):

@@ -22,15 +22,7 @@ from svmbench.claims.parts import ClaimVerdict
 
 
 def decide(quantifier: str, verdicts: Sequence[ClaimVerdict]) -> ClaimVerdict:
-    """The verdict of a claim from those of its cases.
-
-    Parameters
-    ----------
-    quantifier : {'all', 'most', 'any'}
-        How many cases the claim is about.
-    verdicts : sequence of str
-        Those of its cases.
-    """
+    """The verdict of a claim from those of its cases."""
     counted = Counter[str](verdicts)
     holding, against, undecided = (
         counted[verdict] for verdict in ("holds", "does not hold", "open")
@@ -52,13 +44,7 @@ def decide(quantifier: str, verdicts: Sequence[ClaimVerdict]) -> ClaimVerdict:
 
 
 def may_change(quantifier: str, verdicts: Sequence[ClaimVerdict]) -> bool:
-    """Whether the verdict of a claim may change when its open cases are decided.
-
-    Parameters
-    ----------
-    verdicts : sequence of str
-        Those of its cases.
-    """
+    """Whether the verdict of a claim may change when its open cases are decided."""
     now = decide(quantifier, verdicts)
     ends: tuple[ClaimVerdict, ...] = ("holds", "does not hold")
     return any(

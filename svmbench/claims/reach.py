@@ -110,17 +110,6 @@ def _mostly(
     """Whether something is true in most runs.
 
     It is observed if three seeds or more agree. If they do not, evidence decides.
-
-    Parameters
-    ----------
-    found : mapping of int to bool
-        By repeat, whether it is true.
-    words : str
-        What it is.
-    at_limit : bool
-        Whether it is true for a run that shows nothing but that it met the time limit.
-    at_end : bool
-        Whether it is known from the end of a run only, so that skipped repeats are no evidence.
     """
     if not found:
         ends = ", ".join(dict.fromkeys(states(row.group).values())) or "no runs"

@@ -19,13 +19,7 @@ def missing() -> str:
 
 
 def of(cases: Sequence[CaseResult], ranks: Across | None) -> str:
-    """What an open claim would take.
-
-    Parameters
-    ----------
-    ranks : Across, optional
-        For a statistical claim.
-    """
+    """What an open claim would take."""
     if ranks is not None:
         return _across(cases)
     undecided = [case for case in cases if case.verdict == "open"]

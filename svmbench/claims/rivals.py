@@ -24,13 +24,6 @@ def best_of(rivals: Sequence[MeasuredRow], ours: MeasuredRow, asked: Asked) -> M
     rivals : sequence of MeasuredRow
         Of one sweep, data set and λ, with the points of the whole sweep as traces. Those without
         any sample are no rivals.
-    ours : MeasuredRow
-        The row that they are compared with.
-
-    Returns
-    -------
-    MeasuredRow or None
-        Its label lists those of the rivals. None if there is no rival.
     """
     slowest = max(measured(ours.group, asked).values(), default=math.inf)
     took = []

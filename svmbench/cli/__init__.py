@@ -103,15 +103,7 @@ class Frame(click.Group):
     def main(  # type: ignore[override]
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
     ) -> NoReturn:
-        """Run one command line and exit.
-
-        Parameters
-        ----------
-        args : sequence of str, optional
-            The process's own by default.
-        **extra
-            For click's contexts.
-        """
+        """Run one command line and exit."""
         own_process = args is None
         args = sys.argv[1:] if args is None else list(args)
         debug = "--debug" in args

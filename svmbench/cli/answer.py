@@ -13,13 +13,7 @@ MOST_LINES = 24
 
 
 def as_table(folder: Path) -> str:
-    """Who is fastest to each accuracy on each problem of a results folder, a line each.
-
-    Parameters
-    ----------
-    folder : Path
-        With a written report.
-    """
+    """Who is fastest to each accuracy on each problem of a results folder, a line each."""
     from svmbench.records.read import read_results
     from svmbench.report.questions import order
     from svmbench.report.verdict import answer

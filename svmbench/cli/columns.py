@@ -20,13 +20,7 @@ def printable(text: str) -> str:
 
 
 def align(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Lines of left-aligned columns two spaces apart, below a header.
-
-    Parameters
-    ----------
-    rows : sequence of sequences of str
-        Each as long as the header.
-    """
+    """Lines of left-aligned columns two spaces apart, below a header."""
     table = [[printable(cell) for cell in row] for row in (header, *rows)]
     widths = [max(len(row[column]) for row in table) for column in range(len(header))]
     return "\n".join(

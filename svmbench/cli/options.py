@@ -315,20 +315,7 @@ def limit_seconds(text: str) -> float:
 
 
 def seconds_of(option: str, text: str) -> float:
-    """Read a duration from the command line.
-
-    Parameters
-    ----------
-    option : str
-        Its option, for the message.
-    text : str
-        Seconds, or a duration such as 90s, 30m or 2h.
-
-    Returns
-    -------
-    float
-        Seconds.
-    """
+    """Read a duration from the command line."""
     from pydantic import TypeAdapter, ValidationError
 
     from svmbench.config.fields import Duration

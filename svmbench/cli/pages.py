@@ -26,15 +26,6 @@ def verified_pages(root: Path, folders: Iterable[Path], plots: bool) -> Iterator
     """Verify the pages above results folders, by writing them again from a copy.
 
     Descriptions in files of somebody else's are not read: they may name plug-ins.
-
-    Parameters
-    ----------
-    root : Path
-        Nothing above it is looked at.
-    folders : iterable of Path
-        The results folders below it.
-    plots : bool
-        Draw the papers' figures again too, and write their tables.
     """
     above = {place for each in folders for place in each.parents if place.is_relative_to(root)}
     for folder in sorted(place for place in above if (place / "index.html").exists()):

@@ -248,8 +248,6 @@ def plan(
 
     Parameters
     ----------
-    budget : float, optional
-        Seconds for everything.
     quick : Path, optional
         Folder of the quick form's results, on which the expected time rests; without it only the
         bound is given.

@@ -23,13 +23,7 @@ NAMED = 3
 
 
 def time_spent(result: Result, sweeps: Sequence[PlannedSweep]) -> list[str]:
-    """How the time of a series was spent, by purpose, and the sweeps that took the most of it.
-
-    Parameters
-    ----------
-    sweeps : sequence of PlannedSweep
-        Those of the series.
-    """
+    """How the time of a series was spent, by purpose, and the sweeps that took the most of it."""
     total = result.total
     parts = [
         (total.preparing, "loading data and certifying optima"),
@@ -51,13 +45,7 @@ def time_spent(result: Result, sweeps: Sequence[PlannedSweep]) -> list[str]:
 
 
 def unfinished(result: Result, left: str) -> list[str]:
-    """What ended a series too early, and how to continue; nothing if it is complete.
-
-    Parameters
-    ----------
-    left : str
-        What is left to be done, in words; empty if nothing is.
-    """
+    """What ended a series too early, and how to continue; nothing if it is complete."""
     again = "run the same command again to continue"
     if result.interrupted:
         return [f"interrupted; {again}"]
@@ -86,17 +74,7 @@ def open_questions(questions: Sequence[Open]) -> list[str]:
 
 
 def mishaps(states: Counter[str], damaged: int, missing: int, where: str) -> list[str]:
-    """The messages about runs that were rerun, stopped from outside, or have failed.
-
-    Parameters
-    ----------
-    states : Counter of str
-        The states of the runs.
-    damaged, missing : int
-        Earlier runs that were rerun.
-    where : str
-        What contains the reasons of failures.
-    """
+    """The messages about runs that were rerun, stopped from outside, or have failed."""
     lines = []
     lost = [f"{n} {what}" for n, what in ((damaged, "damaged"), (missing, "missing")) if n]
     if lost:
@@ -137,11 +115,6 @@ def nodes_lines(place: RunPlace) -> list[str]:
 
 def exit_code(result: Result, further: Sequence[str] = ()) -> int:
     """The exit code of a series; what ended it otherwise is raised.
-
-    Parameters
-    ----------
-    further : sequence of str
-        Faults besides those of the series, one line each.
 
     Raises
     ------

@@ -21,13 +21,7 @@ _LISTED = 20
 
 
 def shortfall(trained: Trained, tolerance: float, time_limit: float) -> str:
-    """Why a model is not certified to the tolerance, and what may help.
-
-    Parameters
-    ----------
-    time_limit : float
-        Seconds that each fit was given.
-    """
+    """Why a model is not certified to the tolerance, and what may help."""
     worst = max(trained.fits, key=lambda fit: fit.gap)
     why = "no method came nearer; choose scaled features"
     if trained.out_of_time(tolerance, time_limit):

@@ -30,13 +30,7 @@ class InvalidFileError(ConfigError):
 def complaint(
     document: Document, errors: list[ErrorDetails], keys: Callable[[Loc], list[str]]
 ) -> InvalidFileError:
-    """One line for many errors: that of the first, and how many more there are.
-
-    Parameters
-    ----------
-    keys : callable
-        The keys that the mapping at a location may have.
-    """
+    """One line for many errors: that of the first, and how many more there are."""
     unknown = {error["loc"] for error in errors if error["type"] == "extra_forbidden"}
     # A key that is missing because it was misspelt is one error, not two.
     meant = {(*loc[:-1], _near_key(loc, keys)) for loc in unknown}

@@ -25,8 +25,6 @@ def load_sweep(path: Path, load_plugins: bool = True) -> Sweep:
     path : Path
         A YAML file; one that does not exist but comes with svmbench (``configs/adult.yaml``,
         ``adult.yaml`` or ``adult``) is loaded from there.
-    load_plugins : bool
-        Whether to execute the plug-ins that it names: not those of somebody's results.
 
     Raises
     ------

@@ -12,20 +12,7 @@ from svmbench.document import Loc
 
 
 def keys_at(model: type[BaseModel], loc: Loc = ()) -> list[str]:
-    """Keys of the mapping at a location.
-
-    Parameters
-    ----------
-    model : type
-        The model of the whole file.
-    loc : tuple of str and int
-        Keys and indices that lead to the mapping.
-
-    Returns
-    -------
-    list of str
-        In the order of the model's fields; empty if no model reads the mapping.
-    """
+    """Keys of the mapping at a location."""
     kinds: list[Any] = [model]
     for part in loc:
         kinds = [below for kind in kinds for below in _below(kind, part)]

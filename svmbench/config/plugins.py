@@ -17,11 +17,6 @@ def with_plugins(sweep: Sweep, files: Sequence[Path]) -> Sweep:
 
     Those that it does not name yet are added with their default parameters.
 
-    Parameters
-    ----------
-    files : sequence of Path
-        Python files that define solvers.
-
     Raises
     ------
     ConfigError

@@ -24,13 +24,6 @@ class Strict(BaseModel):
 def read_model(path: Path, model: type[Model], load_plugins: bool = True) -> Model:
     """Read a YAML file as a model; relative paths in it start at its folder.
 
-    Parameters
-    ----------
-    model : type
-        A pydantic model. Its fields are the keys of the file.
-    load_plugins : bool
-        Whether to execute the plug-ins that the file names.
-
     Raises
     ------
     ConfigError

@@ -38,13 +38,6 @@ _END = b"PK\5\6" + bytes(18)
 def unpacked(file: Path | IO[bytes], room: int, *, of_others: bool = False) -> dict[str, Array]:
     """The arrays of an archive that unpacks to no more than ``room`` bytes.
 
-    Parameters
-    ----------
-    file : Path or file
-        A file must be seekable.
-    of_others : bool
-        Whether another program may have written it, and left bytes that belong to no array.
-
     Raises
     ------
     OSError, ValueError and the others of `DAMAGED`

@@ -212,19 +212,7 @@ def rebuilt(
     compute: Callable[[Block], tuple[Array, Array, FloatArray]],
     dtype: np.dtype[Any],
 ) -> Dataset:
-    """Sparse rows with new entries, block by block.
-
-    Parameters
-    ----------
-    data : Dataset
-        Sparse.
-    n_features : int
-        Their new number.
-    compute : callable
-        From a block, the lengths of its new rows, and their columns and values.
-    dtype : dtype
-        Of the values.
-    """
+    """Sparse rows with new entries, block by block."""
     lengths, columns, values = [np.zeros(0, dtype=np.int64)], [], []
     narrow = column_type(n_features)
     for block in blocks(data):
@@ -242,13 +230,7 @@ def rebuilt(
 
 
 def with_columns(data: Dataset, chosen: Array) -> Dataset:
-    """The same rows with the chosen columns only.
-
-    Parameters
-    ----------
-    chosen : ndarray of integers
-        Columns from 0, ascending, at least one.
-    """
+    """The same rows with the chosen columns only."""
     if data.indices is None:
         assert data.values is not None
         values = np.ascontiguousarray(data.values[:, chosen])

@@ -78,11 +78,6 @@ def store(dataset: Dataset, key: str) -> Path:
         Name of the entry's folder; the same key must always mean the same rows. A sound
         entry under that key stays as it is.
 
-    Returns
-    -------
-    Path
-        The entry, for `open_cached`.
-
     Raises
     ------
     DataError
@@ -129,11 +124,6 @@ def open_cached(path: Path) -> Dataset | None:
 def verify(path: Path, key: str | None = None) -> None:
     """Check every file of an entry against the hash in its header.
 
-    Parameters
-    ----------
-    key : str, optional
-        Of the entry; by default the name of its folder.
-
     Raises
     ------
     DataError
@@ -162,11 +152,6 @@ def _reason(error: BaseException) -> str:
 def require_sound(path: Path) -> tuple[Stamp, ...]:
     """Check an entry as `verify` does, unless this process has done so and no file has changed.
 
-    Returns
-    -------
-    tuple
-        The stamps of its files, for `is_unchanged`.
-
     Raises
     ------
     DataError
@@ -182,13 +167,7 @@ def require_sound(path: Path) -> tuple[Stamp, ...]:
 
 
 def is_unchanged(path: Path, before: tuple[Stamp, ...]) -> bool:
-    """Whether no file of an entry has been changed, replaced or removed since.
-
-    Parameters
-    ----------
-    before : tuple
-        What `require_sound` returned.
-    """
+    """Whether no file of an entry has been changed, replaced or removed since."""
     try:
         return _stamps(path) == before
     except OSError:
@@ -196,18 +175,7 @@ def is_unchanged(path: Path, before: tuple[Stamp, ...]) -> bool:
 
 
 def by_identity(most_features: int | None = None) -> dict[str, Path]:
-    """The cache's entries by the identity of their rows; the newer of two equal ones.
-
-    Parameters
-    ----------
-    most_features : int, optional
-        Leave out entries with more features, without opening them.
-
-    Returns
-    -------
-    dict
-        Damaged entries are left out.
-    """
+    """The cache's entries by the identity of their rows; the newer of two equal ones."""
     paths = [path for path in (cache_dir() / "datasets").glob("[!.]*") if path.is_dir()]
     paths.sort(key=lambda path: path.stat().st_mtime)
     if most_features is not None:

@@ -15,11 +15,6 @@ def csr(data: Dataset, dtype: Any = None) -> Any:
     The matrix shares what scipy can use as it is stored: the values if they have the wanted type,
     and column numbers of 32 bits. Shared arrays are read-only. Column numbers of 16 bits are
     converted, values that are all one are written out, and for dense rows column numbers are made.
-
-    Parameters
-    ----------
-    dtype : data-type, optional
-        Of the values, such as ``np.float64``; as they are stored unless given.
     """
     shape = data.n_samples, data.n_features
     narrow = np.int32 if data.nnz < 1 << 31 else np.int64

@@ -33,18 +33,6 @@ _LONGEST_LINE = 1 << 26  # bytes; Python splits it into one string per cell
 def parse_csv(path: Path, layout: Csv, label_path: Path | None = None) -> ParsedText:
     """Read a file of delimited text.
 
-    Parameters
-    ----------
-    path : Path
-        Plain, or compressed with the suffix .xz, .bz2 or .gz.
-    label_path : Path, optional
-        File with one label per line, if ``layout`` names no column of labels.
-
-    Returns
-    -------
-    ParsedText
-        All columns but the label and the dropped ones, in their order.
-
     Raises
     ------
     DataError

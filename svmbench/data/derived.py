@@ -20,13 +20,7 @@ MARKED_COLUMNS = 8
 
 
 def take_rows(data: Dataset, chosen: Array) -> Dataset:
-    """Rows of a data set, in the order given, copied into new arrays.
-
-    Parameters
-    ----------
-    chosen : ndarray of integers, shape (n,)
-        Row numbers; a row may occur several times.
-    """
+    """Rows of a data set, in the order given, copied into new arrays."""
     taken = subset.take_rows(data.rows, np.asarray(chosen, dtype=np.int32))
     return replace(
         data,
@@ -56,16 +50,9 @@ def without_empty_columns(data: Dataset, most: int) -> tuple[Dataset, Array] | N
 
     Parameters
     ----------
-    data : Dataset
-        Sparse, with an entry.
     most : int
         Columns with entries from which on the answer is None: usually after a look at a part of
         the rows.
-
-    Returns
-    -------
-    ndarray of integers, shape (new d,)
-        The numbers of its columns in the rows given, ascending.
     """
     assert data.indices is not None
     if data.n_features > MARKED_COLUMNS * data.nnz:
@@ -160,13 +147,7 @@ def constant_feature(data: Dataset) -> float:
 
 
 def without_last_feature(data: Dataset) -> Dataset:
-    """A copy of the rows without their last feature, which all of them have.
-
-    Parameters
-    ----------
-    data : Dataset
-        With a `constant_feature`.
-    """
+    """A copy of the rows without their last feature, which all of them have."""
     d = data.n_features - 1
     if data.indices is None:
         assert data.values is not None

@@ -73,17 +73,6 @@ class _AbandonedError(Exception):
 def download_to(url: str, target: Path, *, longest: int | None = None, pages: bool = True) -> None:
     """Write the content of an address into a file.
 
-    Parameters
-    ----------
-    url : str
-        http, https or ftp.
-    target : Path
-        Its content is valid only once this function returns.
-    longest : int, optional
-        Size limit in bytes: longer content cannot be the file.
-    pages : bool
-        Whether the content may be a web page.
-
     Raises
     ------
     UnreachableError

@@ -79,13 +79,6 @@ def locate(name: str, wanted: DataFile, *, offline: bool = False) -> Path:
     downloads, the network. A file from the network has been checked against its hash; any
     other is hashed while it is read (`check_sha256`).
 
-    Parameters
-    ----------
-    name : str
-        Name of the data set, for messages.
-    offline : bool
-        Do not use the network, as with SVMBENCH_OFFLINE=1.
-
     Raises
     ------
     MissingFileError

@@ -59,11 +59,6 @@ def first_seen(wanted: DataFile) -> FirstSeen | None:
 def remember(wanted: DataFile, read: Stamp, sha256: str) -> None:
     """Record the hash of a file that was read and found valid, if its hash is not stated.
 
-    Parameters
-    ----------
-    read : tuple
-        The stamp of the file when it was read.
-
     Raises
     ------
     DataError

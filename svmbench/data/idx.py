@@ -37,10 +37,6 @@ def parse_idx(path: Path, label_path: Path, *, scale: float | None = None) -> Pa
     path : Path
         IDX file of unsigned bytes, its first dimension the rows; plain, or compressed with
         the suffix .xz, .bz2 or .gz.
-    label_path : Path
-        IDX file of as many unsigned bytes, in one dimension.
-    scale : float, optional
-        Factor by which the entries are multiplied; by default they stay whole numbers.
 
     Returns
     -------

@@ -24,13 +24,6 @@ def in_order(
     place: after the results before it, and instead of those behind it, so that the outcome
     does not depend on the number of threads. The caller's thread iterates over ``items``;
     after an exception raised there, results may be missing.
-
-    Parameters
-    ----------
-    work : callable
-        It must release the interpreter's lock to gain from threads.
-    threads : int
-        With one, the caller's thread does all the work.
     """
     if threads == 1:
         yield from map(work, items)

@@ -117,11 +117,6 @@ def classes_of(labels: tuple[int, ...], values: FloatArray) -> Array:
 def write_liblinear(path: Path, model: LiblinearModel) -> str:
     """Write a model; the file is the old one or the whole new one.
 
-    Returns
-    -------
-    str
-        The SHA-256 of what was written.
-
     Raises
     ------
     UnwritableError

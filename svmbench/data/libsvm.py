@@ -173,16 +173,6 @@ def parse_libsvm(
 
     Parameters
     ----------
-    path : Path
-        Plain, or compressed with the suffix .xz, .bz2 or .gz.
-    n_features : int, optional
-        The largest index allowed.
-    multilabel : bool
-        Whether rows have any number of labels, whole numbers separated by commas.
-    zero_based : bool
-        Whether indices count from 0: the feature of index 0 is then the first column.
-    dtype : {'float64'}, optional
-        Keep double precision even if single would do.
     threads : int, optional
         Number of parallel parsers; by default the number of processors of this process, and one
         for a small file.
@@ -441,15 +431,9 @@ def read_libsvm(
 
     Parameters
     ----------
-    path : Path or str
-        Plain, or compressed with the suffix .xz, .bz2 or .gz.
-    n_features : int, optional
-        d; by default the largest index in the file. A larger index is refused.
     positive : float or sequence of float, optional
         Label or labels that become +1; all others become -1. By default the larger of
         exactly two labels.
-    dtype : {'float64'}, optional
-        Store the values in double precision even if single would do.
 
     Returns
     -------

@@ -79,8 +79,6 @@ def load(
     spec : str, mapping, OwnFiles, Entry or Derived
         A catalogue name, perhaps with another choice of positive labels, a path or a user's
         own files (see `svmbench.data.catalogue.resolve`); or transforms of one of these.
-    offline : bool
-        Do not use the network.
     stand_in : float, optional
         Use synthetic rows of the set's shape even if the set itself is available; the number
         of rows is the set's times this factor. Transforms stay as they are, so that those which

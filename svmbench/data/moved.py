@@ -56,11 +56,6 @@ def pieces(key: str) -> Iterator[Piece]:
 def receive(mark: str, piece: Piece) -> None:
     """Keep a piece of an entry that is being moved here.
 
-    Parameters
-    ----------
-    mark : str
-        The same for all pieces of the entry, and for no other.
-
     Raises
     ------
     DataError
@@ -95,15 +90,6 @@ def forget(mark: str) -> None:
 
 def admit(mark: str, key: str, expected: str) -> None:
     """Check all bytes of an entry whose pieces are here, and put it into the cache.
-
-    Parameters
-    ----------
-    mark : str
-        As in `receive`.
-    key : str
-        Of the entry.
-    expected : str
-        Its content, as `content_hash` states it where it comes from.
 
     Raises
     ------

@@ -20,18 +20,7 @@ RECIPES_VERSION = 1
 
 
 def draw(recipe: Recipe, name: str) -> tuple[Dataset, Dataset]:
-    """Draw the training and test rows of a set.
-
-    Parameters
-    ----------
-    name : str
-        The set's name.
-
-    Returns
-    -------
-    train, test : Dataset
-        Dense, in double precision.
-    """
+    """Draw the training and test rows of a set."""
     state = np.random.RandomState(recipe.seed)
     x = state.randn(recipe.m, recipe.d)
     beta = state.randn(recipe.d)

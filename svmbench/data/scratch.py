@@ -186,13 +186,7 @@ class Scratch:
 
 
 def adjacent(arrays: Sequence[Array | None]) -> Array | None:
-    """All entries of arrays of one type that lie in a file, each right behind the one before.
-
-    Returns
-    -------
-    ndarray or None
-        Of one dimension, without a copy; None if the arrays do not lie so.
-    """
+    """All entries of arrays of one type that lie in a file, each right behind the one before."""
     first = arrays[0] if arrays else None
     mapping = mapping_of(first)
     if first is None or mapping is None:

@@ -41,13 +41,7 @@ def stamp_before_reading(path: Path) -> Stamp | None:
 
 
 def require_unchanged(path: Path, before: Stamp | None) -> None:
-    """Refuse what was read of a file that has changed since.
-
-    Parameters
-    ----------
-    before : tuple or None
-        Its stamp before it was read.
-    """
+    """Refuse what was read of a file that has changed since."""
     try:
         now = stamp(path)
     except OSError:

@@ -188,17 +188,7 @@ def part_of(
     max_index: int,
     significant_digits: int,
 ) -> Part:
-    """Part of rows in memory, in single precision if that will do.
-
-    Parameters
-    ----------
-    values : ndarray of float64, shape (nnz,)
-        Without zeros.
-    max_index : int
-        Number of columns.
-    significant_digits : int
-        The most digits of any value that a float32 does not hold exactly.
-    """
+    """Part of rows in memory, in single precision if that will do."""
     stored: Array | None = values
     if bool(np.all(values == 1.0)):
         stored = None
@@ -218,10 +208,6 @@ def join(
     parts : list of Part
         Consumed: each part is freed once it is copied, so that there is never a second copy
         of all rows. Arrays that lie in a file as the data set wants them are not copied.
-    n_features : int
-        d.
-    dtype : {'float64'}, optional
-        As for `compact`; the parts' values must be exact then.
 
     Returns
     -------
@@ -353,22 +339,9 @@ def compact(
 
     Parameters
     ----------
-    indices : ndarray of integers, shape (nnz,)
-        Columns from 0, ascending within a row.
-    values : ndarray of float64, shape (nnz,), or None
-        None if all are one.
-    n_features : int
-        d.
-    significant_digits : int
-        The most digits of any value that a float32 does not hold exactly.
     dtype : {'float64'}, optional
         Keep double even if single precision would do. Ones are exact in both and stay
         implicit.
-
-    Returns
-    -------
-    indptr, indices, values : ndarray or None
-        As `Dataset` takes them.
     """
     if values is not None and bool(np.all(values == 1.0)):
         values = None

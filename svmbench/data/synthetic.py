@@ -93,20 +93,6 @@ def stand_in(
 ) -> tuple[Dataset, Dataset | None]:
     """Generate the stand-in of a data set.
 
-    Parameters
-    ----------
-    name : str
-        The set's name, which the rows take; their provenance marks them as a stand-in.
-    scale : float
-        Factor of the numbers of training and test rows; d stays the same.
-    seed : int, optional
-        The shape's own unless given.
-
-    Returns
-    -------
-    test : Dataset or None
-        None when the shape has no test rows.
-
     Raises
     ------
     DataError

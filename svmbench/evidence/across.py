@@ -45,8 +45,6 @@ def across(log_ratios: Sequence[float], level: float = LEVEL) -> Across:
     log_ratios : sequence of float
         One for each data set, such as the median log-ratio of its pairs. Infinite ones are
         larger than all finite ones and tied with each other. Zeros are left out, as Wilcoxon did.
-    level : float
-        p-values up to this give a verdict. Fewer than `MIN_DATA_SETS` cannot reach 0.05.
 
     Raises
     ------

@@ -114,15 +114,7 @@ def of_sides(question: Question) -> tuple[ChangeEvidence, ChangeEvidence]:
 def changing(
     before: Question, after: Question, low: float = 0.0, high: float = math.inf
 ) -> Question:
-    """Ask by which factor a ratio changes from one problem to another.
-
-    Parameters
-    ----------
-    before, after : Question
-        The pairs on both problems; their regions do not matter.
-    low, high : float
-        Claimed region of the ratio on the second problem, divided by that on the first.
-    """
+    """Ask by which factor a ratio changes from one problem to another."""
     return Question(
         after.logs,
         low,
@@ -135,22 +127,7 @@ def changing(
 def pairs_of_halves(
     question: Question, low: float, high: float, log_threshold: float
 ) -> tuple[int | None, int | None]:
-    """Further pairs that each problem is expected to need until a change is decided.
-
-    Parameters
-    ----------
-    question : Question
-        Of `changing`.
-    low, high : float
-        Its region, as logarithms.
-    log_threshold : float
-        Logarithm of the evidence that decides.
-
-    Returns
-    -------
-    tuple of two
-        As of `pairs_until_decided`; 0 for a problem that has enough.
-    """
+    """Further pairs that each problem is expected to need until a change is decided."""
     assert question.before is not None
     lowers, uppers = question.before
     seen = dict(zip((1.0, -1.0), of_sides(question), strict=True))

@@ -37,21 +37,6 @@ def pairs_until_decided(
     the side on which the estimate lies. From one or two pairs, whose scatter says little, the
     number is usually too small.
 
-    Parameters
-    ----------
-    logs : tuple of float
-        Log-ratios of the informative pairs, or lower bounds of them.
-    uppers : tuple of float
-        Upper bounds of the log-ratios; the same as ``logs`` if they are known.
-    low, high : float
-        Region, as logarithms.
-    log_threshold : float
-        Logarithm of the evidence that decides.
-    widening : float
-        How far a boundary must be exceeded (logarithmic).
-    exchangeable : bool
-        As for `Question`.
-
     Returns
     -------
     int or None
@@ -85,17 +70,7 @@ def pairs_until_decided(
 
 
 def least_factor(scatter: float, pairs: int, threshold: float) -> float:
-    """The least ratio that this many pairs are likely to show to be above 1.
-
-    Parameters
-    ----------
-    scatter : float
-        Standard deviation of the log-ratio of two runs of one pair, which is taken as normal.
-    pairs : int
-        Fewer than 6 show no ratio at all.
-    threshold : float
-        Evidence that decides; 2/level for a question that is a page of its own.
-    """
+    """The least ratio that this many pairs are likely to show to be above 1."""
     noise = scatter * np.random.default_rng(0).standard_normal((pairs, SERIES)).T
 
     def shown(log_factor: float) -> float:
@@ -114,15 +89,7 @@ def least_factor(scatter: float, pairs: int, threshold: float) -> float:
 
 
 def needed_sides(lower: float, upper: float, low: float, high: float) -> list[tuple[float, float]]:
-    """The boundaries to be rejected for the side of the estimate, each with its direction.
-
-    Parameters
-    ----------
-    lower, upper : float
-        Bounds of the estimate, which may be equal.
-    low, high : float
-        Region, as logarithms.
-    """
+    """The boundaries to be rejected for the side of the estimate, each with its direction."""
     if math.isnan(lower):
         return []
     if low > -math.inf and upper <= low:

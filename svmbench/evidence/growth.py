@@ -28,15 +28,11 @@ def growing(
 
     Parameters
     ----------
-    x : sequence of float
-        Finite and above 0, with at least two different values.
     y : sequence of sequence of float
         For each repeat its value at each x, at least 0. +inf means that a target was not reached.
         It makes a repeat's exponent +inf if it occurs at large x, -inf if at small x; the middle is
         the mean of log x. A repeat with both says nothing and is left out. The same holds for 0, in
         the opposite sense.
-    low, high : float
-        Claimed region of the exponent; not both without a bound.
     y_least : sequence of sequence of float, optional
         Lower bounds of y, for values that are +inf because a limit ended the run. They give bounds
         of a repeat's exponent; it is left out if it has neither. The values themselves unless

@@ -75,11 +75,6 @@ class Question:
 def log_ratios(a: Sequence[float], b: Sequence[float]) -> tuple[float, ...]:
     """Log-ratios log(b_i / a_i) of the informative pairs.
 
-    Parameters
-    ----------
-    a, b : sequence of float
-        At least 0; a[i] and b[i] are of one block. +inf means that a target was not reached.
-
     Returns
     -------
     tuple of float
@@ -125,15 +120,9 @@ def paired(
 
     Parameters
     ----------
-    a, b : sequence of float
-        As for `log_ratios`.
-    low, high : float
-        Claimed region of b/a. "a is at least 1.5 times faster" is low=1.5.
     a_least, b_least : sequence of float, optional
         Lower bounds of a and b, for samples that are +inf because a limit ended the run: how much
         longer it would have taken is not known. The samples themselves unless given.
-    exchangeable : bool
-        As for `Question`.
     """
     known = [math.isfinite(x) or math.isfinite(y) for x, y in zip(a, b, strict=True)]
     lowest = _chosen(a if a_least is None else a_least, known)
@@ -150,11 +139,6 @@ def _chosen(values: Sequence[float], wanted: Sequence[bool]) -> list[float]:
 
 def reaching(reached: Sequence[bool]) -> Question:
     """Ask whether a method reaches its target in more than half of all runs.
-
-    Parameters
-    ----------
-    reached : sequence of bool
-        Of each run.
 
     Returns
     -------
@@ -180,13 +164,9 @@ def unpaired(
 
     Parameters
     ----------
-    a, b : sequence of float
-        As for `log_ratios`, but they may differ in length; the excess of the longer is left out.
     shift_sd : float
         Standard deviation of the shift of log(b/a), or an upper bound of it. Of two days that
         each shift by 4 % independently it is 0.04 √2.
-    low, high : float
-        Claimed region of b/a.
     """
     pairs = min(len(a), len(b))
     logs = log_ratios(a[:pairs], b[:pairs])

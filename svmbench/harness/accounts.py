@@ -106,15 +106,7 @@ class Accounts:
         self._aside, self._aside_cpu = 0, 0
 
     def charge(self, clock: Clock, shows_bound: bool) -> None:
-        """Add to the clock what the reads so far took beyond their allowance.
-
-        Parameters
-        ----------
-        clock : Clock
-            The clock of the training.
-        shows_bound : bool
-            Whether the reads include a lower bound.
-        """
+        """Add to the clock what the reads so far took beyond their allowance."""
         if self._beyond(clock, shows_bound) > self.charged and self._correct is None:
             self._correct = Stopwatch()
             with self.recording.running(), self._correct.running():
@@ -148,8 +140,6 @@ class Accounts:
 
         Parameters
         ----------
-        wall : int
-            Nanoseconds of a call to a program that are not on the clock.
         cpu : int
             Nanoseconds of processor time of that call: the calling thread's, that of reading the
             program's output, and the program's own when it only read the rows.
@@ -158,15 +148,7 @@ class Accounts:
         self._aside_cpu += cpu
 
     def close(self, clock: Clock, converting: Clock, threads: int) -> dict[str, float]:
-        """The times of the whole run in seconds, as its last line has them.
-
-        Parameters
-        ----------
-        converting : Clock
-            The clock of the conversion.
-        threads : int
-            Threads that the solver may use.
-        """
+        """The times of the whole run in seconds, as its last line has them."""
         end, begun = now(), self._begun
         elapsed = end.wall - begun.wall
         trained = clock.wall - self.charged
@@ -214,15 +196,7 @@ class Accounts:
 
 
 def hidden_work(times: dict[str, float], trained: float) -> str:
-    """Why a run with these times is refused; empty if it is not.
-
-    Parameters
-    ----------
-    times : dict
-        As `Accounts.close` returns them.
-    trained : float
-        Seconds on the clock.
-    """
+    """Why a run with these times is refused; empty if it is not."""
     background = times["background_cpu_seconds"]
     if background > max(BACKGROUND_FROM, BACKGROUND_SHARE * trained):
         return (
@@ -233,17 +207,7 @@ def hidden_work(times: dict[str, float], trained: float) -> str:
 
 
 def impossible_pace(visits: float, trained: float, one_pass: float) -> str:
-    """Why a run cannot have made so many passes in its time; empty if it can.
-
-    Parameters
-    ----------
-    visits : float
-        Passes over the rows, by the solver's own count.
-    trained : float
-        Seconds on the clock.
-    one_pass : float
-        Seconds of one sequential pass over the rows on this machine.
-    """
+    """Why a run cannot have made so many passes in its time; empty if it can."""
     fastest = visits * one_pass / PASSES_AT_ONCE
     if fastest > trained + PASSES_FROM:
         return (

@@ -53,13 +53,7 @@ class Assignment:
 
 
 def assignment_of(run: Run, header: dict[str, Any]) -> Assignment:
-    """The assignment of a planned run.
-
-    Parameters
-    ----------
-    header : dict
-        Of its trace.
-    """
+    """The assignment of a planned run."""
     instance = run.instance
     dataset, lam, label = run.cell
     return Assignment(

@@ -39,14 +39,6 @@ def torn(
 
     Parameters
     ----------
-    runs : sequence of Run
-        The plan.
-    found : mapping of str to datetime
-        When the finished ones had started, by their ids.
-    wanted : sequence of Run
-        Runs still to execute.
-    store : Store
-        Holds both, and the runs that were there before.
     changed : bool
         Whether the sweep has changed since the finished runs, so that a missing run may be new
         rather than interrupted.

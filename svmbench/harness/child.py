@@ -58,17 +58,7 @@ _PR_SET_PDEATHSIG = 1
 def start(
     module: str, threads: int, stderr: IO[bytes], answers: bool = False
 ) -> subprocess.Popen[bytes]:
-    """Start a module in a process of its own, with a pipe to its standard input.
-
-    Parameters
-    ----------
-    threads : int
-        Threads of the numerical libraries.
-    stderr : file
-        Receives its standard error.
-    answers : bool
-        Whether to open a pipe from its standard output as well.
-    """
+    """Start a module in a process of its own, with a pipe to its standard input."""
     # Ctrl-C is for the parent, which then ends the child; in the middle of an import it would
     # look like a broken installation. The child inherits the parent's blocked signals.
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -124,17 +114,7 @@ def processor_seconds(pid: int) -> float | None:
 
 
 def cause_of_death(code: int, stderr: IO[bytes], for_memory: bool) -> tuple[str, str]:
-    """End state and reason of a run whose process died before it finished.
-
-    Parameters
-    ----------
-    code : int
-        The process's exit code; negative for a signal.
-    stderr : file
-        Its standard error.
-    for_memory : bool
-        Whether the system may have killed it for lack of memory.
-    """
+    """End state and reason of a run whose process died before it finished."""
     if code < 0:
         name = signal_name(-code)
         if name == "SIGKILL" and for_memory:

@@ -120,16 +120,6 @@ class Crew:
 
         This keeps the reporter's number of runs right: it shrinks when an announced run is not
         made, and grows when a run is made that was not announced.
-
-        Parameters
-        ----------
-        wanted : callable
-            Whether a possible run is one of them.
-
-        Returns
-        -------
-        int
-            How many had not been announced before.
         """
         before = len(self._announced)
         self._announced |= {run.id for run in self.possible() if wanted(run)}
@@ -182,8 +172,6 @@ class Crew:
 
         Parameters
         ----------
-        runs : sequence of Run
-            Those to be made.
         nodes : collection of str
             The nodes that are there; None stands for this machine. A block is completed only by
             the node that has begun it, so that no comparison is made across machines.
@@ -200,13 +188,6 @@ class Crew:
         self, runs: Sequence[Run], deadline: float | None, end: float | None
     ) -> tuple[set[BlockKey], set[BlockKey]]:
         """Have runs of the plan carried out; an interruption stops them and is raised again.
-
-        Parameters
-        ----------
-        runs : sequence of Run
-            Pending ones, in the order in which they start.
-        deadline, end : float, optional
-            As in `Options`.
 
         Returns
         -------

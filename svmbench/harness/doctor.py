@@ -374,15 +374,7 @@ def _clock() -> Check:
 
 
 def clock_ratio(times: int = 9, epochs: int = 60) -> float:
-    """Clocked training time over that of a single call, as the ratio of medians.
-
-    Parameters
-    ----------
-    times : int
-        Interleaved measurements of each.
-    epochs : int
-        Length of a run of sgd-s on the random rows.
-    """
+    """Clocked training time over that of a single call, as the ratio of medians."""
     problem = _random_problem()
     clocked, single = [], []
     for _ in range(times):

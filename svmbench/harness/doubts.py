@@ -23,13 +23,6 @@ def worth(more: int | None, pairs: int) -> int | None:
     """Further pairs worth running for a question; None if none are.
 
     A question with few pairs is not given up before it has `FEWEST`, but one without any is.
-
-    Parameters
-    ----------
-    more : int or None
-        Further pairs expected until it is decided; None if more are not expected to decide it.
-    pairs : int
-        Informative pairs so far.
     """
     return FEWEST - pairs if more is None and 0 < pairs < FEWEST else more
 
@@ -135,13 +128,7 @@ class Batch:
 
 
 def priced(doubt: Doubt, open_sweeps: Mapping[int, OpenSweep]) -> Open:
-    """The question with the seconds it is expected to take, or the reason why there are none.
-
-    Parameters
-    ----------
-    open_sweeps : mapping of int to OpenSweep
-        The open sweeps by index.
-    """
+    """The question with the seconds it is expected to take, or the reason why there are none."""
     if doubt.worth is None:
         return Open(doubt, None, "information")
     open_sweep = open_sweeps.get(doubt.sweep)
@@ -164,15 +151,6 @@ def batches(
     A question that shares cells with an earlier one can be served by the same blocks, which saves
     the repeats of these cells. This is done if its other cells take no longer than that question
     does, and always if there is time for all questions.
-
-    Parameters
-    ----------
-    questions : sequence of Open
-        Those that have a price.
-    open_sweeps : mapping of int to OpenSweep
-        The open sweeps by index.
-    time_for_all : bool
-        Whether all these questions are expected to be decided in the time that is left.
     """
     prices = goal_prices(questions, open_sweeps)
     waiting = sorted(questions, key=lambda each: (_price_of_goal(each, prices), _price(each)))
@@ -205,20 +183,7 @@ def batches(
 def first_repeats(
     batch: Batch, seconds: float, seconds_of: Callable[[Cell], float]
 ) -> tuple[Batch, float]:
-    """As many repeats of a batch as fit into a time, and at least one.
-
-    Parameters
-    ----------
-    seconds : float
-        The time.
-    seconds_of : callable
-        Seconds that a repeat of a cell is expected to take.
-
-    Returns
-    -------
-    tuple of (Batch, float)
-        The batch with fewer repeats, and the seconds that these are expected to take.
-    """
+    """As many repeats of a batch as fit into a time, and at least one."""
     kept, spent = set[int](), 0.0
     for number in batch.numbers:
         price = sum(map(seconds_of, batch.cells_of(number)))
@@ -241,13 +206,6 @@ def goal_prices(
     A goal shares a cell only with goals whose other cells take no longer than the goal itself does.
     The repeats of a cheap goal do not serve one that needs an expensive cell as well: they have no
     run of that cell, so that the expensive goal would need other repeats.
-
-    Parameters
-    ----------
-    questions : sequence of Open
-        Those that have a price.
-    open_sweeps : mapping of int to OpenSweep
-        The open sweeps by index.
     """
     costs: dict[str, dict[tuple[int, Cell], float]] = {}
     wanting: dict[tuple[int, Cell], set[str]] = {}

@@ -71,13 +71,7 @@ class Fetching:
 
 
 def fetching(datasets: Iterable[DatasetSpec], *, everything: bool = False) -> Fetching:
-    """Choose what to download for data sets.
-
-    Parameters
-    ----------
-    everything : bool
-        Whether to go beyond `MOST_BYTES`.
-    """
+    """Choose what to download for data sets."""
     groups = {str(group): group for dataset in datasets for group in _missing(dataset)}
     wanted: list[Missing] = []
     left: list[Missing] = []

@@ -19,11 +19,6 @@ def changed_parts(given: Problem, own: Problem) -> list[str]:
 
     A worker's arrays are mapped read-only, so that the same memory has the same content; only an
     array elsewhere is compared with its own, entry by entry.
-
-    Parameters
-    ----------
-    given : Problem
-        The copy.
     """
     parts = [name for name in CONSTANTS if getattr(given, name) != getattr(own, name)]
     for name in ARRAYS:

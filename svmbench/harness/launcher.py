@@ -78,13 +78,7 @@ class Launcher:
         self._dying_until = math.inf  # moment at which it is killed
 
     def serve(self) -> bool:
-        """Obey orders until there are no more.
-
-        Returns
-        -------
-        bool
-            True in a forked process, whose standard input and output are then a worker's.
-        """
+        """Obey orders until there are no more."""
         orders = self._orders()
         while True:
             watched = [0, self._wakeup, *([self._answers] if self._answers >= 0 else [])]

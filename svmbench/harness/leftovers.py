@@ -31,13 +31,6 @@ def end_children(kept: Collection[int] = ()) -> tuple[int, float]:
     kept : collection of int
         Ids of those that live on, as those do that this process may not kill. Without /proc, all
         do.
-
-    Returns
-    -------
-    count : int
-        Of the processes.
-    seconds : float
-        Processor time that they used.
     """
     count, seconds, living = 0, 0.0, set(kept)
     while True:

@@ -219,8 +219,6 @@ class Measurement:
         settle : callable
             Ends the processes that the solver has left, before their time is counted. It gets the
             ids of those that had been started before, with the solver's program.
-        begin : callable
-            Called when the run begins, after what is measured before it.
         """
         self._pass_seconds = pass_seconds(self.problem.data)
         usual = self.before.usual
@@ -378,13 +376,7 @@ class Measurement:
                 return
 
     def _count_program(self, wall: int, cpu: int, thread: int, program: ForeignProgram) -> None:
-        """Count a program's own time in place of that of the call that ran it.
-
-        Parameters
-        ----------
-        wall, cpu, thread : int
-            The clock before that call.
-        """
+        """Count a program's own time in place of that of the call that ran it."""
         spent, program.spent = program.spent, None
         if spent is None:
             return

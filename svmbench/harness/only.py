@@ -49,11 +49,6 @@ def _constants(sweep: Sweep, run: Run) -> tuple[float, ...]:
 def spelled_out(patterns: tuple[str, ...], constants: Collection[float]) -> tuple[str, ...]:
     """Patterns of ``--only`` whose numbers, which may be rounded, are written as planned.
 
-    Parameters
-    ----------
-    constants : collection of float
-        The planned values of lambda, and of C if the sweep has it.
-
     Raises
     ------
     ConfigError

@@ -64,13 +64,7 @@ def present_pages() -> list[Pages]:
 
 
 def populate(pages: list[Pages]) -> bool:
-    """Bring pages into this process's table, and copy those that it may write to.
-
-    Returns
-    -------
-    bool
-        Whether the system could do so for at least one of them.
-    """
+    """Bring pages into this process's table, and copy those that it may write to."""
     advise = ctypes.CDLL(None).madvise
     advise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
     done = [

@@ -185,13 +185,6 @@ def plan_runs(
     Repeats are interleaved: each block holds one repeat of every cell in a seeded random
     order, so that a slow hour of the machine affects all solvers alike. A ladder of horizons
     stays together, from its lowest rung up: one worker climbs it.
-
-    Parameters
-    ----------
-    contended : bool
-        Whether several runs are executed at a time.
-    machine : str
-        As in `Run`.
     """
     runs: list[Run] = []
     for repeat in range(sweep.at_most):

@@ -175,18 +175,9 @@ def run_series(
 
     Parameters
     ----------
-    options : Options, optional
-        How runs are executed; the stand-ins, the repeats and the deadlines are set here.
-    budget : float, optional
-        Seconds for the runs; unlimited unless given.
     doubts : callable, optional
         Reads the folders of the sweeps and returns the questions that are open. Their tables of
         numbers are up to date whenever it is called.
-
-    Returns
-    -------
-    Result
-        Also after an interruption by the user, which it then records.
 
     Raises
     ------

@@ -92,13 +92,7 @@ def bound_of(solver: Solver) -> float | None:
 
 
 def read_correctly(problem: Problem, shows_bound: bool) -> None:
-    """Do what a solver does that computes what it shows only when it is read.
-
-    Parameters
-    ----------
-    shows_bound : bool
-        Whether it shows a lower bound.
-    """
+    """Do what a solver does that computes what it shows only when it is read."""
     copied(np.ones(problem.data.n_features))
     if shows_bound:
         problem.dual(interior(problem))

@@ -116,17 +116,7 @@ def source_of(
     scale: float | None = None,
     pace: float = ENTRIES_A_SECOND,
 ) -> Source:
-    """Where the rows of a data set come from: the set itself if it is here, else its stand-in.
-
-    Parameters
-    ----------
-    budget : float, optional
-        Seconds for everything, which determines the stand-in's scale.
-    scale : float, optional
-        Scale of the stand-in, whatever the budget.
-    pace : float
-        As for `scale_for`.
-    """
+    """Where the rows of a data set come from: the set itself if it is here, else its stand-in."""
     try:
         origin = dataset.source
         entry = resolve(origin.source if isinstance(origin, Derived) else origin)
@@ -196,21 +186,10 @@ def scale_for(
 
     Parameters
     ----------
-    budget : float, optional
-        Seconds for everything; without it only memory counts.
-    pace : float
-        Entries of its rows per second of the budget.
     least : float
         Scale at which it has the rows that transforms name. If `pace` allows fewer, it is this
         scale as long as its rows can be generated in time: a sweep that names its rows knows how
         long it trains on them.
-    most : float
-        Scale beyond which no row is used.
-
-    Returns
-    -------
-    float or None
-        One of `SCALES`, ``least`` or ``most``.
     """
     entries = (shape.m + shape.m_test) * shape.fraction * shape.d
     allowed = _entries_in_memory()

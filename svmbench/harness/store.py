@@ -139,15 +139,7 @@ class Store:
     def finished(
         self, run: Run, retry_faults: bool = False, with_weights: bool = False
     ) -> Trace | None:
-        """The trace of a run that need not be repeated: its file is intact and it has ended.
-
-        Parameters
-        ----------
-        retry_faults : bool
-            Repeat runs that failed or ran out of memory.
-        with_weights : bool
-            Repeat runs that did not keep their weights, or have lost them.
-        """
+        """The trace of a run that need not be repeated: its file is intact and it has ended."""
         trace = self.read(run)
         if trace is None or trace.state in RERUN or trace.header.get("id") != run.id:
             return None
@@ -223,11 +215,6 @@ class Store:
         """Write runs.csv, traces.csv and regret.csv for the runs of a plan that have a trace.
 
         A table that would be empty is removed.
-
-        Parameters
-        ----------
-        skipped : frozenset of str
-            Ids of runs that were skipped because their cell had hit its time limit.
         """
         rows: list[dict[str, Any]] = []
         points, regrets = _Text(), _Text()

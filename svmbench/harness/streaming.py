@@ -23,11 +23,6 @@ def pass_seconds(data: Dataset) -> float:
 
     No method that reads every row can take less per pass. Rows in a processor's cache are read
     from there, as in training.
-
-    Parameters
-    ----------
-    data : Dataset
-        Its arrays should have been read before, as `Dataset.touch` does.
     """
     arrays = [_words(a) for a in (data.indptr, data.indices, data.values) if a is not None]
     size = sum(words.nbytes for words in arrays)

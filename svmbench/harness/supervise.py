@@ -70,14 +70,6 @@ def make_run(
 
     Parameters
     ----------
-    time_limit : float
-        Seconds of training.
-    stop : threading.Event
-        Set when the user interrupts the sweep.
-    end : float
-        Moment of the monotonic clock at which the run is given up and leaves no trace.
-    keep_weights : bool
-        Keep the final weights.
     worker : Worker or Node, optional
         The worker of the run before, to be reused if possible, or a node that carries the run out;
         by default a new worker.
@@ -121,13 +113,6 @@ def carry_out(
     path : Path
         The file to which the trace is written; it is closed whatever happens to the process. Kept
         weights are written beside it.
-    stop, end, worker
-        As in `make_run`.
-
-    Returns
-    -------
-    Trace or None
-        None if the run was given up because its end had come.
     """
     missing = find_solver(assignment.solver).missing()
     if missing is not None:
@@ -228,13 +213,7 @@ def _sound_rows(assignment: Assignment) -> dict[Path, tuple[Stamp, ...]]:
 
 
 def _cause_of_silence(seconds: float, spent: float | None) -> tuple[str, str]:
-    """End state and reason of a run that was killed because it wrote nothing for some seconds.
-
-    Parameters
-    ----------
-    spent : float or None
-        Processor time of the run's processes during these seconds, if it is known.
-    """
+    """End state and reason of a run that was killed because it wrote nothing for some seconds."""
     if spent is not None and spent < IDLE_SHARE * seconds:
         return "interrupted", (
             f"{seconds:g} s without a checkpoint, in which the worker used {spent:.2g} s of"
@@ -332,13 +311,7 @@ def _size(path: Path) -> int:
 
 
 def _contradiction(trace: Trace, seconds: float) -> str:
-    """Why the times of a trace cannot be true; empty if they can.
-
-    Parameters
-    ----------
-    seconds : float
-        That the run took by the launcher's clock.
-    """
+    """Why the times of a trace cannot be true; empty if they can."""
     claimed = trace.end.get("elapsed_seconds")
     if claimed is None or math.isnan(seconds):
         return ""

@@ -268,11 +268,6 @@ class OpenSweep:
     def make(self, options: Options) -> None:
         """Run what the options ask for and is not finished.
 
-        Parameters
-        ----------
-        options : Options
-            For this turn: ``repeats`` or ``repeats_of``, ``deadline`` and ``end``.
-
         Raises
         ------
         KeyboardInterrupt
@@ -406,11 +401,6 @@ def run_sweep(
     options: Options | None = None,
 ) -> Outcome:
     """Run everything in a sweep that is not finished yet, and write its tables of numbers.
-
-    Parameters
-    ----------
-    folder : Path
-        The results folder.
 
     Raises
     ------

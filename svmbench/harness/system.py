@@ -86,13 +86,7 @@ def suspended_seconds() -> float:
 
 
 def busiest(seconds: float) -> list[tuple[str, float]]:
-    """Names of other processes and the share of a processor each uses, the busiest first.
-
-    Parameters
-    ----------
-    seconds : float
-        Length of the observation.
-    """
+    """Names of other processes and the share of a processor each uses, the busiest first."""
     before = dict(_processes())
     time.sleep(seconds)
     rate = os.sysconf("SC_CLK_TCK") * seconds

@@ -283,17 +283,7 @@ def close_trace(
     cpu: float | None = None,
     **facts: Any,
 ) -> Trace:
-    """Close the trace of a worker that died, keep what it wrote, and return it.
-
-    Parameters
-    ----------
-    state, reason : str
-        How the run ended.
-    cpu : float, optional
-        Seconds of processor time of the run's processes.
-    **facts
-        For the last line.
-    """
+    """Close the trace of a worker that died, keep what it wrote, and return it."""
     written = read_trace(path)
     temporary = path.with_suffix(".tmp")
     with TraceWriter(temporary, header) as writer:

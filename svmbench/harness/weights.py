@@ -23,20 +23,7 @@ SUFFIX = ".weights.npz"
 
 
 def keep_weights(trace: Path, w: FloatArray, bias: float) -> dict[str, Any]:
-    """Write the weights durably next to a trace.
-
-    Parameters
-    ----------
-    trace : Path
-        The run's file.
-    w : ndarray of float64, shape (d,)
-        Not necessarily finite: a run may have diverged.
-
-    Returns
-    -------
-    dict
-        The line for the trace.
-    """
+    """Write the weights durably next to a trace."""
     buffer = io.BytesIO()
     np.savez(buffer, w=np.asarray(w, dtype=np.float64), bias=np.float64(bias))
     content = buffer.getbuffer()
@@ -49,11 +36,6 @@ def keep_weights(trace: Path, w: FloatArray, bias: float) -> dict[str, Any]:
 
 def kept_weights(trace: Path, record: dict[str, Any]) -> tuple[FloatArray, float]:
     """Read the weights and the bias that were kept with a trace.
-
-    Parameters
-    ----------
-    record : dict
-        The trace's line about them.
 
     Raises
     ------

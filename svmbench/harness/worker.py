@@ -251,10 +251,6 @@ def loaded_solver(solver_class: str, parameters: dict[str, Any], text: str | Non
 
     Parameters
     ----------
-    solver_class : str
-        As `svmbench.solvers.single_file.address` returns it.
-    parameters : dict
-        As the solver's schema writes them in JSON.
     text : str, optional
         The hash of the text that defines it, as `svmbench.solvers.single_file.text_hash` returns
         it.

@@ -83,15 +83,7 @@ class Forecast:
 def forecasts(
     planned: Sequence[PlannedSweep], papers: Mapping[str, Paper], quick_root: Path
 ) -> list[Forecast]:
-    """The expected time of each sweep.
-
-    Parameters
-    ----------
-    planned : sequence of PlannedSweep
-        The sweeps at full size.
-    quick_root : Path
-        Folder of the quick form's results.
-    """
+    """The expected time of each sweep."""
     sweeps = [
         _Sweep(
             each,

@@ -24,17 +24,7 @@ def judged(
     rows: Mapping[ItemKey, Sequence[MeasuredRow]],
     known: KnownParts | None = None,
 ) -> dict[ItemKey, list[ClaimResult]]:
-    """The result of each claim, by item.
-
-    Parameters
-    ----------
-    results : mapping
-        By item, those of its sweeps that were run.
-    rows : mapping
-        By item, the rows of these results.
-    known : KnownParts, optional
-        Of the judgements before, if the same claims are judged again.
-    """
+    """The result of each claim, by item."""
     items, planned, unlike = [], [], []
     for key, name in results:
         item, mine = papers[key].items[name], rows[key, name]

@@ -64,13 +64,7 @@ class Likeness:
 def likenesses(
     item: Item, rows: Sequence[MeasuredRow], catalogued: Mapping[tuple[str, str], str]
 ) -> dict[str, Likeness]:
-    """How like their sets the stand-ins of an item are, by label.
-
-    Parameters
-    ----------
-    catalogued : mapping
-        Names in the catalogue by sweep and label.
-    """
+    """How like their sets the stand-ins of an item are, by label."""
     found: dict[str, Likeness] = {}
     for label in dict.fromkeys(row.group.dataset for row in rows if row.group.stand_in):
         members = [row for row in rows if row.group.stand_in and row.group.dataset == label]

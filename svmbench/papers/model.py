@@ -292,11 +292,6 @@ class Paper(Strict):
 def papers(folder: Path | None = None) -> dict[str, Paper]:
     """All papers by key, in order; each with its items in order.
 
-    Parameters
-    ----------
-    folder : Path, optional
-        Replaces the configurations that come with svmbench.
-
     Raises
     ------
     ConfigError

@@ -64,21 +64,7 @@ def planned_sweeps(
     budget: float | None = None,
     machine: str = "",
 ) -> list[PlannedSweep]:
-    """The sweeps of items, with the source of each data set; shared sweeps appear once.
-
-    Parameters
-    ----------
-    chosen : sequence of (str, str)
-        Keys of papers and items.
-    root : Path
-        Folder of all results.
-    full : bool
-        Whether to use the full published size.
-    budget : float, optional
-        Seconds for everything, which determine the scale of stand-ins.
-    machine : str
-        Fingerprint of the machine that carries out the runs; empty for this machine.
-    """
+    """The sweeps of items, with the source of each data set; shared sweeps appear once."""
     sources: dict[DatasetSpec, Source] = {}
 
     def known(dataset: DatasetSpec) -> Source:

@@ -14,13 +14,7 @@ from svmbench.records.read import Results
 
 
 def slots(paper: Paper, item: str, results: Mapping[str, Results]) -> list[Slot]:
-    """The cells of an item's sweeps, without axes that only the rows know.
-
-    Parameters
-    ----------
-    results : mapping of str to Results
-        Of its sweeps, by key; those that were not run are absent.
-    """
+    """The cells of an item's sweeps, without axes that only the rows know."""
     return [
         slot
         for key in paper.items[item].sweeps

@@ -25,15 +25,7 @@ _INPUTS = ("config.yaml", "runs.csv", "traces.csv", "regret.csv")
 def outdated(
     root: Path, papers: Mapping[str, Paper], items: Sequence[tuple[str, str]]
 ) -> list[tuple[str, str]]:
-    """The items whose tables and figures are out of date.
-
-    Parameters
-    ----------
-    root : Path
-        Folder of all results.
-    items : sequence of (str, str)
-        Paper and item.
-    """
+    """The items whose tables and figures are out of date."""
     return [item for item in items if not _is_current(root, papers, *item)]
 
 

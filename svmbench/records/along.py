@@ -19,13 +19,6 @@ _LEAST = 1e-16
 def values_along(group: Group, points: pd.DataFrame, measure: Measure) -> NDArray[np.float64]:
     """The measure at points of the traces of a group, shares as shares.
 
-    Parameters
-    ----------
-    points : DataFrame, shape (n, ...)
-        Rows of traces.csv.
-    measure : Measure
-        One that can be drawn along a run.
-
     Returns
     -------
     ndarray, shape (n,)

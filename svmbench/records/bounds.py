@@ -16,14 +16,6 @@ def lies_below(primal: float, bound: float) -> bool:
 
 
 def least_accuracy(bound: float, distance: str = "relative") -> float:
-    """The accuracy below which P `lies_below` the bound: no run has recorded one.
-
-    Parameters
-    ----------
-    bound : float
-        D_ref.
-    distance : {'relative', 'absolute'}
-        (P - D_ref)/D_ref, or P - D_ref.
-    """
+    """The accuracy below which P `lies_below` the bound: no run has recorded one."""
     share = BELOW + 1e-15  # P - D_ref is rounded too
     return -share * (bound if distance == "absolute" else 1.0)

@@ -236,13 +236,7 @@ _BY_NAME = {column.name: column for column in (*RUNS, *IN_PASSES)}
 def recorded(
     columns: Sequence[Column], line: TraceLine, record: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The values that a line of a trace has for those columns, by column.
-
-    Parameters
-    ----------
-    record : mapping of str to object
-        The line.
-    """
+    """The values that a line of a trace has for those columns, by column."""
     return {
         column.name: record[column.field]
         for column in columns
@@ -258,36 +252,18 @@ def numbers(columns: Sequence[Column], *lines: TraceLine) -> tuple[str, ...]:
 
 
 def of_accuracy(name: str, accuracy: float) -> str:
-    """A column's name for one accuracy: ``seconds_to_0.01``.
-
-    Parameters
-    ----------
-    name : str
-        Of a column of `OF_ACCURACY`, or of the first of `IN_PASSES`.
-    """
+    """A column's name for one accuracy: ``seconds_to_0.01``."""
     return f"{name}_{accuracy!r}"
 
 
 def accuracies_in(names: Iterable[str]) -> list[str]:
-    """The accuracies to which columns of runs.csv have seconds, as `of_accuracy` writes them.
-
-    Parameters
-    ----------
-    names : iterable of str
-        Of the columns.
-    """
+    """The accuracies to which columns of runs.csv have seconds, as `of_accuracy` writes them."""
     prefix = "seconds_to_"
     return [name.removeprefix(prefix) for name in names if name.startswith(prefix)]
 
 
 def over_horizons(name: str) -> OverHorizons:
-    """What a repeat of several runs, one per horizon, has in a column of the runs.
-
-    Parameters
-    ----------
-    name : str
-        Of a column of runs.csv, of an accuracy (``seconds_to_0.01``), or added by reading.
-    """
+    """What a repeat of several runs, one per horizon, has in a column of the runs."""
     if name in _BY_NAME:
         return _BY_NAME[name].over_horizons
     for column in (*OF_ACCURACY, *IN_PASSES):

@@ -95,11 +95,6 @@ def group_runs(results: Results) -> dict[tuple[str, bool], list[Group]]:
     """The rows of every table: runs by data set, then λ (descending), then label.
 
     `Results.groups` caches them.
-
-    Returns
-    -------
-    dict
-        Keys are (data set, whether it is a stand-in).
     """
     groups = []
     for _, members in results.runs.groupby(list(ROW), sort=False):

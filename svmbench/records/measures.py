@@ -119,15 +119,7 @@ class Measure:
         return 100.0 if self.share else 1.0
 
     def optimum(self, dual: float, lam: float, m: float) -> float | None:
-        """The certified lower bound D_ref in its unit; None unless it is an objective.
-
-        Parameters
-        ----------
-        dual : float
-            D_ref.
-        m : float
-            Number of rows.
-        """
+        """The certified lower bound D_ref in its unit; None unless it is an objective."""
         if not self.objective:
             return None
         return float(self.formula({"primal": dual, "lambda": lam, "m": m}))

@@ -50,11 +50,6 @@ def in_order(repeats: Collection[int], *groups: Group) -> list[int]:
 
     A repeat is measured when the last of its runs has started. Where no start is recorded, the
     number of the repeat decides, and such repeats come first.
-
-    Parameters
-    ----------
-    *groups : Group
-        Their runs.
     """
     last: dict[int, datetime] = {}
     for group in groups:

@@ -25,13 +25,7 @@ OFF_CLOCK_CAUSES = {
 
 
 def off_clock(run: Mapping[Any, Any]) -> tuple[str, ...]:
-    """The `OFF_CLOCK_CAUSES` that put a run's times in doubt; empty if nothing is known.
-
-    Parameters
-    ----------
-    run : mapping of str to object
-        A row of runs.csv, nan if a number is unknown.
-    """
+    """The `OFF_CLOCK_CAUSES` that put a run's times in doubt; empty if nothing is known."""
     train, conversion = run["train_seconds"], run["conversion_seconds"]
     unaccounted, loading = run["unaccounted_seconds"], run["load_cpu_seconds"]
     # Comparisons with nan are false, so unknown numbers raise no doubt.

@@ -116,11 +116,6 @@ class Results:
 def read_results(folder: Path) -> Results:
     """Read config.yaml, runs.csv, traces.csv and, if present, environment.json.
 
-    Parameters
-    ----------
-    folder : Path
-        ``results/NAME``.
-
     Raises
     ------
     DataError
@@ -173,11 +168,6 @@ def _read_results(folder: Path, _state: tuple[tuple[str, int, int], ...]) -> Res
 
 def read_regret(folder: Path) -> pd.DataFrame:
     """regret.csv: one row per number of steps; no rows if the sweep did not ask for it.
-
-    Parameters
-    ----------
-    folder : Path
-        ``results/NAME``.
 
     Returns
     -------

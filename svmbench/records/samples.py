@@ -86,13 +86,7 @@ def measured(group: Group, asked: Asked) -> dict[int, float]:
 
 
 def enclosed(group: Group, asked: Asked) -> dict[int, tuple[float, float]]:
-    """Those of `measured`, each as the interval that certainly holds the true value.
-
-    Returns
-    -------
-    dict
-        Both ends are the measured value unless the measure is `certified`.
-    """
+    """Those of `measured`, each as the interval that certainly holds the true value."""
     found = measured(group, asked)
     if not asked.measure.certified:
         return {repeat: (value, value) for repeat, value in found.items()}
@@ -231,11 +225,6 @@ def pairs(one: Group, other: Group, asked: Asked) -> Pairs:
     A repeat that was skipped because another one met the time limit makes no pair unless that
     limit is at least `SKIPPED_FROM` times the longest that the other group took: a limit near
     that says too little about how much longer a repeat would have taken.
-
-    Returns
-    -------
-    Pairs
-        Values below zero, which distances from a certified bound can have by rounding, become 0.
     """
     left, right = samples(one, asked), samples(other, asked)
     if asked.at is not None:
@@ -254,28 +243,14 @@ def pairs(one: Group, other: Group, asked: Asked) -> Pairs:
 
 
 def skipped_make_pairs(group: Group, other: Group, asked: Asked) -> bool:
-    """Whether a further repeat makes a pair although that of the first group is skipped.
-
-    Parameters
-    ----------
-    group : Group
-        Its cell has met the time limit.
-    """
+    """Whether a further repeat makes a pair although that of the first group is skipped."""
     if asked.at is None or measured(group, asked):
         return False
     return _is_generous(group, _slowest(other, asked.at))
 
 
 def without_doubtful(group: Group, found: dict[int, float], slowest: float) -> dict[int, float]:
-    """Samples without those of skipped repeats whose limit is too near the other side's times.
-
-    Parameters
-    ----------
-    found : dict
-        Its samples by repeat.
-    slowest : float
-        The longest that the other side took, in seconds; +inf if it never reached the accuracy.
-    """
+    """Samples without those of skipped repeats whose limit is too near the other side's times."""
     # Some rungs of a ladder may have been skipped; what the others reached was measured.
     skipped = group.skipped
     if not skipped or _is_generous(group, slowest):

@@ -20,13 +20,7 @@ def short(number: float, digits: int = 6, plain_from: float = 1e-3) -> str:
 
 
 def written_apart(numbers: Iterable[float], plain_from: float = 1e-3) -> dict[float, str]:
-    """Different parameters as `short` has them, with as many more digits as tell all of them apart.
-
-    Parameters
-    ----------
-    plain_from : float
-        As for `short`.
-    """
+    """Different parameters as `short` has them, with as many more digits as tell them apart."""
     different = set(numbers)
     found: dict[float, str] = {}
     for digits in range(6, 18):  # 17 tell any two doubles apart
@@ -56,24 +50,13 @@ def duration(seconds: float) -> str:
 
 
 def spellings(number: float) -> tuple[str, ...]:
-    """How a user may have written a parameter, as a configuration or a table has it.
-
-    Returns
-    -------
-    tuple of str
-        1e-5: ``1e-5`` and ``1e-05``; 0.001: ``0.001`` and ``1e-3``.
-    """
+    """How a user may have written a parameter, as a configuration or a table has it."""
     found = (short(number), short(number, plain_from=1.0), f"{number:g}")
     return tuple(dict.fromkeys(found))
 
 
 def meant(written: str, values: Iterable[float]) -> list[float]:
     """The values that a written number may stand for.
-
-    Parameters
-    ----------
-    written : str
-        A positive number, such as ``3.07e-5``.
 
     Returns
     -------
@@ -90,18 +73,7 @@ def meant(written: str, values: Iterable[float]) -> list[float]:
 
 
 def place_words(written: str) -> str:
-    """A place on the axis of λ, with C first where that is what a user wrote.
-
-    Parameters
-    ----------
-    written : str
-        As `regularisation` prints it.
-
-    Returns
-    -------
-    str
-        ``λ = 1e-4``, or ``C = 1 (λ = 3.07e-5)``.
-    """
+    """A place on the axis of λ, with C first where that is what a user wrote."""
     match = re.fullmatch(r"(\S+) \(C = (\S+)\)", written)
     return f"C = {match[2]} (λ = {match[1]})" if match else f"λ = {written}"
 

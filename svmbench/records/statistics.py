@@ -24,11 +24,6 @@ OUTLIER_FACTOR = 1.5
 def median(samples: Sequence[float]) -> float:
     """The median, with +inf for what was not reached.
 
-    Parameters
-    ----------
-    samples : sequence of float
-        At least one; +inf is legal, nan is not.
-
     Returns
     -------
     float
@@ -55,18 +50,6 @@ def median_interval(
     distribution function of n fair coins. The narrowest such interval is returned that has
     the coverage asked for. With fewer than six samples none has 95 %: it is then the
     smallest and the largest sample, and the returned coverage says how little that is.
-
-    Parameters
-    ----------
-    samples : sequence of float
-        At least one; +inf is legal, nan is not.
-    coverage : float
-        Requested probability, below 1.
-
-    Returns
-    -------
-    actual : float
-        Coverage of [low, high]; 0 for a single sample.
 
     Raises
     ------
@@ -101,18 +84,6 @@ def expected_running_time(times: Sequence[float], spent: Sequence[float]) -> flo
 
     The total time spent over the number of successes (Hansen et al., COCO).
 
-    Parameters
-    ----------
-    times : sequence of float
-        Time to success of each run, +inf if there was none.
-    spent : sequence of float
-        Total time of each run; only read if it did not succeed.
-
-    Returns
-    -------
-    float
-        +inf if no run succeeded.
-
     Raises
     ------
     ValueError
@@ -134,18 +105,7 @@ def expected_running_time(times: Sequence[float], spent: Sequence[float]) -> flo
 
 
 def performance_ratios(costs: Mapping[str, Sequence[float]]) -> dict[str, list[float]]:
-    """Cost of each solver on each problem over the least of any solver (Dolan and Moré, 2002).
-
-    Parameters
-    ----------
-    costs : mapping of str to sequence of float
-        For each solver its costs, in one order of the problems; +inf if it failed.
-
-    Returns
-    -------
-    dict
-        At least 1; +inf if the solver failed, also if all did.
-    """
+    """Cost of each solver on each problem over the least of any solver (Dolan and Moré, 2002)."""
     if not costs:
         return {}
     least = np.min([list(row) for row in costs.values()], axis=0)
@@ -163,16 +123,6 @@ def _over(cost: float, best: float) -> float:
 
 def solved_shares(samples: Sequence[float]) -> tuple[list[float], list[float]]:
     """The empirical distribution function of samples that may be infinite.
-
-    Parameters
-    ----------
-    samples : sequence of float
-        +inf for what was not reached.
-
-    Returns
-    -------
-    values, shares : list of float
-        Distinct finite samples, ascending, and the share of all samples up to each.
 
     Raises
     ------

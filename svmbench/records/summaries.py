@@ -69,13 +69,7 @@ _known: WeakKeyDictionary[Group, dict[Asked, Summary]] = WeakKeyDictionary()
 
 
 def summary(group: Group, asked: Asked) -> Summary:
-    """The summary of a group's repeats at an accuracy; computed once, as long as the group exists.
-
-    Parameters
-    ----------
-    asked : Asked
-        A measure that is taken to an accuracy.
-    """
+    """The summary of a group's repeats at an accuracy; computed once for each group."""
     known = _known.setdefault(group, {})
     if asked not in known:
         known[asked] = _summary(group, asked)

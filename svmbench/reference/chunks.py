@@ -50,17 +50,7 @@ def chunks_of(rows: Dataset, available: int) -> int:
 def descent_by_chunks(
     problem: Problem, chunks: int, tolerance: float, seed: int, due: Callable[[], bool]
 ) -> Iterator[PrimalAndDual]:
-    """Weights and dual variables, whenever they may be certified to the tolerance.
-
-    Parameters
-    ----------
-    problem : Problem
-        Of the hinge, without bias, ball and weights of rows.
-    tolerance : float
-        Relative gap.
-    due : callable
-        Whether to yield what there is; asked after each chunk.
-    """
+    """Weights and dual variables, whenever they may be certified to the tolerance."""
     m, d = problem.data.n_samples, problem.data.n_features
     bounds = np.linspace(0, m, min(chunks, m) + 1).astype(np.int64).tolist()
     places = list(pairwise(bounds))

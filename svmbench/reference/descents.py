@@ -75,15 +75,9 @@ def descent(
 
     Parameters
     ----------
-    due : callable
-        Whether to yield what there is; asked after each epoch.
-    start : PrimalAndDual, optional
-        Its feasible alpha is where the descent begins; zeros by default.
     wanted : float
         Relative gap (P - D)/D. A pair is yielded where the gap may be within it, and in any case
         for each doubling of the passes.
-    count : WorkCount, optional
-        Kept up to date.
     rival : callable
         Work that another method is expected to take, from the share of the rows with alpha_i > 0.
         Once the descent has done more than that, or is expected to need more for the wanted gap, it
@@ -320,11 +314,6 @@ class _Turns:
         """Whether the gap may be within the wanted one, or the descent has just fallen behind.
 
         Both are judged by what the rows of a pass have shown.
-
-        Parameters
-        ----------
-        w : ndarray of float64, shape (d,)
-            w(alpha), as updated along with alpha.
         """
         if self._wanted == math.inf:
             return True

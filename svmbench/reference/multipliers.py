@@ -75,17 +75,6 @@ def newton(
 
     They end where rounding makes a system indefinite, or where inner problems in turn are not
     solved and do not lower P.
-
-    Parameters
-    ----------
-    problem : Problem
-        Of the hinge, without a ball, with no more features than `Factored` takes.
-    due : callable
-        Whether to yield what there is; asked at each step.
-    start : PrimalAndDual, optional
-        Where to begin, unless its gap is too large for that.
-    wanted, count, unshown
-        As for `svmbench.solvers.second_order.smooth.newton`.
     """
     done = WorkCount() if count is None else count
     smoothed = _Smoothed(problem, done)
@@ -118,13 +107,7 @@ def newton(
 
 
 def step_work(data: Dataset, system: SystemWork) -> float:
-    """Estimated work of a step on these rows, in stored entries.
-
-    Parameters
-    ----------
-    system : SystemWork
-        That of these rows.
-    """
+    """Estimated work of a step on these rows, in stored entries."""
     of_rows = 3.0 * data.nnz + (_STEP_WORK + 2.0 * _SLOPE_WORK) * data.n_samples
     return of_rows + system.on(_CURVED_SHARE)
 

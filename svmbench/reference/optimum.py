@@ -97,10 +97,6 @@ def certified_optimum(
     gap : float
         Requested relative gap. A reference is returned in any case; its own `gap` says whether
         the request was met.
-    time_limit : float
-        Seconds after which the best pair found so far is returned.
-    progress : callable
-        Called with the gap reached, from time to time.
     """
     path = reference_path(problem.facts())
     cached = _read(path, problem)
@@ -182,13 +178,7 @@ def reference_path(facts: dict[str, Any]) -> Path:
 
 
 def stored_pair(path: Path, n_features: int, n_samples: int) -> PrimalAndDual | None:
-    """Weights, bias and alpha of a stored reference; None if it is absent or damaged.
-
-    Parameters
-    ----------
-    n_features, n_samples : int
-        Sizes of its problem.
-    """
+    """Weights, bias and alpha of a stored reference; None if it is absent or damaged."""
     stored = _load(path, n_features, n_samples)
     return None if stored is None else (stored["w"], float(stored["bias"]), stored["alpha"])
 

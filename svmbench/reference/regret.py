@@ -129,21 +129,7 @@ def regret(
     gap: float = 1e-6,
     time_limit: float = 60.0,
 ) -> Regret:
-    """The regret of a run with cost ``online_cost`` on the rows ``drawn``.
-
-    Parameters
-    ----------
-    problem : Problem
-        Its loss, lambda and ball also apply to the comparator.
-    drawn : ndarray of int, shape (T,)
-        At least one row.
-    online_cost : float
-        sum f_t(w_t).
-    gap : float
-        Requested relative gap of the comparator's value.
-    time_limit : float
-        Seconds to find it; if they do not suffice, the interval is wider.
-    """
+    """The regret of a run with cost ``online_cost`` on the rows ``drawn``."""
     data = replace(
         take_rows(problem.data, drawn), provenance=_provenance(problem.data.provenance, drawn)
     )
@@ -161,13 +147,6 @@ def regrets(solver: Solver, problem: Problem, seed: int) -> Iterator[dict[str, A
     In a longer run the last is step `MOST_STEPS`, or the step by which `MOST_WEIGHTS` have been
     copied. If the steps up to a record take more than `REPLAY_SECONDS`, the record before it is
     the last.
-
-    Parameters
-    ----------
-    solver : Solver
-        Restarted and replayed; its counter of presentations gives the number of steps.
-    seed : int
-        Seed of the run.
 
     Yields
     ------

@@ -28,13 +28,6 @@ def stale_files(folder: Path, plots: bool = False) -> Iterator[tuple[str, str]]:
 
     The page is written with the pictures that the folder has, and contains them.
 
-    Parameters
-    ----------
-    folder : Path
-        A results folder. Without a report there is nothing to compare.
-    plots : bool
-        Draw the plots again too, which takes as long as the report itself.
-
     Yields
     ------
     (str, str)

@@ -40,15 +40,7 @@ _GRID = 200
 
 
 def remarks(groups: Sequence[Group], grey: str) -> list[str]:
-    """What a figure of curves shows, in sentences.
-
-    Parameters
-    ----------
-    groups : sequence of Group
-        Whose curves it has.
-    grey : str
-        What its grey lines are; empty if it has none.
-    """
+    """What a figure of curves shows, in sentences."""
     most = max(len(group.repeats) for group in groups)
     low, high = (f"{100 * q:.0f}" for q in BAND)
     band = f"Median of up to {most} runs, bands from the {low} to the {high} % quantile."
@@ -100,15 +92,7 @@ def points_of(traces: pd.DataFrame, group: Group) -> pd.DataFrame:
 def trajectories(
     points: pd.DataFrame, group: Group, abscissa: str, measure: Measure
 ) -> list[Trajectory]:
-    """The repeats of a group, without points that a logarithmic axis cannot show.
-
-    Parameters
-    ----------
-    points : DataFrame
-        As `points_of` returns them.
-    abscissa : str
-        One of `ABSCISSAE`.
-    """
+    """The repeats of a group, without points that a logarithmic axis cannot show."""
     x = np.asarray(ABSCISSAE[abscissa].formula(points, group), dtype=np.float64)
     y = heights_along(group, measure, points)
     begun = points["epochs"].to_numpy(np.float64) > 0  # the start is the same for all
@@ -151,11 +135,6 @@ def median_curve(trajectories: Sequence[Trajectory]) -> Curve | None:
     above everything, and one that met a limit is left out. A curve thus ends where the median
     run reaches the accuracy, not where only slow runs are left; it is drawn only where at least
     half of the runs count.
-
-    Returns
-    -------
-    Curve or None
-        None if there is no run.
     """
     if not trajectories:
         return None
@@ -181,15 +160,7 @@ class CurveTable:
         self._points: dict[Group, pd.DataFrame] = {}
 
     def of(self, groups: Sequence[Group], x: str, measure: Measure) -> dict[str, Curve]:
-        """The curve of each label that has one.
-
-        Parameters
-        ----------
-        groups : sequence of Group
-            Of one data set and λ.
-        x : str
-            A name of `ABSCISSAE`.
-        """
+        """The curve of each label that has one."""
         found = {group.label: self._curve(group, x, measure) for group in groups}
         return {label: curve for label, curve in found.items() if curve is not None}
 
@@ -257,11 +228,6 @@ def lifted(ceiling: float, curves: Sequence[Curve], log: bool = True) -> float:
 
     Those that diverged may leave at the top, and so may a curve that stays more than `_LIFT` times
     above: it would flatten all others.
-
-    Parameters
-    ----------
-    log : bool
-        Whether the axis is logarithmic.
     """
     most, stretch = (_LIFT, 2.0) if log else (_LIFT_LINEAR, 1.1)
     wanted = [ceiling]

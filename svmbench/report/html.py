@@ -111,11 +111,6 @@ def to_html(
 ) -> str:
     """The page.
 
-    Parameters
-    ----------
-    pictures : sequence of Path
-        Plots that have been written.
-
     Raises
     ------
     DataError
@@ -150,15 +145,7 @@ def to_html(
 
 
 def render(template: str, styles: Sequence[str], scripts: Sequence[str], /, **values: Any) -> str:
-    """A self-contained page.
-
-    Parameters
-    ----------
-    template, styles, scripts : str, sequence of str, sequence of str
-        Files beside the templates: what extends base.html, style sheets and scripts.
-    **values
-        Variables of the template.
-    """
+    """A self-contained page."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -244,15 +231,7 @@ def _figures(results: Results, pictures: Sequence[Path]) -> Iterator[Figure]:
 def figures_of(
     pictures: Iterable[tuple[Path, str]], looks: Mapping[str, str] = LOOKS
 ) -> list[Figure]:
-    """Show pictures that were written.
-
-    Parameters
-    ----------
-    pictures : iterable of (Path, str)
-        PNGs with their captions.
-    looks : mapping of str to str
-        What to look at, by the name of the picture without "profile-".
-    """
+    """Show pictures that were written."""
     return [
         figure_of(path, caption, looks.get(path.stem.removeprefix("profile-"), ""))
         for path, caption in pictures
@@ -261,11 +240,6 @@ def figures_of(
 
 def figure_of(path: Path, caption: str, look: str = "") -> Figure:
     """Show a PNG that was written before, in the page itself.
-
-    Parameters
-    ----------
-    look : str
-        What to look at.
 
     Raises
     ------

@@ -48,15 +48,7 @@ class Notice:
 def notices(
     results: Results, samples: Iterable[Sequence[float]], *, of_stand_ins: bool = True
 ) -> list[Notice]:
-    """Collect what a reader has to know before reading the numbers.
-
-    Parameters
-    ----------
-    samples : iterable of sequence of float
-        The times to each accuracy by repeat, +inf if it was not reached.
-    of_stand_ins : bool
-        Whether to say which data sets are stand-ins.
-    """
+    """Collect what a reader has to know before reading the numbers."""
     runs = results.runs
     return [
         *(_stand_ins(runs) if of_stand_ins else ()),

@@ -137,18 +137,7 @@ def write_overall(
     whose: str = "All papers",
     sweeps: str = "every sweep of the papers",
 ) -> list[tuple[Path, str]]:
-    """Draw ``profile-performance.png`` and ``profile-data.png`` over all problems.
-
-    Parameters
-    ----------
-    whose, sweeps : str
-        Whose problems they are: in the title, and in the caption.
-
-    Returns
-    -------
-    list of (Path, str)
-        The files, each with the caption of its picture; empty if there are too few problems.
-    """
+    """Draw ``profile-performance.png`` and ``profile-data.png`` over all problems."""
     common = in_common(problems)
     if len(common) < _LEAST_PROBLEMS:
         return []

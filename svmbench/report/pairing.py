@@ -58,8 +58,6 @@ def samples_together(
     same_sweep : bool
         Whether both belong to one sweep. Older results do not record when runs started, and
         those of one sweep were interleaved.
-    same_machine : bool
-        Two machines are never in the same state.
     """
     found = pairs(one, other, asked)
     if not asked.measure.per_machine:  # the seed alone decides the value
@@ -89,11 +87,6 @@ def pairs_in_time(one: Group, other: Group, asked: Asked) -> Pairs:
 
 def made_together(one: Group, other: Group, repeats: Collection[int]) -> list[int]:
     """The repeats whose runs of both groups were executed side by side.
-
-    Parameters
-    ----------
-    repeats : collection of int
-        The repeats that both have.
 
     Returns
     -------

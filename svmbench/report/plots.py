@@ -74,13 +74,7 @@ PLOT_KINDS: dict[str, PlotWords] = {
 def write_plots(
     results: Results, curves: CurveTable, formats: tuple[str, ...] = ("png",)
 ) -> list[Path]:
-    """Draw the plots that the sweep asks for, one figure per data set and kind.
-
-    Returns
-    -------
-    list of Path
-        ``plots/DATASET-KIND.png``; a stand-in's file is marked.
-    """
+    """Draw the plots that the sweep asks for, one figure per data set and kind."""
     written: list[Path] = []
     with uniform_style():
         for (dataset, stand_in), groups in results.groups.items():
@@ -102,13 +96,6 @@ def draw(results: Results, known: CurveTable, groups: Sequence[Group], kind: str
     """Draw one figure: a column of panels for each λ, epochs above and seconds below.
 
     More than three λ are continued below.
-
-    Parameters
-    ----------
-    groups : sequence of Group
-        Those of one data set.
-    kind : str
-        A name of `PLOT_KINDS`.
     """
     from svmbench.report import style
 

@@ -125,11 +125,6 @@ def write_profiles(results: Results, formats: tuple[str, ...] = ("png",)) -> lis
     """Write tables/profiles.csv and, if the sweep asks for plots, plots/profile-*.
 
     Where there are none, those of an earlier report are removed.
-
-    Returns
-    -------
-    list of Path
-        Empty for a sweep of fewer than two labels, or of one data set and λ.
     """
     problems = _problems(results)
     profiles = _profiles(problems)
@@ -285,17 +280,7 @@ def _write_plots(
 def draw(
     title: str, panels: Sequence[ProfilePanel], caption: str, looks: Mapping[str, Look]
 ) -> Figure:
-    """Draw the panels of one kind of profile side by side.
-
-    Parameters
-    ----------
-    panels : sequence of ProfilePanel
-        At least one; all of one kind.
-    caption : str
-        The text below.
-    looks : mapping of str to Look
-        By label.
-    """
+    """Draw the panels of one kind of profile side by side."""
     kind = PROFILE_KINDS[panels[0].kind]
     best = sorted(panels[0].curves, key=lambda label: -_area(panels[0], label))
     sheet = Sheet(

@@ -62,11 +62,6 @@ def leader_questions(folder: Path) -> list[LeaderQuestion]:
     """For each data set, λ and accuracy: the label with the least median against each other label.
 
     Labels without any measurement are left out, such as programs that are not installed.
-
-    Parameters
-    ----------
-    folder : Path
-        A results folder; there are no questions before runs.csv has been written.
     """
     if not (folder / "runs.csv").exists():
         return []

@@ -162,17 +162,7 @@ def _add_legend(figure: Figure, names: Mapping[str, Look]) -> None:
 
 
 def log_ticks(axis: Axis, *, most: int = 9, plain_below: float = 100.0) -> None:
-    """Plain numbers on a logarithmic axis: powers of ten, and 1, 2, 5 on a short one.
-
-    Parameters
-    ----------
-    axis : Axis
-        Of which the limits are set.
-    most : int
-        Number of powers of ten at most.
-    plain_below : float
-        Ratio of the limits below which an axis is short.
-    """
+    """Plain numbers on a logarithmic axis: powers of ten, and 1, 2, 5 on a short one."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     low, high = axis.get_view_interval()
@@ -185,15 +175,7 @@ def log_ticks(axis: Axis, *, most: int = 9, plain_below: float = 100.0) -> None:
 
 
 def save_figure(figure: Figure, path: Path, formats: tuple[str, ...] = ("png",)) -> Iterator[Path]:
-    """Write a figure, and yield each file; the same figure gives the same bytes.
-
-    Parameters
-    ----------
-    path : Path
-        Without a suffix.
-    formats : tuple of str
-        Of `FORMATS`.
-    """
+    """Write a figure, and yield each file; the same figure gives the same bytes."""
     from svmbench.report.style import DPI
 
     for suffix in formats:
@@ -205,13 +187,7 @@ def save_figure(figure: Figure, path: Path, formats: tuple[str, ...] = ("png",))
 
 
 def picture(figure: Figure, suffix: str, dpi: float) -> bytes:
-    """A figure as a file's bytes; the same figure gives the same bytes.
-
-    Parameters
-    ----------
-    dpi : float
-        Of a PNG.
-    """
+    """A figure as a file's bytes; the same figure gives the same bytes."""
     drawn = BytesIO()
     figure.savefig(drawn, format=suffix, dpi=dpi, metadata=_METADATA[suffix])
     return drawn.getvalue()

@@ -6,8 +6,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import pandas as pd
+
+Agreement = Literal["", "near", "far"]
 
 
 @dataclass(frozen=True)
@@ -23,12 +26,15 @@ class TableCell:
         default it is the first number of the text.
     hint : str
         A remark that the page shows under the pointer.
+    agrees : {'', 'near', 'far'}
+        How near it is to a published number, where that is known.
     """
 
     text: str
     best: bool = False
     value: float | None = None
     hint: str = ""
+    agrees: Agreement = ""
 
 
 @dataclass(frozen=True)

@@ -18,18 +18,6 @@ from svmbench.report.tables import build_tables
 def write_report(folder: Path, formats: tuple[str, ...] = ("png",)) -> list[Path]:
     """Rewrite tables/, plots/ and report.html from the files of a results folder.
 
-    Parameters
-    ----------
-    folder : Path
-        ``results/NAME``, with config.yaml, runs.csv and traces.csv.
-    formats : tuple of str
-        Of `svmbench.report.sheet.FORMATS`, for the plots.
-
-    Returns
-    -------
-    list of Path
-        The files written.
-
     Raises
     ------
     DataError

@@ -18,13 +18,6 @@ def logarithmic_bound(problem: Problem, steps: int, in_ball: bool = False) -> fl
 
     Shalev-Shwartz, Singer, Srebro and Cotter, Math. Prog. B 127 (2011), lemma 1 and theorem 1,
     prove the last two. Their lemma holds for any convex set, which gives the first.
-
-    Parameters
-    ----------
-    steps : int
-        T, at least 1.
-    in_ball : bool
-        Whether each step ends with the projection onto the ball of radius 1/sqrt(lam).
     """
     longest = math.sqrt(float(problem.data.rows.norms2().max()))
     if problem.constraint == "l1":

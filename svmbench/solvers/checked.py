@@ -29,13 +29,6 @@ def checked(
 ) -> Parameters:
     """Parameters with these values, which are plain data as of a file.
 
-    Parameters
-    ----------
-    values : mapping of str to Any
-        Values to be checked, by the name of the parameter. All others have their defaults.
-    context : dict, optional
-        For validators.
-
     Raises
     ------
     pydantic.ValidationError

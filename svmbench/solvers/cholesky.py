@@ -80,18 +80,6 @@ def factor_of(system: FloatArray, spoil: bool = False) -> FloatArray | None:
     """The upper triangular U with U^T U = system; None where rounding has made it indefinite.
 
     `svmbench.kernels.cholesky.solution` solves the system with it.
-
-    Parameters
-    ----------
-    system : ndarray of float64, shape (d, d)
-        Symmetric and in C order; only its upper triangle is read.
-    spoil : bool
-        Whether the factor may be written where the system is, which saves a copy.
-
-    Returns
-    -------
-    ndarray of float64, shape (d, d), or None
-        In C order. Its lower triangle means nothing.
     """
     factor: Array
     if len(system) >= LARGE and _loaded_or_worth_it(len(system)):
@@ -106,15 +94,7 @@ def factor_of(system: FloatArray, spoil: bool = False) -> FloatArray | None:
 
 
 def raised_factor(system: FloatArray, ridges: Iterable[float]) -> FloatArray | None:
-    """As `factor_of`, for the system with its diagonal raised as little as rounding demands.
-
-    Parameters
-    ----------
-    system : ndarray of float64, shape (d, d)
-        Its diagonal is changed.
-    ridges : iterable of float
-        Shares of the diagonal, ascending: the first of them with which there is a factor is taken.
-    """
+    """As `factor_of`, for the system with its diagonal raised as little as rounding demands."""
     diagonal = np.array(np.diagonal(system))
     for ridge in ridges:
         np.fill_diagonal(system, diagonal * (1.0 + ridge))

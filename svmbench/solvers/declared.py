@@ -29,11 +29,6 @@ _SHOWN = 100
 def require_declared(solver: type[Solver], where: str) -> None:
     """Refuse a solver that lacks what every listing and every run needs, or has it in another form.
 
-    Parameters
-    ----------
-    where : str
-        The plug-in, for the message.
-
     Raises
     ------
     ConfigError

@@ -79,13 +79,6 @@ class _Output:
 def execute(words: Sequence[str], limit: float | None = None) -> Execution:
     """Run a program to its end, in a process group of its own, and kill what it leaves there.
 
-    Parameters
-    ----------
-    words : sequence of str
-        The program and its arguments; no shell reads them.
-    limit : float, optional
-        Seconds after which it is killed with all its group.
-
     Raises
     ------
     OSError

@@ -81,11 +81,6 @@ def files_of(module_name: str) -> set[Path]:
 
     A module that is in no package counts with the modules beside it that it imports, and those that
     these import in turn: of a distribution that is installed to be edited, no file is listed.
-
-    Parameters
-    ----------
-    module_name : str
-        An imported module; of others nothing is known.
     """
     top, module = module_name.partition(".")[0], sys.modules.get(module_name)
     if module is None:

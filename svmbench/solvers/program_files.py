@@ -79,8 +79,6 @@ def read_weights(path: Path, form: str, n_features: int) -> AffineFunction:
         LIBLINEAR's format; Vowpal Wabbit's ``--readable_model`` with ``--predict_only_model``; one
         weight per line, with the bias after them if there is one; NumPy's, with an array ``w`` and,
         if there is a bias, ``b``.
-    n_features : int
-        d.
 
     Raises
     ------

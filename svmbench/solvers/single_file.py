@@ -34,11 +34,6 @@ def load_file(path: Path, expected: str | None = None) -> tuple[type[Solver], ..
 
     A file that this process has loaded already is not executed again.
 
-    Parameters
-    ----------
-    expected : str, optional
-        The hash of its text (`text_hash`), if another is not to be executed.
-
     Raises
     ------
     ConfigError
@@ -100,11 +95,6 @@ def text_hash(solver: type[Solver]) -> str | None:
 
 def solver_at(address: str, expected: str | None = None) -> type[Solver]:
     """The solver at an address.
-
-    Parameters
-    ----------
-    expected : str, optional
-        As in `load_file`, if it is in a file.
 
     Raises
     ------

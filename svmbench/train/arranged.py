@@ -38,11 +38,6 @@ def arranged(examples: Examples, objective: Objective) -> Examples:
     """The examples with rows merged or in another order, where that saves much time.
 
     Rows in a file are left as they are, and so are those that memory has no room to copy.
-
-    Parameters
-    ----------
-    objective : Objective
-        Its C does not matter.
     """
     if not has_room_to_copy(examples.rows):
         return examples
@@ -61,11 +56,6 @@ def merged(examples: Examples, objective: Objective) -> Examples:
     """The examples without repeated rows, if these are most of them; else as they are.
 
     Rows that auto trains on are left as they are: it knows no weights.
-
-    Parameters
-    ----------
-    examples, objective
-        As for `arranged`.
     """
     most = int(MOST_DIFFERENT * examples.rows.n_samples)
     if not may_merge(examples, objective):

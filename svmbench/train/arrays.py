@@ -22,10 +22,6 @@ def in_double_precision(name: str) -> Iterator[None]:
 
     Python's integers have any size, and NumPy does not say which one is too large.
 
-    Parameters
-    ----------
-    name : str
-
     Raises
     ------
     ValueError
@@ -40,10 +36,6 @@ def in_double_precision(name: str) -> Iterator[None]:
 def numbers_of(name: str) -> Iterator[None]:
     """Name the parameter whose conversion to numbers fails in any way.
 
-    Parameters
-    ----------
-    name : str
-
     Raises
     ------
     ValueError
@@ -56,13 +48,7 @@ def numbers_of(name: str) -> Iterator[None]:
 
 
 def as_numbers(name: str, given: Any) -> Array:
-    """A parameter as an array of numbers; what else is wrong with them is not checked.
-
-    Parameters
-    ----------
-    name : str
-    given : array, sequence or number
-    """
+    """A parameter as an array of numbers; what else is wrong with them is not checked."""
     with numbers_of(name):
         found = np.asarray(given)
         return found if found.dtype.kind in "biufc" else found.astype(np.float64)
@@ -72,11 +58,6 @@ def check_structure(X: Any) -> None:
     """Refuse sparse rows whose indices lead outside their arrays, where SciPy reads unchecked.
 
     SciPy checks them when it makes a matrix, but its users may change the arrays afterwards.
-
-    Parameters
-    ----------
-    X : array or sparse matrix
-        Anything that is not sparse passes.
 
     Raises
     ------

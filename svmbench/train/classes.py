@@ -81,12 +81,6 @@ def train(
 
     Parameters
     ----------
-    examples : Examples
-        Of at least two classes.
-    tolerance : float
-        Relative gap (P - D)/D.
-    progress : callable
-        Called with a class and its gap.
     start : Trained, optional
         A model of the same rows, with any C, loss and weights, to begin from. It is ignored where
         the numbers of rows, columns or classes differ.
@@ -262,15 +256,7 @@ def _normalised(
 def run_in_threads(
     work: Callable[[int], T], wanted: Sequence[int], threads: int, failed: threading.Event
 ) -> tuple[T, ...]:
-    """What some work gives for each number, in their order, so many at the same time.
-
-    Parameters
-    ----------
-    work : callable
-        It is to end soon once ``failed`` is set.
-    failed : Event
-        Set here once a call has raised an error, or this thread is interrupted.
-    """
+    """What some work gives for each number, in their order, so many at the same time."""
     if threads == 1:
         return tuple(work(each) for each in wanted)
     from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait  # slow to load
@@ -329,13 +315,6 @@ def _require_room(examples: Examples, objective: Objective, threads: int, fits: 
 
 def require_rows_in_memory(rows: Dataset, work: str, remedy: str) -> None:
     """Refuse rows in a file that do not fit into the free memory, for work that reads them often.
-
-    Parameters
-    ----------
-    work : str
-        As the subject of "on ... rows needs".
-    remedy : str
-        What the user can do.
 
     Raises
     ------

@@ -136,24 +136,6 @@ class FoldFits:
     ) -> Iterator[tuple[Array, dict[int, float]]]:
         """Train at each C, until folds are better trained one by one, or nothing changes.
 
-        Parameters
-        ----------
-        values : iterable of float
-            Ascending; each is asked for once the results at the last were used.
-        tolerance, complete
-            As for `svmbench.train.path.path`.
-        count : int
-            As for `Ending`.
-        progress : callable
-            Called with the number of each value, from 0, before it is trained at.
-
-        Yields
-        ------
-        wrong : ndarray of bool, shape (m,)
-            Rows that the model of the other folds predicts wrongly, at the next C.
-        gaps : dict
-            The largest relative gap of each fold whose path has not ended before.
-
         Raises
         ------
         InterruptedError

@@ -148,15 +148,6 @@ class Methods:
         What dual descent still needs, by its last passes, is compared with what Newton steps are
         expected to need. These begin where it has come, and come first for as much work as it is
         expected to need, between one and `HEAD_START` times their own.
-
-        Parameters
-        ----------
-        newton : callable
-            Newton steps, from their head start.
-        work : callable
-            Their expected work, from the share of rows with curvature.
-        many_rows : int
-            Per feature.
         """
         data, most = self._problem.data, work(1.0)
         many = data.n_samples >= many_rows * data.n_features

@@ -28,13 +28,7 @@ _NUMBERS, _POWERS = 8, 13
 
 
 def validation_plot(validation: Validation) -> bytes:
-    """Draw the validation error over C with its intervals, and the chosen C.
-
-    Returns
-    -------
-    bytes
-        An SVG; the same errors give the same text.
-    """
+    """Draw the validation error over C with its intervals, and the chosen C."""
     panel = _Panel(validation.values, _ABOVE, 335, _ends(_edges(validation)))
     label = "validation error (%), with 95 % intervals"
     lines = [
@@ -46,13 +40,7 @@ def validation_plot(validation: Validation) -> bytes:
 
 
 def path_plot(points: Sequence[Point], validation: Validation | None = None) -> bytes:
-    """Draw the objective and the errors over C.
-
-    Returns
-    -------
-    bytes
-        An SVG; the same points give the same text.
-    """
+    """Draw the objective and the errors over C."""
     values = tuple(each.C for each in points)
     tried = values if validation is None else tuple(sorted({*values, *validation.values}))
     shares = [_percent(each.share_of_zero) for each in points]

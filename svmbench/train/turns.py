@@ -148,10 +148,6 @@ def in_turns(
 
     Parameters
     ----------
-    due : callable
-        Whether to end where a method has ended.
-    wanted : float
-        Relative gap.
     ample : float
         Work from which methods end that come nearer far too slowly, and the next group takes over;
         a method that is the only one goes on.

@@ -53,11 +53,6 @@ def run_checks(solver: type[Solver], limit: float = LIMIT) -> Iterator[Checked]:
     """The checks of a solver one after another, to the first crash or hang.
 
     A check is left out if it would only show what another one has shown to be wrong.
-
-    Parameters
-    ----------
-    limit : float
-        Seconds that a check on one class of problems may take.
     """
     waiting: Checked | None = None
     for what, kind, wrong in _answers(solver, limit):

@@ -265,15 +265,7 @@ def continues(each: SmallTraining, name: str) -> None:
 
 
 def continues_by(started: Callable[[], Solver], pieces: Sequence[int]) -> Solver:
-    """Check that pieces of a run make the whole, and return that.
-
-    Parameters
-    ----------
-    started : callable
-        Returns the solver at its start, the same each time.
-    pieces : sequence of int
-        Steps that are taken at a time.
-    """
+    """Check that pieces of a run make the whole, and return that."""
     split, whole = started(), started()
     for steps in pieces:
         split.advance(steps)
@@ -418,14 +410,6 @@ def _shown(run: Solver) -> tuple[Any, ...]:
 
 
 def is_moot(what: str, broken: Collection[str]) -> bool:
-    """Whether a check would only show what is known to be wrong already.
-
-    Parameters
-    ----------
-    what : str
-        What the check asks.
-    broken : collection of str
-        What the failed ones asked.
-    """
+    """Whether a check would only show what is known to be wrong already."""
     needed = {_asked(continues): _asked(repeats)}.get(what)
     return _asked(gives_weights) in broken or needed in broken

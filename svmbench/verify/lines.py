@@ -18,11 +18,6 @@ def check_lines(path: Path) -> None:
 
     Another reader could understand a line with duplicate keys differently.
 
-    Parameters
-    ----------
-    path : Path
-        A trace that can be read.
-
     Raises
     ------
     ContradictionError

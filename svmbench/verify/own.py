@@ -30,16 +30,6 @@ def foreign_entries(folder: Path) -> Iterator[str]:
     """Links, pipes, devices and folders in place of a results folder's files.
 
     A link may lead to any file of the reader's, and a pipe or a device may never end.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder itself may be a link.
-
-    Yields
-    ------
-    str
-        A place in the folder.
     """
     for name in (*FILES, INDEX, MANIFEST):
         path = folder / name

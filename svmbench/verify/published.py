@@ -30,13 +30,6 @@ _SHOWN = (".html", ".htm", ".xhtml", ".js", ".svg")
 def manifest_of(folder: Path, version: str, weights: bool) -> dict[str, Any]:
     """The manifest of a folder as it is.
 
-    Parameters
-    ----------
-    version : str
-        Of the svmbench that has published it.
-    weights : bool
-        Whether weights that runs have kept are in it.
-
     Raises
     ------
     DataError

@@ -56,13 +56,6 @@ class Recorded(Run):
 def recorded_run(header: dict[str, Any], data: Dataset, test: Dataset | None) -> Recorded:
     """The run that a header describes.
 
-    Parameters
-    ----------
-    header : dict
-        The first line of a trace.
-    data, test : Dataset or None
-        The rows that it names.
-
     Raises
     ------
     MissingError
@@ -118,13 +111,7 @@ def _reference(header: dict[str, Any]) -> Reference:
 
 
 def check_identity(run: Recorded, name: str) -> None:
-    """Check that a trace is the one of its name, which ends in a hash of its facts.
-
-    Parameters
-    ----------
-    name : str
-        The file's, without its suffix.
-    """
+    """Check that a trace is the one of its name, which ends in a hash of its facts."""
     header = run.header
     if name != header["id"] or name != run.id:
         raise ContradictionError(f"its id is not that of its facts, which is {run.id}")

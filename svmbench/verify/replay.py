@@ -40,17 +40,7 @@ def replay(
     read: Callable[[dict[str, Any]], Recorded],
     rng: random.Random,
 ) -> Iterator[Verification]:
-    """Replay a random sample of the runs of a folder.
-
-    Parameters
-    ----------
-    number : int
-        How many runs; all if there are fewer.
-    read : callable
-        Returns the run that the first line of a trace describes.
-    rng : random.Random
-        Chooses the runs.
-    """
+    """Replay a random sample of the runs of a folder."""
     traces = {path.stem: read_whole(path) for path in sorted((folder / "runs").glob("*.jsonl"))}
     names = [
         name

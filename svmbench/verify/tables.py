@@ -37,15 +37,6 @@ def read_table(path: Path) -> tuple[list[str], list[list[str]]]:
 def check_row(file: str, header: Sequence[str], row: Sequence[str], known: dict[str, Any]) -> None:
     """Check every column of one row.
 
-    Parameters
-    ----------
-    file : str
-        Name of the table, for the message.
-    header, row : sequence of str
-        As in the file.
-    known : dict
-        What the row should say, by column and in the order of the columns.
-
     Raises
     ------
     ContradictionError

@@ -166,13 +166,7 @@ _NOTES = (
 
 
 def fastest_table(found: Found, threshold: float) -> Table:
-    """The seconds of all solvers on every problem, and who is shown to be ahead.
-
-    Parameters
-    ----------
-    threshold : float
-        Evidence that decides who is ahead.
-    """
+    """The seconds of all solvers on every problem, and who is shown to be ahead."""
     everything = fastest_entries(found)
     least = {
         problem: min(one.ratio for one in those)

@@ -57,11 +57,6 @@ def apply_transforms(
 ) -> TrainAndTest:
     """Apply transforms in order, and store the rows in their smallest form.
 
-    Parameters
-    ----------
-    name : str
-        Name of the result; ``.t`` is appended for its test rows.
-
     Raises
     ------
     DataError
@@ -89,11 +84,6 @@ def makes_test_rows(transforms: Sequence[Transform]) -> bool:
 def scales_between(transforms: Sequence[Transform], m: int, m_test: int = 0) -> tuple[float, float]:
     """The scales from which a stand-in has all rows that are named, and up to which it uses all.
 
-    Parameters
-    ----------
-    m, m_test : int
-        Training and test rows at scale 1.
-
     Returns
     -------
     least : float
@@ -111,20 +101,7 @@ def scales_between(transforms: Sequence[Transform], m: int, m_test: int = 0) -> 
 def rows_after(
     transforms: Sequence[Transform], m: int, m_test: int, scale: float
 ) -> tuple[float | None, bool]:
-    """Training rows of a stand-in of that scale after these transforms.
-
-    Parameters
-    ----------
-    m, m_test : int
-        Training and test rows at scale 1.
-
-    Returns
-    -------
-    rows : float or None
-        None if that depends on the labels.
-    named : bool
-        Whether a transform names their number, so that it is the same at every scale.
-    """
+    """Training rows of a stand-in of that scale after these transforms."""
     (rows, portion), _ = _portions(transforms, m, m_test)
     if portion.fixed:
         return portion.left, True

@@ -107,19 +107,7 @@ class Portion:
     def naming(
         self, count: float, m: int, *, first: bool = False, left: float | None = None
     ) -> Portion:
-        """The same after rows are named.
-
-        Parameters
-        ----------
-        count : float
-            How many.
-        m : int
-            Rows of the set.
-        first : bool
-            Whether they are the first ones.
-        left : float, optional
-            How many the transform leaves, if that is known.
-        """
+        """The same after rows are named."""
         if self.fixed:
             return replace(self, left=left)
         needed = (count + self.less) / (self.share * m)

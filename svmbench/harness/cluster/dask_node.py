@@ -359,11 +359,6 @@ def _over(stop: threading.Event, end: float) -> Callable[[], bool]:
 def accept(made: node.Made, assignment: Assignment, path: Path) -> Trace:
     """Write the files of a run that a node has carried out.
 
-    Parameters
-    ----------
-    path : Path
-        The trace's file, beside which the weights are written.
-
     Raises
     ------
     NodeLostError

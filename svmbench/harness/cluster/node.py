@@ -192,24 +192,6 @@ def admit_rows(mark: str, key: str, content: str) -> None:
 def make(token: str, name: str, sweep: str, sent: dict[str, Any], seconds: float) -> Made | None:
     """Carry out a run.
 
-    Parameters
-    ----------
-    token : str
-        Of the process that the planner knows.
-    name : str
-        The node's.
-    sweep : str
-        A name for the sweep that no other has.
-    sent : dict
-        The assignment.
-    seconds : float
-        After which the run is given up.
-
-    Returns
-    -------
-    Made or None
-        None if it was given up.
-
     Raises
     ------
     NodeLostError

@@ -26,15 +26,7 @@ if TYPE_CHECKING:
 
 
 def write_figures(source: ItemResults, folder: Path, key: str | None = None) -> list[Path]:
-    """Draw an item's figures that have runs to show.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder of ``figure-N.png``.
-    key : str, optional
-        Only the figure of this name.
-    """
+    """Draw an item's figures that have runs to show."""
     written: list[Path] = []
     with uniform_style():
         for at, shape in enumerate(source.item.figures):

@@ -222,15 +222,7 @@ def to_page(
     *,
     left_out: Sequence[str] = (),
 ) -> str:
-    """The page.
-
-    Parameters
-    ----------
-    shares : sequence of Share
-        Of the virtual best solver.
-    left_out : sequence of str
-        Names of papers and items that it does not show.
-    """
+    """The page."""
     views = [view for paper in papers for view in paper.items]
     claims = [result for paper in papers for result in paper.claims]
     notes = {note for view in views for table in view.tables for note in table.notes}

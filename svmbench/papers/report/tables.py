@@ -36,7 +36,7 @@ from svmbench.records.measures import Asked
 from svmbench.records.spelling import short
 from svmbench.report.notices import notices, stand_in_warning
 from svmbench.report.numbers import finite
-from svmbench.report.table import Row, Section, Table, TableCell
+from svmbench.report.table import Agreement, Row, Section, Table, TableCell
 from svmbench.report.tables.words import INTERVALS, RELAPSES, header, interval_notes, state_counts
 
 #: Texts of cells that were not run, that nothing was to be run for, and for which no published
@@ -50,6 +50,9 @@ UNLIKE = "(STAND-IN, unlike)"
 _MEASURED, _BOTH, _RANGE = "measured", "ours (published)", "range of the runs"
 _PUBLISHED = "published"
 
+#: A number is near the published one up to this factor; the page prints the two differently.
+NEAR = 1.15
+
 #: How the source of a published number was obtained.
 MARKS = {
     "seed": "printed in the paper itself",
@@ -60,7 +63,9 @@ _RATIOS = (
     "× NAME: the value over that of NAME, median over the repeats, pair by pair, with its 95 % "
     "interval once there are enough of them; ≥, ≤: a bound, if one of the two was not reached. "
     "In brackets: published, from the machines of their day: compare the ratios. The interval of a "
-    "number beside a published one is in the CSV, and on the page under the pointer."
+    "number beside a published one is in the CSV, and on the page under the pointer. On the page "
+    "green: within 15 % of the published number; amber: beyond. Seconds have no colour, nor has a "
+    "row that is not like the set."
 )
 _LIMITS = (
     "A run that does not reach ε or diverges counts as +∞ in the median. ≥ T: not reached in the "
@@ -77,18 +82,7 @@ READING = (INTERVALS, _RATIOS, _LIMITS, _RELAPSES, _BOLD)
 
 
 def build_paper_table(source: ItemResults, number_of: int) -> tuple[Table, list[Quoted]]:
-    """One table of an item.
-
-    Parameters
-    ----------
-    number_of : int
-        Its index among the item's tables.
-
-    Returns
-    -------
-    placed : list of Quoted
-        The published values that it shows.
-    """
+    """One table of an item."""
     shape = source.item.tables[number_of]
     builder = _Builder(source, shape, lay_out(source, shape))
     return builder.table(f"table-{number_of + 1}"), builder.layout.placed
@@ -231,7 +225,8 @@ class _Builder:
         if field.side in (_MEASURED, _BOTH):
             quoted = self.layout.quoted.get((*at, field.asked.column), [])
             texts = [published_text(field.asked, each.value.value) for each in quoted]
-            return _beside(self._measured_cell(at, field.asked), "; ".join(texts))
+            cell = _beside(self._measured_cell(at, field.asked), "; ".join(texts))
+            return replace(cell, agrees=self._agrees(at, field.asked))
         if field.side == _RANGE:
             members = self.layout.measured.get(at, [])
             return TableCell(
@@ -239,10 +234,19 @@ class _Builder:
             )
         found = self._ratio(at, field.asked)
         quotient = self._published_ratio(at, field.asked)
-        return _beside(
+        cell = _beside(
             TableCell(found.text, value=_sortable(found.median)),
             "" if math.isnan(quotient) else _factor(quotient),
         )
+        like = not any(map(self._unlike, self.layout.measured.get(at, [])))
+        return replace(cell, agrees=_agreement(found.median, quotient) if like else "")
+
+    def _agrees(self, at: tuple[Key, Key], asked: Asked) -> Agreement:
+        """How near a measured number is to the published one, on rows like those of the paper."""
+        members = self.layout.measured.get(at, [])
+        if len(members) != 1 or self._unlike(members[0]) or asked.measure.per_machine:
+            return ""
+        return _agreement(number(members[0], asked).median, self._published_number(at, asked))
 
     def _measured_cell(self, at: tuple[Key, Key], asked: Asked) -> TableCell:
         members = self.layout.measured.get(at, [])
@@ -423,6 +427,12 @@ class _Builder:
                 "published_ratio": self._published_ratio(at, asked),
             }
         return {f"{asked.column}_{name}": value for name, value in record.items()}
+
+
+def _agreement(ours: float, published: float) -> Agreement:
+    if not (math.isfinite(ours) and math.isfinite(published) and ours > 0.0 and published > 0.0):
+        return ""
+    return "near" if max(ours / published, published / ours) <= NEAR else "far"
 
 
 def _beside(cell: TableCell, published: str) -> TableCell:

@@ -11,13 +11,6 @@ from svmbench.report.comparison.model import Comparison, Side
 def compare(a: Side, b: Side, metric: str = "seconds", margin: float = 1.05) -> Comparison:
     """Compare B with A in every case they share.
 
-    Parameters
-    ----------
-    metric : str
-        Name of a measure that is taken to an accuracy.
-    margin : float
-        Factors from 1/margin to margin count as no difference.
-
     Raises
     ------
     ConfigError

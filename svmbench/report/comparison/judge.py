@@ -28,18 +28,7 @@ class Judged:
 def judge_page(
     page: Sequence[Samples], metric: str, margin: float, machines_differ: bool
 ) -> list[Judged]:
-    """Judge all cases of a comparison together.
-
-    Parameters
-    ----------
-    metric : str
-        Name of a measure that is taken to an accuracy.
-
-    Returns
-    -------
-    list of Judged
-        In the order of the page.
-    """
+    """Judge all cases of a comparison together."""
     shifts = list(_shifts(page, metric, machines_differ))
     questions = [
         Question(

@@ -95,13 +95,9 @@ def shift_of(
 
     Parameters
     ----------
-    key : tuple
-        That of the row.
     log_pass_ratio : float
         Logarithm of the seconds of a streaming pass over the data in B, over those in A. Without
         controls the shift is assumed to be at least that large; 0 if it is unknown.
-    questions : int
-        Number of cases of the page.
     """
     others = [control for other, control in controls.items() if other != key]
     count = len(others)

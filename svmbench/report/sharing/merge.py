@@ -60,16 +60,9 @@ def merge(folders: Sequence[Path], target: Path) -> list[Path]:
 
     Parameters
     ----------
-    folders : sequence of Path
-        Published ones, at least two.
     target : Path
         Folder for machines.md, machines-passes.md, machines-first.md, the same as CSV, and
         index.html.
-
-    Returns
-    -------
-    list of Path
-        The files written.
 
     Raises
     ------

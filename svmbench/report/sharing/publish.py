@@ -47,20 +47,6 @@ class PublishedFolder:
 def publish(folder: Path, target: Path, weights: bool = False) -> Path:
     """Copy what others need of a results folder.
 
-    Parameters
-    ----------
-    folder : Path
-        As ``svmbench run`` has written it.
-    target : Path
-        New, or published before.
-    weights : bool
-        Whether the weights that runs have kept are copied too.
-
-    Returns
-    -------
-    Path
-        The target's page.
-
     Raises
     ------
     ConfigError

@@ -100,13 +100,7 @@ RELAPSES = "†: some runs were above ε again after they had first reached it"
 
 
 def interval_notes(coverages: Mapping[int, float]) -> Iterator[str]:
-    """Explain the medians and intervals of a table.
-
-    Parameters
-    ----------
-    coverages : mapping of int to float
-        Coverage of an interval, by the number of runs.
-    """
+    """Explain the medians and intervals of a table."""
     if coverages and max(coverages) <= 1:  # 0 runs of a program that is not installed
         yield "Single runs: there is no interval, and no evidence of a difference."
         return
@@ -125,13 +119,7 @@ def interval_notes(coverages: Mapping[int, float]) -> Iterator[str]:
 
 
 def fault_words(group: Group, asked: Asked) -> str:
-    """Name the failure that a median stands for; empty if it does not stand for one.
-
-    Parameters
-    ----------
-    asked : Asked
-        A measure that is not taken to an accuracy.
-    """
+    """Name the failure that a median stands for; empty if it does not stand for one."""
     found, known = samples(group, asked), measured(group, asked)
     failed = [repeat for repeat in found if repeat not in known]
     decided = failed and (2 * len(failed) > len(found) or math.isinf(median([*found.values()])))

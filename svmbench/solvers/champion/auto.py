@@ -170,13 +170,7 @@ class Auto(Solver):
         self._prepare(problem, seed, self.parameters.method)
 
     def resume(self, problem: Problem, seed: int, alpha: FloatArray) -> None:
-        """Start from dual variables near the optimum, without a trial: descent comes first.
-
-        Parameters
-        ----------
-        alpha : ndarray of float64, shape (m,)
-            Feasible.
-        """
+        """Start from dual variables near the optimum, without a trial: descent comes first."""
         many = problem.data.n_features > MOST_FEATURES
         self._prepare(problem, seed, "dual" if many else "dual-newton")
         if isinstance(self._phase, DualPhase):

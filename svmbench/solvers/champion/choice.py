@@ -144,13 +144,6 @@ class ExpectedCosts:
 
         Their gap falls by a factor of ten each time the penalty triples, whatever its size, so that
         each factor of ten costs the same.
-
-        Parameters
-        ----------
-        spent : float
-            What it has cost.
-        wanted : float
-            Relative gap.
         """
         gap, newton = dual.expected_gap, self.newton(dual.bound())
         # The price of a wrong expectation stays bounded.
@@ -192,13 +185,6 @@ def tried(rows: CompactRows, lam: float, rng: Generator, gap: float, counters: C
 
     Its number of passes depends on ||x_i||^2/(lambda m), so lambda times the number of rows is
     kept. The weights are those of another problem, and are dropped.
-
-    Parameters
-    ----------
-    gap : float
-        Relative gap to reach.
-    counters : Counters
-        The work is added to these.
     """
     wanted = min(max(int(TRIAL_SHARE * rows.m), TRIAL_ROWS[0]), TRIAL_ROWS[1])
     drawn = np.empty(min(wanted, rows.m), dtype=np.int32)
@@ -231,19 +217,7 @@ def chosen(
     gap: float,
     counters: Counters,
 ) -> Choice:
-    """The method for these rows.
-
-    Parameters
-    ----------
-    sampling : bool
-        Whether Newton steps may begin on samples.
-    rng : Generator
-        Draws the rows of the trial.
-    gap : float
-        Relative gap that the trial has to reach.
-    counters : Counters
-        The work of the trial is added to these.
-    """
+    """The method for these rows."""
     if not rows.nnz:
         return Choice("dual", "no row has an entry")
     if wanted != "choose":

@@ -143,13 +143,7 @@ class DualPhase:
         self._progress = PastGaps()
 
     def resume(self, alpha: FloatArray, w: FloatArray) -> None:
-        """Begin at these dual variables; rows without entries keep theirs.
-
-        Parameters
-        ----------
-        w : ndarray of float64, shape (d,)
-            w(alpha).
-        """
+        """Begin at these dual variables; rows without entries keep theirs."""
         state = self._state
         kept, active = state.kept_alpha(), state.active_rows
         change = float(alpha[active].sum() - kept[active].sum())

@@ -215,12 +215,6 @@ class MultiplierSteps(ABC):
 
 
 def weights_or_zeros(w: FloatArray, bound: float, gap: float) -> FloatArray:
-    """The weights, or zeros where these are known to be better.
-
-    Parameters
-    ----------
-    bound, gap : float
-        D, and P - D; inf where this is not known.
-    """
+    """The weights, or zeros where these are known to be better."""
     worse = gap != math.inf and not bound + gap <= PRIMAL_AT_ZERO
     return np.zeros_like(w) if worse or not np.isfinite(w).all() else w

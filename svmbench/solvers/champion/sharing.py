@@ -35,13 +35,7 @@ class Sharing:
         self._alone = self._failures = 0
 
     def exchanges_of(self, entries: float) -> int:
-        """Exchanges of two threads in the next pass; 0 if one thread is to make it.
-
-        Parameters
-        ----------
-        entries : float
-            Stored entries of the rows of the pass, as far as known.
-        """
+        """Exchanges of two threads in the next pass; 0 if one thread is to make it."""
         if entries < LEAST_ENTRIES:
             return 0
         if self._alone:

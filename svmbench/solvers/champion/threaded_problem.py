@@ -57,13 +57,7 @@ class ThreadedProblem(Problem):
 
 
 def in_threads(problem: Problem, threads: int) -> Problem:
-    """The same problem, each thread with a range of the rows for the sums of P and D.
-
-    Parameters
-    ----------
-    problem : Problem
-        Without weights of rows, a bias or a ball. One thread leaves it as it is.
-    """
+    """The same problem, each thread with a range of the rows for the sums of P and D."""
     if threads == 1:
         return problem
     bounds = np.linspace(0, problem.data.n_samples, threads + 1).astype(np.int64).tolist()

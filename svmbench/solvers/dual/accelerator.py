@@ -90,15 +90,7 @@ class Accelerator:
             self._kernel.shift(amount)
 
     def may_step(self, gain: float, bound: float, touched: int) -> bool:
-        """Whether `step` is to be called after a pass that raised D by ``gain``.
-
-        Parameters
-        ----------
-        gain, bound : float
-            The rise of D, and D.
-        touched : int
-            Entries that the pass has touched.
-        """
+        """Whether `step` is to be called after a pass that raised D by ``gain``."""
         if self._kernel is None:
             if gain > LINGERING * self._gain:
                 self._kernel = Acceleration(*self._problem)
@@ -123,13 +115,7 @@ class Accelerator:
         self._enough = math.ldexp(PASSES_A_STEP * self._cost, min(self._failures, MOST_DOUBLINGS))
 
     def step(self, alpha: FloatArray, w: FloatArray, counters: Counters) -> float:
-        """Move alpha and w in place; return the change of the sum of alpha.
-
-        Parameters
-        ----------
-        counters : Counters
-            The entries that the step touches are added to these.
-        """
+        """Move alpha and w in place; return the change of the sum of alpha."""
         kernel = self._kernel
         assert kernel is not None
         before = kernel.nonzeros

@@ -43,13 +43,6 @@ def _least(derivatives: Callable[[float], tuple[float, float]], least: float, mo
 
     Newton steps on the slope, and halves of the interval where they leave it or do not become
     shorter by half: in the tails of the logistic loss each of them is about 1.
-
-    Parameters
-    ----------
-    derivatives : callable
-        Slope and curvature, from b.
-    least, most : float
-        The minimum is between them.
     """
     b, moved = 0.5 * (least + most), most - least
     while least < b < most:
@@ -69,15 +62,7 @@ def _least(derivatives: Callable[[float], tuple[float, float]], least: float, mo
 def _of_smooth_hinge(
     kinks: FloatArray, signs: FloatArray, loss: Loss, b: float
 ) -> tuple[float, float]:
-    """Slope and curvature in b of the sum of the losses, squared or smoothed hinges.
-
-    Parameters
-    ----------
-    kinks : ndarray of float64, shape (m,)
-        The b at which each loss becomes 0.
-    signs : ndarray of float64, shape (m,)
-        -c_i y_i.
-    """
+    """Slope and curvature in b of the sum of the losses, squared or smoothed hinges."""
     bent = np.where(signs < 0.0, kinks - b, b - kinks) / loss.nu
     slope = float((signs * np.clip(bent, 0.0, loss.upper)).sum())
     curved = (bent > 0.0) & (bent < loss.upper)

@@ -35,18 +35,7 @@ class PastGaps:
         return self._times * self._gap[-1]
 
     def remaining(self, wanted: float) -> float:
-        """Entries until the gap is as small as wanted, if it keeps falling as in the last half.
-
-        Parameters
-        ----------
-        wanted : float
-            Relative gap.
-
-        Returns
-        -------
-        float
-            0 where it is as small; inf where it has not fallen, or after a single pass.
-        """
+        """Entries until the gap is as small as wanted, if it keeps falling as in the last half."""
         gap, work, wanted = self._gap[-1], self._work[-1], wanted / self._times
         if gap <= wanted:
             return 0.0

@@ -26,20 +26,6 @@ def best_scale(margins: FloatArray, alpha: FloatArray, energy: float) -> float:
     It is the root of ``energy (c - 1) + sum (alpha_i - [c s_i < 1]) s_i``, which increases with c.
     Where a row is missing whose dual variable is at a bound and whose margin agrees with it for
     both w and c w, nothing changes, so that shrunk rows may be left out.
-
-    Parameters
-    ----------
-    margins : ndarray of float64, shape (n,)
-        s_i = y_i w.x_i.
-    alpha : ndarray of float64, shape (n,)
-        The dual variables of the same rows, with w = w(alpha) over all rows.
-    energy : float
-        lambda m ||w||^2, times the share of the rows that is given.
-
-    Returns
-    -------
-    float
-        From `LEAST` to `MOST`; 1 where w = 0 or where numbers overflow.
     """
     if not (0.0 < energy < math.inf) or not np.isfinite(margins).all():
         return 1.0
@@ -57,18 +43,7 @@ def best_scale(margins: FloatArray, alpha: FloatArray, energy: float) -> float:
 
 
 def share_saved(margins: FloatArray, alpha: FloatArray, energy: float, scale: float) -> float:
-    """The share of the gap that a scale of w saves, from the same rows as `best_scale`.
-
-    Parameters
-    ----------
-    margins, alpha, energy
-        As for `best_scale`.
-
-    Returns
-    -------
-    float
-        1 - (P(c w) - D)/(P(w) - D); 0 where P(w) = D, or where numbers overflow.
-    """
+    """The share of the gap that a scale of w saves, from the same rows as `best_scale`."""
     apart = slack(margins, alpha)
     left = slack(scale * margins, alpha) + 0.5 * energy * (scale - 1.0) ** 2
     return 1.0 - left / apart if 0.0 < apart < math.inf and left < math.inf else 0.0

@@ -72,17 +72,7 @@ class Subspace:
     def step(
         self, active: Array, alpha: FloatArray, w: FloatArray, counters: Counters
     ) -> float | None:
-        """Move alpha and w in place; return the change of the sum of alpha, or None.
-
-        Parameters
-        ----------
-        active : ndarray of int32
-            Rows among which the free ones are.
-        w : ndarray of float64, shape (d,)
-            w(alpha), kept so.
-        counters : Counters
-            Entries that the step touches are added to these.
-        """
+        """Move alpha and w in place; return the change of the sum of alpha, or None."""
         rows, self.solved = self._rows, False
         self._next = self._work + max(ENTRIES_A_ROW * rows.m, LOOK_SHARE * self._work)
         some = alpha[active]
@@ -153,26 +143,7 @@ def product_cost(rows: CompactRows) -> float:
 def maximum(
     gram: FloatArray, alpha: FloatArray, gradient: FloatArray, most: float
 ) -> tuple[FloatArray, float, bool]:
-    """Maximise D over the given rows by projected Newton steps.
-
-    Parameters
-    ----------
-    gram : ndarray of float64, shape (n, n)
-        Minus the Hessian of m D; only its upper triangle is read.
-    alpha : ndarray of float64, shape (n,)
-        Within [0, 1].
-    gradient : ndarray of float64, shape (n,)
-        s_i - 1, that of -m D.
-    most : float
-        Cost beyond which no factorisation follows the first.
-
-    Returns
-    -------
-    cost : float
-        Of the factorisations.
-    solved : bool
-        Whether the last step was not cut.
-    """
+    """Maximise D over the given rows by projected Newton steps."""
     cost, whole = 0.0, False
     for _ in range(FACTORS):
         inwards = ((alpha > 0.0) | (gradient < 0.0)) & ((alpha < 1.0) | (gradient > 0.0))

@@ -514,15 +514,7 @@ def centred(excess: FloatArray, mu: float) -> tuple[FloatArray, FloatArray]:
 
 
 def merged(data: Dataset) -> tuple[Dataset, FloatArray, Array | None]:
-    """The distinct rows of a data set, their counts, and the distinct row of each row.
-
-    Returns
-    -------
-    data : Dataset
-        The original set where merging would save too little.
-    group : ndarray of int32, shape (m,), or None
-        None without merging.
-    """
+    """The distinct rows of a data set, their counts, and the distinct row of each row."""
     m = data.n_samples
     group = np.empty(m, dtype=np.int32)
     most = int((1.0 - WORTH_MERGING) * m)

@@ -71,13 +71,7 @@ class BallTerms:
         np.einsum("ii->i", block)[:] += self._of_p * self._of_n / self._sum
 
     def demand(self, of_x: FloatArray, towards: bool) -> Demand:
-        """The right-hand sides of a step with these changes of the products.
-
-        Parameters
-        ----------
-        towards : bool
-            Whether the step also corrects the conditions that do not hold yet.
-        """
+        """The right-hand sides of a step with these changes of the products."""
         x, s, d = self._x, self._s, self._d
         of_p, of_n = of_x[:d] / x[:d], of_x[d:-1] / x[d:-1]
         slack = float(of_x[-1] / s[-1])

@@ -36,15 +36,7 @@ class LeastSquares:
         self._pivots = pivots - 1
 
     def solve(self, b: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The solution and the residual.
-
-        Returns
-        -------
-        x : ndarray of float64, shape (columns,)
-            No numbers where A is singular.
-        residual : ndarray of float64, shape (rows,)
-            b - A x, without cancellation: from the part of b outside the range of A.
-        """
+        """The solution and the residual."""
         columns = len(self._pivots)
         rotated = self._reflected(b[self._order], "T")
         solved, failed = lapack().dtrtrs(self._factor[:columns], rotated[:columns])

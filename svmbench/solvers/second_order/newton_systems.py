@@ -112,15 +112,7 @@ class Factored:
             self._factor, self._share = None, 0.0
 
     def form(self, weights: FloatArray, border: FloatArray) -> bool:
-        """Factor a system; False where rounding has made it indefinite.
-
-        Parameters
-        ----------
-        weights : ndarray, shape (m,)
-            The system is lam I + sum weights_i x_i x_i^T, and a row and a column for b.
-        border : ndarray, shape (d + 1,)
-            The column of b.
-        """
+        """Factor a system; False where rounding has made it indefinite."""
         gram, self._share = self._equations.gram(weights), np.count_nonzero(weights) / len(weights)
         d = len(gram)
         system = np.zeros((d + self._free, d + self._free))
@@ -175,19 +167,7 @@ def newton_step(
     exact: bool,
     ending: bool,
 ) -> FloatArray:
-    """Solve the system, by a factor where conjugate gradients are slow.
-
-    Parameters
-    ----------
-    factored : Factored or None
-        None if there are too many features.
-    due : callable
-        Whether it shall end early.
-    exact : bool
-        Factor at once.
-    ending : bool
-        Whether few steps are expected to be left: those before are then no reason to factor.
-    """
+    """Solve the system, by a factor where conjugate gradients are slow."""
     if factored is None:
         if exact:  # what is left is the gradient's length, which the diagonal would not lower most
             return conjugate_gradients(system, due)[0]

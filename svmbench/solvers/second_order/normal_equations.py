@@ -38,13 +38,7 @@ class Costs(NamedTuple):
 
 
 def costs(lengths: Array | None, m: int, d: int) -> Costs:
-    """What the sum over these rows costs.
-
-    Parameters
-    ----------
-    lengths : ndarray, shape (m,), or None
-        Entries of each row; None for dense rows, which are never scattered.
-    """
+    """What the sum over these rows costs."""
     scattered = math.inf
     if lengths is not None:
         entries: FloatArray = lengths.astype(np.float64)
@@ -71,13 +65,7 @@ class NormalEquations:
         return self._costs.least
 
     def gram(self, weights: FloatArray) -> FloatArray:
-        """The sum for these weights, shape (d, d); at least its upper triangle is set.
-
-        Parameters
-        ----------
-        weights : ndarray of float64, shape (m,)
-            Non-negative; rows of weight zero cost nothing.
-        """
+        """The sum for these weights, shape (d, d); at least its upper triangle is set."""
         rows, d = self._rows, self._rows.d
         system = np.zeros((d, d))
         if self._costs.scattered <= self._costs.through_blas:

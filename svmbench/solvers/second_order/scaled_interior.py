@@ -184,13 +184,7 @@ class ScaledInterior:
         return FactoredSystem(LeastSquares(np.vstack([upper, lower])), curvature, sizes)
 
     def _step(self, system: FactoredSystem, p: FloatArray, q: FloatArray) -> Iterate:
-        """The Newton step that is to bring alpha r to p, and v xi to q.
-
-        Parameters
-        ----------
-        system : FactoredSystem
-            Of the present point.
-        """
+        """The Newton step that is to bring alpha r to p, and v xi to q."""
         w, (alpha, v, r, xi) = self._point
         m, d = self._rows.shape
         squares, curvature, sizes = system

@@ -101,26 +101,9 @@ def newton(
 
     Parameters
     ----------
-    problem : Problem
-        Of a loss in `LOSSES`, without a ball.
-    due : callable
-        Whether conjugate gradients shall end early; asked at each of their steps.
-    start : (ndarray of float64, float), optional
-        w, shape (d,), and b, which is ignored if the problem has none.
     wanted : float
         Relative gap (P - D)/D. Only steps that may be within it are yielded, from the
         fourth on one for each doubling of their number, and the last.
-    count : WorkCount, optional
-        Kept up to date.
-    unshown : float
-        Work up to which no step is yielded only because their number has doubled.
-    least_gain : float
-        The steps end after one that was expected to lower P by no more than this share of it.
-
-    Yields
-    ------
-    alpha : ndarray of float64, shape (m,)
-        Feasible: minus the slopes of the losses, balanced where the bias is free.
     """
     done = WorkCount() if count is None else count
     surface = Surface(problem, done)
@@ -343,11 +326,6 @@ def _advanced(
     """The point after a step, halved until P falls; None where the steps are at their end.
 
     Where rounding hides whether P falls, the slope of P at the end of the step decides.
-
-    Parameters
-    ----------
-    decrement, last : float
-        The gradient's product with this step and with the one before.
     """
     moved = surface.scores(step)
     hidden = _ROUNDING * (1.0 + point.primal)

@@ -80,13 +80,7 @@ class SkipParameters(ScheduledParameters):
 
 
 def released_t0(problem: Problem) -> float:
-    """The t0 that the authors' released program computes from λ and the loss.
-
-    Returns
-    -------
-    float
-        1/(λ η0) with η0 = u/max(1, -loss'(-u)) and u = λ^(-1/4), but at least 1.
-    """
+    """The t0 that the authors' released program computes from λ and the loss."""
     typical = 1.0 / math.sqrt(math.sqrt(problem.lam))
     # The slope of every other loss is at most 1.
     steepest = 1.0 + typical if problem.loss.name == "squared-hinge" else 1.0
