@@ -45,7 +45,7 @@ EXTRA = $(BIN)/python -c '$(NEEDS)' $(1) > $(VENV)/$(1).txt && \
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(VENV)/.installed ## Run five methods on a small set, in seconds, and show which is fastest
+demo: $(VENV)/.installed ## Run four methods on a small set, in seconds, and show which is fastest
 	$(SVMBENCH) demo
 
 tables: $(VENV)/.installed ## Regenerate the papers' tables and figures, in half an hour at most (BUDGET)

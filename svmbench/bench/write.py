@@ -24,6 +24,7 @@ from svmbench.bench.tables.fastest import relative_costs
 from svmbench.claims.parts import CASE_VERDICTS, ClaimVerdict, combine
 from svmbench.data.scales import scale_text
 from svmbench.durable import write_text
+from svmbench.evidence import unsteady
 from svmbench.harness.environment import environment
 from svmbench.harness.sources import Source
 from svmbench.records.groups import Group
@@ -126,7 +127,7 @@ def write_bench(plan: Plan, bounds: Sequence[StatedBound]) -> JudgedBounds:
             title=f"Benchmark: {plan.profile.name}",
             about=plan.profile.title,
             champion=champion(),
-            notices=_notices(found),
+            notices=[*_notices(found), *_unsteady(judged)],
             sets=_sets(found),
             aims=aims(judged.results),
             listed=LISTED,
@@ -174,6 +175,13 @@ def _notices(found: Found) -> list[str]:
     if found.sweeps:
         said += _troubles(pd.concat([results.runs for _, results in found.sweeps]))
     return [*said, *_gaps(found), *found.unmade]
+
+
+def _unsteady(judged: JudgedBounds) -> list[str]:
+    """What is said of ratios that change in the course of their pairs."""
+    parts = [one.part.part for one in judged.results if one.part is not None]
+    said = unsteady(part.question for part in parts if part.question is not None)
+    return [said] if said else []
 
 
 def _troubles(runs: pd.DataFrame) -> Iterator[str]:

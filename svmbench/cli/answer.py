@@ -25,6 +25,13 @@ def as_table(folder: Path) -> str:
     return "\n".join(filter(None, [table, more, order(read_results(folder)).caution]))
 
 
+def in_a_sentence(folder: Path) -> str:
+    """Who is fastest to the tightest accuracy, and by how much; empty if no time was asked for."""
+    from svmbench.report.verdict import conclusion
+
+    return conclusion(_standings(folder))
+
+
 def as_json(folder: Path) -> str:
     """The same as JSON: an object per data set, λ and accuracy, and where the page is."""
     leads = [

@@ -15,7 +15,7 @@ from svmbench.cli.run import command as run
 @options.quiet
 @click.pass_context
 def command(ctx: click.Context, out: Path | None, quiet: bool) -> int:
-    """Compare five solvers on a small data set, in seconds.
+    """Compare four solvers on a small data set, in seconds.
 
     The same as "svmbench run demo". It prints who is fastest and writes a page with tables and
     plots.

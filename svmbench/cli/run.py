@@ -222,7 +222,8 @@ def _told(planned: PlannedSweep, result: Result, seconds: float) -> str:
     ]
     if planned.sweep.until_decided:
         lines += [*time_spent(result, [planned]), _questions(folder, result)]
-    return "\n".join([*lines, f"page: {folder / 'report.html'}"])
+    lines += [f"page: {folder / 'report.html'}", *filter(None, [answer.in_a_sentence(folder)])]
+    return "\n".join(lines)
 
 
 def describe(sweep: Sweep, only: tuple[str, ...] = ()) -> str:

@@ -11,7 +11,7 @@ import json
 import math
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -111,7 +111,18 @@ class Store:
                 file.write(f"{os.getpid()}\n")
                 file.flush()
                 self._remove_leftovers()
-            yield
+            try:
+                yield
+            finally:
+                self._remove_if_empty(place)
+
+    def _remove_if_empty(self, lock: Path) -> None:
+        """Leave no folder of a sweep that came to nothing, such as one whose data are missing."""
+        with suppress(OSError):
+            if {*self.folder.iterdir()} == {lock, self.runs} and not any(self.runs.iterdir()):
+                self.runs.rmdir()
+                lock.unlink()
+                self.folder.rmdir()
 
     def _remove_leftovers(self) -> None:
         for pattern in (f"*{GROWING}", "*.tmp"):

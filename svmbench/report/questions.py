@@ -111,6 +111,9 @@ class Order:
         expected to show one; None if they cannot.
     pairs : dict
         For the same pairs of labels: how many informative pairs of repeats they have.
+    ratios : dict
+        For pairs of which the first leads and was shown to take less: what the other takes, as a
+        multiple, with the ends of its interval.
     caution : str
         What `svmbench.evidence.unsteady` says of their times.
     """
@@ -118,11 +121,16 @@ class Order:
     faster: frozenset[_Key]
     more: dict[_Key, int | None]
     pairs: dict[_Key, int]
+    ratios: dict[_Key, tuple[float, float, float]]
     caution: str = ""
 
     def shown(self, one: Group, other: Group, asked: Asked) -> bool:
         """Whether the first group was shown to take less than the second."""
         return _key(one, other, asked) in self.faster
+
+    def ratio(self, leader: Group, other: Group, asked: Asked) -> tuple[float, float, float]:
+        """What another group takes as a multiple of a leader that was shown to take less."""
+        return self.ratios[_key(leader, other, asked)]
 
     def repeats(self, leader: Group, others: Sequence[Group], asked: Asked) -> int | None:
         """How many more repeats are expected to show an order between a leader and all others.
@@ -151,27 +159,35 @@ def _order(results: Results) -> Order:
     page = list(_comparisons(results, asked_of))
     questions = [_question(one, other, asked) for one, other, asked, _ in page]
     faster: set[_Key] = set()
-    undecided = []
+    undecided: list[int] = []
+    decided: list[int] = []
     answered = zip(page, verdicts(questions), strict=True)
     for at, ((one, other, asked, leads), verdict) in enumerate(answered):
         if verdict == "holds":
             faster.add(_key(one, other, asked))
         elif verdict == "does not hold":
             faster.add(_key(other, one, asked))
-        elif leads:
-            undecided.append(at)
+        if leads:
+            (undecided if verdict == "open" else decided).append(at)
     more: dict[_Key, int | None] = {}
     pairs: dict[_Key, int] = {}
     for at, answer in zip(undecided, judge(questions, only=undecided), strict=True):
         one, other, asked, _ = page[at]
         more[_key(one, other, asked)] = more[_key(other, one, asked)] = answer.more
         pairs[_key(one, other, asked)] = pairs[_key(other, one, asked)] = answer.pairs
+    ratios: dict[_Key, tuple[float, float, float]] = {}
+    for at, answer in zip(decided, judge(questions, only=decided), strict=True):
+        one, other, asked, _ = page[at]
+        ratio = answer.estimate, answer.low, answer.high
+        ratios[_key(one, other, asked)] = ratio
+        low, high = (1.0 / end if end else math.inf for end in (answer.high, answer.low))
+        ratios[_key(other, one, asked)] = 1.0 / ratio[0] if ratio[0] else math.inf, low, high
     timed = [
         each
         for each, (_, _, asked, _) in zip(questions, page, strict=True)
         if asked.measure.per_machine
     ]
-    return Order(frozenset(faster), more, pairs, unsteady(timed))
+    return Order(frozenset(faster), more, pairs, ratios, unsteady(timed))
 
 
 def _key(one: Group, other: Group, asked: Asked) -> _Key:

@@ -7,6 +7,7 @@ A label is "shown to take less" than another if the pairs of their runs show it
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -56,6 +57,8 @@ class Lead:
     whom : str
         Those that the leader is compared with. An absent one is among them if each of its runs had
         spent more than the leader ever took. Empty if there are none.
+    ahead : str
+        How many times as fast as the next a clear leader was.
     """
 
     place: str
@@ -68,6 +71,7 @@ class Lead:
     others: int = 0
     absent: tuple[str, ...] = ()
     whom: str = "every other"
+    ahead: str = ""
 
 
 @dataclass(frozen=True)
@@ -174,6 +178,20 @@ def answer(standings: Iterable[Standings]) -> AnswerTable:
     return AnswerTable(_HEADER if timed else _AT_THE_STOP, lines)
 
 
+def conclusion(standings: Sequence[Standings]) -> str:
+    """The answer at the tightest accuracy in one sentence; empty where there is no time."""
+    last = [problem.leads[-1] for standing in standings for problem in standing.problems]
+    if not last or last[0].place == _STOP:
+        return ""
+    if len(last) == 1:
+        (lead,) = last
+        return lead.ahead or f"{lead.leader or 'nobody'} to {lead.place}: {lead.remark}"
+    firsts = Counter(lead.leader for lead in last if lead.clear)
+    shown = [f"{name} in {count} of {len(last)}" for name, count in firsts.most_common()]
+    cases = f"fastest to {last[0].place} and proven: "
+    return cases + (", ".join(shown) if shown else f"nobody yet in {len(last)} cases")
+
+
 def _proven(lead: Lead) -> str:
     """Against whom the leader was shown to take less, or was not; and who did not arrive."""
     names = lead.absent
@@ -277,18 +295,24 @@ def _lead(
     remark = "The only solver."
     if others:
         remark = _remark(shown, asked, leader, arrived, rivals, verb, whom)
+    clear = bool(whom) and not rivals
+    ahead = ""
+    if clear and arrived and asked.name == "seconds":
+        ratio = interval_text(*shown.ratio(leader.group, arrived[0].group, asked))
+        ahead = f"{leader.group.label} was {ratio} times as fast as {arrived[0].group.label}"
     said = [f"{c.group.label} did not arrive: 0 of {c.samples}." for c in absent]
     return Lead(
         place,
         leader.group.label,
         value,
         " ".join([remark, *said]),
-        clear=bool(whom) and not rivals,
+        clear=clear,
         following=_following(leader, others[0]) if others else "",
         rivals=tuple(group.label for group in rivals),
         others=len(arrived),
         absent=tuple(c.group.label for c in absent),
         whom=whom,
+        ahead=ahead,
     )
 
 

@@ -373,7 +373,7 @@ def test_the_notebook_runs(make_results, tmp_path, monkeypatch):
     make_results(
         tmp_path / "results" / "demo",
         repeats=3,
-        labels=("pegasos", "sgd-m", "dcd"),
+        labels=("pegasos", "sgd-m", "sgd-s"),
         lambdas=(1e-3,),
         datasets=(("tiny-sparse", False),),
     )

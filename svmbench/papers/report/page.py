@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from svmbench.claims.parts import ClaimResult
+from svmbench.evidence import Question, unsteady
 from svmbench.papers.model import Item, Paper
 from svmbench.papers.published import Published
 from svmbench.papers.report.layout import (
@@ -240,6 +241,7 @@ def to_page(
         claims=claims,
         head=head_of(papers),
         verdict_counts=verdict_counts,
+        steadiness=unsteady(_questions(claims)),
         unanswered=[result for result in claims if result.verdict == "open"],
         repeats=_repeats(everything),
         header=list(dict.fromkeys(line for results in everything for line in header(results)[:-1])),
@@ -251,6 +253,13 @@ def to_page(
         lines_of={},
         environments=_environments(everything),
     )
+
+
+def _questions(claims: Sequence[ClaimResult]) -> Iterator[Question]:
+    """What the runs were asked."""
+    for result in claims:
+        for case in result.cases:
+            yield from (each.part.question for each in case.parts if each.part.question)
 
 
 def stand_ins_of(sources: Iterable[ItemResults]) -> list[str]:
