@@ -7,6 +7,8 @@ neighbour too; ``pytest --hypothesis-profile explore`` looks at many new ones.
 import itertools
 import os
 import re
+import zlib
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -46,6 +48,28 @@ KNOWN_SKIPS = (
 
 #: Before a fixture names another.
 _MIRROR = os.environ.get("SVMBENCH_MIRROR")
+
+
+#: Cases of one test that run by default; `make slow` and `make coverage` run the others.
+MOST_CASES = 12
+
+#: Tests of developers' scripts.
+SCRIPTS = ("tests/trust/", "tests/test_noise.py", "tests/train/test_compare.py")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark as slow the cases of a test that are too many, spread by their names, and scripts."""
+    cases = defaultdict(list)
+    for item in items:
+        cases[item.nodeid.partition("[")[0]].append(item)
+    for several in cases.values():
+        several.sort(key=lambda item: zlib.crc32(item.nodeid.encode()))
+        for item in several[MOST_CASES:]:
+            item.add_marker(pytest.mark.slow)
+        if several[0].nodeid.startswith(SCRIPTS):
+            for item in several:
+                item.add_marker(pytest.mark.slow)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -60,6 +60,7 @@ def test_a_missing_venv_is_one_line(tmp_path, without_venv):
     assert not (tmp_path / "venv").exists()
 
 
+@pytest.mark.slow
 def test_a_folder_with_the_name_of_the_package_does_not_hide_it(tmp_path):
     result = made(tmp_path / "venv", f"PYTHON={sys.executable}")
     assert result.returncode == 0, result.stderr

@@ -73,6 +73,7 @@ def of_solvers(documents):
     yield BASE | {"solvers": ["dcd", {"name": "dcd"}]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made", [of_keys, of_solvers])
 def test_schema_and_parser_agree(documents, made):
     accepted, rules, wrong = 0, set(), []

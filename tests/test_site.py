@@ -15,6 +15,7 @@ from svmbench.solvers.registry import solvers
 ROOT = Path(__file__).parents[1]
 
 
+@pytest.mark.slow
 def test_the_site_has_every_solver_command_and_picture(tmp_path):
     pytest.importorskip("material", reason="the extra 'docs' is not installed")
     config = ROOT / ".ci" / "site" / "mkdocs.yml"

@@ -107,6 +107,7 @@ def test_papers_on_nodes_are_those_of_this_machine_in_all_but_times(two, call, t
     pd.testing.assert_frame_equal(one, other)
 
 
+@pytest.mark.slow
 def test_papers_on_other_machines_are_found_again_there_only(others, call, tmp_path):
     words = "papers", "--from", "papers"
     first = call(*words, "--cluster", others.address)
@@ -120,6 +121,7 @@ def test_papers_on_other_machines_are_found_again_there_only(others, call, tmp_p
     assert "4 cells, 8 runs: 0 missing, 8 reused" in planned.stdout
 
 
+@pytest.mark.slow
 def test_the_benchmark_on_nodes_of_this_kind_is_whole(two, call, tmp_path):
     words = "bench", "tiny.yaml", "--cluster", two.address
     assert "2 nodes: a, b; " in call(*words, "--dry-run").stdout
@@ -133,6 +135,7 @@ def test_the_benchmark_on_nodes_of_this_kind_is_whole(two, call, tmp_path):
     assert "0 new runs and 0 new measurements, 4 and 1 reused" in call(*words).stdout
 
 
+@pytest.mark.slow
 def test_the_benchmark_on_other_machines_has_their_runs_alone(others, call, tmp_path):
     done = call("bench", "tiny.yaml", "--cluster", others.address)
     assert done.exit_code == 0, done.output

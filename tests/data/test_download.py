@@ -264,6 +264,7 @@ def test_remains_of_killed_downloads_go_after_a_day(server):
     assert sorted(path.name for path in downloads().iterdir()) == [new.name, "rows"]
 
 
+@pytest.mark.slow
 def test_the_program_through_it_all(server, tmp_path):
     server.requests.clear()
     ends = {end.case: end for end in trust.processes(server, tmp_path / "x")}

@@ -205,6 +205,7 @@ def occupied(cluster, monkeypatch):
         yield place, occupy
 
 
+@pytest.mark.slow
 def test_a_node_that_another_planner_occupies_is_waited_for(occupied, tmp_path, caplog):
     place, occupy = occupied
     task = occupy(8.0)
@@ -229,6 +230,7 @@ def test_a_question_that_gets_no_answer_is_not_held_against_a_node(monkeypatch):
     assert [queue.holds() for _ in range(6)] == [False, True, False, False, False, False]
 
 
+@pytest.mark.slow
 def test_an_occupied_node_is_not_waited_for_when_the_time_is_up(occupied, tmp_path, monkeypatch):
     monkeypatch.setattr(dask_node, "SILENCE", LONGEST_SILENCE)
     place, occupy = occupied
@@ -274,6 +276,7 @@ def test_the_block_of_a_killed_node_goes_to_the_other(mortal, tmp_path):
     assert all(len(names) == 1 for names in nodes_of(tmp_path))
 
 
+@pytest.mark.slow
 def test_a_silent_node_is_lost_until_it_answers_again(mortal, tmp_path, monkeypatch):
     monkeypatch.setattr(dask_node, "SILENCE", LONGEST_SILENCE)
 
@@ -519,6 +522,7 @@ def test_a_node_is_idle_soon_after_the_planner_has_ended(how, cluster, tmp_path)
     assert not list((tmp_path / "out" / "runs").iterdir())
 
 
+@pytest.mark.slow
 def test_an_interruption_waits_for_no_rows_that_a_node_makes(cluster, tmp_path):
     cluster.add("a", "--no-nanny", preload=SLOW_ROWS)
     config = tmp_path / "one.yaml"

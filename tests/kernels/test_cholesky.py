@@ -51,6 +51,7 @@ def test_an_indefinite_system_has_no_factor(large, monkeypatch):
     assert factor_of(np.zeros((2, 2))) is None
 
 
+@pytest.mark.slow
 def test_a_few_systems_are_factored_without_loading_it():
     code = """
 import sys
