@@ -7,9 +7,12 @@ import subprocess
 import pytest
 
 
-def _compiled(body, folder):
+def _compiled(body, folder, options=""):
+    """Two columns are 3.4 inches wide each."""
     (folder / "all.tex").write_text(
-        f"\\documentclass{{article}}\\usepackage{{booktabs}}\\begin{{document}}{body}\\end{{document}}"
+        f"\\documentclass[{options}]{{article}}\\usepackage{{booktabs,graphicx}}"
+        "\\setlength{\\textwidth}{7in}\\setlength{\\columnsep}{.2in}"
+        f"\\begin{{document}}{body}\\end{{document}}"
     )
     return subprocess.run(
         ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"],
@@ -30,8 +33,10 @@ def assert_compiles(tmp_path_factory):
     if not works:
         pytest.skip("no LaTeX with booktabs is installed")
 
-    def compiles(tables, folder):
-        made = _compiled("\n\\clearpage\n".join(tables), folder)
-        assert made.returncode == 0, made.stdout.decode(errors="replace")[-2000:]
+    def compiles(tables, folder, options=""):
+        made = _compiled("\n\\clearpage\n".join(tables), folder, options)
+        said = made.stdout.decode(errors="replace")
+        assert made.returncode == 0, said[-2000:]
+        return said
 
     return compiles

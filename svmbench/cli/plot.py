@@ -13,6 +13,11 @@ from svmbench.cli import options
 _NAMES = re.compile(r"(?:[^,()]|\([^)]*\))+")
 
 
+def names_in(text: str | None) -> tuple[str, ...]:
+    """The names of an option."""
+    return tuple(name.strip() for name in _NAMES.findall(text or ""))
+
+
 @click.command(
     "plot",
     epilog=options.examples(
@@ -75,8 +80,7 @@ def plot_command(
     from svmbench.report.single import FigureRequest, format_of, single_figure
 
     format_of(out)
-    names = tuple(name.strip() for name in _NAMES.findall(solvers or ""))
-    asked = FigureRequest(x, y, names, dataset, lam, style, width)
+    asked = FigureRequest(x, y, names_in(solvers), dataset, lam, style, width)
     click.echo(single_figure(read_results(folder), asked).save(out))
 
 

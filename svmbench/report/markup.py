@@ -183,7 +183,7 @@ def _latex_section(table: Table, section: Section) -> list[str]:
     return [
         r"\begin{table}",
         r"\centering\small",
-        rf"\caption{{{_latex(f'{table.title}. {section.heading}: {section.facts}')}.}}",
+        rf"\caption{{{latex_text(f'{table.title}. {section.heading}: {section.facts}')}.}}",
         *_latex_grids(section),
         r"\par\medskip\footnotesize\raggedright",
         *map(_latex_sentence, remarks),
@@ -205,7 +205,7 @@ def _latex_grids(section: Section) -> Iterator[str]:
         yield rf"\begin{{tabular}}{{{alignment}}}"
         yield r"\toprule"
         yield from _latex_spans(section, columns)
-        yield " & ".join(_latex(section.columns[at]) for at in columns) + r" \\"
+        yield " & ".join(latex_text(section.columns[at]) for at in columns) + r" \\"
         yield from _latex_rows(section.rows, columns)
         yield r"\bottomrule"
         yield r"\end{tabular}"
@@ -217,7 +217,7 @@ def _latex_spans(section: Section, columns: Sequence[int]) -> Iterator[str]:
     first = section.texts + 1
     for (heading, width), unit in zip(section.spans, _units(section), strict=False):
         if unit[0] in columns:
-            fields.append(rf"\multicolumn{{{width}}}{{c}}{{{_latex(heading)}}}")
+            fields.append(rf"\multicolumn{{{width}}}{{c}}{{{latex_text(heading)}}}")
             rules.append(rf"\cmidrule(lr){{{first}-{first + width - 1}}}")
             first += width
     if section.spans:
@@ -231,16 +231,18 @@ def _latex_rows(rows: tuple[Row, ...], columns: Sequence[int]) -> Iterator[str]:
             yield r"\midrule"
         cells = [row.cells[at] for at in columns]
         fields = (
-            rf"\textbf{{{_latex(cell.text)}}}" if cell.best else _latex(cell.text) for cell in cells
+            rf"\textbf{{{latex_text(cell.text)}}}" if cell.best else latex_text(cell.text)
+            for cell in cells
         )
         yield " & ".join(fields) + r" \\"
 
 
 def _latex_sentence(text: str) -> str:
-    return _latex(text if text.endswith(".") else f"{text}.")
+    return latex_text(text if text.endswith(".") else f"{text}.")
 
 
-def _latex(text: str) -> str:
+def latex_text(text: str) -> str:
+    """Text that LaTeX prints literally, in ASCII."""
     return "".join(_TEX.get(letter) or _tex_letter(letter) for letter in text)
 
 
@@ -258,7 +260,7 @@ def _tex_letter(letter: str) -> str:
     plain = unicodedata.normalize("NFKD", letter)
     if plain.isascii():
         place = {"<super>": "^", "<sub>": "_"}.get(unicodedata.decomposition(letter).split()[0])
-        return _latex(plain) if place is None else rf"${place}{{{_latex(plain)}}}$"
+        return latex_text(plain) if place is None else rf"${place}{{{latex_text(plain)}}}$"
     base, *marks = list(plain)
     for mark in marks:
         base = rf"\{_ACCENTS[mark]}{{{base}}}" if mark in _ACCENTS else base

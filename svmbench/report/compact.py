@@ -1,0 +1,165 @@
+"""One small table of a sweep, solvers by data sets, that fits the column of a paper."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from svmbench.errors import ConfigError, nearest
+from svmbench.records.groups import heading
+from svmbench.records.read import Results
+from svmbench.records.spelling import counted, place_words, short
+from svmbench.report.markup import latex_text
+from svmbench.report.numbers import number_text
+from svmbench.report.single import inches
+from svmbench.report.table import TableCell
+from svmbench.report.tables.accuracy import summarise
+
+#: Points: of a character and of the space between columns in LaTeX's footnotesize.
+_CHARACTER, _BETWEEN = 4.4, 6.0
+
+
+@dataclass(frozen=True)
+class CompactTable:
+    """Median seconds to one accuracy: a row for each label, a column for each problem.
+
+    Parameters
+    ----------
+    cells : tuple of tuple of TableCell
+        By row and column; bold as in the sweep's own tables.
+    """
+
+    caption: str
+    columns: tuple[str, ...]
+    labels: tuple[str, ...]
+    cells: tuple[tuple[TableCell, ...], ...]
+
+
+def compact_table(
+    results: Results,
+    accuracy: float | None = None,
+    solvers: Sequence[str] = (),
+    datasets: Sequence[str] = (),
+) -> CompactTable:
+    """The table of a sweep.
+
+    Parameters
+    ----------
+    accuracy : float, optional
+        One that the sweep asks for; by default the tightest.
+    solvers, datasets : sequence of str
+        Labels, and names of data sets, in this order; all unless given.
+
+    Raises
+    ------
+    ConfigError
+        If the results do not have what is asked for; the message names what there is.
+    """
+    if not results.accuracies:
+        raise ConfigError(f"{results.folder}: no accuracy was asked for; there is no time to one")
+    wanted = min(results.accuracies) if accuracy is None else accuracy
+    at = [short(each) for each in results.accuracies]
+    if short(wanted) not in at:
+        raise ConfigError(f"{results.folder}: no ε = {short(wanted)}; there are {', '.join(at)}")
+    column = at.index(short(wanted))
+    found: dict[tuple[str, float], dict[str, TableCell]] = {}
+    titles: dict[tuple[str, float], tuple[str, str]] = {}
+    for (dataset, stand_in), members in summarise(results, "time").items():
+        for group, row in members:
+            key = dataset, group.lam
+            titles[key] = heading(dataset, stand_in), place_words(group.written_lambda)
+            summary, reached = row[column], math.isfinite(row[column].median)
+            text = number_text(summary.median) if reached else "not reached"
+            cell = TableCell(text, summary.best and reached, summary.median)
+            found.setdefault(key, {})[group.label] = cell
+    labels = _chosen(results, "solver", {name for row in found.values() for name in row}, solvers)
+    sets = _chosen(results, "data set", {dataset for dataset, _ in found}, datasets)
+    problems = sorted((key for key in found if key[0] in sets), key=lambda k: sets.index(k[0]))
+    several = len({lam for _, lam in problems}) > 1
+    names = [", ".join(titles[key]) if several else titles[key][0] for key in problems]
+    where = "" if several else f", {titles[problems[0]][1]}"
+    repeats = counted(max(len(g.repeats) for gs in results.groups.values() for g in gs), "repeat")
+    return CompactTable(
+        f"Seconds to a relative accuracy of {short(wanted)}{where}: medians of up to {repeats}; "
+        "bold: the least, and all that were not shown to take longer",
+        tuple(names),
+        tuple(labels),
+        tuple(
+            tuple(found[key].get(label, TableCell("not run")) for key in problems)
+            for label in labels
+        ),
+    )
+
+
+def _chosen(results: Results, what: str, known: set[str], asked: Sequence[str]) -> list[str]:
+    for name in asked:
+        if name not in known:
+            raise ConfigError(f"{results.folder}: no {what} {name!r}; {nearest(name, known)}")
+    if asked:
+        return list(asked)
+    groups = [group for members in results.groups.values() for group in members]
+    order = [group.dataset if what == "data set" else group.label for group in groups]
+    return [name for name in dict.fromkeys(order) if name in known]
+
+
+def as_markdown(table: CompactTable) -> str:
+    """The table as Markdown."""
+    rows = [("solver", *table.columns), ("---", *("---:" for _ in table.columns))]
+    rows += [
+        (label, *(f"**{cell.text}**" if cell.best else cell.text for cell in row))
+        for label, row in zip(table.labels, table.cells, strict=True)
+    ]
+    lines = [f"| {' | '.join(text.replace('|', chr(92) + '|') for text in row)} |" for row in rows]
+    return "\n".join([*lines, "", f"{table.caption}."]) + "\n"
+
+
+def as_latex(table: CompactTable, width: str | float = "3.3in") -> str:
+    """The table as LaTeX, not wider than ``width``; it needs booktabs and graphicx."""
+    points = 72.0 * inches(width)
+    rows = [("", *table.columns)]
+    rows += [
+        (label, *(cell.text for cell in row))
+        for label, row in zip(table.labels, table.cells, strict=True)
+    ]
+    natural = sum(_CHARACTER * max(map(len, each)) + _BETWEEN for each in zip(*rows, strict=True))
+    lines = [
+        rf"\begin{{tabular}}{{@{{}}l{'r' * len(table.columns)}@{{}}}}",
+        r"\toprule",
+        " & ".join(map(latex_text, rows[0])) + r" \\",
+        r"\midrule",
+    ]
+    for label, row in zip(table.labels, table.cells, strict=True):
+        texts = [latex_text(cell.text) for cell in row]
+        bold = [
+            rf"\textbf{{{text}}}" if cell.best else text
+            for text, cell in zip(texts, row, strict=True)
+        ]
+        lines.append(" & ".join([latex_text(label), *bold]) + r" \\")
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    if natural > points:
+        lines = [rf"\resizebox{{{points:.1f}bp}}{{!}}{{%", *lines[:-1], lines[-1] + "}"]
+    return "\n".join(
+        [
+            r"% \usepackage{booktabs, graphicx}",
+            r"\begin{table}",
+            r"\centering\footnotesize\setlength{\tabcolsep}{3pt}",
+            rf"\caption{{{latex_text(table.caption)}.}}",
+            *lines,
+            r"\end{table}",
+            "",
+        ]
+    )
+
+
+def as_json(table: CompactTable) -> str:
+    """The table as JSON: the seconds by solver and problem, null where they are not known."""
+    rows = {
+        label: {
+            name: cell.value if cell.value is not None and math.isfinite(cell.value) else None
+            for name, cell in zip(table.columns, row, strict=True)
+        }
+        for label, row in zip(table.labels, table.cells, strict=True)
+    }
+    return json.dumps({"caption": table.caption, "seconds": rows}, indent=2, ensure_ascii=False)
