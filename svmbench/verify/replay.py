@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
 from svmbench.harness.environment import fingerprint
 from svmbench.harness.measurement import Measurement, Terms
 from svmbench.harness.trace import Trace, read_whole
@@ -105,7 +107,8 @@ def _require_the_same(trace: Trace, run: Recorded) -> None:
         run.threads,
     )
     points: list[dict[str, Any]] = []
-    Measurement(solver, terms).run(run.header["seed"], points)
+    with threadpool_limits(limits=run.threads, user_api="blas"):  # as in the run's own process
+        Measurement(solver, terms).run(run.header["seed"], points)
     same_build = build_of(solver_class, run.solver.parameters) == run.header["build"]
     exact = same_build and run.header["machine"] == fingerprint()
     again = {_counts(point): point["primal"] for point in points}

@@ -392,7 +392,7 @@ def test_page_needs_nothing_else_and_its_links_lead_somewhere(page):
     assert len(found.ids) == len(set(found.ids))
     inside = [link[1:] for link in found.links if link.startswith("#")]
     assert set(inside) <= set(found.ids)
-    assert {"verdicts", "missing", "demo", "demo-times", "demo-nothing", "best"} <= set(inside)
+    assert {"claims", "missing", "demo", "demo-times", "demo-nothing", "best"} <= set(inside)
     (script,) = re.findall(r"<script>(.*?)</script>", page, re.S)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     assert (
@@ -464,7 +464,7 @@ def test_numbers_of_a_verdict_are_written_once_and_an_item_links_to_them(page):
 
 
 def test_what_holds_for_all_tables_is_said_once(page):
-    reading = page[page.index('<section id="reading">') : page.index('<section id="demo">')]
+    reading = page[page.index('<section id="reading">') : page.index('<section id="profiles">')]
     for said in ("Median over the repeats", "Bold: the best median", "× NAME: the value"):
         assert reading.count(said) == page.count(said) == 1
     assert "Published: Table 1" not in page
