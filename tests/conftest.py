@@ -51,7 +51,7 @@ _MIRROR = os.environ.get("SVMBENCH_MIRROR")
 
 
 #: Cases of one test that run by default; `make slow` and `make coverage` run the others.
-MOST_CASES = 12
+MOST_CASES = 8
 
 #: Tests of developers' scripts.
 SCRIPTS = ("tests/trust/", "tests/test_noise.py", "tests/train/test_compare.py")

@@ -208,4 +208,4 @@ def test_the_run_installs_first_and_fails_with_each_of_its_parts(
         assert ("test" in called) == (failing in ("tables", "test"))
     else:
         assert done.returncode == 0, done.stderr
-        assert sorted(called[1:]) == ["lint", "smoke", "tables BUDGET=90s FETCH=0", "test"]
+        assert sorted(called[1:]) == ["lint", "smoke", "tables BUDGET=30s FETCH=0", "test"]

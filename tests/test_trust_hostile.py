@@ -36,6 +36,7 @@ def kinds():
     return hostile_kinds
 
 
+@pytest.mark.slow
 def test_hostile_input_is_read_rightly_or_refused():
     chosen = ["--kinds", "config", "--kinds", "catalogue", "--kinds", "reference"]
     reader = ["--kinds", "libsvm", "--kinds", "archive", "--kinds", "cache"]

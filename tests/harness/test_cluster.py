@@ -316,6 +316,7 @@ def test_nodes_are_there_whatever_dask_asks_for_meanwhile(two):
         assert all(one.nodes == {"a", "b"} for _ in range(100))
 
 
+@pytest.mark.slow
 def test_a_node_that_does_not_answer_holds_nobody_up(mortal, tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(planner, "PATIENCE", 3.0)
     with mortal.frozen("a"), DaskPlace(mortal.address) as place:
@@ -358,6 +359,7 @@ def test_a_planner_that_stood_still_itself_blames_nobody(monkeypatch):
         attendance.require("a")
 
 
+@pytest.mark.slow
 def test_a_node_that_its_nanny_starts_again_goes_on(cluster, tmp_path):
     class Killing(Reporter):
         killed = False
@@ -503,6 +505,7 @@ def planning(words, **pipes):
     return subprocess.Popen([sys.executable, "-P", "-c", COMMAND, *words], **pipes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_node_is_idle_soon_after_the_planner_has_ended(how, cluster, tmp_path):
     cluster.add("a", "--no-nanny")
@@ -538,6 +541,7 @@ def test_an_interruption_waits_for_no_rows_that_a_node_makes(cluster, tmp_path):
     assert run.returncode == 130
 
 
+@pytest.mark.slow
 def test_the_end_of_the_scheduler_is_one_line(cluster, tmp_path):
     cluster.add("a", "--no-nanny")
     config = tmp_path / "slow.yaml"

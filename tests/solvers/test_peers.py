@@ -481,6 +481,7 @@ def test_a_program_that_is_loaded_leaves_the_arithmetic_alone(tmp_path, monkeypa
     assert (one / third)[0] == nearest
 
 
+@pytest.mark.slow
 @every_peer
 def test_subnormal_numbers_stay_what_they_are(name):
     code = (
