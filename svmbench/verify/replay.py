@@ -68,9 +68,10 @@ def found_with(results: Sequence[Verification]) -> str:
     if not done:
         return ""
     found = 100.0 * (1.0 - 0.9**done)
+    chance = f"{found:.0f} %" if found < 99.5 else "more than 99 %"
     return (
         f"{counted(done, 'run')} came out again: if one run in ten had been changed, this would "
-        f"have been found with a probability of {found:.0f} %"
+        f"have been found with a probability of {chance}"
     )
 
 
