@@ -9,8 +9,8 @@ import click
 
 from svmbench.cli import options
 
-#: Names between commas; a label may have commas within brackets.
-_NAMES = re.compile(r"(?:[^,()]|\([^)]*\))+")
+#: Names between commas; a label may have commas within brackets of either kind.
+_NAMES = re.compile(r"(?:[^,()\[\]]|\([^)]*\)|\[[^\]]*\])+")
 
 
 def names_in(text: str | None) -> tuple[str, ...]:

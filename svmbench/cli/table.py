@@ -23,9 +23,7 @@ from svmbench.cli.plot import names_in
 )
 @click.option("--solvers", metavar="A,B", help="Solvers by label, in this order.  [default: all]")
 @click.option("--datasets", metavar="X,Y", help="Data sets, in this order.  [default: all]")
-@click.option(
-    "--width", default="3.3in", show_default=True, help="Most width in LaTeX, such as 84mm."
-)
+@click.option("--width", help="Most width in LaTeX, such as 84mm.  [default: a column]")
 @click.option(
     "-o",
     "--out",
@@ -38,7 +36,7 @@ def table_command(
     accuracy: float | None,
     solvers: str | None,
     datasets: str | None,
-    width: str,
+    width: str | None,
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -54,6 +52,8 @@ def table_command(
 
     if out is not None and out.suffix not in (".tex", ".md"):
         raise ConfigError(f"{out}: ends in neither .tex nor .md; choose one of them")
+    if out is not None and as_json:
+        raise ConfigError("--json prints, and -o writes a .tex or .md; leave one of them out")
     found = compact.compact_table(
         read_results(folder), accuracy, names_in(solvers), names_in(datasets)
     )

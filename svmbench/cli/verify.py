@@ -122,7 +122,8 @@ def command(
         _write(table, results)
     if len(chosen) > 1:
         click.echo(f"all {len(chosen)} folders:")
-    click.echo(_summary(results))
+    traces = sum(len(list((folder / "runs").glob("*.jsonl"))) for folder in chosen)
+    click.echo(_summary(results, traces))
     verdicts = {result.verdict for result in results}
     return 1 if "does not hold" in verdicts else 3 if "not verified" in verdicts else 0
 
@@ -157,11 +158,11 @@ def _line(result: Verification) -> str:
     return printable(f"  {result.verdict}: {kind}{result.name}: {outcome}")
 
 
-def _summary(results: list[Verification]) -> str:
+def _summary(results: list[Verification], traces: int) -> str:
     from svmbench.verify.folder import LEFT_OUT
     from svmbench.verify.replay import found_with
 
-    lines = [said] if (said := found_with(results)) else []
+    lines = [said] if (said := found_with(results, traces)) else []
     for kind in ("run", "reference"):
         of_kind = [result for result in results if result.kind == kind]
         counts = Counter(result.verdict for result in of_kind)

@@ -11,14 +11,12 @@ from svmbench.errors import ConfigError, nearest
 from svmbench.records.groups import heading
 from svmbench.records.read import Results
 from svmbench.records.spelling import counted, place_words, short
+from svmbench.records.states import in_words
 from svmbench.report.markup import latex_text
 from svmbench.report.numbers import number_text
 from svmbench.report.single import inches
 from svmbench.report.table import TableCell
 from svmbench.report.tables.accuracy import summarise
-
-#: Points: of a character and of the space between columns in LaTeX's footnotesize.
-_CHARACTER, _BETWEEN = 4.4, 6.0
 
 
 @dataclass(frozen=True)
@@ -72,6 +70,8 @@ def compact_table(
             titles[key] = heading(dataset, stand_in), place_words(group.written_lambda)
             summary, reached = row[column], math.isfinite(row[column].median)
             text = number_text(summary.median) if reached else "not reached"
+            if not summary.samples:
+                text = in_words(str(group.runs["state"].iloc[0]))
             cell = TableCell(text, summary.best and reached, summary.median)
             found.setdefault(key, {})[group.label] = cell
     labels = _chosen(results, "solver", {name for row in found.values() for name in row}, solvers)
@@ -83,7 +83,7 @@ def compact_table(
     repeats = counted(max(len(g.repeats) for gs in results.groups.values() for g in gs), "repeat")
     return CompactTable(
         f"Seconds to a relative accuracy of {short(wanted)}{where}: medians of up to {repeats}; "
-        "bold: the least, and all that were not shown to take longer",
+        "bold: the least, and all that were not shown to take longer, where any other was",
         tuple(names),
         tuple(labels),
         tuple(
@@ -98,7 +98,7 @@ def _chosen(results: Results, what: str, known: set[str], asked: Sequence[str]) 
         if name not in known:
             raise ConfigError(f"{results.folder}: no {what} {name!r}; {nearest(name, known)}")
     if asked:
-        return list(asked)
+        return list(dict.fromkeys(asked))
     groups = [group for members in results.groups.values() for group in members]
     order = [group.dataset if what == "data set" else group.label for group in groups]
     return [name for name in dict.fromkeys(order) if name in known]
@@ -115,19 +115,14 @@ def as_markdown(table: CompactTable) -> str:
     return "\n".join([*lines, "", f"{table.caption}."]) + "\n"
 
 
-def as_latex(table: CompactTable, width: str | float = "3.3in") -> str:
-    """The table as LaTeX, not wider than ``width``; it needs booktabs and graphicx."""
-    points = 72.0 * inches(width)
-    rows = [("", *table.columns)]
-    rows += [
-        (label, *(cell.text for cell in row))
-        for label, row in zip(table.labels, table.cells, strict=True)
-    ]
-    natural = sum(_CHARACTER * max(map(len, each)) + _BETWEEN for each in zip(*rows, strict=True))
+def as_latex(table: CompactTable, width: str | float | None = None) -> str:
+    """The table as LaTeX, not wider than ``width`` or a column; it needs booktabs and graphicx."""
+    most = r"\columnwidth" if width is None else f"{72.0 * inches(width):.1f}bp"
     lines = [
+        rf"\resizebox{{\ifdim\width>{most} {most}\else\width\fi}}{{!}}{{%",
         rf"\begin{{tabular}}{{@{{}}l{'r' * len(table.columns)}@{{}}}}",
         r"\toprule",
-        " & ".join(map(latex_text, rows[0])) + r" \\",
+        " & ".join(["", *map(latex_text, table.columns)]) + r" \\",
         r"\midrule",
     ]
     for label, row in zip(table.labels, table.cells, strict=True):
@@ -137,9 +132,7 @@ def as_latex(table: CompactTable, width: str | float = "3.3in") -> str:
             for text, cell in zip(texts, row, strict=True)
         ]
         lines.append(" & ".join([latex_text(label), *bold]) + r" \\")
-    lines += [r"\bottomrule", r"\end{tabular}"]
-    if natural > points:
-        lines = [rf"\resizebox{{{points:.1f}bp}}{{!}}{{%", *lines[:-1], lines[-1] + "}"]
+    lines += [r"\bottomrule", r"\end{tabular}}"]
     return "\n".join(
         [
             r"% \usepackage{booktabs, graphicx}",

@@ -26,7 +26,7 @@ from svmbench.report.profiles import PROFILE_KINDS
 from svmbench.report.table import Row, Section, Table
 from svmbench.report.tables.accuracy import summarise
 from svmbench.report.tables.words import header
-from svmbench.report.verdict import Standings, answer, verdicts
+from svmbench.report.verdict import Standings, answer, conclusion, verdicts
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -124,6 +124,8 @@ def to_html(
         name=results.name,
         header=header(results),
         answer=answer(standings),
+        conclusion=conclusion(standings),
+        joined=[g.label for gs in results.groups.values() for g in gs if g.separate_runs],
         missing=_missing(standings),
         curves=page_curves(results, curves),
         warnings=[notice for notice in known if not notice.informs],

@@ -183,13 +183,19 @@ def conclusion(standings: Sequence[Standings]) -> str:
     last = [problem.leads[-1] for standing in standings for problem in standing.problems]
     if not last or last[0].place == _STOP:
         return ""
+    place = last[0].place
+    if not any(lead.leader for lead in last):
+        return f"no solver reached {place}"
     if len(last) == 1:
         (lead,) = last
-        return lead.ahead or f"{lead.leader or 'nobody'} to {lead.place}: {lead.remark}"
+        only = f"{lead.leader} reached {place} in {lead.value}"
+        return f"{lead.ahead} to {place}" if lead.ahead else f"{only}. {lead.remark}"
     firsts = Counter(lead.leader for lead in last if lead.clear)
-    shown = [f"{name} in {count} of {len(last)}" for name, count in firsts.most_common()]
-    cases = f"fastest to {last[0].place} and proven: "
-    return cases + (", ".join(shown) if shown else f"nobody yet in {len(last)} cases")
+    shown = [f"{name} in {count}" for name, count in firsts.most_common()]
+    missed = sum(not lead.leader for lead in last)
+    shown += [f"not decided in {count}"] if (count := len(last) - missed - firsts.total()) else []
+    shown += [f"nobody arrived in {missed}"] if missed else []
+    return f"fastest to {place} in {len(last)} cases: {', '.join(shown)}"
 
 
 def _proven(lead: Lead) -> str:

@@ -62,17 +62,18 @@ def replay(
             yield Verification("replay", name, "holds")
 
 
-def found_with(results: Sequence[Verification]) -> str:
-    """What the replayed runs say about those that were not, in a line; empty without any."""
+def found_with(results: Sequence[Verification], runs: int) -> str:
+    """What the replayed ones of so many runs say about the others, in a line; empty without any."""
     done = sum(result.verdict == "holds" for result in results if result.kind == "replay")
     if not done:
         return ""
-    found = 100.0 * (1.0 - 0.9**done)
+    said = f"{done} of {counted(runs, 'run')} came out again"
+    if done >= runs:
+        return said
+    changed = math.ceil(runs / 10)
+    found = 100.0 * (1.0 - math.comb(runs - changed, done) / math.comb(runs, done))
     chance = f"{found:.0f} %" if found < 99.5 else "more than 99 %"
-    return (
-        f"{counted(done, 'run')} came out again: if one run in ten had been changed, this would "
-        f"have been found with a probability of {chance}"
-    )
+    return f"{said}: if one run in ten were changed, it would be found with a chance of {chance}"
 
 
 def _require_the_same(trace: Trace, run: Recorded) -> None:

@@ -172,7 +172,7 @@ def test_a_run_ends_with_its_answer(run, tmp_path, monkeypatch):
     assert row.split()[-3:] == ["sgd-s,", "50x", "yes"]
     page, answer = done.stdout.splitlines()[-2:]
     assert page == f"page: {tmp_path / 'out' / 'report.html'}"
-    assert re.fullmatch(r"dcd was 50 \[\d+, \d+\] times as fast as sgd-s", answer)
+    assert re.fullmatch(r"dcd was 50 \[\d+, \d+\] times as fast as sgd-s to ε = 0.1", answer)
     (lead,) = json.loads(run("--json", repeats=9).stdout)["leads"]
     assert (lead["dataset"], lead["leader"], lead["clear"]) == ("tiny-separable", "dcd", True)
     assert lead["next"] == "sgd-s, 50x"

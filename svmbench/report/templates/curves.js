@@ -63,6 +63,16 @@
         height: 430,
         scales: { x: { time: false, distr }, y: { distr } },
         axes: [{ ...axis(found.x[along.value]), size: 36 }, axis(found.y[height.value])],
+        legend: {
+          markers: {
+            width: 3,
+            fill: "transparent",
+            dash: (_, at) => {
+              const dash = at ? found.looks[names[at - 1]][1] : [];
+              return !dash.length ? "solid" : dash[0] > 5 ? "dashed" : "dotted";
+            },
+          },
+        },
         series: [
           { label: along.value, value: (_, value) => number(value) },
           ...names.map((name) => ({
