@@ -174,7 +174,7 @@ setup(
     ],
     package_data={
         "svmbench": ["py.typed"],
-        "svmbench.report": ["templates/*"],
+        "svmbench.report": ["svmbench.mplstyle", "templates/*"],
         "svmbench.kernels": ["*.pxd"],
         "svmbench.configs": ["*.yaml", "bench/*.yaml", "papers/*/*.yaml", "papers/*/*.tsv"],
         "svmbench.datasets": ["*.yaml"],

@@ -93,6 +93,8 @@ def test_the_wheel_holds_configurations_data_and_kernels(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
     assert {
         "svmbench/py.typed",
+        "svmbench/report/svmbench.mplstyle",
+        "svmbench/report/templates/uPlot.LICENSE",
         "svmbench/configs/smoke.yaml",
         *(f"svmbench/{path.relative_to(ROOT)}" for path in ROOT.glob("configs/papers/*/*.yaml")),
         "svmbench/datasets/adult.yaml",
