@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import os
 import shutil
@@ -86,6 +87,29 @@ def test_the_source_distribution_is_complete(sdist):
         "tests/test_packaging.py",
     } <= names
     assert not any(name.endswith(".so") for name in names)
+
+
+def test_every_file_of_the_package_is_named_for_the_wheel():
+    (named,) = (
+        ast.literal_eval(keyword.value)
+        for call in ast.walk(ast.parse((ROOT / "setup.py").read_text(encoding="utf-8")))
+        if isinstance(call, ast.Call)
+        for keyword in call.keywords
+        if keyword.arg == "package_data"
+    )
+    folders = {
+        name: ROOT / name.replace(".", "/")
+        for name in named
+        if (ROOT / name.replace(".", "/")).is_dir()
+    }
+    found = {
+        path
+        for name, folder in folders.items()
+        for kind in named[name]
+        for path in folder.glob(kind)
+    }
+    files = {path for path in (ROOT / "svmbench").rglob("*") if path.is_file()}
+    assert {path for path in files - found if path.suffix not in (".py", ".pyc")} == set()
 
 
 @pytest.mark.slow
