@@ -50,8 +50,11 @@ KNOWN_SKIPS = (
 _MIRROR = os.environ.get("SVMBENCH_MIRROR")
 
 
-#: Cases of one test that run by default; `make slow` and `make coverage` run the others.
+#: Cases of one test of methods that run by default; `make slow` and `make coverage` run the others.
 MOST_CASES = 8
+OF_METHODS = tuple(
+    f"tests/{name}" for name in ("solvers/", "kernels/", "reference/", "train/", "peers/", "test_p")
+)
 
 #: Tests of developers' scripts.
 SCRIPTS = ("tests/trust/", "tests/test_noise.py", "tests/train/test_compare.py")
@@ -65,8 +68,9 @@ def pytest_collection_modifyitems(items):
         cases[item.nodeid.partition("[")[0]].append(item)
     for several in cases.values():
         several.sort(key=lambda item: zlib.crc32(item.nodeid.encode()))
-        for item in several[MOST_CASES:]:
-            item.add_marker(pytest.mark.slow)
+        if several[0].nodeid.startswith(OF_METHODS):
+            for item in several[MOST_CASES:]:
+                item.add_marker(pytest.mark.slow)
         if several[0].nodeid.startswith(SCRIPTS):
             for item in several:
                 item.add_marker(pytest.mark.slow)

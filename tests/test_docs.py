@@ -186,7 +186,18 @@ def test_svmbench_knows_its_commands(command, monkeypatch, tmp_path, no_files):
         placeholder
         or len(arguments) == 1
         or arguments[0]
-        in ("report", "plot", "compare", "data", "verify", "train", "predict", "publish", "merge")
+        in (
+            "report",
+            "plot",
+            "compare",
+            "data",
+            "verify",
+            "train",
+            "predict",
+            "publish",
+            "merge",
+            "table",
+        )
         or (arguments[0] == "cluster" and (arguments[1] == "train" or len(arguments) == 2))
     ):
         arguments = [*command_of(arguments)[1], "--help"]
