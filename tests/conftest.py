@@ -51,7 +51,7 @@ _MIRROR = os.environ.get("SVMBENCH_MIRROR")
 
 
 #: Cases of one test of methods that run by default; `make slow` and `make coverage` run the others.
-MOST_CASES = 8
+MOST_CASES = 6
 OF_METHODS = tuple(
     f"tests/{name}" for name in ("solvers/", "kernels/", "reference/", "train/", "peers/", "test_p")
 )
