@@ -57,7 +57,7 @@ class Simulation:
         monkeypatch.setattr(crew, "make_run", self.make_run)
         return self
 
-    def make_run(self, wanted, store, limit, stop, end, keep_weights, worker):
+    def make_run(self, wanted, store, limit, stop, end, keep_weights, worker, brief):
         dataset, _, label = wanted.cell
         over = wanted.repeat in self.limited.get(label, ())
         taken = limit if over else self.seconds.get(label, 1.0)

@@ -29,7 +29,7 @@ from typing import IO, Any
 import numpy as np
 
 from svmbench.data.dataset import Array, Dataset, Provenance
-from svmbench.data.stamp import Stamp, stamp
+from svmbench.data.stamp import Stamp, stamps_in
 from svmbench.durable import remove_abandoned, sync_folder
 from svmbench.errors import DataError, unopened
 
@@ -159,7 +159,7 @@ def require_sound(path: Path) -> tuple[Stamp, ...]:
     OSError
         When a file of it is missing.
     """
-    found = _stamps(path)
+    found = stamps_in(path)
     if _sound.get(path) != found:
         verify(path)
         _sound[path] = found
@@ -169,7 +169,7 @@ def require_sound(path: Path) -> tuple[Stamp, ...]:
 def is_unchanged(path: Path, before: tuple[Stamp, ...]) -> bool:
     """Whether no file of an entry has been changed, replaced or removed since."""
     try:
-        return _stamps(path) == before
+        return stamps_in(path) == before
     except OSError:
         return False
 
@@ -189,10 +189,6 @@ def _features(path: Path) -> float:
         return float(_read_header(path)["n_features"])
     except _DAMAGE:
         return math.inf
-
-
-def _stamps(path: Path) -> tuple[Stamp, ...]:
-    return tuple(stamp(file) for file in sorted(path.iterdir()))
 
 
 def content_hash(key: str) -> str | None:

@@ -19,9 +19,17 @@ def stamp(path: Path) -> Stamp:
     A file replaced by another has another number. One that is written in place has a later time
     of change, even if its size is the same and its time of modification was set back.
     """
+    return str(path.resolve()), *_state(path)
+
+
+def stamps_in(folder: Path) -> tuple[Stamp, ...]:
+    """The stamps of the files in a folder, each with its name in place of its path."""
+    return tuple((file.name, *_state(file)) for file in sorted(folder.iterdir()))
+
+
+def _state(path: Path) -> tuple[int, int, int, int]:
     status = path.stat()
-    changed = status.st_ctime_ns
-    return str(path.resolve()), status.st_ino, status.st_size, status.st_mtime_ns, changed
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def stamp_before_reading(path: Path) -> Stamp | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,11 @@ from svmbench.harness.checkpoints import CHECKPOINT_RATIO
 from svmbench.harness.plan import Run
 from svmbench.solvers.checked import as_plain
 from svmbench.solvers.registry import find_solver
-from svmbench.solvers.single_file import address, text_hash
+from svmbench.solvers.single_file import address, is_ours, text_hash
+
+
+#: The process that brief runs of our own solvers share.
+BRIEF = "brief"
 
 
 @dataclass(frozen=True)
@@ -33,9 +38,9 @@ class Assignment:
         Key of the test rows.
     dataset : str
         Label of the data set.
-    ladder : str or None
-        Equal for the runs that share a process, because their horizons form a ladder; None for a
-        run that shares none.
+    process : str or None
+        Equal for the runs that may share a process: those of one ladder, and brief ones. None for a
+        run that has a process of its own.
     patience : float
         Seconds without a checkpoint after which its process is killed.
     """
@@ -48,27 +53,40 @@ class Assignment:
     dataset: str
     repeat: int
     threads: int
-    ladder: str | None
+    process: str | None
     patience: float
 
 
-def assignment_of(run: Run, header: dict[str, Any]) -> Assignment:
-    """The assignment of a planned run."""
+def assignment_of(run: Run, header: dict[str, Any], brief: bool = False) -> Assignment:
+    """The assignment of a planned run, which may share a process with others if it is brief."""
     instance = run.instance
-    dataset, lam, label = run.cell
     return Assignment(
         header=header,
         work=_work(run, header),
         solver=run.solver.name,
         rows=instance.train_path.name,
         test_rows=instance.test_path.name if instance.test_path else None,
-        dataset=dataset,
+        dataset=run.cell[0],
         repeat=run.repeat,
         threads=run.threads,
-        ladder=None if run.rung is None else repr((dataset, lam, label, run.repeat, run.threads)),
+        process=_process(run, brief),
         # Between two checkpoints a run grows by this ratio.
         patience=CHECKPOINT_RATIO * header["time_limit"] + run.stop.grace,
     )
+
+
+def own_solvers(runs: Iterable[Run]) -> dict[str, dict[str, Any]]:
+    """The solvers of ours among those of the runs, by their address, with parameters of a run."""
+    specs = {run.solver.name: run.solver for run in runs}
+    found = {address(find_solver(name)): spec for name, spec in specs.items()}
+    return {at: as_plain(spec.parameters) for at, spec in found.items() if is_ours(at)}
+
+
+def _process(run: Run, brief: bool) -> str | None:
+    if run.rung is not None:
+        return repr((*run.cell, run.repeat, run.threads))
+    shares = brief and run.threads == 1 and run.stop.memory_limit is None
+    return BRIEF if shares and is_ours(address(find_solver(run.solver.name))) else None
 
 
 def _work(run: Run, header: dict[str, Any]) -> dict[str, Any]:
@@ -89,4 +107,5 @@ def _work(run: Run, header: dict[str, Any]) -> dict[str, Any]:
         "reference_primal": header["reference_primal"],
         "seed": run.seed,
         "threads": run.threads,
+        "reuses": run.rung is not None,
     }

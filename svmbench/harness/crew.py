@@ -12,6 +12,7 @@ from datetime import datetime
 from statistics import fmean
 from typing import Literal
 
+from svmbench.harness.assignment import own_solvers
 from svmbench.harness.blocks import BlockKey, block_of
 from svmbench.harness.options import Options, Outcome, Reporter
 from svmbench.harness.place import Node, NodeLostError, Seat
@@ -25,6 +26,9 @@ from svmbench.records.values import moment_in
 
 #: Least time limit, in seconds, that a relative limit may set: below it start-up noise dominates.
 LEAST_LIMIT = 1.0
+
+#: Runs that take less than so many seconds share processes; those of unknown length do, too.
+BRIEF_SECONDS = 1.0
 
 #: Seconds that starting a worker takes, until the first runs show it.
 START = 0.2
@@ -229,6 +233,8 @@ class Crew:
     def _work_on(self, seat: Seat) -> None:
         try:
             with seat() as worker:
+                if isinstance(worker, Worker):
+                    worker.expect(own_solvers(self.pending.values()))
                 self._take_turns(worker)
         except NodeLostError as error:  # the other nodes go on
             with self._lock:
@@ -270,7 +276,10 @@ class Crew:
         if isinstance(worker, Node):
             worker.prepare(run.instance, self._stop, self._end)
         begun = time.monotonic()
-        trace = make_run(run, self._store, limit, self._stop, self._end, self._keep_weights, worker)
+        brief = (self.seconds(run.cell) or 0.0) < BRIEF_SECONDS
+        trace = make_run(
+            run, self._store, limit, self._stop, self._end, self._keep_weights, worker, brief
+        )
         taken = time.monotonic() - begun
         with self._lock:
             if trace is not None:

@@ -5,7 +5,8 @@ and forks a process for each run. It computes nothing, imports no code of others
 thread, so that forking it is safe. It runs ``python -m svmbench.harness.launcher`` and reads orders
 from its standard input, one per line, as JSON:
 
-- ``{"start": job, "fork": true}`` starts a process, by forking or from scratch, with its first job;
+- ``{"start": job, "fork": true, "ready": {}}`` starts a process, by forking or from scratch, with
+  its first job, once the listed solvers of ours are imported, each with parameters;
 - ``{"job": job}`` passes another job to that process;
 - ``{"end": true}`` kills it.
 
@@ -46,9 +47,6 @@ from svmbench.solvers import cholesky
 
 #: Seconds that a process has to end after it has closed its answers.
 DYING = 5.0
-
-#: Where our own solvers are, and those among them that import or start programs of others.
-_OURS, _OF_OTHERS = "svmbench.solvers.", ("svmbench.solvers.peers.", "svmbench.solvers.program")
 
 #: The parent has closed the launcher's standard input, or has ended.
 LEAVE: list[dict[str, Any]] = [{"leave": True}]
@@ -121,21 +119,21 @@ class Launcher:
         self._pages = present_pages() if may_fork() else []
         self._forks = bool(self._pages) and populate(self._pages)
 
-    def _import_solver(self, job: dict[str, Any]) -> None:
-        """Import a solver of ours, and what it loads before its clock, once for all its runs."""
-        name = job["solver_class"]
-        ours = name.startswith(_OURS) and not name.startswith(_OF_OTHERS)
-        if not ours or not self._forks or name in self._ready:
+    def _import_solvers(self, solvers: dict[str, dict[str, Any]]) -> None:
+        """Import solvers of ours, and what they load before their clock, once for all their runs."""
+        new = solvers.keys() - self._ready
+        if not new or not self._forks:
             return
-        self._ready.add(name)
-        with suppress(Exception):  # the run's own process says what is wrong
-            worker.loaded_solver(name, job["parameters"])
+        self._ready |= new
+        for name in sorted(new):
+            with suppress(Exception):  # the run's own process says what is wrong
+                worker.loaded_solver(name, solvers[name])
         self._count_pages()
 
     def _start(self, order: dict[str, Any]) -> bool:
         """Start a process with its first job; True in the forked process."""
         if order["fork"]:
-            self._import_solver(order["start"])
+            self._import_solvers(order["ready"])
         try:
             jobs, self._jobs = os.pipe()
         except OSError as error:

@@ -178,12 +178,16 @@ class Run:
 
 
 def plan_runs(
-    sweep: Sweep, instances: Sequence[Instance], contended: bool = False, machine: str = ""
+    sweep: Sweep,
+    instances: Sequence[Instance],
+    contended: bool = False,
+    machine: str = "",
+    order: int = 0,
 ) -> list[Run]:
     """All runs that a sweep may ask for, in the order in which they run.
 
-    Repeats are interleaved: each block holds one repeat of every cell in a seeded random
-    order, so that a slow hour of the machine affects all solvers alike. A ladder of horizons
+    Repeats are interleaved: each block holds one repeat of every cell in a random order, which
+    follows from the seed ``order``, so that a slow hour of the machine affects all solvers alike. A ladder of horizons
     stays together, from its lowest rung up: one worker climbs it.
     """
     runs: list[Run] = []
@@ -194,7 +198,7 @@ def plan_runs(
             for spec in sweep.solvers
             for unit in _units(sweep, spec, instance, repeat, contended, machine)
         ]
-        random.Random(repeat).shuffle(block)
+        random.Random(f"{order} {repeat}").shuffle(block)
         runs += chain.from_iterable(block)
     return runs
 

@@ -8,7 +8,7 @@ import math
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,12 +61,12 @@ class Report:
 
 
 class Worker:
-    """The process of the present run; runs of the same ladder share it.
+    """The process of the present run; runs of the same ladder share it, and brief runs.
 
     All processes that a launcher forks have the same layout of memory, which can favour one solver.
     A launcher therefore serves one repeat of all that is run on a data set of a sweep, so that no
     two pairs of runs that are compared share a layout; of runs that take less than its own start,
-    it serves so many repeats that the starts take a tenth of the time.
+    it serves so many repeats that the starts take a tenth of the time. So does a process.
 
     Parameters
     ----------
@@ -88,6 +88,8 @@ class Worker:
         Number of the error with which the system refused to start it; 0 if it did not.
     frozen : bool
         Whether the launcher no longer answered when the last process was to be ended.
+    jobs : int
+        Number of runs that the present process has been given.
     """
 
     def __init__(self, forks: bool = True) -> None:
@@ -96,7 +98,11 @@ class Worker:
         self._begun = self._start = math.inf  # when it was started, and the seconds that took
         self._conditions: tuple[object, ...] | None = None
         self._repeats: dict[object, int] = {}  # of the data sets that the launcher has served
-        self._ladder: str | None = None
+        self._imports: dict[str, dict[str, Any]] = {}
+        self._process: tuple[object, ...] | None = None  # what the runs of the process share
+        self._given = self._opened = math.inf  # moment of its first job, and seconds to its run
+        self._of_repeat: tuple[object, ...] = ()  # sweep and repeat of the last run
+        self.jobs = 0
         self._active = False
         self._rest = b""
         self.stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115, closed by __exit__
@@ -113,26 +119,41 @@ class Worker:
         self._dismiss()
         self.stderr.close()
 
+    def expect(self, solvers: Mapping[str, dict[str, Any]]) -> None:
+        """Have every later process begin with solvers of ours imported, each with parameters."""
+        self._imports |= solvers
+
     def give(self, assignment: Assignment, job: dict[str, Any]) -> None:
-        """Pass a job to the process of the run's ladder, or to a new one."""
-        ladder = assignment.ladder
-        same = self._active and ladder is not None and ladder == self._ladder
+        """Pass a job to the process that the run may share, or to a new one."""
+        sweep = Path(job["trace"]).parent
+        process = assignment.process and (assignment.process, sweep, *_conditions(assignment))
+        of_repeat = (sweep, assignment.repeat)
+        worn = of_repeat != self._of_repeat and self._is_worn(self._given, self._opened)
+        same = self._active and bool(process) and process == self._process and not worn
         if not same:
-            self._prepare(assignment, Path(job["trace"]).parent)
+            self._prepare(assignment, sweep)
+            self._given, self._opened, self.jobs = monotonic(), math.inf, 0
         assert self._launcher is not None
-        self._ladder, self._active, self.cpu, self.refused = ladder, True, 0.0, 0
-        self.frozen = False
+        self._process, self._of_repeat, self._active = process or None, of_repeat, True
+        self.cpu, self.refused, self.frozen = 0.0, 0, False
+        self.jobs += 1
         job |= {"parent": self._launcher.pid}
-        self._send({"job": job} if same else {"start": job, "fork": self._forks})
+        start = {"start": job, "fork": self._forks, "ready": self._imports}
+        self._send({"job": job} if same else start)
+
+    @staticmethod
+    def _is_worn(begun: float, start: float) -> bool:
+        """Whether so much time has passed since then that such a start is a small share of it."""
+        return START_SHARE * (monotonic() - begun) > start
 
     def _prepare(self, assignment: Assignment, sweep: Path) -> None:
         """Have a launcher without a process, and an empty file for standard error."""
         self.end()
-        served, repeat, threads = (sweep, assignment.dataset), assignment.repeat, assignment.threads
-        conditions = (pinned(threads), _current_folder())
+        served, repeat = (sweep, assignment.dataset), assignment.repeat
+        conditions = _conditions(assignment)
         died = self._launcher is not None and self._launcher.poll() is not None
         other_repeat = self._repeats.get(served, repeat) != repeat
-        worn = other_repeat and START_SHARE * (monotonic() - self._begun) > self._start
+        worn = other_repeat and self._is_worn(self._begun, self._start)
         if died or worn or conditions != self._conditions:
             self._dismiss()
         self.stderr.seek(0)
@@ -140,7 +161,7 @@ class Worker:
         if self._launcher is None:
             self._begun, self._start = monotonic(), math.inf
             self._launcher = child.start(
-                "svmbench.harness.launcher", threads, self.stderr, answers=True
+                "svmbench.harness.launcher", assignment.threads, self.stderr, answers=True
             )
             self._conditions, self._rest = conditions, b""
         self._repeats[served] = repeat
@@ -175,6 +196,8 @@ class Worker:
             self.pid = report.pid
             self._start = min(self._start, monotonic() - self._begun)
             return report
+        if report.text == child.BEGUN:
+            self._opened = min(self._opened, monotonic() - self._given)
         known = self.cpu is not None and report.cpu is not None
         self.cpu = self.cpu + report.cpu if known else None  # type: ignore[operator]
         if report.event == "ended":
@@ -237,6 +260,11 @@ def _dismiss_all() -> None:
     while _idle:
         with _idle.pop():
             pass
+
+
+def _conditions(assignment: Assignment) -> tuple[object, ...]:
+    """What must be the same for two runs to have the same launcher."""
+    return pinned(assignment.threads), _current_folder()
 
 
 def _current_folder() -> str | None:

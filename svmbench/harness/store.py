@@ -10,6 +10,7 @@ import fcntl
 import json
 import math
 import os
+import random
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -217,10 +218,18 @@ class Store:
         except (OSError, UnicodeDecodeError):
             return None
 
+    @cached_property
+    def order(self) -> int:
+        """The seed of the order of runs: as the folder has it, else one drawn at random."""
+        with suppress(OSError, ValueError, RecursionError, KeyError, TypeError):
+            return int(json.loads((self.folder / "environment.json").read_text())["order"])
+        return random.SystemRandom().randrange(1 << 32)
+
     def write_environment(self, config: str, environment: dict[str, Any]) -> None:
         """Write config.yaml and environment.json."""
         write_text(self.folder / "config.yaml", config)
-        write_text(self.folder / "environment.json", json.dumps(environment, indent=2) + "\n")
+        whole = environment | {"order": self.order}
+        write_text(self.folder / "environment.json", json.dumps(whole, indent=2) + "\n")
 
     def export(self, runs: Iterable[Run], skipped: frozenset[str]) -> None:
         """Write runs.csv, traces.csv and regret.csv for the runs of a plan that have a trace.

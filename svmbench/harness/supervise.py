@@ -6,6 +6,7 @@ import math
 import os
 import threading
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
@@ -16,7 +17,7 @@ from svmbench.data.stamp import Stamp
 from svmbench.durable import writing
 from svmbench.errors import UnwritableError
 from svmbench.harness import child, system
-from svmbench.harness.assignment import Assignment, assignment_of
+from svmbench.harness.assignment import BRIEF, Assignment, assignment_of
 from svmbench.harness.environment import memory_kills
 from svmbench.harness.place import Node
 from svmbench.harness.plan import Run
@@ -62,6 +63,7 @@ def make_run(
     end: float = math.inf,
     keep_weights: bool = False,
     worker: Worker | Node | None = None,
+    brief: bool = False,
 ) -> Trace | None:
     """Execute one run in a worker process and return its trace; None if it was given up.
 
@@ -73,6 +75,8 @@ def make_run(
     worker : Worker or Node, optional
         The worker of the run before, to be reused if possible, or a node that carries the run out;
         by default a new worker.
+    brief : bool
+        Whether it may share a process with other brief runs.
 
     Raises
     ------
@@ -85,11 +89,11 @@ def make_run(
     """
     if worker is None:
         with Worker() as own:
-            return make_run(run, store, time_limit, stop, end, keep_weights, own)
+            return make_run(run, store, time_limit, stop, end, keep_weights, own, brief)
     path = store.growing(run)
     with writing(path):
         path.unlink(missing_ok=True)
-    assignment = assignment_of(run, header_of(run, time_limit, keep_weights))
+    assignment = assignment_of(run, header_of(run, time_limit, keep_weights), brief)
     if isinstance(worker, Node):
         trace = worker.carry_out(assignment, path, stop, end)
     else:
@@ -121,8 +125,11 @@ def carry_out(
     kills, suspended = memory_kills(), system.suspended_seconds()
     worker.give(assignment, _job(assignment, path))
     outcome = _wait(worker, path, assignment.patience, stop, end)
-    if outcome.how != "answered" or assignment.ladder is None:
+    if outcome.how != "answered" or assignment.process is None:
         worker.end()
+    if outcome.how == "dead" and worker.jobs > 1 and assignment.process == BRIEF:
+        # The runs before it may be the cause.
+        return carry_out(replace(assignment, process=None), path, stop, end, worker)
     disturbance = None if outcome.how == "late" else _disturbance(rows, suspended)
     if disturbance is not None:
         path.unlink(missing_ok=True)  # nobody knows which of its points this has changed
@@ -160,7 +167,7 @@ def _ended(path: Path, header: dict[str, Any], outcome: Waited, cpu: float | Non
         return None
     if contradiction := _contradiction(trace, outcome.seconds):
         return close_trace(path, header, "failed", contradiction, cpu, refused=True)
-    return trace if cpu is None else add_to_end(path, process_cpu_seconds=cpu)
+    return trace if cpu is None else add_to_end(path, trace, process_cpu_seconds=cpu)
 
 
 def _cut_off(

@@ -186,7 +186,8 @@ class OpenSweep:
             stack.enter_context(self._store.locked())
             instances = prepare(sweep, reporter, options)
             place = options.where
-            self._runs = plan_runs(sweep, instances, place.contended, place.machine)
+            order = self._store.order
+            self._runs = plan_runs(sweep, instances, place.contended, place.machine, order)
             chosen = chosen_runs(sweep, self._runs, options.only)
             if options.whole_blocks:
                 _clear_torn_blocks(sweep, self._runs, folder, options)

@@ -3,8 +3,9 @@
 The parent starts ``python -m svmbench.harness.worker`` with the numerical libraries limited to
 their threads, and writes jobs to its standard input, one per line, as JSON. The worker answers
 each with three lines: BEGUN and ENDED when the run begins and ends, and then the hash of the
-trace's last line. The parent compares the time between the first two with the trace. There is more
-than one job only if the runs are rungs of a ladder, which need the same rows in the same form.
+trace's last line. The parent compares the time between the first two with the trace. A process has
+more than one job if the runs are rungs of a ladder, which need the same rows in the same form, or
+if they are brief; each of the latter finds new rows and a new solver.
 """
 
 from __future__ import annotations
@@ -58,6 +59,9 @@ from svmbench.solvers.single_file import address, solver_at
 #: Share of the free memory that a run may take unless the sweep says otherwise.
 MEMORY_SHARE = 0.8
 
+#: The soft and the hard limit of a process's data that it began with.
+_LIMITS = getrlimit(RLIMIT_DATA)
+
 #: Fields of a job that must be the same for its run to reuse the rows of the run before.
 POSED = ("solver_class", "train", "test", "lambda", "loss", "bias", "l1_radius")
 
@@ -81,6 +85,10 @@ class Posed(NamedTuple):
     terms: Terms
     before: Before
 
+    def serves(self, job: dict[str, Any]) -> bool:
+        """Whether the run of a job may reuse it."""
+        return bool(job["reuses"]) and all(job[fact] == self.job[fact] for fact in POSED)
+
 
 def main() -> None:
     """Read jobs from standard input and execute their runs."""
@@ -96,6 +104,7 @@ def main() -> None:
             answers.flush()
 
     last: Posed | None = None
+    first = True
     while True:
         try:
             with _pipe():
@@ -104,6 +113,11 @@ def main() -> None:
                 return
             job = json.loads(line)
             end_with(job["parent"])
+            if last is not None and not last.serves(job):
+                last = None
+            if not first:
+                _forget_peak_memory()
+            first = False
             last = _execute(job, last, answer)
         except PipeError as error:
             print(error, file=sys.stderr)
@@ -139,8 +153,6 @@ def _execute(
     job: dict[str, Any], last: Posed | None, answer: Callable[[str], None]
 ) -> Posed | None:
     """Execute one run, and return what the next run may reuse."""
-    if last is not None:
-        _forget_peak_memory()
     with TraceWriter(Path(job["trace"]), job["header"]) as trace:
         try:
             measurement = _measurement(job, last)
@@ -184,8 +196,6 @@ def _append_regrets(measurement: Measurement, seed: int, trace: TraceWriter) -> 
 
 
 def _measurement(job: dict[str, Any], last: Posed | None) -> Measurement:
-    if last is not None and any(job[fact] != last.job[fact] for fact in POSED):
-        last = None
     problem, test = (last.terms.problem, last.terms.test) if last else _opened(job)
     # The harness's usual work is measured before the solver's code can run.
     before = last.before if last else Before(usual=usual_work(problem, test))
@@ -311,13 +321,14 @@ def _limit_memory(limit: int | None) -> None:
 
     The memory-mapped rows do not count: they are shared and never written.
     """
+    setrlimit(RLIMIT_DATA, _LIMITS)  # not those of the run before
     available = available_memory()
     if limit is None and available is None:
         return
     share = math.inf if available is None else MEMORY_SHARE * available
     taken = of_this_process("VmData") or 0
     wanted = taken + int(min(share, math.inf if limit is None else limit))
-    hard = getrlimit(RLIMIT_DATA)[1]
+    hard = _LIMITS[1]
     setrlimit(RLIMIT_DATA, (wanted if hard == RLIM_INFINITY else min(wanted, hard), hard))
 
 

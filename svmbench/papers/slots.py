@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from pydantic import ValidationError
 
@@ -40,16 +42,21 @@ def catalogued(
 def sweep_of(paper: Paper, item: str, key: str, results: Mapping[str, Results]) -> Sweep | None:
     """The sweep as it was run; if it was not, as the paper's file describes it."""
     if key in results:
-        try:
-            return Sweep.model_validate(results[key].config)
-        except (ValidationError, ConfigError):
-            return None  # written by another version: then only the runs are known
+        return _sweep(json.dumps(results[key].config))
     source = paper.items[item].sweeps[key]
     if isinstance(source, SweepSource):
         other, _, name = source.same_as.partition("/")
         found = paper.items[other].sweeps[name]
         return found if isinstance(found, Sweep) else None
     return source
+
+
+@lru_cache(maxsize=256)
+def _sweep(config: str) -> Sweep | None:
+    try:
+        return Sweep.model_validate(json.loads(config))
+    except (ValidationError, ConfigError):
+        return None  # written by another version: then only the runs are known
 
 
 def _slots(key: str, sweep: Sweep) -> Iterator[Slot]:

@@ -12,7 +12,9 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from svmbench.document import parse_document
 from svmbench.durable import is_own_file
@@ -277,8 +279,9 @@ def _read_runs(path: Path, distance: str) -> pd.DataFrame:
     if twice.any():
         raise DataError(f"{path}:{_line(twice)}: a run is listed twice; run the sweep again")
     _refuse_below(runs, runs["reference_dual"], distance, path)
-    runs["disturbed"] = ["; ".join(disturbances(run)) for run in runs.to_dict("records")]
-    runs["off_clock"] = ["; ".join(off_clock(run)) for run in runs.to_dict("records")]
+    records = runs.to_dict("records")
+    runs["disturbed"] = ["; ".join(disturbances(run)) for run in records]
+    runs["off_clock"] = ["; ".join(off_clock(run)) for run in records]
     return in_passes(runs, accuracies_in(runs.columns))
 
 
@@ -345,25 +348,25 @@ def _convert(table: pd.DataFrame, path: Path, columns: Sequence[Column]) -> None
         if column.presence == "filled" and (empty := text == "").any():
             raise DataError(f"{path}:{_line(empty)}: column {column.name!r} is empty")
         if column.kind == "flag":
-            table[column.name] = pd.Series(_parsed(text, _flag, "true or false", path), dtype=bool)
+            table[column.name] = _parsed(text, _flag, "true or false", path).astype(bool)
         elif column.kind == "number":
-            table[column.name] = pd.Series(
-                _parsed(text, _number, "a finite number", path), dtype=float
-            )
+            table[column.name] = _parsed(text, _number, "a finite number", path)
 
 
 def _parsed(
     column: pd.Series, parse: Callable[[str], float], wanted: str, path: Path
-) -> list[float]:
+) -> NDArray[np.float64]:
+    codes, texts = pd.factorize(column)  # most columns of runs have one text
     values = []
-    for row, text in enumerate(column):
+    for code, text in enumerate(texts):
         try:
             values.append(parse(text))
         except ValueError:
+            row = int((codes == code).argmax())
             raise DataError(
                 f"{path}:{row + 2}: column {column.name!r}: {text!r} is not {wanted}"
             ) from None
-    return values
+    return np.array(values, dtype=float)[codes]
 
 
 def _flag(text: str) -> bool:

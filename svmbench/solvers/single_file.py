@@ -25,6 +25,9 @@ from svmbench.solvers.plug_in import executed_texts
 #: Beginning of the names of their modules, which no import statement can find.
 MODULE = "svmbench_plugin_"
 
+#: Where our own solvers are, and those among them that import or start programs of others.
+_OURS, _OF_OTHERS = "svmbench.solvers.", ("svmbench.solvers.peers.", "svmbench.solvers.program")
+
 #: Characters of an exception's message that are shown.
 _SHOWN = 300
 
@@ -85,6 +88,11 @@ def file_of(solver: type[Solver]) -> Path | None:
 def address(solver: type[Solver]) -> str:
     """Where another process finds a solver: ``module:class``, or ``file:class``."""
     return f"{file_of(solver) or solver.__module__}:{solver.__qualname__}"
+
+
+def is_ours(address: str) -> bool:
+    """Whether a solver at that address is one of ours, whose code is all in this package."""
+    return address.startswith(_OURS) and not address.startswith(_OF_OTHERS)
 
 
 def text_hash(solver: type[Solver]) -> str | None:

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from small_sweep import SILENT, linux, plan, runs_csv, sweep
 
+from svmbench.harness.child import BEGUN
 from svmbench.harness.pages import present_pages
 from svmbench.harness.processes import Worker
 from svmbench.harness.store import Store
@@ -49,10 +50,7 @@ def test_a_launcher_serves_all_runs_of_a_repeat_and_no_other(tmp_path, launchers
     wanted = {"lambda": [0.1, 0.01], "solvers": ["dcd", "sgd-s"], "repeats": 2}
     assert run_sweep(sweep(**wanted), tmp_path).states == {"converged": 8}
     served = [launcher for launcher, _ in launchers]
-    assert len(served) == 8
-    assert len(set(served[:4])) == len(set(served[4:])) == 1
-    assert served[0] != served[4]
-    assert len({pid for _, pid in launchers}) == 8
+    assert len(set(served)) == len({pid for _, pid in launchers}) == 2
     assert sum(map(is_alive, set(served))) == 1  # the last one waits for the next sweep
 
 
@@ -135,6 +133,46 @@ def test_a_forked_process_trains_as_a_new_one(tmp_path):
                 make_run(run, store, 1000.0, threading.Event(), worker=worker)
         store.export(runs, frozenset())
     assert numbers(tmp_path / "forked").equals(numbers(tmp_path / "new"))
+
+
+def test_brief_runs_share_a_process_and_train_as_in_one_of_their_own(tmp_path, launchers):
+    again = {"name": "dcd", "label": "again"}
+    chosen = {"datasets": ["tiny-sparse", "tiny-separable"], "solvers": ["dcd", "sgd-s", again]}
+    for name, brief in (("shared", True), ("alone", False)):
+        store = Store(tmp_path / name)
+        runs = plan(**chosen)
+        with Worker() as worker:
+            for run in runs:
+                make_run(run, store, 1000.0, threading.Event(), worker=worker, brief=brief)
+        store.export(runs, frozenset())
+    assert len(launchers) == 1 + 6
+    assert numbers(tmp_path / "shared").equals(numbers(tmp_path / "alone"))
+    peaks = [
+        runs_csv(tmp_path / name)["peak_memory_bytes"].median() for name in ("shared", "alone")
+    ]
+    assert 0.9 < peaks[0] / peaks[1] < 1.1
+
+
+def test_a_brief_run_whose_process_dies_after_others_is_made_again_alone(
+    tmp_path, launchers, monkeypatch
+):
+    report = Worker.report
+
+    def killing(self, seconds):
+        told = report(self, seconds)
+        if told is not None and told.text == BEGUN and self.jobs == 2:
+            os.kill(self.pid, signal.SIGKILL)
+        return told
+
+    monkeypatch.setattr(Worker, "report", killing)
+    store = Store(tmp_path)
+    with Worker() as worker:
+        traces = [
+            make_run(run, store, 1000.0, threading.Event(), worker=worker, brief=True)
+            for run in plan(solvers=["dcd", "ocas"])
+        ]
+    assert [trace.state for trace in traces] == ["converged", "converged"]
+    assert len(launchers) == 2
 
 
 def test_generators_without_a_seed_differ_between_runs(tmp_path, install):

@@ -92,7 +92,7 @@ def test_what_a_solver_that_dies_has_written_to_its_trace_is_no_point(tmp_path, 
     (run,) = plan()
 
     class Dead:
-        cpu, code, refused, stderr = 1.0, 1, 0, tempfile.TemporaryFile()  # noqa: SIM115
+        cpu, code, refused, jobs, stderr = 1.0, 1, 0, 1, tempfile.TemporaryFile()  # noqa: SIM115
 
         def give(self, assignment, job):
             with TraceWriter(Store(tmp_path).growing(run), job["header"]) as writer:

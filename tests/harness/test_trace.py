@@ -10,7 +10,6 @@ from svmbench.errors import UnwritableError
 from svmbench.harness.trace import (
     Trace,
     TraceWriter,
-    add_to_end,
     close_trace,
     read_trace,
 )
@@ -139,5 +138,3 @@ def test_a_trace_that_cannot_be_read_back_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr("svmbench.harness.trace.is_own_file", lambda _: False)
     with pytest.raises(UnwritableError, match="cannot be read back"):
         close_trace(path, {"id": "x"}, "failed", "a reason")
-    with pytest.raises(UnwritableError, match="cannot be read back"):
-        add_to_end(path, process_cpu_seconds=1.0)

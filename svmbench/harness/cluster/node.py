@@ -207,8 +207,7 @@ def make(token: str, name: str, sweep: str, sent: dict[str, Any], seconds: float
         "load_average": os.getloadavg()[0],
         "node": name,
     }
-    ladder = None if given.ladder is None else f"{sweep} {given.ladder}"
-    here = replace(given, header=given.header | stated, ladder=ladder)
+    here = replace(given, header=given.header | stated)
     folder = _folder() / sweep
     path = folder / f"{given.header['id']}.part"
     with _stopped_when_unwanted(stop), _alone(stop):
