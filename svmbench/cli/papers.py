@@ -193,7 +193,9 @@ def _make(
     with ProgressReporter(quiet) as reporter:
         runs = None if budget is None else budget - reserve(known, chosen, budget)
         doubts = Doubts(root, known, planned, chosen)
-        result = run_series(planned, reporter, asked, budget=runs, doubts=doubts)
+        result = run_series(
+            planned, reporter, asked, budget=runs, doubts=doubts, put_off=doubts.put_off
+        )
         if not result.interrupted:
             reporter.writes("tables, figures and claims")
             stale = outdated(root, known, chosen) if planned else chosen

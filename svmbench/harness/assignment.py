@@ -12,7 +12,6 @@ from svmbench.solvers.checked import as_plain
 from svmbench.solvers.registry import find_solver
 from svmbench.solvers.single_file import address, is_ours, text_hash
 
-
 #: The process that brief runs of our own solvers share.
 BRIEF = "brief"
 

@@ -120,7 +120,7 @@ class Launcher:
         self._forks = bool(self._pages) and populate(self._pages)
 
     def _import_solvers(self, solvers: dict[str, dict[str, Any]]) -> None:
-        """Import solvers of ours, and what they load before their clock, once for all their runs."""
+        """Import solvers of ours, and what they load before their clock, once for all runs."""
         new = solvers.keys() - self._ready
         if not new or not self._forks:
             return

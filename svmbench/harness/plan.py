@@ -187,8 +187,8 @@ def plan_runs(
     """All runs that a sweep may ask for, in the order in which they run.
 
     Repeats are interleaved: each block holds one repeat of every cell in a random order, which
-    follows from the seed ``order``, so that a slow hour of the machine affects all solvers alike. A ladder of horizons
-    stays together, from its lowest rung up: one worker climbs it.
+    follows from the seed ``order``, so that a slow hour of the machine affects all solvers alike. A
+    ladder of horizons stays together, from its lowest rung up: one worker climbs it.
     """
     runs: list[Run] = []
     for repeat in range(sweep.at_most):

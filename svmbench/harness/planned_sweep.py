@@ -57,6 +57,8 @@ class PlannedSweep:
         Do not look for its data on the network.
     machine : str
         Fingerprint of the machine that carries out its runs; empty for this machine.
+    probe : str
+        Label of the solver that shows first whether stand-ins are like their sets.
     """
 
     paper: str
@@ -67,6 +69,7 @@ class PlannedSweep:
     sources: tuple[Source, ...]
     offline: bool = True
     machine: str = ""
+    probe: str = ""
 
     @property
     def title(self) -> str:

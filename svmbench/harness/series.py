@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import astuple, dataclass, field, replace
 from itertools import zip_longest
@@ -170,6 +170,7 @@ def run_series(
     *,
     budget: float | None = None,
     doubts: Callable[[], Sequence[Doubt]] | None = None,
+    put_off: Callable[[int], Collection[tuple[str, str]]] | None = None,
 ) -> Result:
     """Run what the sweeps lack, then what decides the questions about them.
 
@@ -178,6 +179,10 @@ def run_series(
     doubts : callable, optional
         Reads the folders of the sweeps and returns the questions that are open. Their tables of
         numbers are up to date whenever it is called.
+    put_off : callable, optional
+        Returns data sets and solvers of a sweep that decide nothing, as far as its folder shows.
+        With a budget they are run once nothing is left to decide. Of each stand-in, the sweep's
+        probe is run before it is called.
 
     Raises
     ------
@@ -189,10 +194,11 @@ def run_series(
     series.announce()
     with series:
         try:
-            series.make_first_repeats()
+            series.make_first_repeats(put_off if budget is not None else None)
             series.make_repeats_at_least()
             if doubts is not None:
                 series.decide(doubts)
+                series.make_what_was_put_off()
                 series.make_spare_repeats()
         except KeyboardInterrupt:
             series.result.interrupted = True
@@ -218,6 +224,7 @@ class _Series:
         self._in_vain: set[tuple[int, frozenset[Cell]]] = set()
         self._pairs_before: dict[_Question, int] = {}
         self._unserved = Counter[_Question]()
+        self._put_off: dict[int, set[Cell]] = {}
         self._stack = ExitStack()
 
     def __enter__(self) -> _Series:
@@ -240,7 +247,9 @@ class _Series:
 
     # --- the repeats that every cell has ---------------------------------------------
 
-    def make_first_repeats(self) -> None:
+    def make_first_repeats(
+        self, put_off: Callable[[int], Collection[tuple[str, str]]] | None = None
+    ) -> None:
         """Open the sweeps in their order, and run the first repeat of every cell."""
         waiting = [at for at, planned in enumerate(self._sweeps) if planned.runnable is not None]
         for _ in range(ROUNDS):
@@ -250,12 +259,41 @@ class _Series:
                         self.result.unreached[at] = self._lacking(at)
                     continue
                 weights = [math.sqrt(self._lacking(other, 1)) for other in waiting[turn:]]
-                self._turn(at, "first", _deadline(self._end, weights), Options(repeats=1))
+                deadline = _deadline(self._end, weights)
+                if put_off is not None and self._sweeps[at].stand_ins:
+                    self._probe(at, deadline, put_off)
+                self._turn(at, "first", deadline, self._repeats(at, 1))
                 if at in self._open_sweeps:
                     self._open_sweeps[at].publish()
             waiting = [at for at in waiting if at in self._open_sweeps and self._lacking(at, 1)]
             if not waiting or self._end is None:
                 return
+
+    def _probe(
+        self,
+        at: int,
+        deadline: float | None,
+        put_off: Callable[[int], Collection[tuple[str, str]]],
+    ) -> None:
+        """Run a cell of each stand-in; if that shows that others decide nothing, they wait."""
+        planned = self._sweeps[at]
+        self._turn(at, "first", deadline, Options(repeats=0))
+        if at not in self._open_sweeps or at in self._put_off:
+            return
+        cells = self._open_sweeps[at].cells
+        probes = {cell: [0] for cell in cells if cell[0] in planned.stand_ins}
+        probes = {cell: wanted for cell, wanted in probes.items() if cell[2] == planned.probe}
+        self._turn(at, "first", deadline, Options(repeats_of=probes))
+        self._open_sweeps[at].publish()
+        waiting = put_off(at)
+        self._put_off[at] = {cell for cell in cells if (cell[0], cell[2]) in waiting}
+
+    def make_what_was_put_off(self) -> None:
+        """Run the repeats that every cell should have of those that decide nothing."""
+        if any(self._put_off.values()):
+            self._put_off.clear()
+            self.make_first_repeats()
+            self.make_repeats_at_least()
 
     def make_repeats_at_least(self) -> None:
         """Run the further repeats that every cell should have, one of every sweep at a time."""
@@ -271,7 +309,8 @@ class _Series:
                     repeats = min(level, self._sweeps[at].sweep.at_least)
                     if self._lacking(at, repeats) and share[at] > 0.0 and not self._over():
                         deadline = None if self._end is None else time.monotonic() + share[at]
-                        share[at] -= self._turn(at, "at_least", deadline, Options(repeats=repeats))
+                        wanted = self._repeats(at, repeats)
+                        share[at] -= self._turn(at, "at_least", deadline, wanted)
             if self._end is None:
                 return
 
@@ -399,6 +438,13 @@ class _Series:
     def _over(self) -> bool:
         return self._end is not None and time.monotonic() >= self._end
 
+    def _repeats(self, at: int, repeats: int) -> Options:
+        """The first repeats of a sweep, but of the cells that were put off."""
+        if not self._put_off.get(at):
+            return Options(repeats=repeats)
+        now = [cell for cell in self._open_sweeps[at].cells if cell not in self._put_off[at]]
+        return Options(repeats_of={cell: range(repeats) for cell in now})
+
     def _lacking(self, at: int, repeats: int | None = None) -> int:
         """Missing runs of the first repeats of a sweep, as far as is known.
 
@@ -407,7 +453,7 @@ class _Series:
         planned = self._sweeps[at]
         repeats = planned.sweep.at_least if repeats is None else repeats
         if at in self._open_sweeps:
-            return self._open_sweeps[at].lacking(Options(repeats=repeats))
+            return self._open_sweeps[at].lacking(self._repeats(at, repeats))
         return planned.runs_a_repeat * repeats if self._options.fresh else planned.missing(repeats)
 
     def _turn(self, at: int, phase: Phase, deadline: float | None, wanted: Options) -> float:

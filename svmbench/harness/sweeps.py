@@ -228,6 +228,11 @@ class OpenSweep:
         outcome.optional = len(possible) - outcome.left
         return outcome
 
+    @property
+    def cells(self) -> Collection[Cell]:
+        """All its cells."""
+        return self._cells.keys()
+
     def lacking(self, options: Options) -> int:
         """The number of possible runs that these options ask for."""
         return len(self._possible(options))

@@ -24,7 +24,7 @@ PASSES = 1.5
 _OF_SHAPE = ("seconds_a_pass", "seconds_a_step", "seconds_a_step_with_evaluation")
 
 #: Measures that say how many passes a method makes.
-_COUNTS = ("data_passes", "epochs")
+COUNTS = ("data_passes", "epochs")
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ def _range(factors: Sequence[float]) -> str:
 def _factors(item: Item, rows: Sequence[MeasuredRow]) -> Iterator[tuple[str, float]]:
     """The passes of each solver on each problem, over the published ones."""
     for value in (value for each in item.published for value in each.values):
-        if value.measure.name not in _COUNTS or isinstance(value.value, str):
+        if value.measure.name not in COUNTS or isinstance(value.value, str):
             continue
         for row in rows:
             if not _belongs(value, row):

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from svmbench.config import Sweep
 from svmbench.config.dataset_spec import DatasetSpec
 from svmbench.errors import ConfigError, nearest
 from svmbench.harness.series import PlannedSweep
 from svmbench.harness.sources import Source, source_of
 from svmbench.papers.folders import sweep_folder
-from svmbench.papers.model import Paper, SweepSource
+from svmbench.papers.likeness import COUNTS
+from svmbench.papers.model import Item, Paper, SweepSource
 
 #: Entries of a stand-in's rows per second of the budget. A claim needs eight or nine repeats of its
 #: cells, so that these must be cheap.
@@ -81,10 +84,23 @@ def planned_sweeps(
             sweep_folder(root, papers[key], item, name),
             tuple(known(dataset) for dataset in sweep.datasets),
             machine=machine,
+            probe=_probe(papers[key].items[item], sweep),
         )
         for key, item, name in _own_sweeps(papers, chosen)
         for sweep in [papers[key].items[item].sweep_at(name, full)]
     ]
+
+
+def _probe(item: Item, sweep: Sweep) -> str:
+    """The solver with the fewest published passes; the first one if none are published."""
+    labels = [spec.label for spec in sweep.solvers]
+    passes = {
+        str(value.solver): float(value.value)
+        for each in item.published
+        for value in each.values
+        if value.measure.name in COUNTS and not isinstance(value.value, str)
+    }
+    return min(labels, key=lambda label: passes.get(label, math.inf))
 
 
 def datasets_of(papers: Mapping[str, Paper], chosen: Sequence[tuple[str, str]]) -> set[DatasetSpec]:

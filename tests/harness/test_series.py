@@ -13,6 +13,7 @@ from simulated import Simulation, planned_of, sweep_of
 from svmbench.cli.series import open_questions, time_spent
 from svmbench.errors import DataError
 from svmbench.harness.series import Doubt, run_series
+from svmbench.harness.sources import Source
 from svmbench.harness.sweeps import OpenSweep, Options, Reporter
 from svmbench.harness.trace import Trace
 
@@ -98,6 +99,25 @@ def test_a_slow_sweep_does_not_keep_the_others_from_their_repeats(simulation, tm
     assert repeats_of(slow) == {"sgd-s": {0, 1, 2, 3}}
     assert result.left == 5
     assert simulation.now == 1200.0
+
+
+def test_stand_ins_that_decide_nothing_wait_until_nothing_is_left_to_decide(simulation, tmp_path):
+    sweep = sweep_of("dcd", "sgd-s", repeats=RULE, datasets=["adult", "w8a"])
+    sources = tuple(Source(dataset, 0.01) for dataset in sweep.datasets)
+    one = replace(planned_of(sweep, tmp_path / "one"), sources=sources, probe="sgd-s")
+    asked, seen = Asked(), []
+
+    def put_off(at):
+        seen.append((at, list(simulation.made)))
+        return {("adult", "dcd"), ("adult", "sgd-s")}
+
+    run_series([one], Reporter(), budget=100.0, doubts=asked, put_off=put_off)
+    assert [(at, sorted(made)) for at, made in seen] == [
+        (0, [("adult", "sgd-s", 0), ("w8a", "sgd-s", 0)])
+    ]
+    made = [(dataset, label) for dataset, label, repeat in simulation.made if repeat < 2]
+    assert sorted(made[2:5]) == [("w8a", "dcd"), ("w8a", "dcd"), ("w8a", "sgd-s")]
+    assert sorted(made[5:]) == [("adult", "dcd"), ("adult", "dcd"), ("adult", "sgd-s")]
 
 
 # --- what questions have -----------------------------------------------------------
