@@ -260,7 +260,7 @@ class _Series:
                     continue
                 weights = [math.sqrt(self._lacking(other, 1)) for other in waiting[turn:]]
                 deadline = _deadline(self._end, weights)
-                if put_off is not None and self._sweeps[at].stand_ins:
+                if put_off is not None:
                     self._probe(at, deadline, put_off)
                 self._turn(at, "first", deadline, self._repeats(at, 1))
                 if at in self._open_sweeps:

@@ -86,12 +86,13 @@ class Doubts:
         return list(found.values())
 
     def put_off(self, at: int) -> set[tuple[str, str]]:
-        """Stand-ins and solvers of a planned sweep on which no claim rests, as far as runs show.
+        """Data sets and solvers of a planned sweep on which no claim rests, as far as runs show.
 
         None does where a stand-in is not like its set in what the claim is about.
         """
         planned = self._planned[at]
-        cells = set(product(planned.stand_ins, (spec.label for spec in planned.sweep.solvers)))
+        labels = [source.dataset.label for source in planned.sources]
+        cells = set(product(labels, (spec.label for spec in planned.sweep.solvers)))
         for key, name in self._chosen:
             paper = self._papers[key]
             item = paper.items[name]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -92,15 +92,14 @@ def planned_sweeps(
 
 
 def _probe(item: Item, sweep: Sweep) -> str:
-    """The solver with the fewest published passes; the first one if none are published."""
-    labels = [spec.label for spec in sweep.solvers]
-    passes = {
-        str(value.solver): float(value.value)
+    """The solver with the most published counts of passes, the first among several."""
+    counts = Counter(
+        value.solver
         for each in item.published
         for value in each.values
         if value.measure.name in COUNTS and not isinstance(value.value, str)
-    }
-    return min(labels, key=lambda label: passes.get(label, math.inf))
+    )
+    return max((spec.label for spec in sweep.solvers), key=counts.__getitem__)
 
 
 def datasets_of(papers: Mapping[str, Paper], chosen: Sequence[tuple[str, str]]) -> set[DatasetSpec]:
