@@ -9,41 +9,11 @@ from types import SimpleNamespace
 import pandas as pd
 
 from svmbench.bench import bounds, versus
-from svmbench.bench import found as findings
 from svmbench.bench.found import Found, Measured
 from svmbench.claims.measured import MeasuredRow
 from svmbench.evidence import LEVEL
 from svmbench.records.groups import Group
 from svmbench.records.measures import Asked
-
-GATHERS = [
-    findings.row(
-        [
-            {"set": "this machine", "stand_in": False, "label": level, "repeat": repeat,
-             "table_bytes": size, "gather_ns": once, "gather_add_ns": twice,
-             "stream_gb_per_second": speed}
-            for repeat, speed in enumerate([20.0, 30.0, 25.0])
-        ]
-    )
-    for level, size, once, twice in [("L1", 1000, 0.2, 0.4), ("memory", 10**9, 4.0, 8.0)]
-]  # fmt: skip
-
-
-def epochs(times=1, **facts):
-    """Epochs of two solvers on a set, in so many times the repeats."""
-    shared = {"set": "adult", "stand_in": False, "storage": "uint16+float32", "m": 1000, "d": 125,
-              "nnz": 4000, "how": "", "state": "converged"}  # fmt: skip
-    values = {"dcd": [2.0, 2.0, 1.0], "liblinear": [4.0, None]}
-    groups = [
-        findings.row(
-            [
-                {**shared, **facts, "label": label, "repeat": repeat, "ns_per_nonzero": value}
-                for repeat, value in enumerate(found * times)
-            ]
-        )
-        for label, found in values.items()
-    ]
-    return Measured("epochs-adult", "epochs", "adult", groups)
 
 
 def group(label, seconds, *, solver="dcd", accuracy=0.01, state="converged", spent=1.0):
@@ -78,18 +48,6 @@ def compared(ours, theirs):
 
 #: Evidence that decides a question by itself.
 ALONE = 2 / LEVEL
-
-
-def point(at, m, d, seconds, repeats=1):
-    return findings.row(
-        [
-            {"set": "dense", "stand_in": False, "label": f"{m} x {d}", "point": at, "m": m, "d": d,
-             "nnz": m * d, "array_bytes": 4 * m * d, "peak_bytes": 5 * m * d, "repeat": repeat,
-             "state": "converged",
-             "seconds_per_epoch": seconds}
-            for repeat in range(repeats)
-        ]
-    )  # fmt: skip
 
 
 def found(*parts):

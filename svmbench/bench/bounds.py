@@ -7,31 +7,20 @@ not an error.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from svmbench.bench.champion import ROLE, champion
-from svmbench.bench.floor import machine_floor
+from svmbench.bench.champion import champion
 from svmbench.bench.found import Found
-from svmbench.bench.growth import steps
-from svmbench.bench.rows import last_cache
 from svmbench.bench.stated_bounds import StatedBound, is_one_of
 from svmbench.bench.versus import Versus, by_problem, comparisons, most_pairs
 from svmbench.claims import remedy
 from svmbench.claims.judge import KnownParts, judge_cases
-from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.model import Claim
 from svmbench.claims.parts import CaseResult, ClaimCase, ClaimVerdict, PartResult
 from svmbench.evidence import LEVEL
-from svmbench.records.groups import heading
 from svmbench.records.measures import Asked
-from svmbench.records.samples import measured
-from svmbench.records.spelling import short
-
-#: Fewest last-level caches that rows must fill for growth and memory to be judged; a
-#: little less than three, because rows are rounded.
-BEYOND = 2.99
 
 
 @dataclass(frozen=True)
@@ -46,10 +35,6 @@ class BoundResult:
         Label of the set, or name of the rows.
     result : CaseResult, optional
         None if nothing was measured.
-    unit : float
-        What the ratio of the claim's answer is taken to.
-    value : float
-        The measured value, if no chance is involved.
     held_out : bool
         Whether its set was kept out of tuning.
     lam : float
@@ -60,8 +45,6 @@ class BoundResult:
     place: str
     set: str = ""
     result: CaseResult | None = None
-    unit: float = 1.0
-    value: float = math.nan
     note: str = ""
     held_out: bool = False
     lam: float = math.nan
@@ -93,21 +76,17 @@ class BoundResult:
 
     def _number(self, name: str) -> float:
         answer = None if self.part is None else self.part.answer
-        return self.value if answer is None else self.unit * float(getattr(answer, name))
+        return math.nan if answer is None else float(getattr(answer, name))
 
     @property
     def missed(self) -> bool:
-        """Whether the estimate lies outside the region."""
-        low, high = self.bound.region
-        return self.measured < low or self.measured > high
+        """Whether the estimate lies below the bound."""
+        return self.measured < self.bound.by
 
     @property
     def short_by(self) -> float:
         """Factor by which the estimate misses the bound; 1 if it does not."""
-        low, high = self.bound.region
-        if not self.missed or not self.measured > 0:
-            return 1.0
-        return low / self.measured if self.measured < low else self.measured / high
+        return self.bound.by / self.measured if self.missed and self.measured > 0 else 1.0
 
     @property
     def tried(self) -> str:
@@ -153,7 +132,7 @@ def judge_bounds(
     A bound that was measured nowhere, or not on all sets that it names, also appears in the
     results as not testable.
     """
-    drafts = [list(_PLACES[bound.kind](found, bound)) for bound in bounds]
+    drafts = [list(_places(found, bound)) for bound in bounds]
     claims = [(claim, [case]) for places in drafts for _, claim, case in places]
     answered = iter(judge_cases(claims, known))
     results = []
@@ -167,23 +146,16 @@ def judge_bounds(
     return JudgedBounds(results, threshold)
 
 
-# ---------------------------------------------------------------- where each kind is measured
-
-
-def _faster(found: Found, bound: StatedBound) -> Iterator[_BoundDraft]:
+def _places(found: Found, bound: StatedBound) -> Iterator[_BoundDraft]:
     """Ratios; if several sweeps pose a problem, from the one with most pairs.
 
     A bound on all programs takes all sweeps, so that none is chosen by the times in it.
     """
-    solvers = _solvers(bound)
-    rivals = bound.over or None
-    for members in by_problem(comparisons(found, rivals, bound.part, solvers, bound.covers)):
+    for members in by_problem(comparisons(found, bound.over or None, wanted=bound.covers)):
         chosen = members if bound.everywhere else [most_pairs(members)]
         for one in chosen:
-            label = one.row.group.label
-            place = one.place + (f", {label}" if len(solvers) > 1 else "")
-            place += f" ({one.part})" if len(chosen) > 1 else ""
-            claim = _claim(bound, one.asked, solver=label, over=one.best.group.label, by=bound.by)
+            place = one.place + (f" ({one.part})" if len(chosen) > 1 else "")
+            claim = _claim(bound, one.asked, one.best.group.label)
             result = BoundResult(
                 bound, place, one.set, note=_note(one), held_out=one.held_out, lam=one.lam
             )
@@ -200,64 +172,14 @@ def _note(one: Versus) -> str:
     return "none of the programs reached it; the time they had spent counts"
 
 
-def _reaches(found: Found, bound: StatedBound) -> Iterator[_BoundDraft]:
-    """Numbers of single rows; memory does not scatter, so that one shows whether it is reached."""
-    asked = Asked(bound.measure)
-    for part in found.of_kind(bound.part):
-        for row in part.rows:
-            label, values = row.group.label, list(measured(row.group, asked).values())
-            chosen = _is_large(row) if bound.part == "growth" else label in _solvers(bound)
-            floor = machine_floor(found.gathers, row.group) if bound.floor else None
-            if not (chosen and values and bound.covers(part.set)) or (bound.floor and not floor):
-                continue
-            assert bound.at_most is not None
-            at_most = bound.at_most * (floor.least if floor else 1.0)
-            place = f"{heading(part.set, row.group.stand_in)}, {label}"
-            claim = _claim(bound, asked, solvers=(label,), at_most=at_most)
-            fact = values[0] if asked.measure.taken == "of data" else math.nan
-            result = BoundResult(
-                bound, place, part.set, unit=bound.at_most, value=fact, held_out=part.held_out
-            )
-            yield result, claim, _case(place, [row])
-
-
-def _alike(found: Found, bound: StatedBound) -> Iterator[_BoundDraft]:
-    """Steps from one number of rows to the next."""
-    for part in found.of_kind(bound.part):
-        for step in steps(part.rows):
-            if step.axis == "m" and _is_large(step.before):
-                rows = (step.before, step.after)
-                size = step.before.axis("array_bytes")
-                grown = f"{short(step.grown, 3)} times the rows, from {float(size) / 2**20:.0f} MiB"
-                place = f"{part.set}, {grown}"
-                labels = tuple(row.group.label for row in rows)
-                claim = _claim(bound, Asked(bound.measure), solvers=labels, within=bound.within)
-                result = BoundResult(bound, place, part.set, held_out=part.held_out)
-                yield result, claim, _case(place, rows)
-
-
-_PLACES: dict[str, Callable[[Found, StatedBound], Iterator[_BoundDraft]]] = {
-    "faster": _faster,
-    "reaches": _reaches,
-    "alike": _alike,
-}
-
-
 @lru_cache(maxsize=4096)
-def _claim(bound: StatedBound, asked: Asked, **given: object) -> Claim:
-    shared = {"text": bound.text, "source": "this benchmark", "kind": bound.kind}
-    return Claim.model_validate({**shared, "measure": asked, **given})
-
-
-def _solvers(bound: StatedBound) -> list[str]:
-    return [champion() if solver == ROLE else solver for solver in bound.solver]
-
-
-def _is_large(row: MeasuredRow) -> bool:
-    return float(row.axis("array_bytes")) >= BEYOND * last_cache()
-
-
-def _case(place: str, rows: Iterable[MeasuredRow]) -> ClaimCase:
-    by_label = {row.group.label: row for row in rows}
-    group = next(iter(by_label.values())).group
-    return ClaimCase(place, group.dataset, group.stand_in, by_label)
+def _claim(bound: StatedBound, asked: Asked, over: str) -> Claim:
+    return Claim(
+        text=bound.text,
+        source="this benchmark",
+        kind="faster",
+        measure=asked,
+        solver=champion(),
+        over=over,
+        by=bound.by,
+    )

@@ -33,13 +33,6 @@ def open_doubts(
     return [*of_bounds(plan, judged.results), *of_quoted(plan, list(quoted), judged.threshold)]
 
 
-def open_tasks(
-    plan: Plan, bounds: Sequence[StatedBound], known: KnownParts | None = None
-) -> dict[str, int]:
-    """Further repeats that the measurements outside the sweeps need, by name of the task."""
-    return repeats_of_tasks(plan, judge_bounds(read_found(plan), bounds, known).results)
-
-
 def of_bounds(plan: Plan, results: Sequence[BoundResult]) -> Iterator[Doubt]:
     """Open bounds on sweeps, and those with intervals that are too wide."""
     for one, more in _open(results):
@@ -66,24 +59,12 @@ def _doubt(
     text: str,
     skippable: Sequence[SweepCell] = (),
 ) -> Iterator[Doubt]:
-    """The question for the sweep that the cells belong to; none if they are those of a task."""
+    """The question for the sweep that the cells belong to."""
     sweep, dataset, *_ = cells[0]
     plain, skipped = tuple(cell[1:] for cell in cells), frozenset(cell[1:] for cell in skippable)
     for at, planned in enumerate(plan.sweeps):
         if (planned.name, planned.item) == (sweep, dataset):
             yield Doubt(at, plain, more, pairs, text, skipped)
-
-
-def repeats_of_tasks(plan: Plan, results: Sequence[BoundResult]) -> dict[str, int]:
-    """Further repeats by name of the task."""
-    wanted: dict[str, int] = {}
-    names = {task.name for task in plan.tasks}
-    for one, more in _open(results):
-        assert one.part is not None
-        name = one.part.part.rests_on[0][0]
-        if more and name in names:
-            wanted[name] = max(more, wanted.get(name, 0))
-    return wanted
 
 
 def _open(results: Sequence[BoundResult]) -> Iterator[tuple[BoundResult, int | None]]:

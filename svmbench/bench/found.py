@@ -1,8 +1,4 @@
-"""The findings of a benchmark: the rows of its sweeps and of its other measurements.
-
-A row is a `Group`, whoever measured it: the repeats of one label on one problem. The measurements
-outside the sweeps have a column for each number.
-"""
+"""The findings of a benchmark: the rows of its sweeps."""
 
 from __future__ import annotations
 
@@ -17,7 +13,6 @@ import pandas as pd
 
 from svmbench.bench.plan import Plan
 from svmbench.bench.profile import SweepPart
-from svmbench.bench.tasks import Task, read_task
 from svmbench.claims.measured import MeasuredRow
 from svmbench.config import Sweep
 from svmbench.data.scales import scale_in, scale_text
@@ -27,8 +22,6 @@ from svmbench.records.columns import of_accuracy
 from svmbench.records.groups import Group
 from svmbench.records.measures import Asked
 from svmbench.records.read import Results, read_results
-from svmbench.records.states import in_words
-from svmbench.records.statistics import median
 from svmbench.solvers.registry import find_solver
 
 if TYPE_CHECKING:
@@ -36,13 +29,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
-
-#: What is compared of the rows of each kind of measurement.
-MEASURE_OF_KIND = {
-    "epochs": Asked("ns_per_nonzero"),
-    "reading": Asked("seconds_of_reading"),
-    "growth": Asked("ns_per_nonzero"),
-}
 
 
 def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
@@ -100,33 +86,17 @@ class Measured:
         traces = pd.DataFrame() if self.results is None else self.results.traces
         return [MeasuredRow(self.part, group, traces) for group in self.groups]
 
-    def asked(self, accuracy: float | None = None) -> Asked:
-        """What is compared of the rows: seconds to an accuracy if one is given."""
-        return MEASURE_OF_KIND[self.kind] if accuracy is None else Asked("seconds", accuracy)
-
-
-def numbers(group: Group, name: str) -> dict[int, float]:
-    """A column of a row by repeat, without repeats that do not have a number."""
-    runs = group.runs
-    return {
-        int(repeat): float(value)
-        for repeat, value in zip(runs["repeat"], runs[name], strict=True)
-        if math.isfinite(value)
-    }
-
-
-def middle(group: Group, name: str) -> float:
-    """Median of a column; nan if no repeat has a number."""
-    found = list(numbers(group, name).values())
-    return median(found) if found else math.nan
+    @staticmethod
+    def asked(accuracy: float) -> Asked:
+        """What is compared of the rows: seconds to an accuracy."""
+        return Asked("seconds", accuracy)
 
 
 def stand_in_text(group: Group) -> str:
     """The scale of the stand-in that a row was measured on; empty for the set itself."""
     if not group.stand_in:
         return ""
-    first = group.runs.iloc[0]
-    known = scale_in(str(first["data_source"])) if "data_source" in first else first.get("scale")
+    known = scale_in(str(group.runs["data_source"].iloc[0]))
     return f"SCALE {scale_text(math.nan if known is None else known)}"
 
 
@@ -152,24 +122,6 @@ class Found:
         """The sweeps with their results."""
         return [(part, part.results) for part in self.parts if part.results is not None]
 
-    @property
-    def gathers(self) -> list[Group]:
-        """The speeds of the machine, a row for each level of memory; empty if not measured."""
-        return [group for part in self.of_kind("physics") for group in part.groups]
-
-    @cached_property
-    def unmade(self) -> list[str]:
-        """Measurements that did not end well, in words."""
-        records = {task.name: read_task(self.plan.parts, task.name) for task in self.plan.tasks}
-        ended = [
-            f"{name}, {record['label']}: {in_words(record['state'])}, {record['reason']}"
-            for name, found in records.items()
-            for record in found
-            if record["reason"]
-        ]
-        none = [f"{name}: not measured yet" for name, found in records.items() if not found]
-        return [*dict.fromkeys(ended), *none]
-
 
 def read_found(plan: Plan) -> Found:
     """Read the results of a benchmark.
@@ -186,46 +138,7 @@ def read_found(plan: Plan) -> Found:
             part = _of_sweep(planned, plan.profile.sweeps[planned.name], held_out[planned.item])
             if part.groups:
                 parts.append(part)
-    for task in plan.tasks:
-        parts += _of_task(task, read_task(plan.parts, task.name), held_out)
     return Found(plan, parts)
-
-
-def _of_task(
-    task: Task, records: Sequence[dict[str, object]], held_out: dict[str, bool]
-) -> list[Measured]:
-    """The rows of each kind of measurement of a task."""
-    parts = []
-    done = [record for record in records if not record["reason"]]
-    for kind, of_kind in grouped(done, lambda record: str(record["kind"])).items():
-        name = str(of_kind[0]["set"])
-        asked = {record["accuracy"] for record in of_kind if "accuracy" in record}
-        groups = [row(members) for members in grouped(of_kind, lambda r: str(r["label"])).values()]
-        accuracies = tuple(sorted(map(float, asked)))  # type: ignore[arg-type]
-        parts.append(Measured(task.name, kind, name, groups, held_out.get(name, False), accuracies))
-    return parts
-
-
-def row(records: Sequence[dict[str, object]]) -> Group:
-    """The records of one label as a row."""
-    runs = pd.DataFrame(
-        [{key: math.nan if v is None else v for key, v in record.items()} for record in records]
-    )
-    runs["horizon"] = math.nan
-    if "train_seconds" not in runs:
-        runs["train_seconds"] = math.nan  # what a repeat takes is not recorded
-    if "seconds_per_epoch" in runs:
-        runs["ns_per_nonzero"] = runs["seconds_per_epoch"] / runs["nnz"] * 1e9
-    first = runs.iloc[0]
-    lam = float(first.get("lambda", math.nan))
-    return Group(
-        str(first["set"]),
-        bool(first["stand_in"]),
-        lam,
-        str(first.get("solver", first["label"])),
-        str(first["label"]),
-        runs.sort_values("repeat", kind="stable"),
-    )
 
 
 #: The findings of each folder, with the time at which its table was written.

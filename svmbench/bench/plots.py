@@ -1,4 +1,4 @@
-"""The pictures of a benchmark: all peers, ratios to LIBLINEAR, and epochs with their floors."""
+"""The pictures of a benchmark: all peers, and ratios to LIBLINEAR."""
 
 from __future__ import annotations
 
@@ -10,14 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from svmbench.bench.champion import champion
-from svmbench.bench.floor import machine_floor
 from svmbench.bench.found import Found
 from svmbench.bench.tables.fastest import FastestEntry, fastest_entries
 from svmbench.bench.versus import Versus, by_problem, comparisons, most_pairs
 from svmbench.records.groups import heading
-from svmbench.records.samples import samples
 from svmbench.records.spelling import place_words, short
-from svmbench.records.statistics import median, median_interval
 from svmbench.report.sheet import SMALL, Sheet, log_ticks, save_figure, uniform_style
 from svmbench.solvers.registry import find_solver
 
@@ -55,7 +52,7 @@ def write_plots(
     looks: Mapping[str, Look],
     folder: Path,
 ) -> Iterator[tuple[Path, str]]:
-    """Draw ``peers.png``, ``ratios.png`` and ``epochs.png``, each with a caption."""
+    """Draw ``peers.png`` and ``ratios.png``, each with a caption."""
     every = map(most_pairs, by_problem(comparisons(found, rivals)))
     compared = [one for one in every if 0.0 < one.estimate < math.inf]
     with uniform_style():
@@ -68,10 +65,6 @@ def write_plots(
         if compared:
             caption = "Seconds of LIBLINEAR over the champion’s; right of 1 the champion is faster"
             for path in save_figure(_ratios(compared, threshold), folder / "ratios"):
-                yield path, caption
-        if found.of_kind("epochs"):
-            caption = "Nanoseconds per stored nonzero of an epoch, and its floor on this machine"
-            for path in save_figure(_epochs(found, looks), folder / "epochs"):
                 yield path, caption
 
 
@@ -173,27 +166,6 @@ def _by_set(problems: Iterable[_PlottedProblem]) -> list[_PlottedProblem]:
     distinct = list(dict.fromkeys(problems))
     sets = [name for name, *_ in distinct]
     return sorted(distinct, key=lambda each: (sets.index(each[0]), -each[-1]))
-
-
-def _epochs(found: Found, looks: Mapping[str, Look]) -> Figure:
-    """A line for each set, a mark for each solver, and a bar at the floor."""
-    parts = found.of_kind("epochs")
-    names = [heading(part.set, part.groups[0].stand_in) for part in parts]
-    sheet, axes = _sheet(names, "One epoch", "ns per stored nonzero")
-    for number, label in enumerate(dict.fromkeys(g.label for part in parts for g in part.groups)):
-        dots = []
-        for line, part in enumerate(parts):
-            for group in part.groups:
-                values = list(samples(group, part.asked()).values())
-                if group.label == label and values:
-                    dots.append(_Dot(line, median(values), *median_interval(values)[:2]))
-        _draw(axes, dots, label, number, {"color": looks[label].colour} if label in looks else {})
-    floors = [machine_floor(found.gathers, part.groups[0]) for part in parts]
-    drawn = [(floor.least, line) for line, floor in enumerate(floors) if floor is not None]
-    if drawn:
-        style: dict[str, Any] = {"marker": "|", "markersize": 13, "color": "#000000", "zorder": 4}
-        axes.plot(*zip(*drawn, strict=True), linestyle="none", label="floor", **style)
-    return _finished(sheet, axes)
 
 
 def _sheet(names: Sequence[str], title: str, below: str, remarks: str = "") -> tuple[Sheet, Axes]:

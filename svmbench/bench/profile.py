@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -31,7 +31,6 @@ from svmbench.config.fields import (
     Slug,
     Text,
     Weight,
-    Whole,
     as_named,
     second,
 )
@@ -41,7 +40,7 @@ from svmbench.config.stop import RepeatsOrNumber
 from svmbench.config.sweep import Sweep
 from svmbench.document import one_or_several
 from svmbench.errors import ConfigError, nearest
-from svmbench.solvers.registry import add_file, find_solver
+from svmbench.solvers.registry import add_file
 
 
 def _as_data(value: Any) -> Any:
@@ -54,9 +53,6 @@ def _with_name(entry: str | dict[str, Any]) -> str | dict[str, Any]:
         refuse("Input should be a solver: its name, or a mapping with 'name'", value=entry)
     return entry
 
-
-#: What reads a text, by the names of `svmbench.bench.measure.READERS`.
-ReaderName = Literal["svmbench", "scikit-learn", "liblinear"]
 
 #: A solver as configurations write it; `champion` is the solver put forward as ours.
 SolverEntry = Annotated[
@@ -87,7 +83,6 @@ class SetSpec(Strict):
     held_out: Flag = Field(
         default=False, description="Whether it was kept out of all tuning; reported apart."
     )
-    text: Flag = Field(default=False, description="Whether it is also read as text.")
 
     @property
     def label(self) -> str:
@@ -128,90 +123,6 @@ class SweepPart(Strict):
     reference_limit: Duration = 60.0
 
 
-class EpochsPart(Strict):
-    """Epochs that leave no row out, in ns per nonzero."""
-
-    lambda_: Weight = Field(alias="lambda", default=1e-5)
-    sets: Names = ()
-    solvers: Annotated[tuple[SolverEntry, ...], Field(min_length=1)]
-    repeats: Annotated[Whole, Field(ge=1)] = 5
-    limit: Duration = 60.0
-
-
-class ReadingPart(Strict):
-    """Reading of texts."""
-
-    readers: tuple[ReaderName, ...] = get_args(ReaderName)
-    repeats: Annotated[Whole, Field(ge=1)] = 3
-    limit: Duration = 30.0
-
-
-class Program(Strict):
-    """A reader and a solver: the whole way from a text."""
-
-    reader: ReaderName
-    solver: SolverEntry
-    label: Text
-    threads: Annotated[Whole, Field(ge=1, le=2)] = Field(
-        default=1,
-        description="Of our reader; left out if it cannot be set.",
-    )
-
-    @model_validator(mode="after")
-    def _reads_for_itself(self) -> Program:
-        name = named(self.solver)["name"]
-        if self.reader != "svmbench" and not find_solver(name).foreign:
-            refuse(f"{name} takes rows as svmbench reads them; write 'reader: svmbench'", "reader")
-        return self
-
-
-class TextPart(Strict):
-    """From a text to weights of an accuracy."""
-
-    lambda_: Weight = Field(alias="lambda", default=1e-5)
-    accuracy: Accuracy = 1e-3
-    programs: tuple[Program, ...]
-    repeats: Annotated[Whole, Field(ge=1)] = 3
-    limit: Duration = 60.0
-
-
-class Growth(Strict):
-    """Generated rows of growing size: values normal, columns drawn evenly."""
-
-    name: Slug
-    nnz_row: Annotated[Whole, Field(ge=1)] = Field(description="Entries per row; d of them: dense.")
-    d: Annotated[tuple[Annotated[Whole, Field(ge=1)], ...], Field(min_length=1)]
-    caches: Annotated[tuple[PositiveReal, ...], Field(min_length=1)] = Field(
-        description="Sizes of the rows of the first d, in last-level caches."
-    )
-
-    @property
-    def dense(self) -> bool:
-        """Whether its rows are stored without columns."""
-        return self.nnz_row == self.d[0]
-
-    def width(self, d: int) -> int:
-        """Stored entries of a row of d features."""
-        return d if self.dense else self.nnz_row
-
-
-class GrowthPart(Strict):
-    """Growth of an epoch and of memory with m and d."""
-
-    lambda_: Weight = Field(alias="lambda", default=1e-5)
-    solver: SolverEntry = "champion"
-    rows: tuple[Growth, ...]
-    repeats: Annotated[Whole, Field(ge=1)] = 5
-    limit: Duration = 60.0
-
-
-class PhysicsPart(Strict):
-    """The limits of the machine."""
-
-    repeats: Annotated[Whole, Field(ge=1)] = 5
-    limit: Duration = 60.0
-
-
 class Profile(Strict):
     """A benchmark: its sets and what is measured on them."""
 
@@ -227,11 +138,6 @@ class Profile(Strict):
         default=5000.0, description="Entries of a stand-in, per second of the profile's own budget."
     )
     sets: Annotated[tuple[Annotated[SetSpec, BeforeValidator(_as_data)], ...], Field(min_length=1)]
-    physics: PhysicsPart | None = None
-    epochs: EpochsPart | None = None
-    reading: ReadingPart | None = None
-    text: TextPart | None = None
-    growth: GrowthPart | None = None
     sweeps: dict[Slug, SweepPart] = Field(default={})
 
     @model_validator(mode="after")
@@ -244,15 +150,11 @@ class Profile(Strict):
         if at is not None:
             same = "has the same label in names of files as a data set before it"
             refuse(f"{known[at]!r} {same}; give it another one", "sets", at)
-        parts: list[tuple[tuple[str, ...], Names]] = [
-            (("sweeps", name, "sets"), part.sets) for name, part in self.sweeps.items()
-        ]
-        if self.epochs is not None:
-            parts.append((("epochs", "sets"), self.epochs.sets))
-        for place, labels in parts:
-            for label in labels:
+        for name, part in self.sweeps.items():
+            for label in part.sets:
                 if label not in known:
-                    refuse(f"unknown data set {label!r}; {nearest(label, known)}", *place)
+                    said = f"unknown data set {label!r}; {nearest(label, known)}"
+                    refuse(said, "sweeps", name, "sets")
         return self
 
     def with_plugins(self, files: Sequence[Path]) -> Profile:

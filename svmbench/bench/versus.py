@@ -203,7 +203,7 @@ def comparisons(
                 for row in part.rows
                 if _same(row.group.lam, lam) and _is_rival(row, rivals) and row is not ours
             )
-            for accuracy in part.accuracies or (None,):
+            for accuracy in part.accuracies:
                 if wanted(part.set, lam, accuracy):
                     compared += side_by_side(part, ours, theirs, part.asked(accuracy))
     return compared

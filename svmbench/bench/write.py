@@ -15,11 +15,11 @@ import pandas as pd
 from svmbench.bench.bounds import BoundResult, JudgedBounds, judge_bounds
 from svmbench.bench.champion import champion
 from svmbench.bench.found import Found, read_found, stand_in_text
-from svmbench.bench.plan import LEFT_OUT, Plan
+from svmbench.bench.plan import Plan
 from svmbench.bench.plots import write_plots
 from svmbench.bench.stated_bounds import LIBLINEAR, StatedBound
 from svmbench.bench.tables import build_tables
-from svmbench.bench.tables.bounds import aimed_text, measured_text
+from svmbench.bench.tables.bounds import measured_text
 from svmbench.bench.tables.fastest import relative_costs
 from svmbench.claims.parts import CASE_VERDICTS, ClaimVerdict, combine
 from svmbench.data.scales import scale_text
@@ -79,10 +79,7 @@ class Aim:
         known = [one for one in self.results if one.verdict != "not testable"]
         if self.missed or not known:
             return None
-        low, high = self.bound.region
-        return min(
-            known, key=lambda one: min(one.measured / low if low else math.inf, high / one.measured)
-        )
+        return min(known, key=lambda one: one.measured)
 
     @property
     def tried(self) -> dict[str, list[str]]:
@@ -132,7 +129,6 @@ def write_bench(plan: Plan, bounds: Sequence[StatedBound]) -> JudgedBounds:
             aims=aims(judged.results),
             listed=LISTED,
             measured=measured_text,
-            aimed=aimed_text,
             shares=contributions,
             counts=Counter(one.verdict for one in judged.results),
             signs={name: sign for name, sign in SIGNS.items() if name in CASE_VERDICTS},
@@ -155,7 +151,6 @@ def _environment(found: Found) -> dict[str, Any]:
 _WATCH = {
     "peers": "Look left of the line at 1: there a peer was faster than the champion.",
     "ratios": "Look for marks whose interval crosses the line at 1: there the order is open.",
-    "epochs": "Look at how far each mark is from the black bar, the machine's own limit.",
 }
 
 
@@ -171,10 +166,8 @@ def _looks(everything: Sequence[Results]) -> dict[str, Look]:
 
 def _notices(found: Found) -> list[str]:
     """What makes the numbers less trustworthy, or fewer."""
-    said = [LEFT_OUT] if found.plan.elsewhere else []
-    if found.sweeps:
-        said += _troubles(pd.concat([results.runs for _, results in found.sweeps]))
-    return [*said, *_gaps(found), *found.unmade]
+    runs = [results.runs for _, results in found.sweeps]
+    return [*(_troubles(pd.concat(runs)) if runs else ()), *_gaps(found)]
 
 
 def _unsteady(judged: JudgedBounds) -> list[str]:
@@ -235,8 +228,7 @@ def _sets(found: Found) -> list[dict[str, str]]:
     """Each set, where its rows came from and what it was used for."""
     measured: dict[str, Group] = {}
     for part in found.parts:
-        if part.kind == "epochs" or part.results is not None:
-            measured.setdefault(part.set, part.groups[0])
+        measured.setdefault(part.set, part.groups[0])
     listed = []
     for each in found.plan.profile.sets:
         group = measured.get(each.label)

@@ -24,10 +24,9 @@ from svmbench.records.spelling import counted, duration
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from svmbench.bench.carry_out import Progress
     from svmbench.bench.plan import Plan
     from svmbench.bench.stated_bounds import StatedBound
-    from svmbench.harness.series import PlannedSweep
+    from svmbench.harness.series import PlannedSweep, Result
     from svmbench.harness.sweeps import Options
 
 
@@ -118,8 +117,8 @@ def _make(
     quiet: bool,
 ) -> int:
     """Carry out the plan, unless nothing is asked for, and write its page."""
-    from svmbench.bench.carry_out import carry_out
-    from svmbench.bench.doubts import open_doubts, open_tasks
+    from svmbench.bench.doubts import open_doubts
+    from svmbench.bench.plan import carry_out
     from svmbench.bench.write import write_bench
     from svmbench.claims.judge import KnownParts
     from svmbench.cli import pages
@@ -136,7 +135,6 @@ def _make(
                 reporter,
                 asked,
                 lambda: open_doubts(planned, bounds, known),
-                lambda: open_tasks(planned, bounds, known),
             )
         reporter.writes("tables, plots and the page")
         judged = write_bench(planned, bounds)
@@ -152,13 +150,12 @@ def _make(
         )
         click.echo(f"bounds: {said or 'none measured'}")
         click.echo(f"page: {planned.root / 'index.html'}")
-    return 0 if progress is None else exit_code(progress.sweeps, progress.faults)
+    return 0 if progress is None else exit_code(progress)
 
 
 def describe(planned: Plan) -> str:
     """The plan: each set and its source, each part, and the bounds."""
     from svmbench.bench.champion import champion
-    from svmbench.bench.plan import LEFT_OUT
 
     profile = planned.profile
     lines = [f"{profile.name}: {profile.title}", f"champion: {champion()}"]
@@ -182,29 +179,13 @@ def describe(planned: Plan) -> str:
         if most > runs:
             lines.append(f"    {most} runs at most with further repeats, while bounds are open")
     lines += [f"  {line}" for line in unused_line(planned.sweeps)]
-    tasks = planned.tasks
-    for kind in dict.fromkeys(task.name.partition("-")[0] for task in tasks):
-        members = [task for task in tasks if task.name.partition("-")[0] == kind]
-        longest = sum(task.longest for task in members)
-        lines.append(
-            f"  {kind}: {counted(len(members), 'measurement')}, "
-            f"at most {duration(longest)} (every limit hit)"
-        )
-    if planned.elsewhere:
-        lines.append(f"  {LEFT_OUT}")
     lines.append(f"in all at most {duration(planned.longest)} if every limit is hit")
     lines.append(budget_line(planned.budget))
     return "\n".join(lines)
 
 
-def _summary(progress: Progress, sweeps: Sequence[PlannedSweep], seconds: float) -> str:
-    tasks = Counter(progress.tasks.values())
-    lines = [
-        f"{counted(progress.sweeps.made, 'new run')} and "
-        f"{counted(tasks['made'], 'new measurement')}, "
-        f"{progress.sweeps.reused} and {tasks['reused']} reused in {duration(seconds)}"
-    ]
-    left = f"{counted(progress.sweeps.left, 'run')} and {counted(tasks['left'], 'measurement')}"
-    lines += unfinished(progress.sweeps, left if progress.left else "")
-    lines += [*time_spent(progress.sweeps, sweeps), *open_questions(progress.sweeps.open)]
+def _summary(made: Result, sweeps: Sequence[PlannedSweep], seconds: float) -> str:
+    lines = [f"{counted(made.made, 'new run')}, {made.reused} reused in {duration(seconds)}"]
+    lines += unfinished(made, counted(made.left, "run") if made.left else "")
+    lines += [*time_spent(made, sweeps), *open_questions(made.open)]
     return "\n".join(lines)

@@ -113,7 +113,7 @@ def nodes_lines(place: RunPlace) -> list[str]:
     ]
 
 
-def exit_code(result: Result, further: Sequence[str] = ()) -> int:
+def exit_code(result: Result) -> int:
     """The exit code of a series; what ended it otherwise is raised.
 
     Raises
@@ -125,8 +125,7 @@ def exit_code(result: Result, further: Sequence[str] = ()) -> int:
     """
     if result.interrupted:
         raise KeyboardInterrupt
-    faults = [*further, *result.faults]
-    if faults:
+    if faults := result.faults:
         for fault in faults[:-1]:
             click.echo(f"svmbench: {fault}", err=True)
         raise DataError(faults[-1])

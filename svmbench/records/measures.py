@@ -263,19 +263,6 @@ MEASURES = {
             "t0", "t0 of the schedule of step lengths", "at end", lambda runs: runs["t0"],
             setting=True, needs="t0",
         ),
-        # of the benchmark of speed
-        Measure(
-            "ns_per_nonzero", "time of an epoch per stored nonzero", "at end",
-            lambda runs: runs["ns_per_nonzero"], unit="ns", cost=True, per_machine=True,
-        ),
-        Measure(
-            "seconds_of_reading", "time of reading", "at end", lambda runs: runs["seconds"],
-            unit="s", cost=True, per_machine=True,
-        ),
-        Measure(
-            "memory_over_rows", "memory over the bytes of the rows", "of data",
-            lambda runs: runs["peak_bytes"] / runs["array_bytes"],
-        ),
         # along a run only; regret.csv has its points
         Measure("regret", "regret", "along", lambda runs: runs["regret_high"]),
         # facts of the data

@@ -1,4 +1,4 @@
-"""What a benchmark has found: complete ladders, floors, growth and data sets."""
+"""What a benchmark has found: complete ladders and data sets."""
 
 from __future__ import annotations
 
@@ -9,18 +9,13 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from measured_rows import GATHERS, SWEPT, epochs, group, point
+from measured_rows import SWEPT, group
 
 from svmbench.bench import found as findings
 from svmbench.bench import write
-from svmbench.bench.floor import machine_floor
 from svmbench.bench.found import Found
-from svmbench.bench.growth import steps
 from svmbench.bench.profile import Profile
-from svmbench.bench.tables.columns import over_arrays, source_text
-from svmbench.claims.measured import MeasuredRow
+from svmbench.bench.tables.columns import source_text
 from svmbench.config import Sweep
 from svmbench.harness.sources import Source
 from svmbench.records.read import Results
@@ -74,42 +69,21 @@ def test_a_ladder_that_the_budget_has_cut_short_has_not_failed_to_arrive():
     assert left == 2
 
 
-def test_the_floor_is_the_larger_of_memory_and_core():
-    # 6 bytes an entry and 8 a row of 4 entries, at 25 GB/s; 125 doubles just fit the first level
-    floor = machine_floor(GATHERS, epochs().groups[0])
-    assert (floor.stream, floor.core, floor.level) == (pytest.approx(8 / 25), 0.2 + 0.4, "L1")
-    assert floor.least == floor.core
-    assert machine_floor(GATHERS, epochs(d=126).groups[0]).level == "memory"
-    dense = machine_floor(GATHERS, epochs(storage="dense float32").groups[0])
-    assert (dense.least, dense.core) == (pytest.approx(4 / 25), 0.0)
-    assert machine_floor([], epochs().groups[0]) is None
-
-
-@given(st.floats(0.1, 10.0), st.floats(0.2, 5.0))
-def test_growth_is_from_one_size_to_the_next(seconds, factor):
-    points = [point(0, 100, 4, 1.0), point(1, 200, 4, 2.0 * factor), point(2, 100, 8, seconds)]
-    along_m, along_d = steps([MeasuredRow("growth", one) for one in points])
-    assert (along_m.axis, along_m.grown, along_d.axis, along_d.slowed) == ("m", 2.0, "d", seconds)
-    assert along_m.slowed == pytest.approx(2.0 * factor)
-    assert over_arrays(points[0]) == 1.25
-
-
-def of_source(stand_in, source, scale):
-    """The runs of a sweep, and a measurement outside the sweeps, on the same rows."""
+def of_source(stand_in, source):
+    """The runs of a sweep."""
     size = {"m": 1000, "d": 125, "nnz": 4000}
     ran = group("dcd", [1.0])
     runs = ran.runs.assign(data_source=source, **size)
-    swept = replace(SWEPT, groups=[replace(ran, stand_in=stand_in, runs=runs)], results=runs)
-    return swept, epochs(stand_in=stand_in, scale=scale)
+    return replace(SWEPT, groups=[replace(ran, stand_in=stand_in, runs=runs)], results=runs)
 
 
 @pytest.mark.parametrize(
     ("recorded", "marked", "listed"),
     [
-        ((False, "files", None), "tuned on", "the set itself"),
-        ((True, 'stand-in {"scale": 0.2}', 0.2), "adult: stand-in, SCALE 0.2; tuned on",
+        ((False, "files"), "tuned on", "the set itself"),
+        ((True, 'stand-in {"scale": 0.2}'), "adult: stand-in, SCALE 0.2; tuned on",
          "STAND-IN, SCALE 0.2"),
-        ((True, "", None), "adult: stand-in, SCALE unknown; tuned on", "STAND-IN, SCALE unknown"),
+        ((True, ""), "adult: stand-in, SCALE unknown; tuned on", "STAND-IN, SCALE unknown"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("here", [{"scale": None}, {"scale": 0.5}, {"unavailable": "not here"}])
@@ -122,11 +96,11 @@ def test_sets_are_what_was_measured_whatever_is_on_the_machine_of_the_report(
     planned = SimpleNamespace(
         profile=profile, sources={"adult": Source(profile.sets[0].data, **here)}
     )
-    for part in of_source(*recorded):
-        result = Found(planned, [part])
-        assert source_text(result, "adult", part.groups[0]) == marked
-        (row,) = write._sets(result)
-        assert row["what"] == listed
+    part = of_source(*recorded)
+    result = Found(planned, [part])
+    assert source_text(result, "adult", part.groups[0]) == marked
+    (row,) = write._sets(result)
+    assert row["what"] == listed
 
 
 def test_sets_that_were_not_measured_are_what_they_would_be():
@@ -142,10 +116,3 @@ def test_sets_that_were_not_measured_are_what_they_would_be():
     assert what() == "the set itself"
     assert what(scale=0.5) == "STAND-IN, SCALE 0.5"
     assert what(unavailable="not here") == "left out: not here"
-
-
-def test_rows_of_a_storage_that_is_not_known_have_no_bound():
-    (own, _) = epochs(storage="int64+float64").groups
-    assert machine_floor(GATHERS, own) is None
-    (own, _) = epochs(nnz=None).groups
-    assert machine_floor(GATHERS, own) is None

@@ -8,12 +8,9 @@ from svmbench.bench.champion import ablations, named
 from svmbench.bench.plan import plan
 from svmbench.bench.profile import (
     Profile,
-    Program,
     SweepPart,
     solver_entries,
 )
-from svmbench.bench.tasks import solver_job
-from svmbench.errors import ConfigError
 from svmbench.solvers.dual.dcd import Dcd
 
 
@@ -44,16 +41,10 @@ def test_the_champion_goes_by_its_name(monkeypatch):
     assert solver_entries(part) == [{"name": "dcd"}, {"name": "sgd-s"}]
 
 
-def test_a_wrong_parameter_of_a_solver_is_one_line():
-    with pytest.raises(ConfigError, match=r"^solver dcd: no_such: ") as caught:
-        solver_job({"name": "dcd", "no_such": 1})
-    assert "\n" not in str(caught.value)
-
-
 @pytest.mark.parametrize("solver", [{"C": 1}, {"name": 3}, {"name": "dcd", "label": [1]}])
 def test_a_solver_without_a_name_is_refused(solver):
     with pytest.raises(ValueError, match="a mapping with 'name'"):
-        Program.model_validate({"reader": "svmbench", "solver": solver, "label": "x"})
+        SweepPart.model_validate({"lambda": 1e-3, "accuracy": 1e-2, "solvers": [solver]})
 
 
 def test_no_two_sets_of_a_profile_share_a_label():

@@ -9,13 +9,6 @@ from svmbench.bench.found import Found
 from svmbench.bench.stated_bounds import LIBLINEAR
 from svmbench.bench.tables.bounds import bounds_table
 from svmbench.bench.tables.fastest import fastest_table
-from svmbench.bench.tables.machine import (
-    epochs_table,
-    growth_table,
-    physics_table,
-    reading_table,
-    text_table,
-)
 from svmbench.bench.tables.ratios import ablation_table, ahead_table, ratios_table
 from svmbench.bench.tables.speed import seconds_table, self_stopped_table, virtual_best_table
 from svmbench.report.overall import Share
@@ -31,11 +24,6 @@ def build_tables(found: Found, judged: JudgedBounds, shares: Sequence[Share]) ->
         seconds_table(found),
         self_stopped_table(found),
         ablation_table(found),
-        epochs_table(found),
-        text_table(found),
-        reading_table(found),
-        growth_table(found),
-        physics_table(found),
         virtual_best_table(shares),
         bounds_table(judged.results),
     ]

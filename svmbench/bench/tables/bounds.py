@@ -6,22 +6,16 @@ import math
 from collections.abc import Sequence
 
 from svmbench.bench.bounds import BoundResult
-from svmbench.bench.stated_bounds import StatedBound
 from svmbench.bench.tables.columns import TableColumn, TablePart, TableSpec
 from svmbench.report.numbers import format_value
 from svmbench.report.table import Table
-
-
-def aimed_text(bound: StatedBound) -> str:
-    """A bound with its unit."""
-    return f"{bound.aim}{bound.unit}"
 
 
 def measured_text(one: BoundResult) -> str:
     """What was measured with its unit, its interval and by how much it misses the bound."""
     if not one.measured > 0:
         return one.note or one.verdict
-    text = f"{_measured(one)}{one.bound.unit}"
+    text = f"{_measured(one)}×"
     said = [" ".join(filter(None, [text, _interval(one).replace("–", "")]))]
     if one.missed:
         said.append(f"{_missed_by(one)}{', open' if one.verdict == 'open' else ''}")
@@ -59,11 +53,8 @@ _BOUNDS: TableSpec[BoundResult] = TableSpec(
     "What is aimed at, and what was found",
     (
         TableColumn("bound", "bound", lambda one: one.bound.text),
-        TableColumn("kind", "", lambda one: one.bound.kind),
-        TableColumn("part", "", lambda one: one.bound.part),
         TableColumn("where", "where", lambda one: one.place, lambda place: place or "–"),
-        TableColumn("", "aimed at", lambda one: aimed_text(one.bound)),
-        TableColumn("aimed_at", "", lambda one: one.bound.aim),
+        TableColumn("aimed_at", "aimed at", lambda one: one.bound.aim),
         TableColumn("", "measured", _measured),
         TableColumn("measured", "", lambda one: one.measured),
         TableColumn("", "interval", _interval),
@@ -84,7 +75,7 @@ _BOUNDS: TableSpec[BoundResult] = TableSpec(
         "Holds, does not hold or open: all bounds are judged together, so that at most 5 % of "
         "these verdicts are expected to be false, however often repeats are added.",
         "Intervals belong to the same evidence: the bound is open if its interval crosses it. "
-        "Medians of the paired ratios; for an epoch, the median of the repeats.",
+        "Medians of the paired ratios.",
         "For the bound that no peer is ahead, only comparisons that have not reached it are "
         "listed; the table of all of them is above.",
     ),

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import pandas as pd
 
-from svmbench.bench.found import Found, Measured, grouped, middle, numbers, stand_in_text
+from svmbench.bench.found import Found, Measured, grouped, stand_in_text
 from svmbench.records.groups import Group, heading
-from svmbench.records.statistics import median, median_interval
-from svmbench.report.numbers import interval_text
 from svmbench.report.table import Row, Section, Table, TableCell
 
 R = TypeVar("R")
@@ -163,40 +160,6 @@ class TableSpec(Generic[R]):
 # ---------------------------------------------------------------- rows of measurements
 
 
-def name_columns(what: str) -> tuple[TableColumn[Group], ...]:
-    """Columns that name a row: its set, and its label, which is this."""
-    return (
-        TableColumn("set", "", lambda group: group.dataset),
-        TableColumn("stand_in", "", lambda group: group.stand_in),
-        TableColumn(what, what, lambda group: group.label),
-    )
-
-
-def number_columns(name: str, heading: str) -> tuple[TableColumn[Group], ...]:
-    """Columns of a number: its median, and on the page its interval."""
-    return (
-        TableColumn(name, "", lambda group: middle(group, name)),
-        TableColumn("", heading, lambda group: _finite(group, name), samples_text),
-    )
-
-
-def fact(name: str, heading: str, format: Callable[[Any], str] = str) -> TableColumn[Group]:
-    """Column of a number or text that all repeats of a row share."""
-    return TableColumn(name, heading, lambda group: group.runs[name].iloc[0], format)
-
-
-def over_arrays(group: Group) -> float:
-    """All memory that a measurement took, in the median, over the bytes of the rows."""
-    return middle(group, "peak_bytes") / middle(group, "array_bytes")
-
-
-REPEATS: TableColumn[Group] = TableColumn("repeats", "", lambda group: len(group.runs))
-
-
-def _finite(group: Group, name: str) -> list[float]:
-    return list(numbers(group, name).values())
-
-
 def source_text(found: Found, label: str, group: Group) -> str:
     """What the rows of a set were when they were measured, and the set's use, in words."""
     scale = stand_in_text(group)
@@ -216,16 +179,3 @@ def parts_of(
         words = facts(part) if facts else source_text(found, part.set, part.groups[0])
         name = heading(part.set, part.groups[0].stand_in)
         yield TablePart(name, words, list(rows(part)))
-
-
-# ---------------------------------------------------------------- formats
-
-
-def digits(count: int) -> Callable[[float], str]:
-    """Return a format with so many digits, and a dash for a number that is not finite."""
-    return lambda value: f"{value:.{count}g}" if math.isfinite(value) else "–"
-
-
-def samples_text(samples: Sequence[float]) -> str:
-    """Print the median of some samples with its interval; a dash without samples."""
-    return interval_text(median(samples), *median_interval(samples)[:2]) if samples else "–"
