@@ -170,7 +170,10 @@ COMPILER = compiler_version()
 setup(
     packages=[
         *find_packages(include=["svmbench*"]),
-        *(f"svmbench.{folder}" for folder in ("kernels", "configs", "datasets", "datasets.tiny")),
+        *(
+            f"svmbench.{folder}"
+            for folder in ("kernels", "configs", "datasets", "datasets.tiny", "template")
+        ),
     ],
     package_data={
         "svmbench": ["py.typed"],

@@ -2,7 +2,8 @@
 
 ``svmbench.load_results("results/NAME")`` gives the results of a sweep as pandas frames and figures.
 ``from svmbench import LinearSVC`` (or ``LinearSVCCV``, ``LinearSVCPath``, ``LogisticRegression``)
-gives scikit-learn estimators, which need ``pip install scikit-learn``.
+gives scikit-learn estimators, which need ``pip install scikit-learn``. ``svmbench.fit_path`` runs
+a solver on rows in memory and returns what it reached on the way.
 """
 
 from importlib import import_module
@@ -17,11 +18,13 @@ _ESTIMATORS = {
     "LogisticRegression": "svmbench.train.estimator",
 }
 
+_FUNCTIONS = {"fit_path": "svmbench.harness.fit_path", "load_results": "svmbench.report.frames"}
+
 
 def __getattr__(name: str) -> Any:
     """Load what is asked for first now: pandas is slow to load, scikit-learn is optional."""
-    if name == "load_results":
-        return import_module("svmbench.report.frames").load_results
+    if name in _FUNCTIONS:
+        return getattr(import_module(_FUNCTIONS[name]), name)
     if name not in _ESTIMATORS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:

@@ -14,6 +14,7 @@ from svmbench.cli.columns import WIDTH, align
 if TYPE_CHECKING:
     from svmbench.data.catalogue import DataFile, Entry, Role
     from svmbench.data.shape import Shape
+    from svmbench.data.tables import OnMissing
 
 _CLASSES_SHOWN = 10
 
@@ -97,6 +98,44 @@ def fetch(names: tuple[str, ...], offline: bool) -> None:
         click.echo(f"{loaded.train.summary}; in {loaded.train_path}")
         if loaded.test is not None:
             click.echo(f"{loaded.test.summary}; in {loaded.test_path}")
+
+
+@command.command()
+@options.text_file("table")
+@options.target_column
+@options.missing_values
+@options.out_file("out", "File to write.  [default: TABLE's name with .libsvm, in this folder]")
+def convert(table: Path, target: str | None, missing: OnMissing, out: Path | None) -> None:
+    """Write TABLE as LIBSVM text, for 'svmbench run' and 'svmbench data info'.
+
+    TABLE is what 'svmbench train' takes: .csv, .tsv, .parquet, .arrow, .npz or .npy. The numbers of
+    features and of classes that are texts are printed.
+    """
+    import numpy as np
+    import scipy.sparse as sp  # type: ignore[import-untyped]
+
+    from svmbench.data.tables import read_table
+    from svmbench.durable import replacing, require_replaceable
+    from svmbench.errors import DataError
+
+    path = out or Path(f"{table.name.split('.')[0]}.libsvm")
+    require_replaceable(path, table)
+    found = read_table(table, target, missing)
+    if found.labels is None:
+        raise DataError(f"{table}: no column of classes")
+    rows = sp.csr_matrix(found.X)
+    rows.eliminate_zeros()
+    with replacing(path) as file:
+        for at, label in enumerate(found.labels.tolist()):
+            part = slice(rows.indptr[at], rows.indptr[at + 1])
+            entries = zip((rows.indices[part] + 1).tolist(), rows.data[part].tolist(), strict=True)
+            file.write(f"{label} " + " ".join(f"{j}:{value!r}" for j, value in entries) + "\n")
+    for label, name in found.encoding.names.items():
+        click.echo(f"class {label}: {name}")
+    names = [name for column in found.encoding.columns for name in column.features]
+    for at, name in enumerate(names, 1):
+        click.echo(f"feature {at}: {name}")
+    click.echo(f"{path}: {np.shape(rows)[0]:,} rows, {len(names):,} features")
 
 
 @command.command()

@@ -251,10 +251,11 @@ def seed(text: str) -> Callable[[Any], Any]:
     return click.option("--seed", type=kind, default=0, show_default=True, help=text)
 
 
-class _RowsFile(click.Path):
+class RowsFile(click.Path):
     """A file of rows; nothing that stands for the standard input, which is read only once."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path."""
         if value in ("", "-"):
             what = "- is not the standard input here" if value else "is empty"
             self.fail(f"{what}; name a file", param, ctx)
@@ -262,8 +263,22 @@ class _RowsFile(click.Path):
 
 
 def text_file(name: str) -> Callable[[Any], Any]:
-    """The argument ``name``, a file of LIBSVM text to read."""
-    return click.argument(name, type=_RowsFile(path_type=Path))
+    """The argument ``name``, a file of rows to read."""
+    return click.argument(name, type=RowsFile(path_type=Path))
+
+
+target_column = click.option(
+    "--target", metavar="COLUMN", help="The column of a table that has the classes."
+)
+
+missing_values = click.option(
+    "--missing",
+    type=click.Choice(("refuse", "mean")),
+    default="refuse",
+    show_default=True,
+    help="What a missing value of a table becomes: nothing, or the mean of its column; a missing "
+    "text is then a text of its own.",
+)
 
 
 zero_based = click.option(

@@ -38,18 +38,25 @@ def command(
     """Predict the labels of the rows in DATA with MODEL.
 
     MODEL was written by svmbench train or by LIBLINEAR's train. DATA is a file of LIBSVM text; for
-    rows whose label is unknown, write any whole number. The command prints how many rows have the
-    predicted label in DATA. Features that the model does not have are ignored. A model that was
-    trained with --zero-based is used so.
+    rows whose label is unknown, write any whole number. Of a model that was trained on a table,
+    DATA may be another table, with or without the column of classes. The command prints how many
+    rows have the predicted label in DATA. Features that the model does not have are ignored. A
+    model that was trained with --zero-based is used so.
     """
     with options.loading_numpy():
         import numpy as np
 
         from svmbench.data.liblinear_model import read_liblinear
+        from svmbench.data.tables import kind_of
         from svmbench.durable import replacing, require_replaceable, require_writable, resolved
         from svmbench.errors import DataError
         from svmbench.train.examples import read_examples
-        from svmbench.train.files import certificate_of, certificate_path, was_zero_based
+        from svmbench.train.files import (
+            certificate_of,
+            certificate_path,
+            encoding_in,
+            was_zero_based,
+        )
 
     if values and out is None:
         raise click.UsageError("--values needs a file to write them to: -o FILE")
@@ -61,21 +68,31 @@ def command(
         require_writable(out)
     read = read_liblinear(model)
     others = []
+    encoding = None
     for each in dict.fromkeys((model, options.target(model))):
         facts, another = certificate_of(each)
         if another:
             others.append(each)
         elif facts:
+            encoding = encoding or encoding_in(facts)
             trained = was_zero_based(facts)
             if zero_based and not trained:
                 raise click.UsageError(
                     f"--zero-based: {model} was trained on indices from 1; leave the option out"
                 )
             zero_based = trained
+    table = bool(kind_of(data))
+    if table and encoding is None:
+        raise DataError(f"{data}: a table, and {model} was not trained on one; give LIBSVM text")
     # Double precision, as LIBLINEAR reads it: rounded values may have another sign.
     examples = read_examples(
-        data, n_features=read.n_features, zero_based=zero_based, dtype="float64"
+        data,
+        n_features=read.n_features,
+        zero_based=zero_based,
+        dtype="float64",
+        encoding=encoding if table else None,
     )
+    names = {} if encoding is None else encoding.names
     decided = read.decision_values(examples.rows)
     beyond = np.flatnonzero(~np.isfinite(decided).all(axis=1))
     if len(beyond):
@@ -87,19 +104,23 @@ def command(
     if out is not None:
         with replacing(out) as file:
             if values:
-                file.write("labels " + " ".join(str(label) for label in read.labels) + "\n")
+                known = (str(names.get(label, label)) for label in read.labels)
+                file.write("labels " + " ".join(known) + "\n")
             for label, numbers in zip(labels.tolist(), decided.tolist(), strict=True):
                 shown = "".join(f" {number!r}" for number in numbers) if values else ""
-                file.write(f"{label}{shown}\n")
+                file.write(f"{names.get(label, label)}{shown}\n")
     for each in () if quiet else others:
         click.echo(f"{certificate_path(each)} is the certificate of another model", err=True)
     right, m = int(np.count_nonzero(labels == examples.labels)), len(labels)
     if as_json:
         import json
 
-        click.echo(json.dumps({"rows": m, "correct": right, "accuracy": right / m}))
-    elif not quiet:
+        score = {"correct": right, "accuracy": right / m} if examples.labelled else {}
+        click.echo(json.dumps({"rows": m, **score}))
+    elif not quiet and examples.labelled:
         click.echo(f"{right / m:.4%} right: {right:,} of {m:,} rows")
-    if not (quiet or set(examples.classes) & set(read.labels)):
+    elif not quiet:
+        click.echo(f"{m:,} rows, whose classes are not known")
+    if not (quiet or not examples.labelled or set(examples.classes) & set(read.labels)):
         click.echo("no label of these rows is a class of the model", err=True)
     return 0

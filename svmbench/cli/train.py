@@ -6,7 +6,7 @@ import math
 import os
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from svmbench.data.dataset import FloatArray
+    from svmbench.data.tables import OnMissing
     from svmbench.train.classes import Trained
     from svmbench.train.effort import Effort
     from svmbench.train.examples import Examples
@@ -39,8 +40,16 @@ _USUAL_WIDTH = 80
     ),
 )
 @options.text_file("data")
+@options.target_column
+@options.missing_values
 @options.zero_based
 @options.model_file
+@click.option(
+    "--test",
+    type=options.RowsFile(path_type=Path),
+    metavar="FILE",
+    help="Count the errors on the rows of this file, too.",
+)
 @click.option(
     "--loss",
     type=click.Choice(TRAINED_LOSSES),
@@ -120,8 +129,11 @@ _USUAL_WIDTH = 80
 @options.quiet
 def command(
     data: Path,
+    target: str | None,
+    missing: OnMissing,
     zero_based: bool,
     model: Path | None,
+    test: Path | None,
     loss: str,
     cost: float | None,
     lam: float | None,
@@ -140,7 +152,8 @@ def command(
 ) -> int:
     """Train a linear classifier on your own data.
 
-    DATA is a file of LIBSVM text, plain or compressed, whose labels are whole numbers. With two
+    DATA is a file of LIBSVM text, plain or compressed, whose labels are whole numbers; or a table
+    (.csv, .tsv, .parquet, .arrow, .npz, .npy), whose column of classes --target names. With two
     classes, the larger label has positive decision values. With more classes, each is trained
     against the rest.
 
@@ -154,6 +167,7 @@ def command(
         from svmbench.durable import require_replaceable, require_writable
         from svmbench.train.effort import Effort
         from svmbench.train.examples import read_examples, with_even_columns
+        from svmbench.train.files import tested
 
     _refuse_two_ways_to_c(cost, lam, folds, along)
     effort = Effort(seed, options.limit_seconds(time_limit), threads)
@@ -161,21 +175,40 @@ def command(
     request = _Request(options.model_target(model, data), folds, along, _values(values))
     if request.values and folds is None and not along:
         raise click.UsageError("--Cs gives the values that --cv and --path try; add one of them")
+    if test is not None and not request.one_c:
+        raise click.UsageError("--test needs a model, and --path alone writes none; add --cv K")
     for each in request.files():
-        require_replaceable(each, data)
+        require_replaceable(each, data, *filter(None, [test]))
         require_writable(each)
     begun = time.monotonic()
     # Scaled values have all digits, as predict reads them.
     examples = read_examples(
-        data, dtype="float64" if scale else None, zero_based=zero_based, tolerance=tolerance
-    )
+        data,
+        dtype="float64" if scale else None,
+        zero_based=zero_based,
+        tolerance=tolerance,
+        target=target,
+        missing=missing,
+    ).weighed(class_weights)
+    new = None
+    if test is not None:
+        width = examples.rows.n_features
+        new = read_examples(
+            test,
+            n_features=width,
+            zero_based=zero_based,
+            dtype="float64",
+            encoding=examples.encoding,
+        )
     examples, sizes = with_even_columns(examples) if scale else (examples, None)
-    examples = replace(examples, class_weights=class_weights)
     read = time.monotonic() - begun
     objective = _objective(loss, cost, lam, bias, examples)
     found = _trained(request, examples, objective, tolerance, effort, hidden=quiet or as_json)
     taken = time.monotonic() - begun - read
     facts = _written(request, examples, found, tolerance, sizes)
+    if new is not None and found.trained is not None:
+        own = found.trained.model if sizes is None else found.trained.model.of_columns_times(sizes)
+        facts["test"] = tested(own, new)
     if as_json:
         import json
 
@@ -375,7 +408,7 @@ def _lines(
         yield f"plot: {validation_plot_path(request.model)}"
     if trained is not None:
         yield from training_text.summary(
-            examples, objective, trained, facts["fits"], request.model, read, taken
+            examples, objective, trained, facts, request.model, read, taken
         )
     else:
         yield f"{read:.2f} s reading, {taken:.2f} s training"
@@ -392,7 +425,7 @@ def _remarks(examples: Examples, found: _Fitted, facts: dict[str, Any]) -> Itera
         larger = facts["larger_class"]
         yield (
             f"training errors: {facts['training_error']:.2%}, no fewer than with class "
-            f"{larger['class']} for every row ({larger['error']:.2%})"
+            f"{examples.named(larger['class'])} for every row ({larger['error']:.2%})"
         )
     if examples.uneven:
         yield f"{examples.uneven}; add --scale"
@@ -440,17 +473,20 @@ def _values(given: str | None) -> tuple[float, ...]:
     return tuple(sorted(values))
 
 
-def _class_weights(given: tuple[str, ...]) -> dict[int, float]:
-    found: dict[int, float] = {}
+def _class_weights(given: tuple[str, ...]) -> dict[str, float]:
+    """Weights by class; a number is written as its whole number is."""
+    found: dict[str, float] = {}
     for each in given:
-        label, _, weight = each.partition("=")
+        which, _, weight = each.rpartition("=")
         try:
-            number, value = math.nan if "_" in each else float(label), float(weight)
+            value = float(weight.replace("_", "?"))
         except ValueError:
-            number, value = math.nan, math.nan
-        if not number.is_integer():
+            which = ""
+        with suppress(ValueError, OverflowError):
+            if "_" not in which and float(which).is_integer():
+                which = str(int(float(which)))
+        if not which:
             raise click.UsageError(f"--weight {each}: write CLASS=W, such as 1=10")
-        which = int(number)
         if which in found:
             raise click.UsageError(f"--weight {each}: class {which} has a weight already")
         found[which] = value

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from svmbench.train.objective import Objective
     from svmbench.train.validation import Validation
 
-#: Classes whose certificates are listed one by one.
-_LISTED = 20
+#: Classes whose certificates are listed one by one, and those that a table of predictions has.
+_LISTED, _CONFUSED = 20, 12
 
 
 def shortfall(trained: Trained, tolerance: float, time_limit: float) -> str:
@@ -62,18 +62,40 @@ def validation_table(validation: Validation) -> list[str]:
     return lines
 
 
+def errors_text(examples: Examples, facts: dict[str, Any]) -> list[str]:
+    """What the model is worth: errors, those of the larger class, and who is taken for whom."""
+    larger, test = facts["larger_class"], facts.get("test")
+    weighed = " by weight" if facts["class_weights"] else ""
+    shares = [f"training {facts['training_error']:.2%}{weighed}"]
+    if test is not None:
+        shares.append(f"test {test['error']:.2%} of {test['rows']:,} rows")
+    constant = f"always {examples.named(larger['class'])}: {larger['error']:.2%}"
+    lines = [f"errors: {', '.join(shares)} ({constant} of the training rows)"]
+    if test is None or len(test["classes"]) > _CONFUSED:
+        return lines
+    names = test["classes"]
+    first = max(len("class"), *map(len, names))
+    width = max(9, *(len(f"{count:,}") for row in test["confusion"] for count in row))
+    width = max(width, *map(len, names))
+    lines.append(f"  {'class':{first}}  predicted as " + " ".join(f"{n:>{width}}" for n in names))
+    for name, row in zip(names, test["confusion"], strict=True):
+        counts = " ".join(f"{count:>{width},}" for count in row)
+        lines.append(f"  {name:{first}}{'':15}{counts}")
+    return lines
+
+
 def summary(
     examples: Examples,
     objective: Objective,
     trained: Trained,
-    fits: list[dict[str, Any]],
+    facts: dict[str, Any],
     path: Path,
     read: float,
     taken: float,
 ) -> list[str]:
     """The rows, the problem, each fit's certificate and errors, and where the model is.
 
-    ``fits`` are those of `svmbench.train.files.certificate`.
+    ``facts`` are those of `svmbench.train.files.certificate`, and of a test.
     """
     from svmbench.train.files import certificate_path
 
@@ -88,13 +110,15 @@ def summary(
     if "max-abs" in rows.provenance.transforms:
         lines.append("columns scaled: P is of these, the weights in the model of the rows as given")
     if examples.class_weights:
-        each = (f"class {label} {short(w)}" for label, w in sorted(examples.class_weights.items()))
+        weights = sorted(examples.class_weights.items())
+        each = (f"class {examples.named(label)} {short(w)}" for label, w in weights)
         lines.append(f"weights: {', '.join(each)}; P is for weights whose mean is 1")
-    for fit, facts in list(zip(trained.fits, fits, strict=True))[:_LISTED]:
-        wrong = facts["training_errors"]
-        of = "" if facts["of"] == "the text" else f" of {facts['of']}"
+    for fit, own in list(zip(trained.fits, facts["fits"], strict=True))[:_LISTED]:
+        wrong = own["training_errors"]
+        of = "" if own["of"] == "the text" else f" of {own['of']}"
+        name = examples.named(own["class"])
         lines.append(
-            f"class {facts['class']}: P = {fit.primal:.10g}, {nearness(fit.gap)}{of}; "
+            f"class {name}: P = {fit.primal:.10g}, {nearness(fit.gap)}{of}; "
             f"{wrong:,} training {'error' if wrong == 1 else 'errors'} ({wrong / m:.2%}); "
             f"{fit.method}"
         )
@@ -103,6 +127,7 @@ def summary(
             f"{len(trained.fits) - _LISTED} more classes, in {certificate_path(path)}; the worst "
             f"of all: {nearness(trained.gap)}"
         )
+    lines += errors_text(examples, facts)
     lines.append(f"{read:.2f} s reading, {taken:.2f} s training")
     lines.append(f"model: {path}, certificate: {certificate_path(path)}")
     return lines

@@ -30,10 +30,10 @@ from sklearn.utils.validation import (  # type: ignore[import-untyped]
 )
 
 from svmbench.data.dataset import Array, FloatArray
+from svmbench.data.in_memory import as_dataset
 from svmbench.data.libsvm import available_processors
 from svmbench.errors import ConfigError, DataError
 from svmbench.train.arrays import (
-    as_dataset,
     as_numbers,
     balanced,
     check_structure,

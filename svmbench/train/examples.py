@@ -13,10 +13,11 @@ import numpy as np
 
 from svmbench.data import libsvm
 from svmbench.data.blocks import column_sizes
-from svmbench.data.dataset import Array, Dataset, FloatArray
+from svmbench.data.dataset import Array, Dataset, FloatArray, Provenance
 from svmbench.data.derived import take_rows
 from svmbench.data.liblinear_model import LARGEST_LABEL
 from svmbench.data.storage import StoredPrecision
+from svmbench.data.tables import EncodedTable, Encoding, OnMissing, kind_of, read_table
 from svmbench.errors import ConfigError, DataError
 from svmbench.memory import require_memory
 
@@ -75,6 +76,10 @@ class Examples:
         Names of classes in messages, where users know them by other labels.
     rounded : bool
         Whether the rows are those of a text rounded to single precision.
+    encoding : Encoding, optional
+        How the columns of their table became features; None for rows of another form.
+    labelled : bool
+        False for a table without its column of classes: the labels mean nothing.
 
     Raises
     ------
@@ -88,6 +93,8 @@ class Examples:
     class_weights: Mapping[int, float] = field(default_factory=dict)
     names: Mapping[int, object] = field(default_factory=dict)
     rounded: bool = False
+    encoding: Encoding | None = None
+    labelled: bool = True
 
     def __post_init__(self) -> None:
         for label, weight in self.class_weights.items():
@@ -106,6 +113,24 @@ class Examples:
     def named(self, label: int) -> str:
         """A class as its user knows it."""
         return str(self.names.get(label, label))
+
+    def weighed(self, weights: Mapping[str, float]) -> Examples:
+        """The same with weights of classes, which are named as the user knows them.
+
+        Raises
+        ------
+        ConfigError
+            As the class raises it; or if a class has two weights.
+        """
+        labels = {self.named(label): label for label in self.classes}
+        found: dict[int, float] = {}
+        for name, weight in weights.items():
+            label = labels.get(name)
+            if label is None:
+                known = ", ".join(list(labels)[:10])
+                raise ConfigError(f"a weight for class {name}, which has no rows; known: {known}")
+            found[label] = weight
+        return replace(self, class_weights=found)
 
     @cached_property
     def classes(self) -> tuple[int, ...]:
@@ -318,13 +343,16 @@ def read_examples(
     zero_based: bool = False,
     tolerance: float = ROUNDING,
     dtype: StoredPrecision | None = None,
+    target: str | None = None,
+    missing: OnMissing = "refuse",
+    encoding: Encoding | None = None,
 ) -> Examples:
-    """Read a file of LIBSVM text. Rows that do not fit into memory are kept in a file.
+    """Read a file of LIBSVM text, or a table. Rows of text beyond memory are kept in a file.
 
     Parameters
     ----------
     path : Path
-        Plain or compressed.
+        Plain or compressed; its suffix says if it is a table (`svmbench.data.tables.TABLES`).
     n_features : int, optional
         Least number of features.
     zero_based : bool
@@ -333,6 +361,8 @@ def read_examples(
         Relative gap to train to: below `ROUNDING`, numbers are not rounded to single precision.
     dtype : {'float64'}, optional
         Keep double precision even if single would do.
+    target, missing, encoding : optional
+        Of a table: see `svmbench.data.tables.read_table`.
 
     Raises
     ------
@@ -340,6 +370,10 @@ def read_examples(
         When the file cannot be read, changes meanwhile, is not LIBSVM text, or its labels are no
         whole numbers or too large.
     """
+    if kind_of(path):
+        return _of_table(read_table(path, target, missing, encoding), path)
+    if target is not None or missing != "refuse":
+        raise DataError(f"{path}: is LIBSVM text by its name; --target and --missing are of tables")
     kept: StoredPrecision | None = "float64" if tolerance < ROUNDING else dtype
     text = libsvm.parse_own(path, zero_based=zero_based, dtype=kept, beyond_memory=True)
     rounded = not all(part.exact for part in text.parts)
@@ -352,6 +386,22 @@ def read_examples(
         dtype=dtype,
     )
     return Examples(rows, labels, rounded=rounded)
+
+
+def _of_table(table: EncodedTable, path: Path) -> Examples:
+    """The rows of a table."""
+    from svmbench.data.in_memory import as_dataset  # needs scipy, which text does without
+
+    origin = Provenance(path.name, table.sha256)
+    rows = replace(as_dataset(table.X), name=path.name, provenance=origin)
+    none = np.zeros(rows.n_samples, dtype=np.int64)
+    return Examples(
+        rows,
+        none if table.labels is None else table.labels,
+        names=table.encoding.names,
+        encoding=table.encoding,
+        labelled=table.labels is not None,
+    )
 
 
 def _whole(labels: Array, path: Path) -> Array:

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 import svmbench
+from svmbench.data.dataset import Array
 from svmbench.data.liblinear_model import LiblinearModel, write_liblinear
+from svmbench.data.tables import Encoding
 from svmbench.durable import replacing
-from svmbench.errors import is_endless
+from svmbench.errors import DataError, is_endless
 from svmbench.train.examples import Examples, SquaredLengths
 
 if TYPE_CHECKING:
@@ -138,6 +140,37 @@ def certificate(
     }
 
 
+def tested(model: LiblinearModel, examples: Examples) -> dict[str, Any]:
+    """How a model does on other rows: the share of errors, and the rows of each pair of classes.
+
+    Raises
+    ------
+    DataError
+        If the rows have no classes.
+    """
+    if not examples.labelled:
+        raise DataError(f"{examples.rows.name}: a test needs the column of classes")
+    predicted = model.classes_of(model.decision_values(examples.rows))
+    return {
+        "data": examples.rows.name,
+        "rows": len(predicted),
+        "error": float(np.mean(predicted != examples.labels)),
+        **confusion(model, examples, predicted),
+    }
+
+
+def confusion(model: LiblinearModel, examples: Examples, predicted: Array) -> dict[str, Any]:
+    """The number of rows by their own class and by the predicted one; classes ascending."""
+    own = sorted({*examples.classes, *model.labels})
+    return {
+        "classes": [examples.named(label) for label in own],
+        "confusion": [
+            [int(np.count_nonzero(predicted[examples.labels == row] == to)) for to in own]
+            for row in own
+        ],
+    }
+
+
 def _is_moved(fit: Fit, longest: float) -> bool:
     """Whether rounding to single precision may move P by more than a tenth of its gap.
 
@@ -198,6 +231,18 @@ def certificate_of(path: Path) -> tuple[dict[str, Any], bool]:
     return facts, known != hashlib.sha256(content).hexdigest()
 
 
+def encoding_in(facts: dict[str, Any]) -> Encoding | None:
+    """How a model reads tables, by its certificate; None if it was not trained on one.
+
+    Raises
+    ------
+    DataError
+        If the certificate does not say it rightly.
+    """
+    table = facts.get("table")
+    return Encoding.of(table) if isinstance(table, dict) else None
+
+
 def was_zero_based(facts: dict[str, Any]) -> bool:
     """Whether a certificate is of rows whose indices count from 0."""
     data = facts.get("data")
@@ -256,4 +301,5 @@ def _origin(examples: Examples, objective: Objective) -> dict[str, Any]:
             "zero_based": "zero-based" in rows.provenance.transforms,
             "transforms": list(rows.provenance.transforms),
         },
+        **({} if examples.encoding is None else {"table": examples.encoding.facts()}),
     }

@@ -21,7 +21,7 @@ from sklearn.utils.estimator_checks import (
 
 import svmbench
 from svmbench import LinearSVC, LinearSVCCV, LinearSVCPath, LogisticRegression
-from svmbench.train.arrays import as_dataset
+from svmbench.data.in_memory import as_dataset
 
 ALL = [LinearSVC(), LinearSVC(loss="hinge", fit_intercept=False), LogisticRegression()]
 

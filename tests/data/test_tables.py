@@ -1,0 +1,172 @@
+"""Tables with named columns become rows of numbers, and other tables the same ones."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from svmbench.cli import main
+from svmbench.data.tables import Encoding, kind_of, read_table
+from svmbench.errors import DataError
+
+TABLE = """\
+age,job,answer
+20,clerk,yes
+30,"farmer, own",no
+40,clerk,yes
+25,nurse,no
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text(TABLE)
+    return tmp_path
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(main, arguments)
+
+
+def dense(found):
+    return found.X.toarray() if hasattr(found.X, "toarray") else found.X
+
+
+def test_texts_become_features_of_0_and_1(folder):
+    found = read_table(folder / "a.csv", "answer")
+    features = [name for column in found.encoding.columns for name in column.features]
+    assert features == ["age", "job=clerk", "job=farmer, own", "job=nurse"]
+    assert dense(found).tolist() == [[20, 1, 0, 0], [30, 0, 1, 0], [40, 1, 0, 0], [25, 0, 0, 1]]
+    assert found.labels.tolist() == [1, 0, 1, 0]
+    assert found.encoding.names == {0: "no", 1: "yes"}
+
+
+def test_another_table_has_the_same_features_whatever_it_holds(folder):
+    encoding = read_table(folder / "a.csv", "answer").encoding
+    kept = Encoding.of(json.loads(json.dumps(encoding.facts())))
+    assert kept == encoding
+    (folder / "b.csv").write_text("job,extra,age\npilot,1,7\nnurse,2,8\n")
+    found = read_table(folder / "b.csv", encoding=kept)
+    assert dense(found).tolist() == [[7, 0, 0, 0], [8, 0, 0, 1]]
+    assert (found.labels, found.unknown) == (None, 1)
+
+
+@pytest.mark.parametrize("name", ["a.tsv", "a.tsv.gz", "a.TSV", "a.npz", "a.npy"])
+def test_every_form_of_a_table_gives_the_same_rows(folder, name):
+    X, y = np.array([[1.5, 0.0], [0.0, -2.0], [3.0, 1.0]]), np.array([1, -1, 1])
+    text = pd.DataFrame(X, columns=["1", "2"]).assign(y=y).to_csv(sep="\t", index=False)
+    if name.endswith(".gz"):
+        (folder / name).write_bytes(gzip.compress(text.encode()))
+    elif name.endswith("z"):
+        np.savez(folder / name, X=X, y=y)
+    elif name.endswith("npy"):
+        np.save(folder / name, np.column_stack([X, y]))
+    else:
+        (folder / name).write_text(text)
+    found = read_table(folder / name, "y")
+    assert np.array_equal(dense(found), X)
+    assert found.labels.tolist() == y.tolist()
+
+
+def test_missing_values_are_refused_or_become_the_mean(folder):
+    (folder / "a.csv").write_text("a,b,y\n1,x,1\n,z,-1\n5,,1\n")
+    with pytest.raises(
+        DataError, match=r"'a': 1 of 3 rows have no value, first row 2; .*--missing"
+    ):
+        read_table(folder / "a.csv", "y")
+    found = read_table(folder / "a.csv", "y", "mean")
+    assert dense(found).tolist() == [[1, 0, 1, 0], [3, 0, 0, 1], [5, 1, 0, 0]]
+    (folder / "b.csv").write_text("a,b\n,x\n")
+    assert dense(read_table(folder / "b.csv", encoding=found.encoding)).tolist() == [[3, 0, 1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "said"),
+    [
+        (TABLE, None, "which column has the classes? add --target COLUMN; it has age, job, answer"),
+        (TABLE, "answr", "did you mean 'answer'?"),
+        (TABLE, "age", None),
+        ("a,y\n1,0.5\n2,1\n", "y", "not whole"),
+        ("a,y\n1,\n2,1\n", "y", "a row needs its class"),
+        ("a,a,y\n1,2,1\n", "y", None),
+        ("a,y\n1,2,3\n4,5,6\n", "y", "more fields than its header"),
+        ("a,y\ninf,1\n2,-1\n", "y", "row 1 is infinite"),
+        ("", "y", "is empty"),
+        ("a,y\n", "y", "has no rows"),
+        ("y\n1\n", "y", "has no column but the target"),
+        ("a,y\n,1\n,2\n", "y", "column 'a' is empty"),
+    ],
+)
+def test_what_cannot_be_read_is_one_line(folder, text, target, said):
+    (folder / "a.csv").write_text(text)
+    if said is None:
+        assert read_table(folder / "a.csv", target).labels is not None
+        return
+    with pytest.raises(DataError) as caught:
+        read_table(folder / "a.csv", target)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_texts_that_name_rows_are_refused(folder):
+    lines = "".join(f"name {at},{at % 2}\n" for at in range(1500))
+    (folder / "a.csv").write_text(f"id,y\n{lines}")
+    with pytest.raises(DataError, match="'id' has 1,500 different texts in 1,500 rows"):
+        read_table(folder / "a.csv", "y")
+
+
+def test_damaged_files_are_one_line(folder):
+    for name in ("a.npz", "a.npy", "a.csv.gz"):
+        (folder / name).write_bytes(b"\x93NUMPY and no more")
+        with pytest.raises(DataError, match="cannot be read"):
+            read_table(folder / name, "y")
+
+
+def test_the_suffix_says_what_is_a_table(tmp_path):
+    kinds = {
+        name: kind_of(tmp_path / name) for name in ("a", "a.libsvm", "a.csv.xz", "a.b.Parquet")
+    }
+    assert kinds == {"a": "", "a.libsvm": "", "a.csv.xz": "text", "a.b.Parquet": "parquet"}
+
+
+def test_from_a_table_to_predictions(folder):
+    found = invoke("train", "a.csv", "--target", "answer", "--scale", "--test", "a.csv", "-o", "m")
+    assert found.exit_code == 0, found.stderr
+    assert "class yes: P = " in found.stdout
+    assert "test 0.00% of 4 rows" in found.stdout
+    assert "predicted as" in found.stdout
+    (folder / "new.csv").write_text("age,job\n41,clerk\n31,nurse\n")
+    predicted = invoke("predict", "m", "new.csv", "-o", "labels")
+    assert predicted.stdout == "2 rows, whose classes are not known\n"
+    assert (folder / "labels").read_text() == "yes\nno\n"
+    assert "100.0000% right" in invoke("predict", "m", "a.csv").stdout
+    weighed = invoke("train", "a.csv", "--target", "answer", "--weight", "yes=2", "-o", "m")
+    assert "weights: class yes 2" in weighed.stdout
+    wrong = invoke("train", "a.csv", "--target", "answer", "--weight", "maybe=2", "-o", "m")
+    assert "a weight for class maybe, which has no rows; known: yes, no" in wrong.stderr
+
+
+def test_a_table_becomes_libsvm_text(folder):
+    found = invoke("data", "convert", "a.csv", "--target", "answer")
+    assert found.exit_code == 0, found.stderr
+    assert found.stdout.splitlines() == [
+        *("class 0: no", "class 1: yes", "feature 1: age", "feature 2: job=clerk"),
+        *("feature 3: job=farmer, own", "feature 4: job=nurse", "a.libsvm: 4 rows, 4 features"),
+    ]
+    lines = (folder / "a.libsvm").read_text().splitlines()
+    assert lines[:2] == ["1 1:20.0 2:1.0", "0 1:30.0 3:1.0"]
+    assert "rows 4 features 4" in " ".join(invoke("data", "info", "./a.libsvm").stdout.split())
+
+
+def test_a_model_of_libsvm_text_reads_no_table(folder):
+    (folder / "rows").write_text("1 1:1\n-1 1:-1\n")
+    assert invoke("train", "rows", "-o", "m").exit_code == 0
+    assert "was not trained on one" in invoke("predict", "m", "a.csv").stderr
+    refused = invoke("train", "rows", "--target", "y", "-o", "m")
+    assert "is LIBSVM text by its name" in refused.stderr
