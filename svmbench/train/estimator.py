@@ -13,6 +13,7 @@ import numbers
 import warnings
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -94,6 +95,16 @@ class Learnt(NamedTuple):
             certificates[0] if len(certificates) == 1 else certificates,
             max(each.certificates for each in fits),
         )
+
+
+def _drawn(state: np.random.RandomState) -> int:
+    return int(state.randint(np.iinfo(np.int32).max))
+
+
+@lru_cache(maxsize=64)
+def _seed_of(number: int) -> int:
+    """The first number of scikit-learn's generator with that seed, which is slow to make."""
+    return _drawn(check_random_state(number))
 
 
 @dataclass(eq=False, repr=False)
@@ -293,7 +304,8 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return replace(examples, class_weights=weights)
 
     def _effort(self) -> Effort:
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        state = self.random_state
+        seed = _seed_of(state) if isinstance(state, int) else _drawn(check_random_state(state))
         jobs = 1 if self.n_jobs is None else self.n_jobs
         return Effort(int(seed), self._time_limit(), jobs if jobs > 0 else available_processors())
 
