@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from svmbench.config.dataset_spec import DatasetSpec
     from svmbench.harness.series import PlannedSweep, Result
     from svmbench.harness.sweeps import Options
-    from svmbench.papers.forecast import Forecast
     from svmbench.papers.model import Paper
 
 DEFAULT_BUDGET = "30m"
@@ -147,7 +146,7 @@ def command(
                 each for each in planned if set(only) & {data.label for data in each.sweep.datasets}
             ]
         if dry_run or not (quiet or report_only or only):
-            said = plan(known, planned, seconds, root.parent / QUICK if full else None)
+            said = plan(known, planned, seconds)
             click.echo("\n".join([said, *nodes_lines(place)]))
         if dry_run:
             return 0
@@ -244,28 +243,10 @@ def plan(
     known: Mapping[str, Paper],
     planned: Sequence[PlannedSweep],
     budget: float | None,
-    quick: Path | None = None,
 ) -> str:
-    """What is to be run, by item; every data set that is not the real one; and how long it takes.
-
-    Parameters
-    ----------
-    quick : Path, optional
-        Folder of the quick form's results, on which the expected time rests; without it only the
-        bound is given.
-    """
-    from svmbench.papers.forecast import Forecast, forecasts
-
+    """What is to be run, by item, on which data other than the real ones, and how long at most."""
     if not planned:
         return "nothing to run"
-    expected = None if quick is None else forecasts(planned, known, quick)
-    by_sweep = dict(zip(map(id, planned), expected or (), strict=False))
-
-    def amount(sweeps: Sequence[PlannedSweep]) -> str:
-        if expected is None:
-            return _amount(sweeps)
-        return _amount(sweeps, sum((by_sweep[id(each)] for each in sweeps), Forecast()))
-
     lines = []
     for key in dict.fromkeys(each.paper for each in planned):
         lines.append(f"{key}: {known[key].title}")
@@ -275,18 +256,16 @@ def plan(
             sources = dict.fromkeys(
                 source.words for each in of_item for source in each.sources if source.words
             )
-            lines.append(f"  {known[key].items[item].number} ({item}): {amount(of_item)}")
+            lines.append(f"  {known[key].items[item].number} ({item}): {_amount(of_item)}")
             lines += [f"    {words}" for words in sources]
     references = sum(each.problems for each in planned)
-    lines.append(f"in all: {amount(planned)}, and {optima(references)}")
+    lines.append(f"in all: {_amount(planned)}, and {optima(references)}")
     lines += unused_line(planned)
-    if expected is not None:
-        lines += [basis_line(sum(expected, Forecast()).bases, str(quick)), *_rows_line(planned)]
     lines.append(budget_line(budget))
     return "\n".join(lines)
 
 
-def _amount(planned: Sequence[PlannedSweep], expected: Forecast | None = None) -> str:
+def _amount(planned: Sequence[PlannedSweep]) -> str:
     cells, runs = sum(each.cells for each in planned), sum(each.runs for each in planned)
     found, longest = sum(each.found for each in planned), sum(each.longest for each in planned)
     if not runs:
@@ -294,41 +273,9 @@ def _amount(planned: Sequence[PlannedSweep], expected: Forecast | None = None) -
     missing = sum(each.missing(each.sweep.at_least) for each in planned)
     amount = f"{counted(cells, 'cell')}, {counted(runs, 'run')}"
     text = f"{amount}: {missing} missing, {found} reused; "
-    if expected is not None:
-        return (
-            f"{text}about {duration(expected.first)} for first repeats, "
-            f"{duration(expected.total)} with all that claims take"
-        )
-    text += f"at most {longest / 60:.1f} min (every limit hit)"
+    text += f"at most {duration(longest)} (every limit hit)"
     most = sum(each.most_runs for each in planned)
     return f"{text}; up to {most} runs if questions stay open" if most > runs else text
-
-
-def basis_line(bases: Mapping[str, int], quick: str) -> str:
-    """On what the expected times of a plan rest."""
-    words = {
-        "full": "on earlier runs of their own",
-        "quick": f"on runs of the quick form in {quick}, scaled to the rows",
-        "passes": "on the paper's passes and the speed of the quick form's runs",
-        "limit": "on their time limits, as no run of the quick form has shown more",
-    }
-    said = "; ".join(f"{bases[key]} {what}" for key, what in words.items() if bases.get(key))
-    return f"these times rest, by cells: {said}; finding the optima is not included"
-
-
-def _rows_line(planned: Sequence[PlannedSweep]) -> list[str]:
-    """How many of the stand-ins have to be generated, and the seconds that takes."""
-    sources = {
-        source.rows: source
-        for each in planned
-        for source in each.sources
-        if source.rows is not None
-    }
-    if not sources:
-        return []
-    making = [each for source in sources.values() if (each := source.making()) is not None]
-    text = f"stand-ins: {len(sources) - len(making)} of {len(sources)} are in the cache"
-    return [f"{text}; generating the rest takes about {duration(sum(making))}" if making else text]
 
 
 def _summary(result: Result, planned: Sequence[PlannedSweep], root: Path, seconds: float) -> str:

@@ -16,7 +16,7 @@ from functools import cached_property
 from svmbench.config.dataset_spec import DatasetSpec
 from svmbench.data.catalogue import Entry, resolve
 from svmbench.data.fetch import find
-from svmbench.data.load import is_cached, stand_in_is_cached
+from svmbench.data.load import is_cached
 from svmbench.data.scales import scale_text
 from svmbench.data.shape import Shape
 from svmbench.data.transforms import Derived, Swap, rows_after, scales_between
@@ -82,19 +82,6 @@ class Source:
     def shape(self) -> Shape | None:
         """The shape of its stand-in, if one is described."""
         return None if self._entry is None else self._entry.stand_in
-
-    def making(self) -> float | None:
-        """Seconds that generating its rows takes; None if they are in the cache, or real."""
-        if self.scale is None or self._entry is None or self.shape is None:
-            return None
-        if stand_in_is_cached(self._entry, self.scale):
-            return None
-        return pilot(self.shape).seconds(self.scale * (self.shape.m + self.shape.m_test))
-
-    @property
-    def rows(self) -> tuple[str, float] | None:
-        """What rows it stands for, apart from its transforms: those of a set's stand-in."""
-        return None if self.scale is None or not self._entry else (self._entry.name, self.scale)
 
     @cached_property
     def _entry(self) -> Entry | None:

@@ -177,17 +177,6 @@ def test_tables_follow_their_description(papers, tmp_path):
     assert table.read_text() != before
 
 
-def test_the_plan_of_the_full_size_rests_on_runs_of_the_quick_form(papers):
-    before = papers("--full", "--dry-run").stdout
-    assert "by cells: 4 on their time limits" in before
-    assert "about 2 min for first repeats" in before
-    papers("--quiet")
-    after = papers("--full", "--dry-run").stdout
-    assert "by cells: 4 on runs of the quick form in results/papers, " in after
-    assert re.search(r"about \d+ s for first repeats, \d+ s with all that claims take", after)
-    assert "stand-ins: 1 of 1 are in the cache" in after
-
-
 def test_report_only_makes_no_runs(papers, tmp_path):
     assert papers("--report-only").exit_code == 0
     assert (tmp_path / "results" / "papers" / "index.html").exists()
