@@ -39,11 +39,12 @@ def cases_not_run(
         if KINDS[claim.kind].alone or planned:
             missing.setdefault(_problem(claim, slot, several), []).append(slot)
     measured = [row for row in rows if row.group.label in labels and row.lies_in(claim.where)]
+    stand_ins = {row.group.dataset for row in rows if row.group.stand_in}
     return [
         ClaimCase(
             ", ".join(key),
             str(members[0]["dataset"]),
-            False,
+            str(members[0]["dataset"]) in stand_ins,
             {},
             tuple(sorted({str(slot["solver"]) for slot in members})),
         )

@@ -210,6 +210,8 @@ def _parts(
 ) -> tuple[ClaimPart, ...]:
     """The parts of a case; one that only says so where its rows do not allow to test it."""
     sets = dict.fromkeys(row.group.dataset for row in case.all_rows if row.group.stand_in)
+    if not sets and case.stand_in:  # other solvers have shown it
+        sets = {case.dataset: None}
     if why := next(filter(None, (unlike(claim, label) for label in sets)), ""):
         return (ClaimPart("not like the set", reason=why),)
     least = claim.least_rows.get(case.dataset)
