@@ -39,7 +39,7 @@ Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_len
 
 #: Repeats of a cell in every sweep of a paper that does not say otherwise: one of each, so that
 #: most of the budget is left for the open claims, and a second if there is time left.
-REPEATS = {"at_least": 1, "until": "decided", "at_most": 60}
+REPEATS = {"at_least": 1, "until": "decided", "at_most": 120}
 
 
 class TableShape(Strict):
