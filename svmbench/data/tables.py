@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from svmbench.data.dataset import Array
+from svmbench.data.liblinear_model import LARGEST_LABEL
 from svmbench.data.text_files import COMPRESSED
 from svmbench.errors import DataError, nearest
 
@@ -195,11 +196,7 @@ def _frame(path: Path) -> pd.DataFrame:
             return pd.read_parquet(path)
         if kind == "feather":
             return pd.read_feather(path)
-        tabs = ".tsv" in (suffix.lower() for suffix in path.suffixes)
-        with warnings.catch_warnings(action="error", category=pd.errors.ParserWarning):
-            return pd.read_csv(
-                path, sep="\t" if tabs else ",", skipinitialspace=True, index_col=False
-            )
+        return _of_text(path)
     except pd.errors.ParserWarning:
         raise DataError(
             f"{path}: its lines have more fields than its header; correct them"
@@ -213,6 +210,22 @@ def _frame(path: Path) -> pd.DataFrame:
     except (OSError, ValueError, EOFError, pd.errors.ParserError) as error:
         said = " ".join(str(error).split())
         raise DataError(f"{path}: cannot be read ({said}); is it what its suffix says?") from None
+
+
+def _of_text(path: Path) -> pd.DataFrame:
+    """Fields between commas or tabs; or semicolons, if the header has no other separator."""
+    import pandas as pd
+
+    tabs = ".tsv" in (suffix.lower() for suffix in path.suffixes)
+    with warnings.catch_warnings(action="error", category=pd.errors.ParserWarning):
+        how: dict[str, Any] = {"skipinitialspace": True, "index_col": False}
+        found = pd.read_csv(path, sep="\t" if tabs else ",", **how)
+        if len(found.columns) == 1 and ";" in str(found.columns[0]):
+            found = pd.read_csv(path, sep=";", **how)
+    nameless = [at for at, name in enumerate(found.columns, 1) if str(name).startswith("Unnamed:")]
+    if nameless:
+        raise DataError(f"{path}: column {nameless[0]} has no name; name it, or remove row numbers")
+    return found
 
 
 def _of_arrays(path: Path) -> pd.DataFrame:
@@ -263,6 +276,14 @@ def _column(path: Path, values: pd.Series, missing: OnMissing) -> EncodedColumn:
     if _is_numbers(values):
         return EncodedColumn(name, None, float(values.mean()) if missing == "mean" else None)
     texts = _texts(values).unique()
+    numbers = pd.to_numeric(pd.Series(texts), errors="coerce").notna()
+    if numbers.mean() > 0.5:
+        odd = str(texts[(~numbers).argmax()])
+        at = int((_texts(values) == odd).to_numpy().argmax()) + 1
+        raise DataError(
+            f"{path}: column {name!r} has numbers, and in row {at:,} {odd!r}; correct it, or leave"
+            " the field empty where a value is missing"
+        )
     if len(texts) > max(_MOST_TEXTS, len(values) / 2):
         raise DataError(
             f"{path}: column {name!r} has {len(texts):,} different texts in {len(values):,} rows;"
@@ -297,6 +318,10 @@ def _classes(path: Path, values: pd.Series) -> tuple[str, ...] | None:
     if not _is_numbers(values):
         return tuple(sorted(_texts(values).unique()))
     numbers = values.to_numpy(np.float64)
+    if np.abs(numbers).max() > LARGEST_LABEL:
+        raise DataError(
+            f"{path}: column {str(values.name)!r}: classes are numbers up to {LARGEST_LABEL}"
+        )
     if not (numbers == np.rint(numbers)).all():
         raise DataError(
             f"{path}: column {str(values.name)!r} has numbers that are not whole: they are no"

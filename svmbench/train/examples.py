@@ -371,6 +371,8 @@ def read_examples(
         whole numbers or too large.
     """
     if kind_of(path):
+        if zero_based:
+            raise DataError(f"{path}: is a table; --zero-based is of LIBSVM text")
         return _of_table(read_table(path, target, missing, encoding), path)
     if target is not None or missing != "refuse":
         raise DataError(f"{path}: is LIBSVM text by its name; --target and --missing are of tables")

@@ -101,6 +101,10 @@ def test_missing_values_are_refused_or_become_the_mean(folder):
         ("a,y\n", "y", "has no rows"),
         ("y\n1\n", "y", "has no column but the target"),
         ("a,y\n,1\n,2\n", "y", "column 'a' is empty"),
+        (",a,y\n1,2,1\n2,3,0\n", "y", "column 1 has no name"),
+        ("a,y\n1,1\n?,0\n3,1\n", "y", "column 'a' has numbers, and in row 2 '?'"),
+        ("a,y\n1,1e12\n2,1\n", "y", "classes are numbers up to"),
+        ("a;y\n1;1\n2;0\n", "y", None),
     ],
 )
 def test_what_cannot_be_read_is_one_line(folder, text, target, said):
