@@ -42,7 +42,6 @@ from svmbench.claims.places import Slot
 from svmbench.claims.quantifiers import decide, may_change
 from svmbench.claims.reach import fails, reaches
 from svmbench.claims.rises import rises
-from svmbench.claims.spans import spans
 from svmbench.claims.widens import widens
 from svmbench.evidence import MIN_DATA_SETS, Across, Answer, Question, across, judge
 from svmbench.evidence import exponent as exponent_of
@@ -66,7 +65,6 @@ PARTS: Mapping[str, Callable[[Claim, ClaimCase], Iterator[ClaimPart]]] = {
     "path": path,
     "rises": rises,
     "counts": counts,
-    "spans": spans,
     "widens": widens,
 }
 

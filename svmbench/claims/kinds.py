@@ -12,7 +12,7 @@ from svmbench.records.abscissae import ABSCISSAE
 
 ClaimKind = Literal[
     "faster", "order", "largest", "ratio", "alike", "differ", "reaches", "fails", "grows", "path",
-    "rises", "counts", "spans", "widens", "untestable",
+    "rises", "counts", "widens", "untestable",
 ]  # fmt: skip
 
 #: Horizontal axes of the curves that claims can be about.
@@ -101,10 +101,6 @@ KINDS: dict[ClaimKind, KindOfClaim] = {
     "counts": KindOfClaim(
         "what a seed determines, observed and compared",
         ("solver", "over", "measure"), ("by", "cases"),
-    ),
-    "spans": KindOfClaim(
-        "our repeats lie on both sides of the published values",
-        ("solvers", "measure"), ("cases",), alone=True,
     ),
     "widens": KindOfClaim(
         "a factor between solvers is larger at a second value of C or λ",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from svmbench.claims.model import LEAST_REPEATS, Claim
+from svmbench.claims.model import Claim
 from svmbench.evidence import MIN_DATA_SETS
 from svmbench.records.spelling import short
 
@@ -71,13 +71,6 @@ def _fails(claim: Claim) -> str:
     return f"{claim.asked.words} not reached within the limits in most runs"
 
 
-def _spans(claim: Claim) -> str:
-    return (
-        f"{claim.asked.words}: each published value between the least and the largest of at "
-        f"least {LEAST_REPEATS} repeats"
-    )
-
-
 def _grows(claim: Claim) -> str:
     over = ""
     if claim.between is not None:
@@ -127,7 +120,6 @@ def _number(value: float) -> str:
 MARGINS: Mapping[str, Callable[[Claim], str]] = {
     "faster": _factor,
     "counts": _factor,
-    "spans": _spans,
     "order": _order,
     "largest": _largest,
     "ratio": _ratio,

@@ -17,10 +17,6 @@ from svmbench.records.measures import ALONG, Asked
 #: Keys of all kinds.
 _ALWAYS = ("text", "source", "where", "kind", "least_rows", "rests_on")
 
-#: Repeats that the verdict of a claim of kind spans takes. A further run of the same method lies
-#: outside the range of n repeats with a probability of at most 2/(n + 1).
-LEAST_REPEATS = 20
-
 #: Largest factor: its product with another is a number.
 _MOST = 1e100
 
@@ -258,8 +254,7 @@ class Claim(Strict):
     def quoted(self) -> Mapping[str, float]:
         """The item's published numbers that the claim is about.
 
-        spans: the value of each solver. faster over data sets: by data set, the measure of `over`
-        divided by that of `solver`.
+        faster over data sets: by data set, the measure of `over` divided by that of `solver`.
         """
         return dict(self._quoted)
 

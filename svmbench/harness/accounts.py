@@ -8,8 +8,6 @@ holds such time against the clock.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
-
 from svmbench.harness.clock import Clock, Stopwatch, now
 from svmbench.harness.leftovers import descendants
 
@@ -27,14 +25,6 @@ WITHOUT_BOUND, OF_TRAINING = 0.25, 0.02
 #: is ready.
 OF_CORRECT, FIRST_READS = 2.0, 2
 
-#: Evaluations and records may together take this multiple of the time that the evaluations take
-#: before the solver's program is loaded, and so many seconds for each record, for calls in Python
-#: and for writing.
-OF_USUAL, A_RECORD = 4.0, 0.001
-
-#: A pass over the rows may take this multiple of what it takes before the program is loaded.
-OF_USUAL_PASS = 3.0
-
 #: Seconds that reads may take in addition: each read, for calls in Python, and all of a run.
 A_READ, READS_FROM = 30e-6, 0.002
 
@@ -50,24 +40,6 @@ BACKGROUND_SHARE, BACKGROUND_FROM = 0.1, 0.05
 PASSES_AT_ONCE, PASSES_FROM = 4.0, 0.001
 
 
-class Usual(NamedTuple):
-    """What the harness's own work takes before the solver's program is loaded.
-
-    A program could make it take longer, and train meanwhile: Python calls its functions when a
-    signal arrives, or when a function is called (`sys.setprofile`).
-
-    Parameters
-    ----------
-    checkpoint : int
-        Nanoseconds of processor time that one evaluation of P and of the test error takes.
-    pass_seconds : float
-        Seconds of one sequential pass over the rows.
-    """
-
-    checkpoint: int
-    pass_seconds: float
-
-
 class Accounts:
     """The times of one run besides training.
 
@@ -76,8 +48,6 @@ class Accounts:
     read_correctly : callable
         Does once what a correct read of weights and, if it is called with True, of a lower bound
         does. It is called at most once, if reads seem to take too long.
-    usual : Usual, optional
-        Without it, evaluations and records may take any time.
 
     Attributes
     ----------
@@ -93,12 +63,10 @@ class Accounts:
     def __init__(
         self,
         read_correctly: Callable[[bool], object] = lambda _: None,
-        usual: Usual | None = None,
     ) -> None:
         self.reading, self.evaluating, self.recording = Stopwatch(), Stopwatch(), Stopwatch()
         self.charged = 0
         self._read_correctly = read_correctly
-        self._usual = usual
         self._correct: Stopwatch | None = None  # one correct read
         self._before = descendants()
         self.kept = frozenset(self._before)
@@ -122,10 +90,7 @@ class Accounts:
         trained = clock.wall - self.charged
         allowed = OF_TRAINING * trained + A_READ * 1e9 * self.reading.count
         reads, correct = self.evaluating.count + FIRST_READS, self._correct or Stopwatch()
-        evaluating = self.evaluating.thread
-        if self._usual is not None:
-            evaluating = min(evaluating, self._usual_of(self.evaluating.count, 0))
-        thread = max(share * evaluating, OF_CORRECT * reads * correct.thread)
+        thread = max(share * self.evaluating.thread, OF_CORRECT * reads * correct.thread)
         wall = max(share * self.evaluating.wall, OF_CORRECT * reads * correct.wall)
         return max(
             self.reading.thread - thread - allowed - READS_FROM * 1e9,
@@ -156,7 +121,7 @@ class Accounts:
         off = self.reading.wall + self.evaluating.wall + self.recording.wall
         # Starting and stopping the watches takes time itself.
         unaccounted = elapsed - own - self._aside - off - A_READ * 1e9 * self.reading.count
-        unaccounted = max(0.0, unaccounted) + self._beyond_usual()
+        unaccounted = max(0.0, unaccounted)
         harness = end.thread - begun.thread - clock.thread - converting.thread
         used = end.process - begun.process + end.children - begun.children + self._of_living()
         # Off the clock only the harness's own thread has anything to do, but the threads of OpenMP
@@ -169,22 +134,6 @@ class Accounts:
             "unaccounted_seconds": unaccounted / 1e9,
             "background_cpu_seconds": max(0.0, background) / 1e9,
         }
-
-    def _beyond_usual(self) -> float:
-        """Nanoseconds of processor time that evaluations and records took beyond their allowance.
-
-        Somebody else has worked there.
-        """
-        if self._usual is None:
-            return 0.0
-        correct = self._correct.thread if self._correct else 0
-        allowed = self._usual_of(self.evaluating.count, self.recording.count) + correct
-        return max(0.0, self.evaluating.thread + self.recording.thread - allowed)
-
-    def _usual_of(self, evaluations: int, records: int) -> int:
-        """Nanoseconds that so many evaluations and records may take."""
-        assert self._usual is not None
-        return int(evaluations * OF_USUAL * self._usual.checkpoint + records * A_RECORD * 1e9)
 
     def _of_living(self) -> float:
         """Nanoseconds that descendants which still live have used since the beginning.

@@ -13,9 +13,7 @@ import numpy as np
 from svmbench.data.dataset import Dataset, FloatArray
 from svmbench.harness import system
 from svmbench.harness.accounts import (
-    OF_USUAL_PASS,
     Accounts,
-    Usual,
     hidden_work,
     impossible_pace,
 )
@@ -70,18 +68,6 @@ class Watches(NamedTuple):
     evaluating: Stopwatch
 
 
-def usual_work(problem: Problem, test: Dataset | None) -> Usual:
-    """Measure what the harness's own work takes, while no program of a solver is loaded."""
-    watch = Stopwatch()
-    with watch.running():
-        w = copied(np.zeros(problem.data.n_features))
-        problem.evaluate(w, 0.0)
-        _ = problem.admits(w) and np.isfinite(w).all()
-        if test is not None:
-            count_errors(test, w, 0.0)
-    return Usual(watch.thread, pass_seconds(problem.data))
-
-
 @dataclass(frozen=True)
 class Terms:
     """What a run is to do, and what its results are held against.
@@ -117,8 +103,6 @@ class Before:
         The solver's copy of the problem, if it has converted the rows of one.
     conversion : float, optional
         Seconds that converting the rows to the solver's form took, if that has been done.
-    usual : Usual, optional
-        What `usual_work` returned before the solver's program was loaded.
     loading : float
         Seconds of processor time that importing the solver took.
     taking_over : float
@@ -128,12 +112,11 @@ class Before:
 
     given: Problem | None = None
     conversion: float | None = None
-    usual: Usual | None = None
     loading: float = 0.0
     taking_over: float = 0.0
 
 
-#: Of a run with which the process begins, and whose usual work was not measured.
+#: Of a run with which the process begins.
 NOTHING_BEFORE = Before()
 
 
@@ -221,13 +204,10 @@ class Measurement:
             ids of those that had been started before, with the solver's program.
         """
         self._pass_seconds = pass_seconds(self.problem.data)
-        usual = self.before.usual
-        if usual and self._pass_seconds > OF_USUAL_PASS * usual.pass_seconds:
-            self._pass_seconds = usual.pass_seconds
         begin()
         begun = system.now()
         read = partial(read_correctly, self.problem)
-        self._accounts = accounts = Accounts(read, usual)
+        self._accounts = accounts = Accounts(read)
         try:
             state = self._train(seed, trace)
         finally:

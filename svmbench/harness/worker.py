@@ -44,7 +44,7 @@ from svmbench.harness.child import (
 from svmbench.harness.clock import Stopwatch
 from svmbench.harness.given import copy_of
 from svmbench.harness.leftovers import adopt_orphans, end_children
-from svmbench.harness.measurement import Before, Measurement, Terms, usual_work
+from svmbench.harness.measurement import Before, Measurement, Terms
 from svmbench.harness.system import PROC, read
 from svmbench.harness.trace import TraceWriter
 from svmbench.harness.weights import keep_weights
@@ -179,11 +179,7 @@ def _execute(
     answer(digest)
     if measurement.changed():
         return None
-    before = Before(
-        given=measurement.given,
-        conversion=measurement.conversion,
-        usual=measurement.before.usual,
-    )
+    before = Before(given=measurement.given, conversion=measurement.conversion)
     return Posed(job, measurement.solver, measurement.terms, before)
 
 
@@ -197,8 +193,7 @@ def _append_regrets(measurement: Measurement, seed: int, trace: TraceWriter) -> 
 
 def _measurement(job: dict[str, Any], last: Posed | None) -> Measurement:
     problem, test = (last.terms.problem, last.terms.test) if last else _opened(job)
-    # The harness's usual work is measured before the solver's code can run.
-    before = last.before if last else Before(usual=usual_work(problem, test))
+    before = last.before if last else Before()
     loading = Stopwatch()
     with loading.running():
         solver = loaded_solver(job["solver_class"], job["parameters"], job["solver_text"])

@@ -183,12 +183,8 @@ class Item(Strict):
     def _claims_quote(self) -> Item:
         """Give claims the published numbers that they are about."""
         claims = [
-            claim.quoting(self._values(claim, f"claims.{at}.solvers"))
-            if claim.kind == "spans"
-            else claim.quoting(self._ratios(claim))
-            if claim.across is not None
-            else claim
-            for at, claim in enumerate(self.claims)
+            claim if claim.across is None else claim.quoting(self._ratios(claim))
+            for claim in self.claims
         ]
         object.__setattr__(self, "claims", tuple(claims))
         return self
@@ -209,18 +205,6 @@ class Item(Strict):
             claims.append(kept)
         object.__setattr__(self, "claims", tuple(claims))
         return self
-
-    def _values(self, claim: Claim, key: str) -> dict[str, float]:
-        """The published value of each solver of a claim."""
-        values = [value for each in self.published for value in each.values]
-        found = {
-            label: [v.value for v in values if v.solver == label and v.measure == claim.measure]
-            for label in claim.solvers
-        }
-        for label, known in found.items():
-            if len(known) != 1 or isinstance(known[0], str):
-                refuse(f"the item has {len(known)} published numbers of {label!r}, not one", key)
-        return {label: float(known[0]) for label, known in found.items()}
 
     def _ratios(self, claim: Claim) -> dict[str, float]:
         """The published ratio of a claim's two solvers by data set, where both have one number."""
