@@ -1,9 +1,11 @@
 """Figures of a forked process against those of one that is started from scratch.
 
 The script makes every run twice in succession, in random order: in a process that the launcher
-forks, and in a new one. Each pair has a launcher of its own. The ratios of the pairs, forked over
-new, are judged as those of any two methods are. The last column is the seconds that a run takes
-beyond the harness's own measurement: starting and ending the process, opening the rows.
+forks, and in a new one; or, with --shared, in a forked process that brief runs share, and in one of
+its own, so that "forked" stands for the former and "new" for the latter. Each pair has a launcher
+of its own, but for --shared. The ratios of the pairs, forked over new, are judged as those of any
+two methods are. The last column is the seconds that a run takes beyond the harness's own
+measurement: starting and ending the process, opening the rows.
 """
 
 from __future__ import annotations
@@ -54,10 +56,10 @@ def sweep(datasets: Sequence[Any], solvers: Sequence[str], epochs: float, repeat
     )
 
 
-def measured(run: Run, store: Store, worker: Worker) -> dict[str, float]:
+def measured(run: Run, store: Store, worker: Worker, brief: bool) -> dict[str, float]:
     """The `MEASURES` of a run."""
     begun = time.perf_counter()
-    trace = make_run(run, store, 3600.0, threading.Event(), worker=worker)
+    trace = make_run(run, store, 3600.0, threading.Event(), worker=worker, brief=brief)
     taken = time.perf_counter() - begun
     if trace is None or trace.state not in ("max_steps", "converged"):
         raise SystemExit(f"{run.id}: {trace and trace.state}")
@@ -72,14 +74,14 @@ def measured(run: Run, store: Store, worker: Worker) -> dict[str, float]:
 Pairs = dict[tuple[str, str], list[tuple[dict[str, float], dict[str, float]]]]
 
 
-def pairs_of(runs: Sequence[Run], store: Store) -> Pairs:
-    """Pairs of a forked and a new process, by data set and solver."""
+def pairs_of(runs: Sequence[Run], store: Store, shared: bool) -> Pairs:
+    """Pairs of a forked and a new process, or of a shared one and its own, by set and solver."""
     found: Pairs = {}
     with ExitStack() as stack:
-        workers = {forks: stack.enter_context(Worker(forks)) for forks in (True, False)}
+        workers = {kind: stack.enter_context(Worker(kind or shared)) for kind in (True, False)}
         for number, run in enumerate(runs):
             kinds = random.Random(number).sample([True, False], 2)
-            made = {forks: measured(run, store, workers[forks]) for forks in kinds}
+            made = {kind: measured(run, store, workers[kind], shared and kind) for kind in kinds}
             dataset, _, label = run.cell
             found.setdefault((dataset, label), []).append((made[True], made[False]))
             print(f"{number + 1} of {len(runs)} pairs", end="\r", file=sys.stderr, flush=True)
@@ -117,6 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--pairs", type=int, default=20, help="pairs per cell (%(default)s)")
     parser.add_argument("--epochs", type=float, default=10.0, help="epochs per run (%(default)g)")
     parser.add_argument("--rows", type=int, default=20_000, help="random rows (%(default)s)")
+    parser.add_argument("--shared", action="store_true", help="shared processes against own ones")
     options = parser.parse_args(arguments)
     begun = time.monotonic()
     with tempfile.TemporaryDirectory() as temporary:
@@ -126,7 +129,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             datasets = [{"path": str(Path(temporary) / "rows.libsvm")}]
         wanted = sweep(datasets, options.solvers.split(","), options.epochs, options.pairs)
         runs = plan_runs(wanted, prepare(wanted, Reporter(), Options()))
-        found = pairs_of(runs, Store(Path(temporary) / "results"))
+        found = pairs_of(runs, Store(Path(temporary) / "results"), options.shared)
     print(align(TITLES, list(rows(found))))
     print(f"\n{time.monotonic() - begun:.0f} s")
     return 0

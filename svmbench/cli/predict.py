@@ -47,7 +47,7 @@ def command(
         import numpy as np
 
         from svmbench.data.liblinear_model import read_liblinear
-        from svmbench.data.tables import kind_of
+        from svmbench.data.text_files import kind_of
         from svmbench.durable import replacing, require_replaceable, require_writable, resolved
         from svmbench.errors import DataError
         from svmbench.train.examples import read_examples

@@ -17,22 +17,11 @@ import numpy as np
 
 from svmbench.data.dataset import Array
 from svmbench.data.liblinear_model import LARGEST_LABEL
-from svmbench.data.text_files import COMPRESSED
+from svmbench.data.text_files import kind_of
 from svmbench.errors import DataError, nearest
 
 if TYPE_CHECKING:
     import pandas as pd
-
-#: Suffixes of the files that are tables, and what reads them.
-TABLES = {
-    ".csv": "text",
-    ".tsv": "text",
-    ".parquet": "parquet",
-    ".arrow": "feather",
-    ".feather": "feather",
-    ".npz": "numpy",
-    ".npy": "numpy",
-}
 
 #: What a missing value becomes: nothing, as it is refused; or the mean of its column.
 OnMissing = Literal["refuse", "mean"]
@@ -138,14 +127,6 @@ class EncodedTable(NamedTuple):
     sha256: str
 
 
-def kind_of(path: Path) -> str:
-    """What reads a file, by its suffix; empty for LIBSVM text."""
-    suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
-    if suffixes and suffixes[-1] in COMPRESSED:
-        suffixes.pop()
-    return TABLES.get(suffixes[-1], "") if suffixes else ""
-
-
 def read_table(
     path: Path,
     target: str | None = None,
@@ -219,7 +200,7 @@ def _of_text(path: Path) -> pd.DataFrame:
     tabs = ".tsv" in (suffix.lower() for suffix in path.suffixes)
     with warnings.catch_warnings(action="error", category=pd.errors.ParserWarning):
         how: dict[str, Any] = {"skipinitialspace": True, "index_col": False}
-        found = pd.read_csv(path, sep="\t" if tabs else ",", **how)
+        found: pd.DataFrame = pd.read_csv(path, sep="\t" if tabs else ",", **how)
         if len(found.columns) == 1 and ";" in str(found.columns[0]):
             found = pd.read_csv(path, sep=";", **how)
     nameless = [at for at, name in enumerate(found.columns, 1) if str(name).startswith("Unnamed:")]

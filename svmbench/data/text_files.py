@@ -95,6 +95,25 @@ def _gz(path: Path) -> GzipFile:
 
 COMPRESSED: dict[str, Callable[[Path], Any]] = {".xz": _xz, ".bz2": _bz2, ".gz": _gz}
 
+#: Suffixes of the files that are tables, and what reads them.
+TABLES = {
+    ".csv": "text",
+    ".tsv": "text",
+    ".parquet": "parquet",
+    ".arrow": "feather",
+    ".feather": "feather",
+    ".npz": "numpy",
+    ".npy": "numpy",
+}
+
+
+def kind_of(path: Path) -> str:
+    """What reads a file, by its suffix; empty for LIBSVM text."""
+    suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
+    if suffixes and suffixes[-1] in COMPRESSED:
+        suffixes.pop()
+    return TABLES.get(suffixes[-1], "") if suffixes else ""
+
 
 def feed_text(path: Path, *consumers: Callable[[bytes], Any]) -> None:
     """Pass the uncompressed bytes of a file to each consumer, some MB at a time.

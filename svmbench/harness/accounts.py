@@ -8,6 +8,7 @@ holds such time against the clock.
 from __future__ import annotations
 
 from collections.abc import Callable
+
 from svmbench.harness.clock import Clock, Stopwatch, now
 from svmbench.harness.leftovers import descendants
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,9 +17,12 @@ from svmbench.data.dataset import Array, Dataset, FloatArray, Provenance
 from svmbench.data.derived import take_rows
 from svmbench.data.liblinear_model import LARGEST_LABEL
 from svmbench.data.storage import StoredPrecision
-from svmbench.data.tables import EncodedTable, Encoding, OnMissing, kind_of, read_table
+from svmbench.data.text_files import kind_of
 from svmbench.errors import ConfigError, DataError
 from svmbench.memory import require_memory
+
+if TYPE_CHECKING:
+    from svmbench.data.tables import EncodedTable, Encoding, OnMissing
 
 _ROWS_AT_A_TIME = 1 << 20
 
@@ -352,7 +355,7 @@ def read_examples(
     Parameters
     ----------
     path : Path
-        Plain or compressed; its suffix says if it is a table (`svmbench.data.tables.TABLES`).
+        Plain or compressed; its suffix says if it is a table (`svmbench.data.text_files.TABLES`).
     n_features : int, optional
         Least number of features.
     zero_based : bool
@@ -373,6 +376,8 @@ def read_examples(
     if kind_of(path):
         if zero_based:
             raise DataError(f"{path}: is a table; --zero-based is of LIBSVM text")
+        from svmbench.data.tables import read_table  # few fits read tables
+
         return _of_table(read_table(path, target, missing, encoding), path)
     if target is not None or missing != "refuse":
         raise DataError(f"{path}: is LIBSVM text by its name; --target and --missing are of tables")

@@ -15,12 +15,12 @@ import numpy as np
 import svmbench
 from svmbench.data.dataset import Array
 from svmbench.data.liblinear_model import LiblinearModel, write_liblinear
-from svmbench.data.tables import Encoding
 from svmbench.durable import replacing
 from svmbench.errors import DataError, is_endless
 from svmbench.train.examples import Examples, SquaredLengths
 
 if TYPE_CHECKING:
+    from svmbench.data.tables import Encoding
     from svmbench.train.classes import Trained
     from svmbench.train.fit import Fit
     from svmbench.train.objective import Objective
@@ -239,6 +239,8 @@ def encoding_in(facts: dict[str, Any]) -> Encoding | None:
     DataError
         If the certificate does not say it rightly.
     """
+    from svmbench.data.tables import Encoding
+
     table = facts.get("table")
     return Encoding.of(table) if isinstance(table, dict) else None
 

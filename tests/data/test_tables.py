@@ -11,7 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from svmbench.cli import main
-from svmbench.data.tables import Encoding, kind_of, read_table
+from svmbench.data.tables import Encoding, read_table
+from svmbench.data.text_files import kind_of
 from svmbench.errors import DataError
 
 TABLE = """\

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import yaml
 from claims_support import INF, MANY, claim, found, noisy, row
 from pydantic import ValidationError
 
@@ -19,7 +18,6 @@ from svmbench.claims.judge import decide, judge_claims
 from svmbench.claims.kinds import KINDS
 from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.model import Claim
-from svmbench.papers.model import Item
 from svmbench.records.groups import Group
 
 # --- faster ------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.base import Parameters, Solver, parameter
 from svmbench.solvers.champion.choice import FIRST_PASSES, NEWTON_GAP, ExpectedCosts, Method, chosen
 from svmbench.solvers.champion.dual_phase import DescentOptions, DualPhase
-from svmbench.solvers.champion.interior_phase import InteriorPhase
+from svmbench.solvers.champion.interior_phase import InteriorPhase, load_methods
 from svmbench.solvers.champion.multiplier_steps import weights_or_zeros
 from svmbench.solvers.champion.newton_phase import NewtonOptions, NewtonPhase
 from svmbench.solvers.champion.sharing import LEAST_ENTRIES
@@ -162,8 +162,9 @@ class Auto(Solver):
     threads: int = 1
 
     def load(self) -> None:
-        """Load what factors the systems (not timed)."""
+        """Load what factors the systems, and the methods of the last phase (not timed)."""
         load()
+        load_methods()
 
     def start(self, problem: Problem, seed: int) -> None:
         """Choose the method and prepare its first stage."""

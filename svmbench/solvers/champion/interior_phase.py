@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import math
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from svmbench.data.dataset import FloatArray
 from svmbench.kernels.counters import Counters
 from svmbench.problem import Problem
-from svmbench.solvers.second_order.ipm import Ipm
-from svmbench.solvers.second_order.scaled_interior import ScaledInterior, fits
+
+if TYPE_CHECKING:
+    from svmbench.solvers.second_order.ipm import Ipm
+    from svmbench.solvers.second_order.scaled_interior import ScaledInterior
+
+
+def load_methods() -> None:
+    """Import the methods, which few runs need: otherwise the first of these would do it."""
+    for name in ("ipm", "scaled_interior"):
+        import_module(f"svmbench.solvers.second_order.{name}")
 
 
 class InteriorPhase:
@@ -85,6 +95,9 @@ class InteriorPhase:
 
 
 def _solver_for(problem: Problem) -> ScaledInterior | Ipm:
+    from svmbench.solvers.second_order.ipm import Ipm
+    from svmbench.solvers.second_order.scaled_interior import ScaledInterior, fits
+
     if fits(problem.data.n_samples, problem.data.n_features):
         return ScaledInterior(problem)
     solver = Ipm()
