@@ -2,9 +2,9 @@
 #
 #   stream_sum    reads an array once, in order            8 bytes a word
 #
-# The probe does its work `rounds` times and nothing else; the caller holds the clock. The words that
-# are read are integers, whose sum may be taken in any order: the compiler then uses vectors, and
-# memory is what is measured.
+# The probe does its work `rounds` times and nothing else; the caller holds the clock. The words
+# that are read are integers, whose sum may be taken in any order: the compiler then uses vectors,
+# and memory is what is measured.
 
 from libc.stdint cimport uint64_t
 

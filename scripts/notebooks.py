@@ -25,11 +25,13 @@ def executed(source: str, names: dict[str, Any], number: int) -> list[dict[str, 
     from matplotlib import pyplot as plt
 
     tree = ast.parse(source)
-    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    last = tree.body[-1] if tree.body else None
     said, value = io.StringIO(), None
+    if isinstance(last, ast.Expr):
+        tree.body.pop()
     with contextlib.redirect_stdout(said):
         exec(compile(tree, f"cell {number}", "exec"), names)
-        if last is not None:
+        if isinstance(last, ast.Expr):
             value = eval(compile(ast.Expression(last.value), f"cell {number}", "eval"), names)
     found: list[dict[str, Any]] = []
     if said.getvalue():
@@ -41,12 +43,12 @@ def executed(source: str, names: dict[str, Any], number: int) -> list[dict[str, 
         data = {"image/png": base64.b64encode(picture.getvalue()).decode()}
         found.append({"output_type": "display_data", "metadata": {}, "data": data})
     if value is not None and not source.rstrip().endswith(";"):
-        data = {"text/plain": lines(repr(value))}
+        shown = {"text/plain": lines(repr(value))}
         if hasattr(value, "_repr_html_"):
-            data["text/html"] = lines(value._repr_html_())
+            shown["text/html"] = lines(value._repr_html_())
         found.append(
             {"output_type": "execute_result", "execution_count": number, "metadata": {}}
-            | {"data": data}
+            | {"data": shown}
         )
     return found
 

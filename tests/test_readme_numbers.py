@@ -142,7 +142,9 @@ def test_the_claims_are_counted_as_in_the_snapshot():
     (counts,) = re.findall(r"^\| in all \|(.*)\|$", page, re.MULTILINE)
     assert f"|{counts}|" in part
     assert f"of {sum(map(int, counts.split('|')))} claims" in part
-    (held, against) = re.search(r"own settings, (\d+) held and (\d+) did not", part).groups()
+    (number, held, against) = re.search(
+        r"Of the (\d+) claims [^.]* own settings, (\d+) held and (\d+) did not", part
+    ).groups()
     assert f"own settings, {held} hold, {against} do not" in " ".join(page.split())
     shown = (SNAPSHOT.parent / folder / "index.html").read_text(encoding="utf-8")
-    assert f"with the paper’s own settings: 79: {held} hold, {against} do not hold" in shown
+    assert f"with the paper’s own settings: {number}: {held} hold, {against} do not hold" in shown

@@ -245,6 +245,7 @@ def test_exit_codes(papers, monkeypatch, change, code, said):
         """A sweep that is open and makes no runs."""
 
         preparing = 0.0
+        cells = ()
 
         def __init__(self, sweep, folder, reporter, options):
             self.sweep = sweep
