@@ -22,10 +22,6 @@ _CHECKED_EVERY = 16 << 20
 _MARGIN = 4 * _CHECKED_EVERY
 
 
-#: Bytes that are taken without asking for how many are free: to ask takes as long as many a fit.
-LITTLE = 1 << 18
-
-
 def available_memory() -> int | None:
     """Bytes that this process can still take; None where the system does not report them.
 
@@ -46,8 +42,6 @@ def require_memory(needed: int, what: str, remedy: str) -> None:
     DataError
         When the system reports how much memory is free, and it is less.
     """
-    if needed < LITTLE:
-        return
     available = available_memory()
     if available is not None and needed > available:
         # With as many digits as tell the two apart.

@@ -29,8 +29,7 @@ from svmbench.papers.model import Item, Paper
         (Paper, (), {"authors", "published_in"}),
         (Profile, ("sweeps", "any"), {"kind", "lambda", "reference_limit"}),
         (Profile, ("sets", 0, "data"), {"name", "transforms"}),
-        (Profile, ("growth", "rows", 0), {"name", "nnz_row", "d", "caches"}),
-        (StatedBounds, ("bounds", 0), {"text", "lambda", "at_most", "tried"}),
+        (StatedBounds, ("bounds", 0), {"text", "lambda", "by", "tried"}),
         (StatedBounds, ("bounds", 0, "tried", 0), {"text", "sets", "lambda"}),
     ],
 )
@@ -64,13 +63,13 @@ def test_what_no_model_reads_has_no_keys(model, loc):
         ),
         (
             StatedBounds,
-            "version: 1\nbounds:\n- {text: a, kind: reaches, at_most: 1, lambda: [1, 0]}\n",
-            "3:52: 'bounds[0].lambda[1]' should be at least 1e-100, not 0",
+            "version: 1\nbounds:\n- {text: a, by: 1, lambda: [1, 0]}\n",
+            "3:32: 'bounds[0].lambda[1]' should be at least 1e-100, not 0",
         ),
         (
             StatedBounds,
-            "version: 1\nbounds:\n- {text: a, kind: reaches, at_most: 1, lamda: 1}\n",
-            "3:40: unknown key 'lamda'; did you mean 'lambda'?",
+            "version: 1\nbounds:\n- {text: a, by: 1, lamda: 1}\n",
+            "3:20: unknown key 'lamda'; did you mean 'lambda'?",
         ),
     ],
 )

@@ -106,7 +106,7 @@ def fetch(names: tuple[str, ...], offline: bool) -> None:
 @options.missing_values
 @options.out_file("out", "File to write.  [default: TABLE's name with .libsvm, in this folder]")
 def convert(table: Path, target: str | None, missing: OnMissing, out: Path | None) -> None:
-    """Write TABLE as LIBSVM text, for 'svmbench run' and 'svmbench data info'.
+    """Write a table as LIBSVM text, for 'svmbench run'.
 
     TABLE is what 'svmbench train' takes: .csv, .tsv, .parquet, .arrow, .npz or .npy. The numbers of
     features and of classes that are texts are printed.

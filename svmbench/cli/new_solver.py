@@ -18,7 +18,7 @@ from svmbench.cli import options
 @options.out_file("out", "File to write.  [default: NAME.py, in this folder]")
 @options.quiet
 def command(name: str, out: Path | None, quiet: bool) -> None:
-    """Write a Python file with a solver called NAME, which runs as it is.
+    """Write a Python file with a solver that runs, called NAME.
 
     It is subgradient descent with all that a solver needs: parameters, start, advance and w. Put
     your method in their place. No file is replaced.

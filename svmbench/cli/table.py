@@ -40,7 +40,7 @@ def table_command(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Show the seconds of RESULTS to one accuracy: solvers by data sets.
+    """Show the seconds of RESULTS to one accuracy, solvers by sets.
 
     RESULTS is a folder that svmbench run has written. A cell is a median. The LaTeX table fits the
     column of a paper.

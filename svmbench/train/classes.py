@@ -36,6 +36,9 @@ _VECTORS, _KEPT, _MODELS = 8, 3, 2
 #: as long as columns are many, and the rules that choose a method would take them for features.
 _MANY_COLUMNS = 100
 
+#: Bytes that a fit takes without asking for how many are free.
+LITTLE = 1 << 18
+
 #: What the user can do about too many columns.
 _FEWER_COLUMNS = "drop unused columns"
 
@@ -292,8 +295,10 @@ def _require_room(examples: Examples, objective: Objective, threads: int, fits: 
     remedy = "train on fewer rows, or where more memory is free"
     free = available_memory() if rows.mapped_bytes else None
     if free is None or rows.mapped_bytes <= max(0, free - working):
-        # One question to the system for both: it takes as long as some steps on few rows.
-        require_memory(*max(columns, (rows.mapped_bytes + working, what, remedy)))
+        # One question to the system for both: it takes as long as many a fit.
+        most = max(columns, (rows.mapped_bytes + working, what, remedy))
+        if most[0] >= LITTLE:
+            require_memory(*most)
         return 0
     from svmbench.reference.chunks import ROW_BYTES, chunks_of
 

@@ -99,7 +99,7 @@ def test_every_help_says_where_exit_codes_are():
 
 def test_commands_are_the_modules_that_define_one():
     folder = Path(cli.__file__).parent
-    modules = {path.stem for path in folder.glob("*.py")} - {"__init__"}
+    modules = {path.stem.replace("_", "-") for path in folder.glob("*.py")} - {"--init--"}
     found = set(main.list_commands(click.Context(main)))
     assert {"config", "data", "report", "run", "solvers"} <= found < modules
     assert "columns" not in found

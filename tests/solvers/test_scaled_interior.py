@@ -6,8 +6,8 @@ import pytest
 from problems import PROBLEMS, dataset
 from svmbench.kernels.counters import Counters
 from svmbench.problem import Problem
-from svmbench.solvers.champion import interior_phase
 from svmbench.solvers.champion.interior_phase import InteriorPhase
+from svmbench.solvers.second_order import scaled_interior
 from svmbench.solvers.second_order.ipm import Ipm
 from svmbench.solvers.second_order.least_squares import LeastSquares
 from svmbench.solvers.second_order.scaled_interior import ScaledInterior, fits
@@ -115,5 +115,5 @@ def test_larger_problems_are_left_to_the_normal_equations(monkeypatch):
     problem = scaled(10, 3, 0)
     state = np.zeros(3), np.zeros(10), Counters()
     assert isinstance(InteriorPhase(problem, *state)._solver, ScaledInterior)
-    monkeypatch.setattr(interior_phase, "fits", lambda m, d: False)
+    monkeypatch.setattr(scaled_interior, "fits", lambda m, d: False)
     assert isinstance(InteriorPhase(problem, *state)._solver, Ipm)
