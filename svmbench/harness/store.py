@@ -219,15 +219,28 @@ class Store:
             return None
 
     @cached_property
-    def order(self) -> int:
-        """The seed of the order of runs: as the folder has it, else one drawn at random."""
+    def _recorded_order(self) -> int | None:
         with suppress(OSError, ValueError, RecursionError, KeyError, TypeError):
             return int(json.loads((self.folder / "environment.json").read_text())["order"])
-        return random.SystemRandom().randrange(1 << 32)
+        return None
 
-    def write_environment(self, config: str, environment: dict[str, Any]) -> None:
-        """Write config.yaml and environment.json."""
+    @cached_property
+    def order(self) -> int:
+        """The seed of the order of runs: as the folder has it, else one drawn at random."""
+        found = self._recorded_order
+        return random.SystemRandom().randrange(1 << 32) if found is None else found
+
+    @property
+    def has_environment(self) -> bool:
+        """Whether environment.json was there, and whole, when it was first read."""
+        return self._recorded_order is not None
+
+    def write_config(self, config: str) -> None:
+        """Write config.yaml."""
         write_text(self.folder / "config.yaml", config)
+
+    def write_environment(self, environment: dict[str, Any]) -> None:
+        """Write environment.json."""
         whole = environment | {"order": self.order}
         write_text(self.folder / "environment.json", json.dumps(whole, indent=2) + "\n")
 

@@ -205,7 +205,10 @@ class OpenSweep:
                 if run.id in before - ids and self._store.finished(run) is None
             }
             self._skip()
-            self._store.write_environment(dump_sweep(sweep), place.environment())
+            self._store.write_config(dump_sweep(sweep))
+            self._place, self._recorded = place, False
+            if not self._store.has_environment:
+                self._record_environment()
             self._lock = stack.pop_all()
         self._cells = _by_cell(self._runs)
         self.preparing = time.monotonic() - begun
@@ -287,6 +290,7 @@ class OpenSweep:
             return
         if self._go_on_with_references(wanted, options):
             wanted = self._wanted(options)
+        self._record_environment()
         self._unpublished = True
         lost = Counter[BlockKey]()
         try:
@@ -387,6 +391,12 @@ class OpenSweep:
             self._skip()
             self._store.export(self._runs, frozenset(self._crew.skipped | self._skipped_elsewhere))
             self._unpublished = False
+
+    def _record_environment(self) -> None:
+        """State the machine once, as the first runs find it; without new runs it stays as it is."""
+        if not self._recorded:
+            self._store.write_environment(self._place.environment())
+            self._recorded = True
 
     def _skip(self) -> None:
         """Skip repeats of cells that are out of time: those that every cell has, and earlier ones.
