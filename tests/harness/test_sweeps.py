@@ -80,11 +80,15 @@ def test_finished_runs_are_reused_and_only_damaged_ones_made_again(tmp_path):
     files[1].write_text(text.replace('"presentations": 0', '"presentations": 1', 1))
     second = run_sweep(sweep(repeats=3), tmp_path)
     assert (second.made, second.reused) == (2, 1)
+    machine = (tmp_path / "environment.json").read_text()
+    (tmp_path / "environment.json").write_text(machine.replace('"recorded": "2', '"recorded": "1'))
     third = run_sweep(sweep(repeats=3), tmp_path)
     assert (third.made, third.reused) == (0, 3)
+    assert (tmp_path / "environment.json").read_text() != machine, "stated without a new run"
     assert (runs_csv(third)["presentations"] == before["presentations"]).all()
     fresh = run_sweep(sweep(repeats=3), tmp_path, options=Options(fresh=True))
     assert fresh.made == 3
+    assert '"recorded": "2' in (tmp_path / "environment.json").read_text()
 
 
 @pytest.mark.parametrize(("sought", "hurried"), [(1.0, True), (1000.0, False)])
