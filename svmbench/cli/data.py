@@ -130,7 +130,7 @@ def convert(table: Path, target: str | None, missing: OnMissing, out: Path | Non
             part = slice(rows.indptr[at], rows.indptr[at + 1])
             entries = zip((rows.indices[part] + 1).tolist(), rows.data[part].tolist(), strict=True)
             file.write(f"{label} " + " ".join(f"{j}:{value!r}" for j, value in entries) + "\n")
-    for label, name in found.encoding.names.items():
+    for label, name in enumerate(found.encoding.classes or ()):
         click.echo(f"class {label}: {name}")
     names = [name for column in found.encoding.columns for name in column.features]
     for at, name in enumerate(names, 1):

@@ -121,6 +121,8 @@ def command(
         click.echo(f"{right / m:.4%} right: {right:,} of {m:,} rows")
     elif not quiet:
         click.echo(f"{m:,} rows, whose classes are not known")
+    if examples.strange and not quiet:
+        click.echo(examples.strange, err=True)
     if not (quiet or not examples.labelled or set(examples.classes) & set(read.labels)):
         click.echo("no label of these rows is a class of the model", err=True)
     return 0

@@ -165,6 +165,7 @@ def command(
     """
     with options.loading_numpy():
         from svmbench.durable import require_replaceable, require_writable
+        from svmbench.errors import DataError
         from svmbench.train.effort import Effort
         from svmbench.train.examples import read_examples, with_even_columns
         from svmbench.train.files import tested
@@ -200,6 +201,8 @@ def command(
             dtype="float64",
             encoding=examples.encoding,
         )
+        if not new.labelled:
+            raise DataError(f"{test}: a test needs the column of classes")
     examples, sizes = with_even_columns(examples) if scale else (examples, None)
     read = time.monotonic() - begun
     objective = _objective(loss, cost, lam, bias, examples)
@@ -216,7 +219,7 @@ def command(
     elif not quiet:
         click.echo("\n".join(_lines(request, examples, found, facts, read, taken)))
     if not quiet:
-        for line in _remarks(examples, found, facts):
+        for line in _remarks(examples, found, facts, new):
             click.echo(line, err=True)
     return _shortcomings(found, tolerance, effort.time_limit, quiet)
 
@@ -415,8 +418,10 @@ def _lines(
         yield "no model is written: choose C with --cv K, or train with -C"
 
 
-def _remarks(examples: Examples, found: _Fitted, facts: dict[str, Any]) -> Iterator[str]:
-    """What is doubtful about the model that was asked for."""
+def _remarks(
+    examples: Examples, found: _Fitted, facts: dict[str, Any], test: Examples | None
+) -> Iterator[str]:
+    """What is doubtful about the model that was asked for, and about its test."""
     if found.validation is not None and found.validation.useless:
         from svmbench.train.validation import USELESS
 
@@ -429,6 +434,8 @@ def _remarks(examples: Examples, found: _Fitted, facts: dict[str, Any]) -> Itera
         )
     if examples.uneven:
         yield f"{examples.uneven}; add --scale"
+    if test is not None and test.strange:
+        yield test.strange
 
 
 def _shortcomings(found: _Fitted, tolerance: float, time_limit: float, quiet: bool) -> int:

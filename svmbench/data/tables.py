@@ -6,7 +6,6 @@ text that it has. pandas and scipy read the files; only LIBSVM text has a reader
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -17,7 +16,7 @@ import numpy as np
 
 from svmbench.data.dataset import Array
 from svmbench.data.liblinear_model import LARGEST_LABEL
-from svmbench.data.text_files import kind_of
+from svmbench.data.text_files import kind_of, text_sha256
 from svmbench.errors import DataError, nearest
 
 if TYPE_CHECKING:
@@ -28,6 +27,9 @@ OnMissing = Literal["refuse", "mean"]
 
 #: The text of a category that is missing, where that is not refused.
 NO_TEXT = "(missing)"
+
+#: The class of rows in another table whose text no class of the encoding has.
+OTHER_CLASS = "(another)"
 
 #: A column with more different texts, in more than half of its rows, names rows.
 _MOST_TEXTS = 1000
@@ -73,8 +75,8 @@ class Encoding:
 
     @property
     def names(self) -> dict[int, object]:
-        """The classes by label, where they are texts."""
-        return dict(enumerate(self.classes or ()))
+        """The classes by label, where they are texts; the label after them is of any other text."""
+        return {} if self.classes is None else dict(enumerate((*self.classes, OTHER_CLASS)))
 
     def facts(self) -> dict[str, Any]:
         """For a JSON file."""
@@ -117,7 +119,7 @@ class EncodedTable(NamedTuple):
     unknown : int
         Number of texts that the encoding does not know; they have no feature.
     sha256 : str
-        Of the file.
+        Of the uncompressed file.
     """
 
     X: Any
@@ -158,12 +160,7 @@ def read_table(
     X, unknown = _features(path, frame, encoding)
     there = encoding.target in frame
     labels = _labels(path, frame[encoding.target], encoding) if there else None
-    return EncodedTable(X, labels, encoding, unknown, _sha256(path))
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return EncodedTable(X, labels, encoding, unknown, text_sha256(path))
 
 
 def _frame(path: Path) -> pd.DataFrame:

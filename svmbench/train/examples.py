@@ -20,6 +20,7 @@ from svmbench.data.storage import StoredPrecision
 from svmbench.data.text_files import kind_of
 from svmbench.errors import ConfigError, DataError
 from svmbench.memory import require_memory
+from svmbench.records.spelling import counted
 
 if TYPE_CHECKING:
     from svmbench.data.tables import EncodedTable, Encoding, OnMissing
@@ -83,6 +84,8 @@ class Examples:
         How the columns of their table became features; None for rows of another form.
     labelled : bool
         False for a table without its column of classes: the labels mean nothing.
+    unknown : int
+        Number of a table's texts that its encoding does not know.
 
     Raises
     ------
@@ -98,6 +101,7 @@ class Examples:
     rounded: bool = False
     encoding: Encoding | None = None
     labelled: bool = True
+    unknown: int = 0
 
     def __post_init__(self) -> None:
         for label, weight in self.class_weights.items():
@@ -116,6 +120,16 @@ class Examples:
     def named(self, label: int) -> str:
         """A class as its user knows it."""
         return str(self.names.get(label, label))
+
+    @property
+    def strange(self) -> str:
+        """What a model does not know of these rows, in a line; empty if there is nothing."""
+        if not self.unknown:
+            return ""
+        return (
+            f"{self.rows.name}: {counted(self.unknown, 'text')} that the training table does not "
+            "have; the model takes no account of them"
+        )
 
     def weighed(self, weights: Mapping[str, float]) -> Examples:
         """The same with weights of classes, which are named as the user knows them.
@@ -408,6 +422,7 @@ def _of_table(table: EncodedTable, path: Path) -> Examples:
         names=table.encoding.names,
         encoding=table.encoding,
         labelled=table.labels is not None,
+        unknown=table.unknown,
     )
 
 

@@ -45,7 +45,7 @@ def test_texts_become_features_of_0_and_1(folder):
     assert features == ["age", "job=clerk", "job=farmer, own", "job=nurse"]
     assert dense(found).tolist() == [[20, 1, 0, 0], [30, 0, 1, 0], [40, 1, 0, 0], [25, 0, 0, 1]]
     assert found.labels.tolist() == [1, 0, 1, 0]
-    assert found.encoding.names == {0: "no", 1: "yes"}
+    assert found.encoding.classes == ("no", "yes")
 
 
 def test_another_table_has_the_same_features_whatever_it_holds(folder):
@@ -155,6 +155,20 @@ def test_from_a_table_to_predictions(folder):
     assert "weights: class yes 2" in weighed.stdout
     wrong = invoke("train", "a.csv", "--target", "answer", "--weight", "maybe=2", "-o", "m")
     assert "a weight for class maybe, which has no rows; known: yes, no" in wrong.stderr
+
+
+def test_what_a_model_has_never_seen_is_said(folder):
+    (folder / "b.csv").write_text("age,job,answer\n41,pilot,yes\n31,nurse,perhaps\n")
+    found = invoke("train", "a.csv", "--target", "answer", "--test", "b.csv", "-o", "m")
+    said = "b.csv: 1 text that the training table does not have; the model takes no account of"
+    assert said in found.stderr
+    assert "(another)" in found.stdout
+    assert said in invoke("predict", "m", "b.csv").stderr
+    (folder / "c.csv").write_text("age,job\n41,clerk\n")
+    (folder / "m").unlink()
+    refused = invoke("train", "a.csv", "--target", "answer", "--test", "c.csv", "-o", "m")
+    assert "c.csv: a test needs the column of classes" in refused.stderr
+    assert not (folder / "m").exists()
 
 
 def test_a_table_becomes_libsvm_text(folder):
