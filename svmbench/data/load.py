@@ -174,14 +174,6 @@ def _load_stand_in(wanted: Entry, scale: float) -> Loaded:
     return _generated(*_stand_in_key(wanted, shape, scale), make)
 
 
-def stand_in_is_cached(wanted: Entry, scale: float) -> bool:
-    """Whether the rows of a data set's stand-in of that scale are in the cache."""
-    if wanted.stand_in is None:
-        return False
-    paths = _generated_paths(*_stand_in_key(wanted, wanted.stand_in, scale))
-    return all(open_cached(path) is not None for path in paths.values())
-
-
 def _stand_in_key(wanted: Entry, shape: Shape, scale: float) -> tuple[str, list[Any], bool]:
     """The name of a stand-in's rows, what determines them, and whether there are test rows."""
     facts = shape.model_dump(mode="json", exclude_defaults=True)
@@ -228,7 +220,8 @@ def _generated(
     name: str, identity: list[Any], has_test: bool, make: Callable[[], TrainAndTest]
 ) -> Loaded:
     """Open rows that ``make`` generates and ``identity`` determines."""
-    paths = _generated_paths(name, identity, has_test)
+    roles: list[Role] = ["train", "test"] if has_test else ["train"]
+    paths = {role: entry_path(_entry_name(name, role, [name, role, *identity])) for role in roles}
 
     def make_and_store() -> None:
         for role, data in zip(paths, make(), strict=False):
@@ -236,11 +229,6 @@ def _generated(
             store(data, paths[role].name)
 
     return _opened(name, paths, lambda: paths, make_and_store)
-
-
-def _generated_paths(name: str, identity: list[Any], has_test: bool) -> dict[Role, Path]:
-    roles: list[Role] = ["train", "test"] if has_test else ["train"]
-    return {role: entry_path(_entry_name(name, role, [name, role, *identity])) for role in roles}
 
 
 def cached_paths(wanted: Entry) -> dict[Role, Path]:

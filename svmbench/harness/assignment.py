@@ -81,6 +81,12 @@ def own_solvers(runs: Iterable[Run]) -> dict[str, dict[str, Any]]:
     return {at: as_plain(spec.parameters) for at, spec in found.items() if is_ours(at)}
 
 
+def own_solver_of(assignment: Assignment) -> dict[str, dict[str, Any]]:
+    """The same of one run, as its work says it."""
+    at = assignment.work["solver_class"]
+    return {at: assignment.work["parameters"]} if is_ours(at) else {}
+
+
 def _process(run: Run, brief: bool) -> str | None:
     if run.rung is not None:
         return repr((*run.cell, run.repeat, run.threads))

@@ -208,6 +208,7 @@ class Crew:
         self._turns, self._broken = Turns(runs, self._homes()), set()
         self._deadline = math.inf if deadline is None else deadline
         self._end = math.inf if end is None else end
+        self._own = own_solvers(self.pending.values())
         with ThreadPoolExecutor(len(seats)) as pool:
             try:
                 tasks = [pool.submit(self._work_on, seat) for seat in seats]
@@ -234,7 +235,7 @@ class Crew:
         try:
             with seat() as worker:
                 if isinstance(worker, Worker):
-                    worker.expect(own_solvers(self.pending.values()))
+                    worker.expect(self._own)
                 self._take_turns(worker)
         except NodeLostError as error:  # the other nodes go on
             with self._lock:
@@ -272,11 +273,11 @@ class Crew:
             if self.hangs(run.cell):  # a later call makes them
                 return
             limit = self._time_limit(run)
+            brief = (self.seconds(run.cell) or 0.0) < BRIEF_SECONDS
             self._reporter.run_begins(run)
         if isinstance(worker, Node):
             worker.prepare(run.instance, self._stop, self._end)
         begun = time.monotonic()
-        brief = (self.seconds(run.cell) or 0.0) < BRIEF_SECONDS
         trace = make_run(
             run, self._store, limit, self._stop, self._end, self._keep_weights, worker, brief
         )

@@ -225,6 +225,7 @@ class _Series:
         self._pairs_before: dict[_Question, int] = {}
         self._unserved = Counter[_Question]()
         self._put_off: dict[int, set[Cell]] = {}
+        self._unreadable: set[int] = set()
         self._stack = ExitStack()
 
     def __enter__(self) -> _Series:
@@ -251,7 +252,11 @@ class _Series:
         self, put_off: Callable[[int], Collection[tuple[str, str]]] | None = None
     ) -> None:
         """Open the sweeps in their order, and run the first repeat of every cell."""
-        waiting = [at for at, planned in enumerate(self._sweeps) if planned.runnable is not None]
+        waiting = [
+            at
+            for at, planned in enumerate(self._sweeps)
+            if planned.runnable is not None and at not in self._unreadable
+        ]
         for _ in range(ROUNDS):
             for turn, at in enumerate(waiting):
                 if self._over():
@@ -477,6 +482,8 @@ class _Series:
     def _open(self, at: int, options: Options) -> OpenSweep | None:
         """The open sweep; None if its data are not available."""
         planned = self._sweeps[at]
+        if at in self._unreadable:
+            return None
         if at in self._open_sweeps:
             self._reporter.detail(planned.title)
             return self._open_sweeps[at]
@@ -495,6 +502,7 @@ class _Series:
         except DataError as error:
             # One set that cannot be read must not keep the other sweeps from their numbers.
             self.result.faults.append(f"{planned.place}{error}")
+            self._unreadable.add(at)
             if not self._options.only:
                 self._reporter.grow(-expected)
             return None

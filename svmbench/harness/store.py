@@ -219,21 +219,18 @@ class Store:
             return None
 
     @cached_property
-    def _recorded_order(self) -> int | None:
-        with suppress(OSError, ValueError, RecursionError, KeyError, TypeError):
-            return int(json.loads((self.folder / "environment.json").read_text())["order"])
-        return None
+    def environment(self) -> dict[str, Any]:
+        """What environment.json said when it was first read; empty if there was none."""
+        with suppress(OSError, ValueError, RecursionError):
+            found = json.loads((self.folder / "environment.json").read_text())
+            return found if isinstance(found, dict) else {}
+        return {}
 
     @cached_property
     def order(self) -> int:
         """The seed of the order of runs: as the folder has it, else one drawn at random."""
-        found = self._recorded_order
-        return random.SystemRandom().randrange(1 << 32) if found is None else found
-
-    @property
-    def has_environment(self) -> bool:
-        """Whether environment.json was there, and whole, when it was first read."""
-        return self._recorded_order is not None
+        found = self.environment.get("order")
+        return found if type(found) is int else random.SystemRandom().randrange(1 << 32)
 
     def write_config(self, config: str) -> None:
         """Write config.yaml."""

@@ -1,4 +1,4 @@
-"""Runs a sweep, one worker process after another, and stores the results."""
+"""Runs a sweep in worker processes, and stores the results."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ class OpenSweep:
             self._skip()
             self._store.write_config(dump_sweep(sweep))
             self._place, self._recorded = place, False
-            if not self._store.has_environment:
+            if not self._store.environment:
                 self._record_environment()
             self._lock = stack.pop_all()
         self._cells = _by_cell(self._runs)
@@ -290,7 +290,8 @@ class OpenSweep:
             return
         if self._go_on_with_references(wanted, options):
             wanted = self._wanted(options)
-        self._record_environment()
+        if self._possible(options):
+            self._record_environment()
         self._unpublished = True
         lost = Counter[BlockKey]()
         try:

@@ -500,10 +500,12 @@ def test_progress_counts_no_run_of_a_sweep_that_cannot_be_opened(simulation, tmp
         raise DataError("the rows are gone")
 
     monkeypatch.setattr("svmbench.harness.sweeps.load", broken)
-    counted = Counted()
-    result = run_series([planned_of(sweep_of("dcd", repeats=3), tmp_path / "one")], counted)
-    assert result.faults == ["paper/item, one: the rows are gone"]
-    assert (counted.total, counted.ended) == (0, 0)
+    planned = [planned_of(sweep_of("dcd", repeats=3), tmp_path / "one")]
+    for put_off in (None, lambda at: {("adult", "dcd")}):
+        counted = Counted()
+        result = run_series(planned, counted, budget=100.0, doubts=Asked(), put_off=put_off)
+        assert result.faults == ["paper/item, one: the rows are gone"]
+        assert (counted.total, counted.ended, result.left) == (0, 0, 0)
 
 
 def test_the_plan_counts_what_is_asked_for_and_the_longest_time(simulation, tmp_path):

@@ -86,6 +86,10 @@ def test_finished_runs_are_reused_and_only_damaged_ones_made_again(tmp_path):
     assert (third.made, third.reused) == (0, 3)
     assert (tmp_path / "environment.json").read_text() != machine, "stated without a new run"
     assert (runs_csv(third)["presentations"] == before["presentations"]).all()
+    older = '{"cpu": "of the runs", "order": Infinity}'
+    (tmp_path / "environment.json").write_text(older)
+    assert run_sweep(sweep(repeats=3), tmp_path).made == 0
+    assert (tmp_path / "environment.json").read_text() == older
     fresh = run_sweep(sweep(repeats=3), tmp_path, options=Options(fresh=True))
     assert fresh.made == 3
     assert '"recorded": "2' in (tmp_path / "environment.json").read_text()

@@ -1,7 +1,7 @@
 """What a node does when Dask calls it: state what it is, receive rows, carry out runs.
 
-A node is a worker process of Dask. It carries out one run at a time, in a process of its own as on
-any machine, and stops it as soon as Dask no longer wants the result: the planner was interrupted,
+A node is a worker process of Dask. It carries out one run at a time, in another process as on any
+machine, and stops it as soon as Dask no longer wants the result: the planner was interrupted,
 has died or cannot be reached.
 """
 
@@ -28,7 +28,7 @@ from svmbench.data.cache import content_hash
 from svmbench.data.load import load
 from svmbench.data.moved import Piece, admit, forget, receive
 from svmbench.errors import SvmbenchError
-from svmbench.harness.assignment import Assignment
+from svmbench.harness.assignment import Assignment, own_solver_of
 from svmbench.harness.environment import environment, fingerprint
 from svmbench.harness.place import NodeLostError
 from svmbench.harness.plan import Origin
@@ -217,6 +217,7 @@ def make(token: str, name: str, sweep: str, sent: dict[str, Any], seconds: float
         _know(given)
         if _worker is None:
             _worker = Worker()
+        _worker.expect(own_solver_of(given))
         try:
             trace = carry_out(here, path, stop, end, _worker)
             return None if trace is None else _made(path)
@@ -227,7 +228,7 @@ def make(token: str, name: str, sweep: str, sent: dict[str, Any], seconds: float
 
 @_in_words
 def rest(token: str) -> None:
-    """End the process that a ladder of runs has left open for its next rung."""
+    """End the process that a run has left open for the next."""
     with _one_at_a_time:
         if token == TOKEN and _worker is not None:
             _worker.end()
