@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import math
+import operator
+import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp  # type: ignore[import-untyped]
 
-from svmbench.data.dataset import Dataset, FloatArray
+from svmbench.data.dataset import Dataset, FloatArray, Provenance
 from svmbench.data.in_memory import as_dataset
 from svmbench.harness.measurement import Measurement, Terms
 from svmbench.names import LossName
@@ -31,7 +37,8 @@ class FittedPath(NamedTuple):
     points : DataFrame
         A row for each checkpoint: ``epochs``, ``seconds`` of training, ``primal`` (P), ``dual``
         (nan where the solver has no lower bound), ``accuracy`` (P - D_ref)/D_ref and
-        ``train_error``.
+        ``train_error``. D_ref is a lower bound on the optimum, so that the true accuracy is at most
+        this one.
     w : ndarray of float64, shape (d,)
         The last weights.
     bias : float
@@ -90,14 +97,37 @@ def fit_path(
     Raises
     ------
     ValueError
-        When y does not have two classes, or a parameter is wrong.
+        When X and y are not rows of two classes, or a parameter is wrong; also when the solver does
+        not train that loss or bias.
     ConfigError
         When there is no solver of that name.
+
+    Warns
+    -----
+    UserWarning
+        When no bound as close to the optimum as ``accuracy`` was found within the time limit.
     """
     found = find_solver(solver) if isinstance(solver, str) else solver
     made = found(checked(found.schema, parameters))
-    problem = Problem(_rows(X, y), lam, Loss(loss), bias)
+    for what, wanted, offered in (("loss", loss, found.losses), ("bias", bias, found.biases)):
+        if wanted not in offered:
+            raise ValueError(
+                f"{found.name} does not train the {what} {wanted!r}, only {', '.join(offered)}"
+            )
+    limits = {"lam": lam, "accuracy": accuracy, "max_epochs": max_epochs, "time_limit": time_limit}
+    for name, value in limits.items():
+        if not 0.0 < value < math.inf:
+            raise ValueError(f"{name} is {value!r}; it must be positive and finite")
+    if operator.index(seed) < 0:
+        raise ValueError(f"seed is {seed!r}; it must not be negative")
+    problem = Problem(_rows(X, y), float(lam), Loss(loss), bias)
     optimum = certified_optimum(problem, _SHARE * accuracy, time_limit)
+    if not optimum.gap <= accuracy:
+        warnings.warn(
+            f"the optimum is known only to {optimum.gap:.1e}, which the accuracies include; raise "
+            "time_limit",
+            stacklevel=2,
+        )
     stop = {
         "accuracy": [accuracy],
         "gap": None,
@@ -116,14 +146,26 @@ def fit_path(
 
 
 def _rows(X: Any, y: Any) -> Dataset:
-    classes = np.unique(np.asarray(y))
+    if np.iscomplexobj(X):
+        raise ValueError("X has complex numbers")
+    X = X.tocsr().astype(np.float64) if sp.issparse(X) else np.ascontiguousarray(X, np.float64)
+    if X.ndim != 2 or not X.shape[0]:
+        raise ValueError(f"X has the shape {X.shape}; it needs rows and columns")
+    if not np.isfinite(X.data if sp.issparse(X) else X).all():
+        raise ValueError("X has values that are not finite numbers")
+    y = np.asarray(y)
+    if y.shape != X.shape[:1]:
+        raise ValueError(f"y has the shape {y.shape}; it needs {(X.shape[0],)}, as X has rows")
+    if (y != y).any():  # only nan differs from itself
+        raise ValueError("y has values that are not numbers")
+    classes = np.unique(y)
     if len(classes) != 2:
         raise ValueError(f"y has {len(classes)} classes; a run needs two")
-    X = X.tocsr().astype(np.float64) if hasattr(X, "tocsr") else np.ascontiguousarray(X, np.float64)
-    if not np.isfinite(X.data if hasattr(X, "indptr") else X).all():
-        raise ValueError("X has values that are not finite numbers")
-    signs = np.where(np.asarray(y) == classes[1], 1, -1).astype(np.int8)
-    return as_dataset(X).relabelled(signs)
+    rows = as_dataset(X).relabelled(np.where(y == classes[1], 1, -1).astype(np.int8))
+    content = hashlib.sha256()
+    for array in (rows.indptr, rows.indices, rows.values, rows.labels):
+        content.update(b"-" if array is None else np.ascontiguousarray(array).data)
+    return replace(rows, provenance=Provenance("memory", content.hexdigest()))
 
 
 def _table(points: list[dict[str, Any]], m: int) -> pd.DataFrame:

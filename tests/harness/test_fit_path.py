@@ -29,6 +29,34 @@ def test_the_path_ends_where_it_is_asked_to(rows):
     assert points["primal"].iloc[-1] == pytest.approx(0.005 * found.w @ found.w + losses.mean())
 
 
+def test_another_set_of_the_same_shape_has_its_own_optimum():
+    with pytest.warns(UserWarning, match="the optimum is known only to"):
+        svmbench.fit_path("dcd", X, y, 0.01, accuracy=1e-15, max_epochs=1, time_limit=0.001)
+    other = svmbench.fit_path("dcd", X[:, ::-1], np.roll(y, 1), 0.01)
+    assert other.points["accuracy"].iloc[0] < np.inf
+    zero = svmbench.fit_path("dcd", np.zeros_like(X), y, 0.01)
+    assert zero.points["accuracy"].iloc[-1] == pytest.approx(0.0, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"loss": "logistic"}, "pegasos does not train the loss 'logistic'"),
+        ({"bias": "free"}, "pegasos does not train the bias 'free'"),
+        ({"y": y[:-1]}, r"y has the shape \(199,\)"),
+        ({"y": np.where(y == "no", np.nan, 1.0)}, "not numbers"),
+        ({"X": X[0]}, "X has the shape"),
+        ({"X": X * 1j}, "complex"),
+        ({"accuracy": 0.0}, "accuracy is 0.0"),
+        ({"time_limit": float("nan")}, "time_limit is nan"),
+        ({"seed": -1}, "seed is -1"),
+    ],
+)
+def test_what_cannot_be_run_is_refused(changed, said):
+    with pytest.raises(ValueError, match=said):
+        svmbench.fit_path(**({"solver": "pegasos", "X": X, "y": y, "lam": 0.01} | changed))
+
+
 def test_limits_and_parameters_hold():
     short = svmbench.fit_path("sgd-s", X, y, 0.01, accuracy=1e-9, max_epochs=2)
     assert (short.state, short.points["epochs"].iloc[-1]) == ("max_steps", 2.0)
