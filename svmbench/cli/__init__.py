@@ -6,6 +6,7 @@ command may return its exit code; errors it raises become one line and an exit c
 
 from __future__ import annotations
 
+import _thread
 import atexit
 import errno
 import importlib
@@ -17,6 +18,7 @@ import re
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -180,10 +182,12 @@ def _terminable(own_process: bool) -> Iterator[list[int]]:
             report(dropped)
             return
         # Python drops what is raised amid a finaliser, of which an import has many. The signal
-        # comes again once this function has ended.
-        again = threading.Timer(_FINALISED, os.kill, (os.getpid(), came[-1]))
-        again.daemon = True
-        again.start()
+        # comes again once this function has ended, which would wait for the start of a Timer.
+        _thread.start_new_thread(again, ())
+
+    def again() -> None:
+        time.sleep(_FINALISED)
+        os.kill(os.getpid(), came[-1])
 
     before = {number: signal.signal(number, interrupt) for number in _endings()}
     report = sys.unraisablehook
