@@ -109,16 +109,20 @@ def convert(table: Path, target: str | None, missing: OnMissing, out: Path | Non
     """Write a table as LIBSVM text, for 'svmbench run'.
 
     TABLE is what 'svmbench train' takes: .csv, .tsv, .parquet, .arrow, .npz or .npy. The numbers of
-    features and of classes that are texts are printed.
+    features and of classes that are texts are printed. They are found for each table anew: a test
+    table with other texts has other features ('svmbench train --test' knows better).
     """
     import numpy as np
     import scipy.sparse as sp  # type: ignore[import-untyped]
 
     from svmbench.data.tables import read_table
+    from svmbench.data.text_files import stem
     from svmbench.durable import replacing, require_replaceable
-    from svmbench.errors import DataError
+    from svmbench.errors import ConfigError, DataError
 
-    path = out or Path(f"{table.name.split('.')[0]}.libsvm")
+    path = out or Path(f"{stem(table)}.libsvm")
+    if out is None and path.exists():
+        raise ConfigError(f"{path}: exists and is not replaced; name a file with -o")
     require_replaceable(path, table)
     found = read_table(table, target, missing)
     if found.labels is None:

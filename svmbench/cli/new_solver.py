@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -26,14 +27,17 @@ def command(name: str, out: Path | None, quiet: bool) -> None:
     from svmbench.bundled import bundled
     from svmbench.durable import write_text
     from svmbench.errors import ConfigError
+    from svmbench.solvers.registry import solvers
 
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
         raise ConfigError(f"{name!r}: a solver's name has small letters, digits and hyphens")
     path = out or Path(f"{name.replace('-', '_')}.py")
-    if path.exists():
+    if os.path.lexists(path):
         raise ConfigError(f"{path}: exists and is not replaced; choose another name with -o")
     text = (bundled("template") / "__init__.py").read_text(encoding="utf-8")
     as_class = "".join(part.capitalize() for part in name.split("-"))
+    if name in ("none", *solvers()) or re.search(rf"\b{as_class}\b", text):
+        raise ConfigError(f"{name!r}: is taken; choose another name")
     text = text.replace("Subgradient", as_class).replace('"subgradient"', f'"{name}"')
     write_text(path, text.replace("Parameters of subgradient", f"Parameters of {name}"))
     if not quiet:

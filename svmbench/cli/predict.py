@@ -47,10 +47,9 @@ def command(
         import numpy as np
 
         from svmbench.data.liblinear_model import read_liblinear
-        from svmbench.data.text_files import kind_of
         from svmbench.durable import replacing, require_replaceable, require_writable, resolved
         from svmbench.errors import DataError
-        from svmbench.train.examples import read_examples
+        from svmbench.train.examples import read_others
         from svmbench.train.files import (
             certificate_of,
             certificate_path,
@@ -81,17 +80,7 @@ def command(
                     f"--zero-based: {model} was trained on indices from 1; leave the option out"
                 )
             zero_based = trained
-    table = bool(kind_of(data))
-    if table and encoding is None:
-        raise DataError(f"{data}: a table, and {model} was not trained on one; give LIBSVM text")
-    # Double precision, as LIBLINEAR reads it: rounded values may have another sign.
-    examples = read_examples(
-        data,
-        n_features=read.n_features,
-        zero_based=zero_based,
-        dtype="float64",
-        encoding=encoding if table else None,
-    )
+    examples = read_others(data, read.n_features, zero_based=zero_based, encoding=encoding)
     names = {} if encoding is None else encoding.names
     decided = read.decision_values(examples.rows)
     beyond = np.flatnonzero(~np.isfinite(decided).all(axis=1))
@@ -104,11 +93,12 @@ def command(
     if out is not None:
         with replacing(out) as file:
             if values:
-                known = (str(names.get(label, label)) for label in read.labels)
+                known = (_one_word(str(names.get(label, label))) for label in read.labels)
                 file.write("labels " + " ".join(known) + "\n")
             for label, numbers in zip(labels.tolist(), decided.tolist(), strict=True):
                 shown = "".join(f" {number!r}" for number in numbers) if values else ""
-                file.write(f"{names.get(label, label)}{shown}\n")
+                name = str(names.get(label, label))
+                file.write(f"{_one_word(name) if values else name}{shown}\n")
     for each in () if quiet else others:
         click.echo(f"{certificate_path(each)} is the certificate of another model", err=True)
     right, m = int(np.count_nonzero(labels == examples.labels)), len(labels)
@@ -121,8 +111,12 @@ def command(
         click.echo(f"{right / m:.4%} right: {right:,} of {m:,} rows")
     elif not quiet:
         click.echo(f"{m:,} rows, whose classes are not known")
-    if examples.strange and not quiet:
-        click.echo(examples.strange, err=True)
-    if not (quiet or not examples.labelled or set(examples.classes) & set(read.labels)):
-        click.echo("no label of these rows is a class of the model", err=True)
+    for line in () if quiet else (examples.strange, examples.of_others(read.labels)):
+        if line:
+            click.echo(line, err=True)
     return 0
+
+
+def _one_word(name: str) -> str:
+    """A class's name as a field between spaces: in quotes where it has some."""
+    return '"' + name.replace('"', '""') + '"' if len(name.split()) > 1 else name

@@ -6,7 +6,7 @@ import math
 import os
 import sys
 import time
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -167,7 +167,7 @@ def command(
         from svmbench.durable import require_replaceable, require_writable
         from svmbench.errors import DataError
         from svmbench.train.effort import Effort
-        from svmbench.train.examples import read_examples, with_even_columns
+        from svmbench.train.examples import read_examples, read_others, with_even_columns
         from svmbench.train.files import tested
 
     _refuse_two_ways_to_c(cost, lam, folds, along)
@@ -194,13 +194,7 @@ def command(
     new = None
     if test is not None:
         width = examples.rows.n_features
-        new = read_examples(
-            test,
-            n_features=width,
-            zero_based=zero_based,
-            dtype="float64",
-            encoding=examples.encoding,
-        )
+        new = read_others(test, width, zero_based=zero_based, encoding=examples.encoding)
         if not new.labelled:
             raise DataError(f"{test}: a test needs the column of classes")
     examples, sizes = with_even_columns(examples) if scale else (examples, None)
@@ -434,8 +428,8 @@ def _remarks(
         )
     if examples.uneven:
         yield f"{examples.uneven}; add --scale"
-    if test is not None and test.strange:
-        yield test.strange
+    if test is not None:
+        yield from filter(None, (test.strange, test.of_others(examples.classes)))
 
 
 def _shortcomings(found: _Fitted, tolerance: float, time_limit: float, quiet: bool) -> int:
@@ -481,7 +475,7 @@ def _values(given: str | None) -> tuple[float, ...]:
 
 
 def _class_weights(given: tuple[str, ...]) -> dict[str, float]:
-    """Weights by class; a number is written as its whole number is."""
+    """Weights by class, as it is written."""
     found: dict[str, float] = {}
     for each in given:
         which, _, weight = each.rpartition("=")
@@ -489,9 +483,6 @@ def _class_weights(given: tuple[str, ...]) -> dict[str, float]:
             value = float(weight.replace("_", "?"))
         except ValueError:
             which = ""
-        with suppress(ValueError, OverflowError):
-            if "_" not in which and float(which).is_integer():
-                which = str(int(float(which)))
         if not which:
             raise click.UsageError(f"--weight {each}: write CLASS=W, such as 1=10")
         if which in found:

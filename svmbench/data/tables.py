@@ -1,12 +1,13 @@
 """Tables with named columns as rows of numbers: CSV, TSV, Parquet, Arrow and NumPy files.
 
 Columns of numbers are features as they are. A column of texts becomes a feature of 0 and 1 for each
-text that it has. pandas and scipy read the files; only LIBSVM text has a reader of our own.
+text that it has. A model keeps how, and reads other tables in the same way.
 """
 
 from __future__ import annotations
 
-import warnings
+import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,8 +16,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from svmbench.data.dataset import Array
+from svmbench.data.frames import is_numbers, read_frame
 from svmbench.data.liblinear_model import LARGEST_LABEL
-from svmbench.data.text_files import kind_of, text_sha256
+from svmbench.data.text_files import kind_of
 from svmbench.errors import DataError, nearest
 
 if TYPE_CHECKING:
@@ -32,7 +34,15 @@ NO_TEXT = "(missing)"
 OTHER_CLASS = "(another)"
 
 #: A column with more different texts, in more than half of its rows, names rows.
-_MOST_TEXTS = 1000
+_MOST_TEXTS = 100
+
+_NUMBER = r"[-+]?(\d+([.,]\d+)?|\d{1,3}([,. ']\d{3})+([.,]\d+)?)"
+
+#: Texts of quantities that pandas does not read as numbers, and what to write.
+_QUANTITIES = {
+    rf"[$€£]?\s?{_NUMBER}\s?[%$€£]?": "numbers; write 1234.5",
+    r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?": "dates; write numbers of days",
+}
 
 
 @dataclass(frozen=True)
@@ -72,6 +82,12 @@ class Encoding:
     target: str
     columns: tuple[EncodedColumn, ...]
     classes: tuple[str, ...] | None = None
+
+    @property
+    def in_texts(self) -> tuple[str, ...]:
+        """The columns that have texts, even where all of another table's look like numbers."""
+        named = () if self.classes is None else (self.target,)
+        return (*named, *(column.name for column in self.columns if column.texts is not None))
 
     @property
     def names(self) -> dict[int, object]:
@@ -149,81 +165,12 @@ def read_table(
     DataError
         If the file cannot be read, has no such column, or values are missing that are not to be.
     """
-    frame = _frame(path)
-    if frame.empty:
-        raise DataError(f"{path}: has no rows")
-    frame.columns = frame.columns.map(str)
-    if not frame.columns.is_unique:
-        twice = frame.columns[frame.columns.duplicated()][0]
-        raise DataError(f"{path}: two columns are called {twice!r}; rename one")
+    frame, sha256 = read_frame(path, () if encoding is None else encoding.in_texts)
     encoding = encoding or _encoding(path, frame, target, missing)
     X, unknown = _features(path, frame, encoding)
     there = encoding.target in frame
     labels = _labels(path, frame[encoding.target], encoding) if there else None
-    return EncodedTable(X, labels, encoding, unknown, text_sha256(path))
-
-
-def _frame(path: Path) -> pd.DataFrame:
-    import pandas as pd
-
-    kind = kind_of(path)
-    try:
-        if kind == "numpy":
-            return _of_arrays(path)
-        if kind == "parquet":
-            return pd.read_parquet(path)
-        if kind == "feather":
-            return pd.read_feather(path)
-        return _of_text(path)
-    except pd.errors.ParserWarning:
-        raise DataError(
-            f"{path}: its lines have more fields than its header; correct them"
-        ) from None
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file; check the path") from None
-    except ImportError:
-        raise DataError(f"{path}: needs pyarrow; pip install pyarrow") from None
-    except pd.errors.EmptyDataError:
-        raise DataError(f"{path}: is empty") from None
-    except (OSError, ValueError, EOFError, pd.errors.ParserError) as error:
-        said = " ".join(str(error).split())
-        raise DataError(f"{path}: cannot be read ({said}); is it what its suffix says?") from None
-
-
-def _of_text(path: Path) -> pd.DataFrame:
-    """Fields between commas or tabs; or semicolons, if the header has no other separator."""
-    import pandas as pd
-
-    tabs = ".tsv" in (suffix.lower() for suffix in path.suffixes)
-    with warnings.catch_warnings(action="error", category=pd.errors.ParserWarning):
-        how: dict[str, Any] = {"skipinitialspace": True, "index_col": False}
-        found: pd.DataFrame = pd.read_csv(path, sep="\t" if tabs else ",", **how)
-        if len(found.columns) == 1 and ";" in str(found.columns[0]):
-            found = pd.read_csv(path, sep=";", **how)
-    nameless = [at for at, name in enumerate(found.columns, 1) if str(name).startswith("Unnamed:")]
-    if nameless:
-        raise DataError(f"{path}: column {nameless[0]} has no name; name it, or remove row numbers")
-    return found
-
-
-def _of_arrays(path: Path) -> pd.DataFrame:
-    """A matrix whose last column has the labels, or arrays X and y."""
-    import pandas as pd
-
-    found = np.load(path, allow_pickle=False)
-    if isinstance(found, np.ndarray):
-        X, y = found, None
-    else:
-        with found:
-            if not {"X", "y"} <= set(found):
-                raise DataError(f"{path}: has no arrays X and y; save them with these names")
-            X, y = found["X"], found["y"]
-    if X.ndim != 2 or (y is not None and y.shape != X.shape[:1]):
-        raise DataError(f"{path}: X needs two dimensions, and y a label for each row")
-    frame = pd.DataFrame(X, columns=[str(at + 1) for at in range(X.shape[1])])
-    if y is None:
-        return frame.rename(columns={frame.columns[-1]: "y"})
-    return frame.assign(y=y)
+    return EncodedTable(X, labels, encoding, unknown, sha256)
 
 
 def _encoding(path: Path, frame: pd.DataFrame, target: str | None, missing: OnMissing) -> Encoding:
@@ -242,32 +189,38 @@ def _encoding(path: Path, frame: pd.DataFrame, target: str | None, missing: OnMi
 
 
 def _column(path: Path, values: pd.Series, missing: OnMissing) -> EncodedColumn:
-    import pandas as pd
-
-    name, absent = str(values.name), values.isna()
-    if pd.api.types.is_datetime64_any_dtype(values) or pd.api.types.is_timedelta64_dtype(values):
-        raise DataError(f"{path}: column {name!r} has times; write numbers in their place")
-    if absent.all():
+    name = str(values.name)
+    if values.isna().all():
         raise DataError(f"{path}: column {name!r} is empty; remove it")
     if missing == "refuse":
         _refuse_missing(path, values, "fill them, or add --missing mean")
-    if _is_numbers(values):
-        return EncodedColumn(name, None, float(values.mean()) if missing == "mean" else None)
-    texts = _texts(values).unique()
-    numbers = pd.to_numeric(pd.Series(texts), errors="coerce").notna()
-    if numbers.mean() > 0.5:
-        odd = str(texts[(~numbers).argmax()])
-        at = int((_texts(values) == odd).to_numpy().argmax()) + 1
-        raise DataError(
-            f"{path}: column {name!r} has numbers, and in row {at:,} {odd!r}; correct it, or leave"
-            " the field empty where a value is missing"
-        )
+    if is_numbers(values):
+        if missing == "refuse":
+            return EncodedColumn(name)
+        with np.errstate(over="ignore"):
+            mean = float(values.mean())
+        if not math.isfinite(mean):
+            raise DataError(f"{path}: column {name!r} has no finite mean; scale it, or correct it")
+        return EncodedColumn(name, None, mean)
+    texts = values.fillna(NO_TEXT).unique().tolist()
+    _refuse_numbers_in_words(path, name, texts)
     if len(texts) > max(_MOST_TEXTS, len(values) / 2):
         raise DataError(
             f"{path}: column {name!r} has {len(texts):,} different texts in {len(values):,} rows;"
             " remove it if it names the rows"
         )
     return EncodedColumn(name, tuple(sorted(texts)))
+
+
+def _refuse_numbers_in_words(path: Path, name: str, texts: Sequence[str]) -> None:
+    """Refuse a column of quantities that would become a feature for each of their texts."""
+    present = [text for text in texts if text != NO_TEXT]
+    for form, remedy in _QUANTITIES.items():
+        if all(re.fullmatch(form, text) for text in present):
+            raise DataError(
+                f"{path}: column {name!r} has {remedy} instead of {present[0]!r}, or put a letter "
+                "before each if they are names"
+            )
 
 
 def _refuse_missing(path: Path, values: pd.Series, remedy: str) -> None:
@@ -279,44 +232,38 @@ def _refuse_missing(path: Path, values: pd.Series, remedy: str) -> None:
         )
 
 
-def _is_numbers(values: pd.Series) -> bool:
-    import pandas as pd
-
-    return bool(pd.api.types.is_numeric_dtype(values) and values.dtype.kind != "c")
-
-
-def _texts(values: pd.Series) -> pd.Series:
-    absent = values.isna()
-    return values.astype(str).str.strip().where(~absent, NO_TEXT)
-
-
 def _classes(path: Path, values: pd.Series) -> tuple[str, ...] | None:
     """The classes if they are texts; None if they are whole numbers."""
     _refuse_missing(path, values, "remove them: a row needs its class")
-    if not _is_numbers(values):
-        return tuple(sorted(_texts(values).unique()))
-    numbers = values.to_numpy(np.float64)
-    if np.abs(numbers).max() > LARGEST_LABEL:
-        raise DataError(
-            f"{path}: column {str(values.name)!r}: classes are numbers up to {LARGEST_LABEL}"
-        )
-    if not (numbers == np.rint(numbers)).all():
-        raise DataError(
-            f"{path}: column {str(values.name)!r} has numbers that are not whole: they are no"
-            " classes, and a regression set cannot be trained on"
-        )
+    if not is_numbers(values):
+        return tuple(sorted(values.unique()))
+    _whole(path, values)
     return None
+
+
+def _whole(path: Path, values: pd.Series) -> Array:
+    """Classes that are numbers, shape (m,)."""
+    numbers = values.to_numpy(np.float64)
+    for wrong, rule in (
+        (~(np.abs(numbers) <= LARGEST_LABEL), f"classes are numbers up to {LARGEST_LABEL}"),
+        (numbers != np.rint(numbers), "classes are whole numbers, and a regression set has none"),
+    ):
+        if wrong.any():
+            at = int(wrong.argmax())
+            raise DataError(
+                f"{path}: column {str(values.name)!r}: row {at + 1:,}: {numbers[at]:g}: {rule}"
+            )
+    return numbers.astype(np.int64)
 
 
 def _labels(path: Path, values: pd.Series, encoding: Encoding) -> Array:
     _refuse_missing(path, values, "remove them, or the whole column where classes are not known")
     if encoding.classes is None:
-        if not _is_numbers(values):
-            raise DataError(f"{path}: column {encoding.target!r} has texts, and had numbers before")
-        return np.asarray(values.to_numpy(np.float64), dtype=np.int64)
+        return _whole(path, _as_numbers(path, values))
     places = {text: at for at, text in enumerate(encoding.classes)}
     # A class that the model does not have is never predicted rightly.
-    return np.array([places.get(text, len(places)) for text in _texts(values)], dtype=np.int64)
+    texts = values.astype(str)
+    return np.array([places.get(text, len(places)) for text in texts], dtype=np.int64)
 
 
 def _features(path: Path, frame: pd.DataFrame, encoding: Encoding) -> tuple[Any, int]:
@@ -330,9 +277,10 @@ def _features(path: Path, frame: pd.DataFrame, encoding: Encoding) -> tuple[Any,
         if column.mean is None and NO_TEXT not in (column.texts or ()):
             _refuse_missing(path, values, "fill them")
         if column.texts is None:
-            parts.append(_numbers(path, values, column.mean))
+            parts.append(_numbers(path, _as_numbers(path, values), column.mean))
         else:
-            block, strange = _indicators(_texts(values), column.texts)
+            texts = values.astype(str).where(values.notna(), NO_TEXT)
+            block, strange = _indicators(texts, column.texts)
             unknown += strange
             parts.append(block)
     if all(isinstance(part, np.ndarray) for part in parts):
@@ -342,15 +290,20 @@ def _features(path: Path, frame: pd.DataFrame, encoding: Encoding) -> tuple[Any,
     return sp.csr_matrix(sp.hstack([sp.csr_matrix(part) for part in parts])), unknown
 
 
+def _as_numbers(path: Path, values: pd.Series) -> pd.Series:
+    if is_numbers(values) or values.isna().all():
+        return values.astype(float)
+    raise DataError(
+        f"{path}: column {str(values.name)!r} has texts, and had numbers in the training table"
+    )
+
+
 def _numbers(path: Path, values: pd.Series, mean: float | None) -> Array:
-    name = str(values.name)
-    if not _is_numbers(values):
-        raise DataError(f"{path}: column {name!r} has texts, and had numbers in the training table")
-    filled = values if mean is None else values.fillna(mean)
-    numbers = filled.to_numpy(np.float64)
-    if not np.isfinite(numbers).all():
-        at = int(np.argmin(np.isfinite(numbers)))
-        raise DataError(f"{path}: column {name!r}: row {at + 1:,} is infinite; correct it")
+    numbers = (values if mean is None else values.fillna(mean)).to_numpy(np.float64)
+    finite = np.isfinite(numbers)
+    if not finite.all():
+        row = f"row {int(finite.argmin()) + 1:,}"
+        raise DataError(f"{path}: column {str(values.name)!r}: {row} is infinite; correct it")
     return numbers.reshape(-1, 1)
 
 

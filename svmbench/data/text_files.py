@@ -22,7 +22,7 @@ _BUFFER = 1 << 20
 
 def open_text(path: Path) -> IO[bytes]:
     """Open a file as a stream of uncompressed bytes; the suffix tells the compression."""
-    opened = COMPRESSED.get(path.suffix)
+    opened = COMPRESSED.get(path.suffix.lower())
     stream: IO[bytes] = path.open("rb") if opened is None else opened(path)
     return stream
 
@@ -109,10 +109,16 @@ TABLES = {
 
 def kind_of(path: Path) -> str:
     """What reads a file, by its suffix; empty for LIBSVM text."""
-    suffixes = [suffix.lower() for suffix in path.suffixes[-2:]]
-    if suffixes and suffixes[-1] in COMPRESSED:
-        suffixes.pop()
-    return TABLES.get(suffixes[-1], "") if suffixes else ""
+    return TABLES.get(_uncompressed(path).suffix.lower(), "")
+
+
+def stem(path: Path) -> str:
+    """The name of a table without the suffixes that say how to read it."""
+    return _uncompressed(path).stem
+
+
+def _uncompressed(path: Path) -> Path:
+    return path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
 
 
 def feed_text(path: Path, *consumers: Callable[[bytes], Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -131,6 +131,20 @@ class Examples:
             "have; the model takes no account of them"
         )
 
+    def of_others(self, classes: Sequence[int]) -> str:
+        """The rows whose class a model does not have, in a line; empty if there are none."""
+        others = [label for label in self.classes if label not in classes]
+        if not (self.labelled and others):
+            return ""
+        if len(others) == len(self.classes):
+            return f"{self.rows.name}: no label of these rows is a class of the model"
+        rows = int(np.isin(self.labels, others).sum())
+        named = ", ".join(self.named(label) for label in sorted(others)[:10])
+        return (
+            f"{self.rows.name}: {counted(rows, 'row')} of classes that the model does not have "
+            f"({named}), which count as errors"
+        )
+
     def weighed(self, weights: Mapping[str, float]) -> Examples:
         """The same with weights of classes, which are named as the user knows them.
 
@@ -142,10 +156,12 @@ class Examples:
         labels = {self.named(label): label for label in self.classes}
         found: dict[int, float] = {}
         for name, weight in weights.items():
-            label = labels.get(name)
-            if label is None:
+            label = labels.get(name, None if self.names else _whole_number(name))
+            if label not in self.classes:
                 known = ", ".join(list(labels)[:10])
                 raise ConfigError(f"a weight for class {name}, which has no rows; known: {known}")
+            if label in found:
+                raise ConfigError(f"class {self.named(label)} has two weights; leave one")
             found[label] = weight
         return replace(self, class_weights=found)
 
@@ -407,6 +423,50 @@ def read_examples(
         dtype=dtype,
     )
     return Examples(rows, labels, rounded=rounded)
+
+
+def read_others(
+    path: Path,
+    n_features: int,
+    *,
+    zero_based: bool = False,
+    encoding: Encoding | None = None,
+) -> Examples:
+    """Read rows as those that a model was trained on, in double precision as LIBLINEAR does.
+
+    Parameters
+    ----------
+    path, zero_based : optional
+        As `read_examples` has them.
+    n_features : int
+        That of the model.
+    encoding : Encoding, optional
+        That of the table on which the model was trained, if it was one.
+
+    Raises
+    ------
+    DataError
+        As `read_examples`, and for a table if the model was not trained on one.
+    """
+    if kind_of(path) and encoding is None:
+        raise DataError(f"{path}: a table, and the model is of none; give LIBSVM text")
+    found = read_examples(
+        path,
+        n_features=n_features,
+        zero_based=zero_based,
+        dtype="float64",
+        encoding=encoding if kind_of(path) else None,
+    )
+    return found if encoding is None else replace(found, names=encoding.names)
+
+
+def _whole_number(name: str) -> int | None:
+    """The class that LIBLINEAR would have for this text; None if it is no whole number."""
+    try:
+        number = float(name.replace("_", "?"))
+    except ValueError:
+        return None
+    return int(number) if number.is_integer() else None
 
 
 def _of_table(table: EncodedTable, path: Path) -> Examples:

@@ -532,7 +532,7 @@ def test_labels_that_are_no_class_of_the_model_are_said(folder, form):
     (folder / "unknown").write_text("7 1:1\n8 2:1\n")
     result = invoke("predict", "m", "unknown", *form)
     assert (result.exit_code, result.stderr) == (
-        0, "no label of these rows is a class of the model\n",
+        0, "unknown: no label of these rows is a class of the model\n",
     )  # fmt: skip
     assert invoke("predict", "m", "unknown", *form, "--quiet").stderr == ""
 

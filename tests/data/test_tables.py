@@ -93,9 +93,9 @@ def test_missing_values_are_refused_or_become_the_mean(folder):
         (TABLE, None, "which column has the classes? add --target COLUMN; it has age, job, answer"),
         (TABLE, "answr", "did you mean 'answer'?"),
         (TABLE, "age", None),
-        ("a,y\n1,0.5\n2,1\n", "y", "not whole"),
+        ("a,y\n1,0.5\n2,1\n", "y", "row 1: 0.5: classes are whole numbers"),
         ("a,y\n1,\n2,1\n", "y", "a row needs its class"),
-        ("a,a,y\n1,2,1\n", "y", None),
+        ("a,a,y\n1,2,1\n", "y", "two columns are called 'a'; rename one"),
         ("a,y\n1,2,3\n4,5,6\n", "y", "more fields than its header"),
         ("a,y\ninf,1\n2,-1\n", "y", "row 1 is infinite"),
         ("", "y", "is empty"),
@@ -127,9 +127,14 @@ def test_texts_that_name_rows_are_refused(folder):
 
 
 def test_damaged_files_are_one_line(folder):
+    np.savez("b.npz", X=np.eye(9), y=np.arange(9))
+    whole = (folder / "b.npz").read_bytes()
+    (folder / "b.npz").write_bytes(whole[:200] + b"no" * 25 + whole[250:])
+    with pytest.raises(DataError, match=r"b\.npz: cannot be read"):
+        read_table(folder / "b.npz")
     for name in ("a.npz", "a.npy", "a.csv.gz"):
         (folder / name).write_bytes(b"\x93NUMPY and no more")
-        with pytest.raises(DataError, match="cannot be read"):
+        with pytest.raises(DataError, match=r"cannot be read|truncated or corrupt"):
             read_table(folder / name, "y")
 
 
@@ -171,6 +176,80 @@ def test_what_a_model_has_never_seen_is_said(folder):
     assert not (folder / "m").exists()
 
 
+FIELDS = {
+    "a column that is not all words of truth": ("c,y\ntrue,1\nTrue,0\n", ["c=True", "c=true"]),
+    "codes": ("c,y\n01,1\nA,0\nB,1\n", ["c=01", "c=A", "c=B"]),
+    "missing words where there are texts": ("c,y\nNA,1\nFR,0\n", ["c=FR", "c=NA"]),
+    "missing words where there are numbers": ("c,y\nNA,1\n1,0\n3,0\n", ["c"]),
+    "a column of one row with a text, far down": (
+        "c,y\n" + "".join(f"{at % 7},{at % 2}\n" for at in range(300_000)) + "x,1\n",
+        "has numbers, and in row 300,001 'x'",
+    ),
+    "decimal commas": ("c;y\n1,5;1\n2,5;0\n", "numbers; write 1234.5 instead of '1,5'"),
+    "thousands": ('c,y\n"1,500",1\n900,0\n"12,000",0\n', "has numbers; write 1234.5"),
+    "per cent": ("c,y\n12%,1\n5 %,0\n", "has numbers; write 1234.5 instead of '12%'"),
+    "dates": ("c,y\n2020-01-01,1\n2021-03-04 12:00,0\n", "has dates; write numbers of days"),
+    "an open quotation mark": ('c,y\n"a,1\nb,0\nc",1\n', "row 1: a text of more than one line"),
+    "a mean beyond range": ("c,y\n1.7e308,1\n1.7e308,0\n", "has no finite mean"),
+}
+
+
+@pytest.mark.parametrize("what", FIELDS)
+def test_what_fields_are(folder, what):
+    text, expected = FIELDS[what]
+    (folder / "a.csv").write_text(text)
+    if isinstance(expected, list):
+        encoding = read_table(folder / "a.csv", "y", "mean").encoding
+        assert [name for column in encoding.columns for name in column.features] == expected
+        return
+    with pytest.raises(DataError) as caught:
+        read_table(folder / "a.csv", "y", "mean")
+    assert expected in str(caught.value)
+
+
+def test_a_second_table_is_read_as_the_first(folder):
+    (folder / "a.csv").write_text("code,flag,y\n01,true,01\nC,false,A\nA,true,B\n")
+    encoding = read_table(folder / "a.csv", "y").encoding
+    (folder / "b.csv").write_text("code,flag,y\n01,true,01\n01,true,01\n")
+    found = read_table(folder / "b.csv", encoding=encoding)
+    assert (found.unknown, found.labels.tolist()) == (0, [0, 0])
+    assert dense(found).tolist() == [[1, 0, 0, 0, 1]] * 2  # code=01, A, C; flag=false, true
+
+
+def test_lines_without_text_are_rows_of_a_single_column(folder):
+    (folder / "b.csv").write_text("a,y\n1,0\n2,1\n")
+    encoding = read_table(folder / "b.csv", "y").encoding
+    (folder / "c.csv").write_text("a\n1\n\n2\n")
+    with pytest.raises(DataError, match="first row 2"):
+        read_table(folder / "c.csv", encoding=encoding)
+
+
+def test_arrays_with_no_real_numbers_are_refused(folder):
+    for X in (np.ones((2, 1)) * 1j, np.array([["a"], ["b"]])):
+        np.savez("a.npz", X=X, y=[0, 1])
+        with pytest.raises(DataError, match="it needs real numbers"):
+            read_table(folder / "a.npz")
+
+
+def test_classes_are_named_as_they_are_written(folder):
+    (folder / "a.csv").write_text("a,y\n1,01\n2,z\n3,x\n4,01\n")
+    found = invoke("train", "a.csv", "--target", "y", "--weight", "01=5", "-o", "m")
+    assert "weights: class 01 5;" in found.stdout
+    (folder / "a.csv").write_text("a,y\n1,New York\n-2,Rome\n")
+    assert invoke("train", "a.csv", "--target", "y", "-o", "m").exit_code == 0
+    invoke("predict", "m", "a.csv", "-o", "labels", "--values")
+    assert (folder / "labels").read_text().startswith('labels Rome "New York"\n"New York" ')
+    (folder / "b.libsvm").write_text("0 1:1\n1 1:-2\n7 1:1\n")
+    tested = invoke("train", "a.csv", "--target", "y", "--test", "b.libsvm", "-o", "m")
+    assert "New York  " in tested.stdout
+    assert "1 row of classes that the model does not have (7), which count as errors" in (
+        tested.stderr
+    )
+    (folder / "b.npz").write_bytes(b"")
+    refused = invoke("train", "b.libsvm", "--test", "b.npz", "-o", "m")
+    assert "b.npz: a table, and the model is of none" in refused.stderr
+
+
 def test_a_table_becomes_libsvm_text(folder):
     found = invoke("data", "convert", "a.csv", "--target", "answer")
     assert found.exit_code == 0, found.stderr
@@ -180,12 +259,13 @@ def test_a_table_becomes_libsvm_text(folder):
     ]
     lines = (folder / "a.libsvm").read_text().splitlines()
     assert lines[:2] == ["1 1:20.0 2:1.0", "0 1:30.0 3:1.0"]
+    assert "a.libsvm: exists and is not replaced" in invoke("data", "convert", "a.csv").stderr
     assert "rows 4 features 4" in " ".join(invoke("data", "info", "./a.libsvm").stdout.split())
 
 
 def test_a_model_of_libsvm_text_reads_no_table(folder):
     (folder / "rows").write_text("1 1:1\n-1 1:-1\n")
     assert invoke("train", "rows", "-o", "m").exit_code == 0
-    assert "was not trained on one" in invoke("predict", "m", "a.csv").stderr
+    assert "a table, and the model is of none" in invoke("predict", "m", "a.csv").stderr
     refused = invoke("train", "rows", "--target", "y", "-o", "m")
     assert "is LIBSVM text by its name" in refused.stderr

@@ -79,3 +79,5 @@ def test_a_new_solver_runs_as_it_is(tmp_path, monkeypatch):
     again = CliRunner().invoke(main, ["new-solver", "my-method"])
     assert "exists and is not replaced" in again.stderr
     assert "small letters" in CliRunner().invoke(main, ["new-solver", "My"]).stderr
+    for name in ("sgd-s", "none", "counters"):
+        assert "is taken" in CliRunner().invoke(main, ["new-solver", name]).stderr
