@@ -15,7 +15,7 @@ from svmbench.bench.tables.fastest import FastestEntry, fastest_entries
 from svmbench.bench.versus import Versus, by_problem, comparisons, most_pairs
 from svmbench.records.groups import heading
 from svmbench.records.spelling import place_words, short
-from svmbench.report.sheet import SMALL, Sheet, log_ticks, save_figure, uniform_style
+from svmbench.report.sheet import SAMPLE, Sheet, log_ticks, room_of, save_figure, uniform_style
 from svmbench.solvers.registry import find_solver
 
 if TYPE_CHECKING:
@@ -91,18 +91,19 @@ def _peers(raced: Sequence[FastestEntry], looks: Mapping[str, Look]) -> Figure:
     """A line for each set and λ, a mark for each peer that reached the accuracy there."""
     lines = [one.problem for one in raced if one.solver == champion()]
     shown = {one.problem: one for one in raced}
+    peers = list(dict.fromkeys(one.solver for one in raced if one.solver != champion()))
     sheet, axes = _sheet(
         [
             f"{heading(one.set, one.stand_in)}{'*' * one.held_out}, "
             f"{place_words(one.written_lambda)}"
             for one in shown.values()
         ],
+        peers,
         f"All peers against {champion()}, to ε = {short(raced[0].accuracy)}",
         "median seconds of a peer over those of the champion",
         "* kept out of tuning" if any(one.held_out for one in raced) else "",
     )
     axes.axvline(1.0, color="#888888", linewidth=0.8)
-    peers = list(dict.fromkeys(one.solver for one in raced if one.solver != champion()))
     ratios = []
     for number, name in enumerate(peers):
         dots = [
@@ -132,6 +133,7 @@ def _ratios(compared: Sequence[Versus], threshold: float) -> Figure:
             f"{heading(name, stand_in)}{'*' if held_out else ''}, λ = {short(lam, plain_from=0.1)}"
             for name, stand_in, held_out, lam in problems
         ],
+        [f"ε = {short(accuracy)}" for accuracy in accuracies],
         f"LIBLINEAR against {champion()}",
         "seconds of the fastest run of LIBLINEAR over those of the champion",
         "\n".join(note for note, holds in notes.items() if holds),
@@ -168,9 +170,18 @@ def _by_set(problems: Iterable[_PlottedProblem]) -> list[_PlottedProblem]:
     return sorted(distinct, key=lambda each: (sets.index(each[0]), -each[-1]))
 
 
-def _sheet(names: Sequence[str], title: str, below: str, remarks: str = "") -> tuple[Sheet, Axes]:
+def _sheet(
+    names: Sequence[str], series: Sequence[str], title: str, below: str, remarks: str = ""
+) -> tuple[Sheet, Axes]:
     """A sheet of one panel with a line for each name, and a logarithmic axis below."""
-    sheet = Sheet(1, title, remarks=remarks, panel=(_WIDTH, max(2, len(names)) * _LINE))
+    sheet = Sheet(
+        1,
+        title,
+        remarks=remarks,
+        panel=(_WIDTH, max(2, len(names)) * _LINE),
+        left=0.15 + max(map(room_of, names)),
+        beside=SAMPLE + max(map(room_of, series)),
+    )
     (axes,) = sheet.axes
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_yticks(range(len(names)), names)
@@ -203,5 +214,5 @@ def _draw(
 
 def _finished(sheet: Sheet, axes: Axes) -> Figure:
     log_ticks(axes.xaxis, plain_below=1000.0)
-    sheet.figure.legend(loc="outside right upper", frameon=False, fontsize=SMALL)
-    return sheet.finish()
+    sheet.add_legend(*axes.get_legend_handles_labels())
+    return sheet.figure

@@ -155,6 +155,7 @@ class Store:
         trace = self.read(run)
         if trace is None or trace.state in RERUN or trace.header.get("id") != run.id:
             return None
+        self._rows[run.id] = _rows(run, trace)
         if trace.header.get("started") is None:
             return None  # whoever has written it, svmbench has not
         if with_weights and not self._keeps_weights(run, trace):
@@ -277,12 +278,7 @@ class Store:
             trace = self.read(run)
             if trace is None:
                 return None
-            known = self._rows[run.id] = _Rows(
-                run.instance.reference,
-                run_row(run, trace),
-                _csv(trace_rows(run, trace)),
-                _csv(regret_rows(run, trace)),
-            )
+            known = self._rows[run.id] = _rows(run, trace)
         return known
 
 
@@ -294,6 +290,15 @@ class _Rows:
     row: dict[str, Any]
     points: tuple[str, str]
     regrets: tuple[str, str]
+
+
+def _rows(run: Run, trace: Trace) -> _Rows:
+    return _Rows(
+        run.instance.reference,
+        run_row(run, trace),
+        _csv(trace_rows(run, trace)),
+        _csv(regret_rows(run, trace)),
+    )
 
 
 @dataclass

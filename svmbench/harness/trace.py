@@ -12,8 +12,7 @@ import json
 import math
 import os
 import stat
-import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -228,25 +227,16 @@ _OF_SOME_POINTS = (*numbers(RUNS, "first point", "last point", "all points"), "v
 _OF_HEADER, _OF_END = numbers(RUNS, "header"), numbers(RUNS, "end")
 
 
-_LARGEST = sys.float_info.max
-
-
 def is_complete(trace: Trace) -> bool:
     """Whether every record has the fields of the tables: no hash protects a run without an end."""
     return (
-        all(
-            all(_is_number(point.get(name)) for name in COUNTS)
-            and all(name in point for name in _OF_POINT)
-            and _are_numbers_or_unknown(point, (*_OF_POINT, *_OF_SOME_POINTS))
-            for point in trace.points
-        )
-        and all(
-            _are_numbers_or_unknown(record, _OF_REGRET)
-            and all(name in record for name in _OF_REGRET)
-            for record in trace.regrets
-        )
-        and _are_numbers_or_unknown(trace.header, _OF_HEADER)
-        and _are_numbers_or_unknown(trace.end, _OF_END)
+        all(_are_numbers([point.get(name) for point in trace.points]) for name in COUNTS)
+        and _have(trace.points, _OF_POINT)
+        and _are_numbers_or_unknown(trace.points, (*_OF_POINT, *_OF_SOME_POINTS))
+        and _have(trace.regrets, _OF_REGRET)
+        and _are_numbers_or_unknown(trace.regrets, _OF_REGRET)
+        and _are_numbers_or_unknown([trace.header], _OF_HEADER)
+        and _are_numbers_or_unknown([trace.end], _OF_END)
         and _is_moment_or_unknown(trace.header.get("started"))
         and isinstance(trace.header.get("node"), str | None)
     )
@@ -258,10 +248,14 @@ def read_whole(path: Path) -> Trace | None:
     return trace if trace is not None and is_complete(trace) else None
 
 
-def _are_numbers_or_unknown(record: dict[str, Any], names: Sequence[str]) -> bool:
-    for name in names:  # a generator would take twice as long, for each point of each run
-        value = record.get(name)
-        if value is not None and not _is_number(value):
+def _have(records: Sequence[dict[str, Any]], names: Collection[str]) -> bool:
+    return all(record.keys() >= set(names) for record in records)
+
+
+def _are_numbers_or_unknown(records: Sequence[dict[str, Any]], names: Sequence[str]) -> bool:
+    for name in names:
+        values = [record.get(name) for record in records]
+        if not _are_numbers([value for value in values if value is not None]):
             return False
     return True
 
@@ -276,8 +270,12 @@ def _is_moment_or_unknown(value: Any) -> bool:
     return True
 
 
-def _is_number(value: Any) -> bool:
-    return type(value) in (float, int) and -_LARGEST < value < _LARGEST
+def _are_numbers(values: list[Any]) -> bool:
+    """Whether they are finite, each of type int or float; whole lists are tested at once."""
+    try:
+        return {*map(type, values)} <= {float, int} and all(map(math.isfinite, values))
+    except OverflowError:  # an int beyond any float
+        return False
 
 
 def close_trace(

@@ -83,12 +83,33 @@ class Group:
 
     def column(self, name: str) -> list[float]:
         """A column's values by repeat, nan if there is none."""
-        return [float(value) for value in self.repeats[name]]
+        return list(self._columns[name])
 
     def middle(self, name: str) -> float:
         """Median of the existing values, nan if there are none."""
-        known = [value for value in self.column(name) if not math.isnan(value)]
+        known = [value for value in self._columns[name] if not math.isnan(value)]
         return median(known) if known else math.nan
+
+    @cached_property
+    def first(self) -> pd.Series:
+        """The first run, for what all runs share."""
+        return self.runs.iloc[0]
+
+    @cached_property
+    def _columns(self) -> _Columns:
+        return _Columns(self.repeats)
+
+
+class _Columns(dict[str, list[float]]):
+    """Columns of numbers: a page asks for each of them hundreds of times."""
+
+    def __init__(self, runs: pd.DataFrame) -> None:
+        super().__init__()
+        self._runs = runs
+
+    def __missing__(self, name: str) -> list[float]:
+        self[name] = [float(value) for value in self._runs[name]]
+        return self[name]
 
 
 def group_runs(results: Results) -> dict[tuple[str, bool], list[Group]]:

@@ -125,7 +125,7 @@ def read_results(folder: Path) -> Results:
     """
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder; name one that 'svmbench run' has written")
-    return _read_results(folder, tuple(map(_state, sorted(folder.glob("*.[cjy]*")))))
+    return _read_results(folder, tuple(map(_state, sorted(folder.glob("[!.]*.[cjy]*")))))
 
 
 def _state(path: Path) -> tuple[str, int, int]:

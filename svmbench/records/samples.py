@@ -310,8 +310,9 @@ def _of_runs(runs: pd.DataFrame, asked: Asked) -> pd.Series | None:
 def _known(group: Group, asked: Asked, values: pd.Series) -> dict[int, float]:
     """The measured values, by repeat."""
     if asked.measure.to_accuracy:
-        least = values.groupby(group.runs["repeat"]).min()
-        known = zip(least.index, least, strict=True)
+        if group.separate_runs:
+            values = values.groupby(group.runs["repeat"]).min()
+        known = zip(group.repeats["repeat"], values, strict=True)
         return {int(repeat): float(value) for repeat, value in known if not math.isnan(value)}
     if group.separate_runs:
         of_repeats = _of_runs(group.repeats, asked)

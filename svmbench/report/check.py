@@ -12,11 +12,12 @@ from svmbench.errors import DataError
 from svmbench.records.read import Results, read_results
 from svmbench.report.curves import CurveTable
 from svmbench.report.html import pictures_of, to_html
+from svmbench.report.interactive import page_curves
 from svmbench.report.markup import write_tables
-from svmbench.report.plots import write_plots
-from svmbench.report.profiles import write_profile_table, write_profiles
+from svmbench.report.profiles import write_profile_table
 from svmbench.report.sheet import FORMATS
 from svmbench.report.tables import build_tables
+from svmbench.report.write import write_results
 from svmbench.verify.own import foreign_entries
 
 STRANGER = "is not a file of this report; remove it"
@@ -52,15 +53,13 @@ def stale_files(folder: Path, plots: bool = False) -> Iterator[tuple[str, str]]:
 
 
 def _write(results: Results, original: Path, plots: bool) -> None:
-    tables, curves = build_tables(results), CurveTable(results)
-    write_tables(tables, results.folder / "tables")
     if plots:
-        formats = tuple({path.suffix[1:] for path in _plots(original)})
-        pictures = [*write_plots(results, curves, formats), *write_profiles(results, formats)]
-    else:
-        write_profile_table(results)
-        pictures = _plots(original)
-    page = to_html(results, tables, curves, pictures)
+        write_results(results, tuple({path.suffix[1:] for path in _plots(original)}))
+        return
+    tables = build_tables(results)
+    write_tables(tables, results.folder / "tables")
+    write_profile_table(results)
+    page = to_html(results, tables, page_curves(results, CurveTable(results)), _plots(original))
     write_text(results.folder / "report.html", page)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -145,7 +144,8 @@ def median_curve(trajectories: Sequence[Trajectory]) -> Curve | None:
     seen &= 2 * (~np.isnan(heights)).sum(axis=0) >= len(trajectories)
     if not seen.any():
         return None
-    least, most = (f(h for h in heights.flat if math.isfinite(h)) for f in (min, max))
+    finite = heights[np.isfinite(heights)]
+    least, most = float(finite.min()), float(finite.max())
     low = np.nan_to_num(low[seen], nan=least, neginf=least, posinf=most)
     high = np.nan_to_num(high[seen], nan=most, neginf=least, posinf=most)
     return Curve(x[seen], np.exp(middle[seen]), np.exp(low), np.exp(high), _fate(trajectories))

@@ -18,8 +18,6 @@ from svmbench.errors import DataError
 from svmbench.records.groups import heading
 from svmbench.records.read import Results
 from svmbench.records.spelling import as_written, place_words, regularisation, short
-from svmbench.report.curves import CurveTable
-from svmbench.report.interactive import page_curves
 from svmbench.report.notices import notices, reference_gap_asked
 from svmbench.report.plots import PLOT_KINDS, plot_name
 from svmbench.report.profiles import PROFILE_KINDS
@@ -107,7 +105,7 @@ class Figure:
 
 
 def to_html(
-    results: Results, tables: Sequence[Table], curves: CurveTable, pictures: Sequence[Path]
+    results: Results, tables: Sequence[Table], curves: Markup, pictures: Sequence[Path]
 ) -> str:
     """The page.
 
@@ -127,7 +125,7 @@ def to_html(
         conclusion=conclusion(standings),
         joined=[g.label for gs in results.groups.values() for g in gs if g.separate_runs],
         missing=_missing(standings),
-        curves=page_curves(results, curves),
+        curves=curves,
         warnings=[notice for notice in known if not notice.informs],
         information=[notice for notice in known if notice.informs],
         tables=tables,

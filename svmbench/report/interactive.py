@@ -6,6 +6,7 @@ import json
 import math
 from typing import Any
 
+import numpy as np
 from markupsafe import Markup
 
 from svmbench.records.abscissae import ABSCISSAE
@@ -70,9 +71,12 @@ def _written(curves: dict[str, Curve]) -> dict[str, list[list[float]]]:
 
 def _steps(curve: Curve) -> list[list[float]]:
     """A curve's corners: its first and last point, and those at which it changes."""
-    x, y = ([_rounded(value) for value in each] for each in (curve.x, curve.middle))
-    kept = [at for at in range(len(x)) if at in (0, len(x) - 1) or y[at] != y[at - 1]]
-    return [[x[at] for at in kept], [y[at] for at in kept]]
+    visible = np.rint(np.log(curve.middle) * 10.0**_DIGITS)
+    changes = np.append(True, visible[1:] != visible[:-1])
+    changes[-1] = True
+    return [
+        [_rounded(value) for value in each[changes].tolist()] for each in (curve.x, curve.middle)
+    ]
 
 
 def _rounded(value: float) -> float:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,18 +72,18 @@ PLOT_KINDS: dict[str, PlotWords] = {
 }
 
 
-def write_plots(
+def plots(
     results: Results, curves: CurveTable, formats: tuple[str, ...] = ("png",)
-) -> list[Path]:
-    """Draw the plots that the sweep asks for, one figure per data set and kind."""
-    written: list[Path] = []
-    with uniform_style():
-        for (dataset, stand_in), groups in results.groups.items():
-            for kind in results.plots:
-                figure = draw(results, curves, groups, kind)
-                path = results.folder / "plots" / plot_name(dataset, stand_in, kind)
-                written += save_figure(figure, path, formats)
-    return written
+) -> list[Callable[[], list[Path]]]:
+    """What writes each plot that the sweep asks for: one figure per data set and kind."""
+
+    def write(dataset: str, stand_in: bool, kind: str) -> list[Path]:
+        path = results.folder / "plots" / plot_name(dataset, stand_in, kind)
+        with uniform_style():
+            figure = draw(results, curves, results.groups[dataset, stand_in], kind)
+            return list(save_figure(figure, path, formats))
+
+    return [partial(write, *of, kind) for of in results.groups for kind in results.plots]
 
 
 def plot_name(dataset: str, stand_in: bool, kind: str) -> str:
@@ -126,7 +127,7 @@ def draw(results: Results, known: CurveTable, groups: Sequence[Group], kind: str
     for axes in sheet.axes:
         if not axes.get_xlabel():  # a place in the last row that no λ uses
             axes.remove()
-    return sheet.finish()
+    return sheet.figure
 
 
 @dataclass(frozen=True)

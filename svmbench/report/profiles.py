@@ -294,7 +294,7 @@ def draw(
         axes.set_xlabel(profile.axis, labelpad=2, parse_math=False)
         axes.set_ylabel(kind.ordinate if number == 0 else "")
         _fill(axes, profile, looks)
-    return sheet.finish()
+    return sheet.figure
 
 
 def _caption(results: Results, kind: str, problems: Sequence[_ProfileProblem]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
@@ -13,6 +13,7 @@ from svmbench.durable import replacing
 from svmbench.records.spelling import short
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
@@ -24,7 +25,10 @@ PANELS_ACROSS = 3
 
 #: Inches: a panel's frame; the room for its ticks and labels beside and below; a line of the title
 #: and of the remarks.
-PANEL, _TICKS, _TITLE_LINE, _LINE = (2.75, 2.5), (0.62, 0.68), 0.19, 0.165
+PANEL, _TICKS, _TITLE_LINE, _LINE = (2.75, 2.5), (0.72, 0.68), 0.19, 0.165
+
+#: Inches: of the room below a panel, what is below its frame; the edge of the sheet.
+_BELOW, _EDGE = 0.43, 0.08
 
 #: Largest width of a character in inches: in the title, in small text.
 _TITLE_CHARACTER, _CHARACTER = 0.088, 0.066
@@ -33,7 +37,7 @@ _TITLE_CHARACTER, _CHARACTER = 0.088, 0.066
 SMALL = 8.25
 
 #: Inches: the line of a legend before its name.
-_SAMPLE = 0.5
+SAMPLE = 0.5
 
 #: Width of the narrowest sheet in inches: 600 pixels on a page.
 _NARROWEST = 6.25
@@ -75,6 +79,8 @@ class Sheet:
         Panels in a row.
     panel : (float, float)
         Inches: width and height of a panel's frame.
+    left, beside : float
+        Inches: the least room left of each panel, and right of them all.
 
     Attributes
     ----------
@@ -92,6 +98,8 @@ class Sheet:
         legend: Mapping[str, Look] | None = None,
         across: int = PANELS_ACROSS,
         panel: tuple[float, float] = PANEL,
+        left: float = _TICKS[0],
+        beside: float = 0.0,
     ) -> None:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -101,19 +109,22 @@ class Sheet:
         names = legend or {}
         across = max(1, min(panels, across))
         down = -(-panels // across)
-        beside = max((_CHARACTER * len(name) + _SAMPLE for name in names), default=0.0)
-        width = max(_NARROWEST, across * (panel[0] + _TICKS[0]) + beside + 0.2)
+        beside = max((room_of(name) + SAMPLE for name in names), default=beside) + 2 * _EDGE
+        width = max(_NARROWEST, across * (panel[0] + left) + beside)
         above = textwrap.wrap(title, int(width / _TITLE_CHARACTER))
         below = _wrapped(remarks, int(width / _CHARACTER))
         tall = max(down * (panel[1] + _TICKS[1]), 1.2 * _LINE * len(names))
-        height = tall + _TITLE_LINE * len(above) + _LINE * len(below) + 0.15
-        self.figure: Figure = Figure(figsize=(width, height), dpi=DPI, layout="constrained")
+        head = _TITLE_LINE * len(above) + _EDGE
+        foot = _LINE * len(below) + _EDGE
+        height = head + tall + foot
+        self.figure: Figure = Figure(figsize=(width, height), dpi=DPI)
         FigureCanvasAgg(self.figure)
-        left = 0.08 / width
         self.figure.suptitle(
             "\n".join(above),
-            x=left,
+            x=_EDGE / width,
+            y=1.0 - 0.5 * _EDGE / height,
             ha="left",
+            va="top",
             fontsize=9.5,
             weight="bold",
             color="#B00000" if warns else "black",
@@ -122,43 +133,58 @@ class Sheet:
         if below:
             self.figure.supxlabel(
                 "\n".join(below),
-                x=left,
+                x=_EDGE / width,
+                y=0.5 * _EDGE / height,
                 ha="left",
+                va="bottom",
                 fontsize=SMALL,
                 color="#444444",
                 parse_math=False,
                 linespacing=1.3,
             )
-        grid = self.figure.subplots(down, across, squeeze=False)
+        # Laid out by these sizes: to measure every text would take as long as to draw it.
+        wide = (width - beside) / across - left
+        grid = self.figure.subplots(down, across, squeeze=False, gridspec_kw={
+            "left": left / width,
+            "right": 1.0 - beside / width,
+            "bottom": (foot + tall - down * (panel[1] + _TICKS[1]) + _BELOW) / height,
+            "top": 1.0 - (head + _TICKS[1] - _BELOW) / height,
+            "wspace": left / wide,
+            "hspace": _TICKS[1] / panel[1],
+        })  # fmt: skip
         for spare in grid.flat[panels:]:
             spare.remove()
         self.axes: list[Axes] = list(grid.flat[:panels])
+        self._corner = (1.0 - _EDGE / width, 1.0 - head / height)
         if names:
-            _add_legend(self.figure, names)
+            self.add_legend(_samples(names), list(names))
 
-    def finish(self) -> Figure:
-        """Lay out the sheet, once for all formats."""
-        engine = self.figure.get_layout_engine()
-        assert engine is not None
-        engine.execute(self.figure)
-        self.figure.set_layout_engine("none")
-        return self.figure
+    def add_legend(self, samples: Sequence[Artist], names: Sequence[str]) -> None:
+        """Put the names of curves right of all panels."""
+        legend = self.figure.legend(
+            samples, names, loc="upper right", bbox_to_anchor=self._corner,
+            borderaxespad=0.0, borderpad=0.0, handlelength=2.6,
+        )  # fmt: skip
+        for text in legend.get_texts():
+            text.set_parse_math(False)
+
+
+def room_of(text: str) -> float:
+    """Inches that a small text takes at most."""
+    return _CHARACTER * len(text)
 
 
 def _wrapped(text: str, characters: int) -> list[str]:
     return [line for part in text.splitlines() for line in textwrap.wrap(part, characters)]
 
 
-def _add_legend(figure: Figure, names: Mapping[str, Look]) -> None:
+def _samples(names: Mapping[str, Look]) -> list[Artist]:
     from matplotlib.lines import Line2D
 
-    samples = [
+    return [
         Line2D([], [], color=look.colour, linestyle=look.dash, marker=look.marker, markersize=4)
         for look in names.values()
     ]
-    legend = figure.legend(samples, list(names), loc="outside right upper", handlelength=2.6)
-    for text in legend.get_texts():
-        text.set_parse_math(False)
 
 
 def log_ticks(axis: Axis, *, most: int = 9, plain_below: float = 100.0) -> None:

@@ -21,6 +21,7 @@ from svmbench.errors import DataError
 from svmbench.records.read import read_results
 from svmbench.report.curves import CurveTable
 from svmbench.report.html import figure_of, to_html
+from svmbench.report.interactive import page_curves
 from svmbench.report.tables import build_tables
 from svmbench.report.write import write_report
 
@@ -95,7 +96,7 @@ def page(text: str) -> Page:
 def build(folder: Path) -> str:
     """The page without plots: quick to make."""
     results = read_results(folder)
-    return to_html(results, build_tables(results), CurveTable(results), [])
+    return to_html(results, build_tables(results), page_curves(results, CurveTable(results)), [])
 
 
 # ---------------------------------------------------------------- one page
@@ -188,7 +189,10 @@ def luminance(colour: str) -> float:
 def test_same_results_give_the_same_page(reported, text):
     results = read_results(reported)
     pictures = sorted((reported / "plots").iterdir())
-    assert to_html(results, build_tables(results), CurveTable(results), pictures) == text
+    assert (
+        to_html(results, build_tables(results), page_curves(results, CurveTable(results)), pictures)
+        == text
+    )
 
 
 # ---------------------------------------------------------------- what it shows

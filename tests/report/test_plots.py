@@ -14,13 +14,18 @@ from hypothesis import strategies as st
 
 from svmbench.records.read import Results, read_results
 from svmbench.report.curves import CurveTable, Trajectory, cut_floor, lifted, median_curve
-from svmbench.report.plots import draw, write_plots
+from svmbench.report.plots import draw, plots
+from svmbench.report.sheet import uniform_style
 from svmbench.report.style import looks_of
 
 
 @pytest.fixture(scope="module")
 def results(folder: Path) -> Results:
     return read_results(folder)
+
+
+def written_plots(results, formats=("png",)) -> list[Path]:
+    return [path for write in plots(results, CurveTable(results), formats) for path in write()]
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +42,7 @@ def small(make_results, tmp_path_factory) -> Results:
 
 @pytest.fixture(scope="module")
 def written(small) -> list[Path]:
-    return write_plots(small, CurveTable(small), ("png", "pdf"))
+    return written_plots(small, ("png", "pdf"))
 
 
 def trace(x, y, state="converged"):
@@ -176,7 +181,8 @@ def curves(small) -> CurveTable:
 
 def test_names_stand_beside_the_panels_and_each_once(results):
     groups = next(iter(results.groups.values()))
-    figure = draw(results, CurveTable(results), groups, "log-suboptimality")
+    with uniform_style():
+        figure = draw(results, CurveTable(results), groups, "log-suboptimality")
     (legend,) = figure.legends
     texts = legend.get_texts()
     assert len({text.get_text() for text in texts}) == len(texts) >= 8
@@ -259,7 +265,7 @@ def test_pdf_is_one(written):
 def test_same_results_give_the_same_files(small, written):
     before = {path: path.read_bytes() for path in written}
     with matplotlib.rc_context({"font.size": 20, "svg.hashsalt": None}):  # the user's own
-        assert write_plots(small, CurveTable(small), ("png", "pdf")) == written
+        assert written_plots(small, ("png", "pdf")) == written
         assert matplotlib.rcParams["font.size"] == 20
     assert {path: path.read_bytes() for path in written} == before
 
@@ -267,7 +273,7 @@ def test_same_results_give_the_same_files(small, written):
 def test_no_plot_when_none_was_asked_for(make_results, tmp_path):
     folder = make_results(tmp_path / "r", repeats=1, labels=("dcd",), plots=[])
     results = read_results(folder)
-    assert write_plots(results, CurveTable(results)) == []
+    assert written_plots(results) == []
 
 
 def test_values_a_logarithmic_axis_cannot_show_are_left_out(make_results, tmp_path):

@@ -495,12 +495,14 @@ def test_a_picture_and_the_page_that_shows_it_are_found_if_they_are_drawn_again(
     from svmbench.records.read import read_results
     from svmbench.report.curves import CurveTable
     from svmbench.report.html import to_html
+    from svmbench.report.interactive import page_curves
     from svmbench.report.tables import build_tables
 
     picture = min((folder / "plots").glob("*.png"))
     picture.write_bytes(picture.read_bytes() + b"\n")
     results, pictures = read_results(folder), sorted((folder / "plots").glob("*.png"))
-    page = to_html(results, build_tables(results), CurveTable(results), pictures)
+    curves = page_curves(results, CurveTable(results))
+    page = to_html(results, build_tables(results), curves, pictures)
     (folder / "report.html").write_text(page, encoding="utf-8", newline="\n")
     assert wrong(folder) == {}
     result = CliRunner().invoke(main, ["verify", str(folder), "--plots"])

@@ -158,7 +158,7 @@ def draw(source: ItemResults, shape: FigureShape) -> Figure:
         axes.set_ylabel(y if at % PANELS_ACROSS == 0 else "")
         axes.set_title(_titled(panel), loc="left", fontsize=8.5)
         drawer.draw(axes, panel)
-    return sheet.finish()
+    return sheet.figure
 
 
 def _titled(panel: Panel) -> str:

@@ -69,7 +69,7 @@ def warnings_of(
 
 def facts_of(groups: Sequence[Group]) -> str:
     """Describe a data set and the quality of its references in one line."""
-    first = groups[0].runs.iloc[0]
+    first = groups[0].first
     gaps = [gap for group in groups if not math.isnan(gap := group.middle("reference_gap"))]
     parts = [
         f"m = {first['m']:,.0f}",
@@ -138,7 +138,7 @@ def row_head(group: Group, opens: bool) -> tuple[TableCell, TableCell]:
 
 def record_head(group: Group) -> dict[str, Any]:
     """Columns that identify a row in the machine-readable tables."""
-    first = group.runs.iloc[0]
+    first = group.first
     return {
         "schema_version": SCHEMA_VERSION,
         "dataset": group.dataset,
