@@ -14,7 +14,7 @@ from svmbench.harness.leftovers import descendants
 
 #: Version of the rules by which time is counted, added to the clock, or refused. It is part of a
 #: run's identity. Raise it whenever a rule changes, so that no pair mixes two sets of rules.
-CLOCK_RULES = 4
+CLOCK_RULES = 5
 
 #: Reads that include a lower bound, which often takes a pass over the rows, may take as long as the
 #: evaluations of P; other reads may take the first share of that time. All may take the second

@@ -6,8 +6,6 @@ solver, so a solver that replaces functions of `time` changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from time import perf_counter_ns, process_time_ns, thread_time_ns
 from typing import NamedTuple
@@ -34,20 +32,31 @@ class Clock:
         self.thread = 0
         self.switches = 0
 
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        """Run the clock during the block."""
-        switches = getrusage(RUSAGE_SELF).ru_nivcsw
-        thread = thread_time_ns()
-        cpu = process_time_ns()
-        wall = perf_counter_ns()
-        try:
-            yield
-        finally:
-            self.wall += perf_counter_ns() - wall
-            self.cpu += process_time_ns() - cpu
-            self.thread += thread_time_ns() - thread
-            self.switches += getrusage(RUSAGE_SELF).ru_nivcsw - switches
+    def running(self) -> _Running:
+        """Run the clock during a block."""
+        return _Running(self)
+
+
+class _Running:
+    """A block of a clock. A generator would take microseconds, some of them on the clock."""
+
+    __slots__ = ("_clock", "_cpu", "_switches", "_thread", "_wall")
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def __enter__(self) -> None:
+        self._switches = getrusage(RUSAGE_SELF).ru_nivcsw
+        self._thread = thread_time_ns()
+        self._cpu = process_time_ns()
+        self._wall = perf_counter_ns()
+
+    def __exit__(self, *_: object) -> None:
+        clock = self._clock
+        clock.wall += perf_counter_ns() - self._wall
+        clock.cpu += process_time_ns() - self._cpu
+        clock.thread += thread_time_ns() - self._thread
+        clock.switches += getrusage(RUSAGE_SELF).ru_nivcsw - self._switches
 
 
 class Stopwatch:
@@ -68,17 +77,27 @@ class Stopwatch:
         self.thread = 0
         self.count = 0
 
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        """Add the time of the block."""
+    def running(self) -> _Watched:
+        """Add the time of a block."""
         self.count += 1
-        thread = thread_time_ns()
-        wall = perf_counter_ns()
-        try:
-            yield
-        finally:
-            self.wall += perf_counter_ns() - wall
-            self.thread += thread_time_ns() - thread
+        return _Watched(self)
+
+
+class _Watched:
+    """A block of a stopwatch."""
+
+    __slots__ = ("_thread", "_wall", "_watch")
+
+    def __init__(self, watch: Stopwatch) -> None:
+        self._watch = watch
+
+    def __enter__(self) -> None:
+        self._thread = thread_time_ns()
+        self._wall = perf_counter_ns()
+
+    def __exit__(self, *_: object) -> None:
+        self._watch.wall += perf_counter_ns() - self._wall
+        self._watch.thread += thread_time_ns() - self._thread
 
 
 class Readings(NamedTuple):

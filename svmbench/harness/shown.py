@@ -50,7 +50,7 @@ def counts_of(solver: Solver) -> Tally:
         None if stopped is None else bool(stopped),
         bool(solver.exhausted),
     )
-    if any(abs(count) > LARGEST for count in tally[:4]):
+    if max(map(abs, tally[:4])) > LARGEST:
         raise ValueError("its counts have more than 64 bits")
     return tally
 

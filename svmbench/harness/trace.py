@@ -348,7 +348,13 @@ def _shown(value: Any) -> Any:
 
 def line_of(record: dict[str, Any]) -> str:
     """A record as a line of a trace."""
-    return json.dumps({key: _finite(value) for key, value in record.items()}) + "\n"
+    try:
+        return _encoded(record) + "\n"
+    except ValueError:  # inf or nan
+        return json.dumps({key: _finite(value) for key, value in record.items()}) + "\n"
+
+
+_encoded = json.JSONEncoder(allow_nan=False).encode
 
 
 def _finite(value: Any) -> Any:
