@@ -119,17 +119,23 @@ def test_products_of_rows_that_share_no_column_cost_little():
     )
 
 
+def step_cost(rows):
+    """What a step over all these dense rows costs."""
+    products = subspace.TAKING * rows.nnz + subspace.product_cost(rows)
+    return subspace.factor_cost(rows.m) + products
+
+
 def looked(steps, problem, alpha, work):
     """Whether a step is taken when passes have touched so many entries in all."""
     steps._work = 0.0
-    assert steps.may_step(int(work)) or steps._next > work
+    assert steps.may_step(int(work / steps._entry)) or steps._next > work
     active, w = np.arange(len(alpha), dtype=np.int32), problem.weights(alpha)
     return steps.step(active, alpha.copy(), w, Counters()) is not None
 
 
 def test_more_may_be_spent_where_the_same_rows_are_free_as_before():
     problem = many_features()
-    cost = subspace.factor_cost(30) + subspace.product_cost(problem.data.rows)
+    cost = step_cost(problem.data.rows)
     same, other = np.full(30, 0.5), np.full(30, 0.5)
     other[3] = 0.0
     new = lambda: Subspace(problem.data.rows, problem.lam)  # noqa: E731
@@ -150,7 +156,7 @@ def test_more_may_be_spent_where_the_same_rows_are_free_as_before():
 
 def test_each_step_that_solves_nothing_halves_what_the_next_may_cost(monkeypatch):
     problem = many_features()
-    cost = subspace.factor_cost(30) + subspace.product_cost(problem.data.rows)
+    cost = step_cost(problem.data.rows)
     unsolved = lambda gram, alpha, gradient, most: (alpha, 0.0, False)  # noqa: E731
     monkeypatch.setattr(subspace, "maximum", unsolved)
     monkeypatch.setattr(subspace, "SHARE", 0.0)

@@ -35,6 +35,10 @@ SHARE, SAME_ROWS_SHARE = 0.25, 1.0
 #: share of all entries touched so far. To count them takes the time of some 20 entries per row.
 ENTRIES_A_ROW, LOOK_SHARE = 400, 0.05
 
+#: Costs per entry, in entries of a pass over sparse rows: an entry in a pass over dense rows; to
+#: count a sparse row's columns; to take it, and turn it into columns; to take a dense row.
+DENSE, COUNTING, TURNING, TAKING = 0.25, 4.0, 13.0, 2.0
+
 #: Shares of its diagonal that are added to the Gram matrix until it has a factor.
 RIDGES = (1e-15, 1e-13, 1e-11, 1e-9)
 
@@ -59,6 +63,8 @@ class Subspace:
 
     def __init__(self, rows: CompactRows, lam: float) -> None:
         self._rows, self._lam_m = rows, lam * rows.m
+        self._entry = DENSE if rows.indptr is None else 1.0
+        self._products: float | None = None
         self._work, self._next, self._paid = 0.0, 0.0, 0.0
         self._free: Array = np.empty(0, dtype=np.int32)
         self._since, self._failures = 0.0, 0
@@ -66,7 +72,7 @@ class Subspace:
 
     def may_step(self, touched: int) -> bool:
         """Whether `step` is to be called after a pass that touched so many entries."""
-        self._work += touched
+        self._work += self._entry * touched
         return self._work >= self._next
 
     def step(
@@ -83,12 +89,18 @@ class Subspace:
         if self._since <= 0.5 * self._work:
             share = max(SHARE, math.ldexp(SAME_ROWS_SHARE, -self._failures))
         allowed = share * self._work - self._paid
-        if not 0 < len(free) <= MOST_ROWS or factor_cost(len(free)) > allowed:
+        if not 0 < len(free) <= MOST_ROWS or not self._affords(factor_cost(len(free)), allowed):
+            return None
+        if self._products is None:
+            if not self._affords(self._counting + factor_cost(len(free)), allowed):
+                return None
+            self._products = product_cost(rows)
+            self._paid += self._counting
+            allowed -= self._counting
+        products = self._preparation(len(free) / rows.m)
+        if not self._affords(products + factor_cost(len(free)), allowed):
             return None
         part = take_rows(rows, free)
-        products = product_cost(part)
-        if products + factor_cost(len(free)) > allowed:
-            return None
         gram = products_of(part, 1.0 / self._lam_m)
         self._paid += products
         counters.presentations += 3 * len(free)
@@ -111,25 +123,39 @@ class Subspace:
         return float(change.sum())
 
 
+    @property
+    def _counting(self) -> float:
+        return 0.0 if self._rows.indptr is None else COUNTING * self._rows.nnz
+
+    def _preparation(self, share: float) -> float:
+        """Cost of the products of so large a share of the rows, if their columns are as all are."""
+        assert self._products is not None
+        each = TAKING if self._rows.indptr is None else TURNING
+        return each * share * self._rows.nnz + share * share * self._products
+
+    def _affords(self, cost: float, allowed: float) -> bool:
+        """Whether a cost is allowed; if it is not, none is looked for before it may be."""
+        if cost <= allowed:
+            return True
+        enough = (cost + self._paid) / SAME_ROWS_SHARE
+        self._next = max(self._next, min(enough, 2.0 * self._work))
+        return False
+
+
 def products_of(rows: CompactRows, scale: float) -> FloatArray:
     """The matrix scale y_i y_j x_i.x_j of these rows, shape (m, m); at least its upper triangle.
 
     It is the sum of the outer products of their columns; those that are empty cost nothing.
     """
-    columns = signed_columns(rows)
-    return NormalEquations(columns).gram(np.full(columns.m, scale))
-
-
-def signed_columns(rows: CompactRows) -> CompactRows:
-    """The columns that are not empty, as rows; their entries are y_i x_ij."""
     labels = np.asarray(rows.labels, dtype=np.float64)
     if rows.indptr is None:
-        turned = np.ascontiguousarray((labels[:, None] * rows.values).T)
-        return CompactRows(rows.m, None, None, turned, np.ones(rows.d, dtype=np.int8))
+        signed = labels[:, None] * rows.values
+        return scale * (signed @ signed.T)
     starts, numbers, values = by_column(rows, labels)
     kept = np.flatnonzero(np.diff(starts))
     starts = np.append(starts[kept], starts[-1])
-    return CompactRows(rows.m, starts, numbers, values, np.ones(len(kept), dtype=np.int8))
+    columns = CompactRows(rows.m, starts, numbers, values, np.ones(len(kept), dtype=np.int8))
+    return NormalEquations(columns).gram(np.full(columns.m, scale))
 
 
 def product_cost(rows: CompactRows) -> float:
