@@ -136,7 +136,7 @@ def convert(table: Path, target: str | None, missing: OnMissing, out: Path | Non
             file.write(f"{label} " + " ".join(f"{j}:{value!r}" for j, value in entries) + "\n")
     for label, name in enumerate(found.encoding.classes or ()):
         click.echo(f"class {label}: {name}")
-    names = [name for column in found.encoding.columns for name in column.features]
+    names = found.encoding.features
     for at, name in enumerate(names, 1):
         click.echo(f"feature {at}: {name}")
     click.echo(f"{path}: {np.shape(rows)[0]:,} rows, {len(names):,} features")

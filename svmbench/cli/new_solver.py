@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import os
 import re
 from pathlib import Path
@@ -36,7 +37,8 @@ def command(name: str, out: Path | None, quiet: bool) -> None:
         raise ConfigError(f"{path}: exists and is not replaced; choose another name with -o")
     text = (bundled("template") / "__init__.py").read_text(encoding="utf-8")
     as_class = "".join(part.capitalize() for part in name.split("-"))
-    if name in ("none", *solvers()) or re.search(rf"\b{as_class}\b", text):
+    taken = keyword.iskeyword(as_class) or re.search(rf"\b{as_class}\b", text)
+    if name in solvers() or taken:
         raise ConfigError(f"{name!r}: is taken; choose another name")
     text = text.replace("Subgradient", as_class).replace('"subgradient"', f'"{name}"')
     write_text(path, text.replace("Parameters of subgradient", f"Parameters of {name}"))

@@ -118,5 +118,6 @@ def command(
 
 
 def _one_word(name: str) -> str:
-    """A class's name as a field between spaces: in quotes where it has some."""
-    return '"' + name.replace('"', '""') + '"' if len(name.split()) > 1 else name
+    """A class's name as a field between spaces: in quotes where it has some, or begins with one."""
+    whole = len(name.split()) < 2 and not name.startswith('"')
+    return name if whole else '"' + name.replace('"', '""') + '"'

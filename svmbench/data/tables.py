@@ -10,13 +10,14 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from svmbench.data.dataset import Array
-from svmbench.data.frames import is_numbers, read_frame
+from svmbench.data.frames import Wanted, is_numbers, read_frame
 from svmbench.data.liblinear_model import LARGEST_LABEL
 from svmbench.data.text_files import kind_of
 from svmbench.errors import DataError, nearest
@@ -36,11 +37,12 @@ OTHER_CLASS = "(another)"
 #: A column with more different texts, in more than half of its rows, names rows.
 _MOST_TEXTS = 100
 
-_NUMBER = r"[-+]?(\d+([.,]\d+)?|\d{1,3}([,. ']\d{3})+([.,]\d+)?)"
+_NUMBER = r"(\d*[.,]?\d+|\d{1,3}([,. '_]\d{3})+([.,]\d+)?|0x[0-9a-f]+)"
 
 #: Texts of quantities that pandas does not read as numbers, and what to write.
 _QUANTITIES = {
-    rf"[$€£]?\s?{_NUMBER}\s?[%$€£]?": "numbers; write 1234.5",
+    rf"(?i)[-+]?[$€£]?\s?[-+]?{_NUMBER}\s?[%$€£]?": "numbers; write 1234.5",
+    r"\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?": "times of day; write numbers of seconds",
     r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?": "dates; write numbers of days",
 }
 
@@ -77,11 +79,14 @@ class Encoding:
         The column with the classes.
     classes : tuple of str or None
         Texts whose numbers, from 0, are the labels; None where the labels are whole numbers.
+    missing : {'refuse', 'mean'}
+        What missing values of the columns become.
     """
 
     target: str
     columns: tuple[EncodedColumn, ...]
     classes: tuple[str, ...] | None = None
+    missing: OnMissing = "refuse"
 
     @property
     def in_texts(self) -> tuple[str, ...]:
@@ -90,9 +95,19 @@ class Encoding:
         return (*named, *(column.name for column in self.columns if column.texts is not None))
 
     @property
+    def features(self) -> list[str]:
+        """Names of all features, in their order."""
+        return [name for column in self.columns for name in column.features]
+
+    @property
     def names(self) -> dict[int, object]:
         """The classes by label, where they are texts; the label after them is of any other text."""
-        return {} if self.classes is None else dict(enumerate((*self.classes, OTHER_CLASS)))
+        if self.classes is None:
+            return {}
+        other = OTHER_CLASS
+        while other in self.classes:
+            other = f"({other})"
+        return dict(enumerate((*self.classes, other)))
 
     def facts(self) -> dict[str, Any]:
         """For a JSON file."""
@@ -118,7 +133,8 @@ class Encoding:
             )
             classes = facts["classes"]
             named = None if classes is None else tuple(map(str, classes))
-            return cls(str(facts["target"]), columns, named)
+            missing: OnMissing = "mean" if facts.get("missing") == "mean" else "refuse"
+            return cls(str(facts["target"]), columns, named, missing)
         except (KeyError, TypeError, ValueError):
             raise DataError("the model's JSON does not say how to read tables") from None
 
@@ -165,8 +181,13 @@ def read_table(
     DataError
         If the file cannot be read, has no such column, or values are missing that are not to be.
     """
-    frame, sha256 = read_frame(path, () if encoding is None else encoding.in_texts)
-    encoding = encoding or _encoding(path, frame, target, missing)
+    if encoding is None:
+        wanted = Wanted(target or ("y" if kind_of(path) == "numpy" else None))
+    else:
+        columns = [column.name for column in encoding.columns]
+        wanted = Wanted(encoding.target, columns, encoding.in_texts)
+    frame, sha256 = read_frame(path, wanted)
+    encoding = encoding or _encoding(path, frame, wanted.target, missing)
     X, unknown = _features(path, frame, encoding)
     there = encoding.target in frame
     labels = _labels(path, frame[encoding.target], encoding) if there else None
@@ -174,35 +195,38 @@ def read_table(
 
 
 def _encoding(path: Path, frame: pd.DataFrame, target: str | None, missing: OnMissing) -> Encoding:
-    if target is None and kind_of(path) == "numpy":
-        target = "y"
     names = list(frame.columns)
     if target is None:
         few = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
         raise DataError(f"{path}: which column has the classes? add --target COLUMN; it has {few}")
     if target not in frame:
         raise DataError(f"{path}: no column {target!r}; {nearest(target, names)}")
-    columns = tuple(_column(path, frame[name], missing) for name in names if name != target)
-    if not columns:
+    absent = frame.isna().to_numpy()
+    empty = absent.all(axis=0)
+    if empty.any():
+        raise DataError(f"{path}: column {names[int(empty.argmax())]!r} is empty; remove it")
+    others = [name for name in names if name != target]
+    if not others:
         raise DataError(f"{path}: has no column but the target")
-    return Encoding(target, columns, _classes(path, frame[target]))
-
-
-def _column(path: Path, values: pd.Series, missing: OnMissing) -> EncodedColumn:
-    name = str(values.name)
-    if values.isna().all():
-        raise DataError(f"{path}: column {name!r} is empty; remove it")
     if missing == "refuse":
-        _refuse_missing(path, values, "fill them, or add --missing mean")
-    if is_numbers(values):
-        if missing == "refuse":
-            return EncodedColumn(name)
-        with np.errstate(over="ignore"):
-            mean = float(values.mean())
-        if not math.isfinite(mean):
-            raise DataError(f"{path}: column {name!r} has no finite mean; scale it, or correct it")
-        return EncodedColumn(name, None, mean)
-    texts = values.fillna(NO_TEXT).unique().tolist()
+        _refuse_missing(path, frame[others], "fill them, or add --missing mean")
+    with np.errstate(over="ignore"):
+        means = dict(frame[others].mean(numeric_only=True)) if missing == "mean" else {}
+    texts = {name for name, kind in frame.dtypes.items() if kind.kind != "f"}
+    columns = tuple(
+        _of_categories(path, frame[name])
+        if name in texts
+        else EncodedColumn(name, None, None if missing == "refuse" else float(means[name]))
+        for name in others
+    )
+    for each in columns:
+        if each.mean is not None and not math.isfinite(each.mean):
+            raise DataError(f"{path}: column {each.name!r} has no finite mean; correct it")
+    return Encoding(target, columns, _classes(path, frame[target]), missing)
+
+
+def _of_categories(path: Path, values: pd.Series) -> EncodedColumn:
+    name, texts = str(values.name), values.fillna(NO_TEXT).unique().tolist()
     _refuse_numbers_in_words(path, name, texts)
     if len(texts) > max(_MOST_TEXTS, len(values) / 2):
         raise DataError(
@@ -216,25 +240,28 @@ def _refuse_numbers_in_words(path: Path, name: str, texts: Sequence[str]) -> Non
     """Refuse a column of quantities that would become a feature for each of their texts."""
     present = [text for text in texts if text != NO_TEXT]
     for form, remedy in _QUANTITIES.items():
-        if all(re.fullmatch(form, text) for text in present):
+        alike = [text for text in present if re.fullmatch(form, text)]
+        if 2 * len(alike) > len(present):
             raise DataError(
-                f"{path}: column {name!r} has {remedy} instead of {present[0]!r}, or put a letter "
+                f"{path}: column {name!r} has {remedy} instead of {alike[0]!r}, or put a letter "
                 "before each if they are names"
             )
 
 
-def _refuse_missing(path: Path, values: pd.Series, remedy: str) -> None:
-    absent = values.isna().to_numpy()
+def _refuse_missing(path: Path, columns: pd.DataFrame, remedy: str) -> None:
+    absent = columns.isna().to_numpy()
     if absent.any():
+        at = int(absent.any(axis=0).argmax())
+        rows = absent[:, at]
         raise DataError(
-            f"{path}: column {str(values.name)!r}: {int(absent.sum()):,} of {len(values):,} rows"
-            f" have no value, first row {int(absent.argmax()) + 1:,}; {remedy}"
+            f"{path}: column {str(columns.columns[at])!r}: {int(rows.sum()):,} of {len(rows):,}"
+            f" rows have no value, first row {int(rows.argmax()) + 1:,}; {remedy}"
         )
 
 
 def _classes(path: Path, values: pd.Series) -> tuple[str, ...] | None:
     """The classes if they are texts; None if they are whole numbers."""
-    _refuse_missing(path, values, "remove them: a row needs its class")
+    _refuse_missing(path, values.to_frame(), "remove them: a row needs its class")
     if not is_numbers(values):
         return tuple(sorted(values.unique()))
     _whole(path, values)
@@ -257,7 +284,8 @@ def _whole(path: Path, values: pd.Series) -> Array:
 
 
 def _labels(path: Path, values: pd.Series, encoding: Encoding) -> Array:
-    _refuse_missing(path, values, "remove them, or the whole column where classes are not known")
+    remedy = "remove them, or the whole column where classes are not known"
+    _refuse_missing(path, values.to_frame(), remedy)
     if encoding.classes is None:
         return _whole(path, _as_numbers(path, values))
     places = {text: at for at, text in enumerate(encoding.classes)}
@@ -267,20 +295,18 @@ def _labels(path: Path, values: pd.Series, encoding: Encoding) -> Array:
 
 
 def _features(path: Path, frame: pd.DataFrame, encoding: Encoding) -> tuple[Any, int]:
-    lacking = [column.name for column in encoding.columns if column.name not in frame]
-    if lacking:
-        raise DataError(f"{path}: no column {lacking[0]!r}, which the model was trained with")
+    if encoding.missing == "refuse":
+        _refuse_missing(path, frame[[column.name for column in encoding.columns]], "fill them")
     parts: list[Any] = []
     unknown = 0
-    for column in encoding.columns:
-        values = frame[column.name]
-        if column.mean is None and NO_TEXT not in (column.texts or ()):
-            _refuse_missing(path, values, "fill them")
-        if column.texts is None:
-            parts.append(_numbers(path, _as_numbers(path, values), column.mean))
-        else:
+    for of_texts, group in groupby(encoding.columns, lambda column: column.texts is not None):
+        if not of_texts:
+            parts.append(_numbers(path, frame, list(group)))
+            continue
+        for column in group:
+            values = frame[column.name]
             texts = values.astype(str).where(values.notna(), NO_TEXT)
-            block, strange = _indicators(texts, column.texts)
+            block, strange = _indicators(texts, column.texts or ())
             unknown += strange
             parts.append(block)
     if all(isinstance(part, np.ndarray) for part in parts):
@@ -298,13 +324,24 @@ def _as_numbers(path: Path, values: pd.Series) -> pd.Series:
     )
 
 
-def _numbers(path: Path, values: pd.Series, mean: float | None) -> Array:
-    numbers = (values if mean is None else values.fillna(mean)).to_numpy(np.float64)
-    finite = np.isfinite(numbers)
-    if not finite.all():
-        row = f"row {int(finite.argmin()) + 1:,}"
-        raise DataError(f"{path}: column {str(values.name)!r}: {row} is infinite; correct it")
-    return numbers.reshape(-1, 1)
+def _numbers(path: Path, frame: pd.DataFrame, columns: Sequence[EncodedColumn]) -> Array:
+    """Columns of numbers as a matrix; means stand for what is missing."""
+    kinds = frame.dtypes
+    block = frame[[column.name for column in columns]]
+    if any(kinds[column.name].kind != "f" for column in columns):
+        block = block.apply(lambda values: _as_numbers(path, values))
+    numbers: Array = np.ascontiguousarray(block, dtype=np.float64)
+    absent = np.isnan(numbers)
+    if absent.any():
+        means = np.array([column.mean for column in columns], dtype=np.float64)
+        numbers = np.where(absent, means, numbers)
+    infinite = np.argwhere(np.isinf(numbers))
+    if len(infinite):
+        row, at = infinite[0]
+        raise DataError(
+            f"{path}: column {columns[at].name!r}: row {row + 1:,} is infinite; correct it"
+        )
+    return numbers
 
 
 def _indicators(values: pd.Series, texts: Sequence[str]) -> tuple[Any, int]:

@@ -145,7 +145,7 @@ def reading(path: Path) -> Iterator[IO[bytes]]:
     except FileNotFoundError:
         raise DataError(f"{path}: no such file; check the path") from None
     except IsADirectoryError:
-        raise DataError(f"{path}: a folder; name a file of LIBSVM text") from None
+        raise DataError(f"{path}: a folder; name a file") from None
     except _damage() as error:
         raise DataError(f"{path}: truncated or corrupt ({error}); fetch it again") from None
     except OSError as error:

@@ -41,14 +41,14 @@ class Uneven(NamedTuple):
 
     Parameters
     ----------
-    large, small : int
-        Their numbers, from 1.
+    large, small : str
+        Their names in a table, or numbers from 1.
     most, least : float
         Those values.
     """
 
-    large: int
-    small: int
+    large: str
+    small: str
     most: float
     least: float
 
@@ -189,7 +189,9 @@ class Examples:
         large, small = int(sizes.argmax()), int(np.where(sizes > 0.0, sizes, math.inf).argmin())
         if not sizes[large] / _UNEVEN > sizes[small]:
             return None
-        return Uneven(large + 1, small + 1, float(sizes[large]), float(sizes[small]))
+        names = [] if self.encoding is None else self.encoding.features
+        most, least = (repr(names[at]) if names else str(at + 1) for at in (large, small))
+        return Uneven(most, least, float(sizes[large]), float(sizes[small]))
 
     @cached_property
     def larger_class(self) -> tuple[int, float]:
@@ -449,7 +451,10 @@ def read_others(
         As `read_examples`, and for a table if the model was not trained on one.
     """
     if kind_of(path) and encoding is None:
-        raise DataError(f"{path}: a table, and the model is of none; give LIBSVM text")
+        raise DataError(
+            f"{path}: a table, and nothing says how the model reads one; it is of LIBSVM text, or"
+            " its JSON is missing"
+        )
     found = read_examples(
         path,
         n_features=n_features,

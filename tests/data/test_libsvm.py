@@ -167,7 +167,7 @@ def test_archive_that_is_none_or_damaged(tmp_path, suffix):
 def test_paths_that_are_no_file(tmp_path):
     missing = tmp_path / "absent.xz"
     assert refusal(read_libsvm, missing) == f"{missing}: no such file; check the path"
-    assert refusal(read_libsvm, tmp_path) == f"{tmp_path}: a folder; name a file of LIBSVM text"
+    assert refusal(read_libsvm, tmp_path) == f"{tmp_path}: a folder; name a file"
 
 
 @pytest.mark.parametrize(

@@ -189,6 +189,13 @@ FIELDS = {
     "thousands": ('c,y\n"1,500",1\n900,0\n"12,000",0\n', "has numbers; write 1234.5"),
     "per cent": ("c,y\n12%,1\n5 %,0\n", "has numbers; write 1234.5 instead of '12%'"),
     "dates": ("c,y\n2020-01-01,1\n2021-03-04 12:00,0\n", "has dates; write numbers of days"),
+    "per cent beside a missing word": ("c,y\n12%,1\nNA,0\n7%,1\n", "has numbers; write 1234.5"),
+    "times of day": ("c,y\n12:30,1\n9:05,0\n", "has times of day"),
+    "missing words alone": ("a,c,y\n1,NA,1\n2,NA,0\n", "column 'c' is empty"),
+    "classes of which some are numbers": ("c,y\n1,10\n2,9\n3,b\n", ["c"]),
+    "names in spaces": (" c , y\n1,1\n2,0\n", ["c"]),
+    "a name of Python's": ("self,y\na,1\nb,0\n", ["self=a", "self=b"]),
+    "a number of 300 digits": (f"c,y\n1{'0' * 320},1\n2,0\n", "no finite mean"),
     "an open quotation mark": ('c,y\n"a,1\nb,0\nc",1\n', "row 1: a text of more than one line"),
     "a mean beyond range": ("c,y\n1.7e308,1\n1.7e308,0\n", "has no finite mean"),
 }
@@ -216,9 +223,44 @@ def test_a_second_table_is_read_as_the_first(folder):
     assert dense(found).tolist() == [[1, 0, 0, 0, 1]] * 2  # code=01, A, C; flag=false, true
 
 
+def test_a_second_table_is_refused_where_the_first_would_be(folder):
+    encoding = read_table(folder / "a.csv", "answer").encoding
+    (folder / "b.csv").write_text('age,job,answer\n1,"clerk,no\n2,nurse,no\n3,nurse",no\n')
+    with pytest.raises(DataError, match="more than one line"):
+        read_table(folder / "b.csv", encoding=encoding)
+    (folder / "c.csv").write_text("age,jobs\n1,clerk\n")
+    with pytest.raises(DataError, match=r"no column 'job', .* did you mean 'jobs'"):
+        read_table(folder / "c.csv", encoding=encoding)
+    (folder / "d.csv").write_text("age,job,note\n1,clerk,5\n2,nurse,6\n3,nurse,?\n")
+    assert read_table(folder / "d.csv", encoding=encoding).unknown == 0
+
+
+def test_missing_texts_are_those_that_the_model_does_not_know(folder):
+    encoding = read_table(folder / "a.csv", "answer", "mean").encoding
+    (folder / "b.csv").write_text("age,job\nNA,\nNA,clerk\n")
+    found = read_table(folder / "b.csv", encoding=encoding)
+    assert dense(found).tolist() == [[28.75, 0, 0, 0], [28.75, 1, 0, 0]]
+    assert found.unknown == 1
+
+
+def test_arrays_have_the_columns_of_the_model(folder):
+    X = np.array([[1.0, 2.0], [3.0, -1.0], [0.0, 5.0]])
+    np.save("a.npy", np.column_stack([X, [0, 1, 0]]))
+    encoding = read_table(folder / "a.npy").encoding
+    np.save("b.npy", X)
+    assert read_table(folder / "b.npy", encoding=encoding).labels is None
+    np.savez("c.npz", X=X > 1)
+    assert dense(read_table(folder / "c.npz", encoding=encoding)).tolist() == (X > 1).tolist()
+    np.save("d.npy", np.column_stack([X, X]))
+    with pytest.raises(DataError, match="has 4 columns, and the model is of 2 beside the labels"):
+        read_table(folder / "d.npy", encoding=encoding)
+
+
 def test_lines_without_text_are_rows_of_a_single_column(folder):
     (folder / "b.csv").write_text("a,y\n1,0\n2,1\n")
     encoding = read_table(folder / "b.csv", "y").encoding
+    (folder / "d.csv").write_text("\n\na\n1\n2\n")
+    assert dense(read_table(folder / "d.csv", encoding=encoding)).tolist() == [[1], [2]]
     (folder / "c.csv").write_text("a\n1\n\n2\n")
     with pytest.raises(DataError, match="first row 2"):
         read_table(folder / "c.csv", encoding=encoding)
@@ -247,7 +289,7 @@ def test_classes_are_named_as_they_are_written(folder):
     )
     (folder / "b.npz").write_bytes(b"")
     refused = invoke("train", "b.libsvm", "--test", "b.npz", "-o", "m")
-    assert "b.npz: a table, and the model is of none" in refused.stderr
+    assert "b.npz: a table, and nothing says how the model reads one" in refused.stderr
 
 
 def test_a_table_becomes_libsvm_text(folder):
@@ -266,6 +308,9 @@ def test_a_table_becomes_libsvm_text(folder):
 def test_a_model_of_libsvm_text_reads_no_table(folder):
     (folder / "rows").write_text("1 1:1\n-1 1:-1\n")
     assert invoke("train", "rows", "-o", "m").exit_code == 0
-    assert "a table, and the model is of none" in invoke("predict", "m", "a.csv").stderr
+    assert (
+        "a table, and nothing says how the model reads one"
+        in invoke("predict", "m", "a.csv").stderr
+    )
     refused = invoke("train", "rows", "--target", "y", "-o", "m")
     assert "is LIBSVM text by its name" in refused.stderr

@@ -122,16 +122,16 @@ class Subspace:
         self.solved = solved
         return float(change.sum())
 
-
     @property
     def _counting(self) -> float:
-        return 0.0 if self._rows.indptr is None else COUNTING * self._rows.nnz
+        return 0.0 if self._rows.indptr is None else COUNTING * float(self._rows.nnz)
 
     def _preparation(self, share: float) -> float:
         """Cost of the products of so large a share of the rows, if their columns are as all are."""
         assert self._products is not None
+        entries = share * float(self._rows.nnz)
         each = TAKING if self._rows.indptr is None else TURNING
-        return each * share * self._rows.nnz + share * share * self._products
+        return each * entries + share * share * self._products
 
     def _affords(self, cost: float, allowed: float) -> bool:
         """Whether a cost is allowed; if it is not, none is looked for before it may be."""
@@ -150,7 +150,8 @@ def products_of(rows: CompactRows, scale: float) -> FloatArray:
     labels = np.asarray(rows.labels, dtype=np.float64)
     if rows.indptr is None:
         signed = labels[:, None] * rows.values
-        return scale * (signed @ signed.T)
+        products: FloatArray = scale * (signed @ signed.T)
+        return products
     starts, numbers, values = by_column(rows, labels)
     kept = np.flatnonzero(np.diff(starts))
     starts = np.append(starts[kept], starts[-1])
