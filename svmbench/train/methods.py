@@ -131,9 +131,9 @@ class Methods:
         data, system = self._problem.data, self._system
 
         def work(share: float) -> float:
-            if system.factor == math.inf:
-                return UNFACTORED_PASSES * data.nnz
-            return NEWTON_PASSES * data.nnz + NEWTON_FACTORS * system.on(share)
+            # Systems are factored once conjugate gradients have taken as long.
+            factored = NEWTON_PASSES * data.nnz + NEWTON_FACTORS * system.on(share)
+            return min(factored, UNFACTORED_PASSES * data.nnz)
 
         return self._led(self._smooth_newton, work, MANY_ROWS)
 

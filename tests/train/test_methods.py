@@ -5,8 +5,10 @@ from itertools import islice
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 from problems import scaled
+from svmbench.data.in_memory import as_dataset
 from svmbench.problem import Loss, Problem
 from svmbench.solvers.second_order import smooth
 from svmbench.train import methods as module
@@ -68,7 +70,19 @@ def _descent_first(monkeypatch, passes):
     monkeypatch.setattr(module, "FEW_PASSES", 0.0)
     monkeypatch.setattr(module, "MANY_ROWS", math.inf)
     monkeypatch.setattr(module, "NEWTON_PASSES", passes)
+    monkeypatch.setattr(module, "UNFACTORED_PASSES", passes)
     monkeypatch.setattr(module, "NEWTON_FACTORS", 0.0)
+
+
+def test_newton_steps_need_no_factor_where_conjugate_gradients_cost_less():
+    """Rows of two ones among 4,000 columns: a factor takes as long as thousands of passes."""
+    rng = np.random.default_rng(4)
+    pairs = rng.integers(0, 2000, size=(8000, 2)) + [0, 2000]
+    X = csr_matrix((np.ones(16_000), pairs.ravel(), np.arange(0, 16_001, 2)), shape=(8000, 4000))
+    y = np.where(X @ rng.normal(size=4000) + rng.normal(size=8000) > 0.0, 1, -1).astype(np.int8)
+    problem = Problem(as_dataset(X).relabelled(y), 1e-5, Loss("logistic"))
+    found = fit(problem, 1e-3)
+    assert (found.method, found.gap <= 1e-3) == ("newton", True)
 
 
 smooth_losses = pytest.mark.parametrize("loss", ["squared-hinge", "logistic"])
