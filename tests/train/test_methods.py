@@ -77,7 +77,7 @@ def _descent_first(monkeypatch, passes):
 def test_newton_steps_need_no_factor_where_conjugate_gradients_cost_less():
     """Rows of two ones among 4,000 columns: a factor takes as long as thousands of passes."""
     rng = np.random.default_rng(4)
-    pairs = rng.integers(0, 2000, size=(8000, 2)) + [0, 2000]
+    pairs = rng.integers(0, 2000, size=(8000, 2)) + np.array([0, 2000])
     X = csr_matrix((np.ones(16_000), pairs.ravel(), np.arange(0, 16_001, 2)), shape=(8000, 4000))
     y = np.where(X @ rng.normal(size=4000) + rng.normal(size=8000) > 0.0, 1, -1).astype(np.int8)
     problem = Problem(as_dataset(X).relabelled(y), 1e-5, Loss("logistic"))
