@@ -18,6 +18,11 @@ TINY32 = float(np.finfo(np.float32).tiny)
 #: them, to sort the entries takes less time and memory.
 MARKED_COLUMNS = 8
 
+#: Rows of more columns, most of which are empty, are trained on without the empty ones. Weights of
+#: all would not fit into caches, a certificate and a step of Newton's would take as long as columns
+#: are many, and the rules that choose a method would take them for features.
+MANY_COLUMNS = 100
+
 
 def take_rows(data: Dataset, chosen: Array) -> Dataset:
     """Rows of a data set, in the order given, copied into new arrays."""
@@ -54,7 +59,8 @@ def without_empty_columns(data: Dataset, most: int) -> tuple[Dataset, Array] | N
         Columns with entries from which on the answer is None: usually after a look at a part of
         the rows.
     """
-    assert data.indices is not None
+    if data.indices is None or data.nnz == 0 or data.n_features <= MANY_COLUMNS:
+        return None
     if data.n_features > MARKED_COLUMNS * data.nnz:
         columns = np.sort(data.indices)
         used = columns[np.append(True, columns[1:] != columns[:-1])]  # np.unique loads numpy.ma

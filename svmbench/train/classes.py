@@ -31,11 +31,6 @@ T = TypeVar("T")
 #: takes until it is written.
 _VECTORS, _KEPT, _MODELS = 8, 3, 2
 
-#: Rows with more columns than this, most of which are empty, are trained on without the empty ones.
-#: Weights of all columns would not fit into caches, a certificate and a step of Newton's would take
-#: as long as columns are many, and the rules that choose a method would take them for features.
-_MANY_COLUMNS = 100
-
 #: Bytes that a fit takes without asking for how many are free.
 LITTLE = 1 << 18
 
@@ -191,8 +186,6 @@ def drop_empty_columns(examples: Examples) -> tuple[Examples, Array | None]:
     None if all are left. The weights of the others are 0.
     """
     rows = examples.rows
-    if rows.indices is None or rows.nnz == 0 or rows.n_features <= _MANY_COLUMNS:
-        return examples, None
     if not has_room_to_copy(rows):
         return examples, None
     found = without_empty_columns(rows, rows.n_features // 2)

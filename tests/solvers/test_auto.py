@@ -619,3 +619,28 @@ def test_any_feasible_start_leads_to_the_optimum(name):
         if solver.stopped or solver.exhausted:
             break
     assert problem.gap(solver.w, solver.alpha) <= 1e-6 * problem.primal(solver.w)
+
+
+@pytest.mark.parametrize("d", [150, 40_000])
+@pytest.mark.parametrize("method", ["choose", "newton", "dual"])
+def test_empty_columns_change_nothing(method, d):
+    """Few columns have entries: what is trained is the same as without the others."""
+    rng = np.random.default_rng(6)
+    X, places = rng.normal(size=(80, 20)), np.sort(rng.choice(d, 20, replace=False))
+    X[rng.random(X.shape) < 0.5] = 0.0
+    wide = np.zeros((80, d))
+    wide[:, places] = X
+    y = np.where(X.sum(axis=1) + rng.normal(size=80) > 0.0, 1, -1)
+    found = []
+    for rows in (X, wide):
+        problem = Problem(dataset(rows, y, "int32+float64"), 1e-3)
+        solver = Auto(AutoParameters(method=method, tolerance=1e-9))
+        solver.halts = True
+        solver.start(problem, seed=3)
+        while not solver.stopped:
+            solver.advance(1)
+        assert problem.primal(solver.w) - solver.dual() <= 1e-9 * solver.dual()
+        found.append((solver.w, solver.alpha))
+    assert np.array_equal(found[1][0][places], found[0][0])
+    assert np.count_nonzero(found[1][0]) <= 20
+    assert np.array_equal(found[1][1], found[0][1])

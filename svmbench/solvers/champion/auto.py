@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
 from svmbench.data.dataset import FloatArray
+from svmbench.data.derived import without_empty_columns
 from svmbench.kernels.counters import Counters
 from svmbench.kernels.descent import Descent
 from svmbench.kernels.rng import Generator
@@ -175,15 +177,20 @@ class Auto(Solver):
         many = problem.data.n_features > MOST_FEATURES
         self._prepare(problem, seed, "dual" if many else "dual-newton")
         if isinstance(self._phase, DualPhase):
-            self._phase.resume(alpha, problem.weights(alpha))
+            self._phase.resume(alpha, self._problem.weights(alpha))
 
     def _prepare(self, problem: Problem, seed: int, method: Literal["choose"] | Method) -> None:
         """Choose the method unless it is given, and make its first stage."""
+        data, self._d = problem.data, problem.data.n_features
+        rest = without_empty_columns(data, data.n_features // 2)
+        self._columns = None if rest is None else rest[1]
+        problem = problem if rest is None else replace(problem, data=rest[0])
         self._problem, self._rng = problem, Generator(seed)
         self._sums = in_threads(problem, threads_for(problem.data.nnz, self.threads))
         parameters, rows = self.parameters, problem.data.rows
         gap = max(parameters.tolerance, NEWTON_GAP)
         looking = Counters()
+        looking.nonzeros += 0 if rest is None else data.nnz
         self._costs = ExpectedCosts(rows, rows.m, [])
         self._choice = chosen(
             rows, problem.lam, method, parameters.sampling, self._rng, gap, looking
@@ -265,7 +272,7 @@ class Auto(Solver):
     def _fall_back(self, newton: NewtonPhase) -> None:
         """Continue with the interior-point method if rounding has ended Newton steps too early."""
         if self._gap_of(newton) > UNFINISHED:
-            self._phase = InteriorPhase(self._problem, self.w, self.alpha, newton.counters)
+            self._phase = InteriorPhase(self._problem, self._weights, self.alpha, newton.counters)
             self.counters = self._phase.counters
 
     def _descent(self) -> DualPhase:
@@ -309,6 +316,15 @@ class Auto(Solver):
     @property
     def w(self) -> FloatArray:
         """The current weights, or zeros while these are known to be better."""
+        if self._columns is None:
+            return self._weights
+        w = np.zeros(self._d)
+        w[self._columns] = self._weights
+        return w
+
+    @property
+    def _weights(self) -> FloatArray:
+        """Those of the columns with entries, if the others are left out."""
         phase = self._phase
         return weights_or_zeros(phase.w, phase.bound(), phase.gap)
 
