@@ -157,7 +157,7 @@ def order(results: Results) -> Order:
 def _order(results: Results) -> Order:
     asked_of = [*_main(results), *_epochs(results)]
     page = list(_comparisons(results, asked_of))
-    questions = [_question(one, other, asked) for one, other, asked, _ in page]
+    questions = [question_of(one, other, asked) for one, other, asked, _ in page]
     faster: set[_Key] = set()
     undecided: list[int] = []
     decided: list[int] = []
@@ -224,17 +224,50 @@ def _places(results: Results) -> Iterator[list[Group]]:
 
 
 def leader(groups: Sequence[Group], asked: Asked) -> Group | None:
-    """The group with the least median; None if no median is finite."""
-    medians = {
-        at: median(list(found.values()))
-        for at, group in enumerate(groups)
-        if (found := samples(group, asked))
-    }
+    """The group with the best median; None if no median is finite."""
+    medians = {at: _middle(group, asked) for at, group in enumerate(groups)}
     finite = {at: middle for at, middle in medians.items() if math.isfinite(middle)}
-    return groups[min(finite, key=finite.__getitem__)] if finite else None
+    best = max if asked.measure.more_is_better else min
+    return groups[best(finite, key=finite.__getitem__)] if finite else None
 
 
-def _question(one: Group, other: Group, asked: Asked) -> Question:
+def best_of(places: Sequence[tuple[Asked, Sequence[Group]]]) -> list[set[Group]]:
+    """Of each place the groups that are bold: the best median, and those not shown to be worse.
+
+    Where none is shown to be worse, none is bold. The questions of all places are one page.
+    """
+    compared = [
+        (at, asked, first, other)
+        for at, (asked, groups) in enumerate(places)
+        if (first := leader(groups, asked)) is not None
+        for other in groups
+        if other is not first
+    ]
+    questions = [
+        question_of(other, first, asked)
+        if asked.measure.more_is_better
+        else question_of(first, other, asked)
+        for _, asked, first, other in compared
+    ]
+    kept: list[set[Group]] = [set() for _ in places]
+    decided = set()
+    for (at, asked, first, other), verdict in zip(compared, verdicts(questions), strict=True):
+        kept[at].add(first)
+        reached = [*map(math.isfinite, samples(other, asked).values())]
+        if verdict == "holds" or (len(reached) > 1 and not any(reached)):
+            decided.add(at)
+        elif math.isfinite(_middle(other, asked)):
+            kept[at].add(other)
+    return [groups if at in decided else set() for at, groups in enumerate(kept)]
+
+
+def _middle(group: Group, asked: Asked) -> float:
+    found = samples(group, asked)
+    return median(list(found.values())) if found else math.nan
+
+
+def question_of(one: Group, other: Group, asked: Asked) -> Question:
+    """Whether the second group's values are larger."""
     found = samples_together(one, other, asked)
     if found.paired:
         return found.pairs.question(1.0)

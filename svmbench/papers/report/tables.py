@@ -6,12 +6,13 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import pandas as pd
 
 from svmbench.claims.measured import MeasuredRow
-from svmbench.claims.places import AXES, same
+from svmbench.claims.places import AXES
 from svmbench.papers.model import TableShape
 from svmbench.papers.published import Published
 from svmbench.papers.report.layout import (
@@ -32,10 +33,12 @@ from svmbench.papers.report.numbers import (
 )
 from svmbench.papers.report.stand_ins import stand_in_notes
 from svmbench.records.columns import SCHEMA_VERSION
+from svmbench.records.groups import Group
 from svmbench.records.measures import Asked
 from svmbench.records.spelling import short
 from svmbench.report.notices import notices, stand_in_warning
 from svmbench.report.numbers import finite
+from svmbench.report.questions import best_of
 from svmbench.report.table import Agreement, Row, Section, Table, TableCell
 from svmbench.report.tables.words import INTERVALS, RELAPSES, header, interval_notes, state_counts
 
@@ -73,8 +76,8 @@ _LIMITS = (
 )
 _RELAPSES = f"{RELAPSES}."
 _BOLD = (
-    "Bold: the best median of a place, and every other that was not shown to be worse, as the "
-    "intervals overlap."
+    "Bold: the best median of a place, and every other that was not shown to be worse. If all may "
+    "be the same, none is bold."
 )
 
 #: Notes of tables that are the same for all items: the page has them once.
@@ -254,37 +257,28 @@ class _Builder:
             return TableCell(NOT_RUN if at in self.layout.expected else NOTHING)
         found = [number(row, asked) for row in members]
         text = "; ".join(dict.fromkeys(each.text for each in found))
-        best = len(members) == 1 and not self._unlike(members[0])
-        best = best and self._best(at, asked, found[0])
+        best = len(members) == 1 and (asked.column, members[0].group) in self._best
         hints = "; ".join(filter(None, [each.hint for each in found]))
         return TableCell(text, best, _sortable(found[0].median), hints)
-
-    def _rivals(self, at: tuple[Key, Key]) -> Iterator[MeasuredRow]:
-        """The rows of other solvers in the same place."""
-        own = self._axes(at)
-        for other, rows in self.layout.measured.items():
-            place = self._axes(other)
-            alike = all(same(value, place[name]) for name, value in own.items() if name != "solver")
-            if alike and other != at:
-                yield from rows
 
     def _axes(self, at: tuple[Key, Key]) -> dict[str, str | float]:
         return dict(zip((*self.shape.rows, *self.shape.columns), (*at[0], *at[1]), strict=True))
 
-    def _best(self, at: tuple[Key, Key], asked: Asked, own: Number) -> bool:
-        """Whether no other solver's median is better beyond the intervals."""
-        if not math.isfinite(own.median) or "solver" not in self._axes(at):
-            return False
-        if asked.measure.setting:
-            return False
-        others = [number(row, asked) for row in self._rivals(at)]
-        others = [each for each in others if math.isfinite(each.median)]
-        if not others:
-            return False
-        sign = -1.0 if asked.measure.more_is_better else 1.0
-        leader = min([own, *others], key=lambda each: sign * each.median)
-        reaches = own.low <= leader.high if sign > 0 else own.high >= leader.low
-        return reaches or own.median == leader.median
+    @cached_property
+    def _best(self) -> set[tuple[str, Group]]:
+        """What is bold, by the rule of a sweep's tables: columns of measures, and rows."""
+        places: dict[tuple[Asked, str], list[Group]] = {}
+        for at, rows in self.layout.measured.items():
+            axes = self._axes(at)
+            if axes.pop("solver", None) is None or len(rows) != 1 or self._unlike(rows[0]):
+                continue
+            for asked in self.shape.measures:
+                if not asked.measure.setting:
+                    place = "; ".join(axis_text(name, value) for name, value in axes.items())
+                    places.setdefault((asked, place), []).append(rows[0].group)
+        asked_of = [(asked, groups) for (asked, _), groups in places.items()]
+        bold = zip(asked_of, best_of(asked_of), strict=True)
+        return {(asked.column, group) for (asked, _), best in bold for group in best}
 
     # ------------------------------------------------------------ ratios
 
@@ -358,17 +352,10 @@ class _Builder:
             yield _LIMITS
         if any("†" in each.text for _, _, each in found):
             yield _RELAPSES
-        if self._bold():
+        if self._best:
             yield _BOLD
         yield from stand_in_notes(self.source, [row for row, _, _ in found])
         yield from self.source.item.notes
-
-    def _bold(self) -> bool:
-        return any(
-            self._measured_cell(at, asked).best
-            for at in self.layout.measured
-            for asked in self.shape.measures
-        )
 
     # ------------------------------------------------------------ records
 

@@ -27,6 +27,7 @@ from svmbench.papers.report.tables import build_paper_table
 from svmbench.papers.report.write import write_papers
 from svmbench.records.measures import MEASURES, Asked
 from svmbench.records.samples import pairs
+from svmbench.report import questions
 from svmbench.report.markup import to_latex
 from svmbench.report.numbers import format_value
 
@@ -236,9 +237,14 @@ def test_notes_tell_sources_reconstruction_and_stand_ins(papered):
     assert "(published 0.62697) at λ = 1.721e-5, hinge, 581,012 rows" in note
 
 
-def test_bold_is_the_best_of_its_place(source):
+def test_bold_is_the_best_of_its_place_where_others_are_shown_to_be_worse(source, monkeypatch):
+    monkeypatch.setattr(questions, "verdicts", lambda asked: ["open"] * len(asked))
+    undecided = build_paper_table(source, 0)[0].sections[0].rows[:4]
+    monkeypatch.setattr(questions, "verdicts", lambda asked: ["holds"] * len(asked))
     table, _ = build_paper_table(source, 0)
     section = table.sections[0]
+    # Where nothing is shown, none is bold, unless some have not arrived at all.
+    assert {sum(cell.best for cell in row.cells) for row in undecided} != {1}
     at = section.texts + [name for name, _ in section.spans].index("sgd-m(schedule=blocks)") * 2
     for row in section.rows[:4]:
         bold = [cell.text for cell in row.cells if cell.best]
