@@ -155,12 +155,14 @@ class Store:
         trace = self.read(run)
         if trace is None or trace.state in RERUN or trace.header.get("id") != run.id:
             return None
-        self._rows[run.id] = _rows(run, trace)
         if trace.header.get("started") is None:
             return None  # whoever has written it, svmbench has not
         if with_weights and not self._keeps_weights(run, trace):
             return None
-        return None if retry_faults and trace.state in FAULTS else trace
+        if retry_faults and trace.state in FAULTS:
+            return None
+        self._rows[run.id] = _rows(run, trace)  # traces are read once, and not kept
+        return trace
 
     def is_outdated(self, run: Run, trace: Trace) -> bool:
         """Whether a finished run was held against wider bounds than asked, and there are better.
