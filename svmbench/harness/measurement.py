@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from svmbench.data.dataset import Dataset, FloatArray
+from svmbench.data.derived import take_rows
 from svmbench.harness import system
 from svmbench.harness.accounts import (
     Accounts,
@@ -120,6 +121,17 @@ class Before:
 NOTHING_BEFORE = Before()
 
 
+def _warm_up(solver: Solver, problem: Problem) -> None:
+    """Let another instance of a solver warm up on a row of each class."""
+    if type(solver).warm_up is Solver.warm_up:
+        return
+    labels = problem.data.labels
+    rows = take_rows(problem.data, np.sort([int(labels.argmax()), int(labels.argmin())]))
+    other = type(solver)(solver.parameters)
+    other.load()
+    other.warm_up(replace(problem, data=rows, row_weights=None))
+
+
 class Measurement:
     """Trains a solver from checkpoint to checkpoint, evaluates it and enforces the limits.
 
@@ -203,6 +215,7 @@ class Measurement:
             Ends the processes that the solver has left, before their time is counted. It gets the
             ids of those that had been started before, with the solver's program.
         """
+        _warm_up(self.solver, self.problem)
         self._pass_seconds = pass_seconds(self.problem.data)
         begin()
         begun = system.now()

@@ -282,6 +282,19 @@ class Solver(ABC):
         """Import an external program (not timed)."""
         return
 
+    def warm_up(self, problem: Problem) -> None:
+        """Compile what is compiled when it is first used, and start threads (not timed).
+
+        It is called before each run, on an instance that is thrown away.
+
+        Parameters
+        ----------
+        problem : Problem
+            Of two rows of the run's own, stored in the same types, with its loss, bias and
+            constraint.
+        """
+        return
+
     def convert(self, problem: Problem) -> None:
         """Convert the rows to an external program's format (timed separately from training)."""
         return

@@ -45,8 +45,10 @@ class SmallTraining:
 
     def started(self, problem: Problem, seed: int = 1) -> Solver:
         """A new instance at its initial point."""
-        run = self.solver(self.solver.schema(precision=self.precision))  # type: ignore[arg-type]
+        parameters = self.solver.schema(precision=self.precision)  # type: ignore[arg-type]
+        run, other = self.solver(parameters), self.solver(parameters)
         run.load()
+        other.warm_up(problem)
         run.convert(problem)
         run.start(problem, seed)
         return run

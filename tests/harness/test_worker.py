@@ -2,6 +2,7 @@ import math
 import time
 from itertools import pairwise
 from types import SimpleNamespace
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -71,6 +72,34 @@ def test_the_clock_runs_inside_its_block_only():
     with pytest.raises(ZeroDivisionError), clock.running():
         1 / 0  # noqa: B018
     assert clock.wall > inside
+
+
+class Compiled(SgdS):
+    """Notes what it is warmed up on, and refuses to be compiled while it trains."""
+
+    name = "compiled"
+    seen: ClassVar[list[tuple[SgdS, Problem]]] = []
+
+    def warm_up(self, problem):
+        self.start(problem, seed=0)
+        self.advance(1)
+        self.seen.append((self, problem))
+
+    def start(self, problem, seed):
+        assert self.seen or problem.data.n_samples == 2
+        super().start(problem, seed)
+
+
+def test_a_solver_warms_up_on_two_rows_and_not_on_the_clock(measure, problem):
+    solver = Compiled(PassParameters())
+    state, points, measurement = measure(solver, max_epochs=3.0)
+    ((other, small),) = Compiled.seen
+    assert other is not solver
+    assert sorted(small.data.labels) == [-1, 1]
+    assert small.data.values.dtype == problem.data.values.dtype
+    assert (small.lam, small.loss) == (problem.lam, problem.loss)
+    assert (state, points[-1]["presentations"]) == ("max_steps", 180)
+    assert measurement.solver is solver
 
 
 def test_a_run_ends_at_its_tightest_accuracy(measure):
