@@ -143,10 +143,12 @@ def command(
         )
         if only:
             planned = [
-                each for each in planned if set(only) & {data.label for data in each.sweep.datasets}
+                each.about(only)
+                for each in planned
+                if set(only) & {data.label for data in each.sweep.datasets}
             ]
         if dry_run or not (quiet or report_only or only):
-            said = plan(known, planned, seconds)
+            said = plan(known, planned, limit)
             click.echo("\n".join([said, *nodes_lines(place)]))
         if dry_run:
             return 0

@@ -83,12 +83,13 @@ def command(
 
     from svmbench.cli.pages import verified_pages
     from svmbench.durable import require_replaceable, require_writable
-    from svmbench.verify.folder import Verifier
+    from svmbench.verify.folder import Verifier, is_bare
     from svmbench.verify.folder import folders as below
     from svmbench.verify.own import entries
 
     of_root = {root: below(root) for root in folders}
-    chosen = [folder for found in of_root.values() for folder in found]
+    everything_found = [folder for found in of_root.values() for folder in found]
+    chosen = [folder for folder in everything_found if folder in folders or not is_bare(folder)]
     if table is not None:
         require_replaceable(table, *(path for folder in chosen for path in entries(folder)))
         require_writable(table)
@@ -115,11 +116,13 @@ def command(
                 if result.verdict != "holds" or everything:
                     click.echo(_line(result))
     for root, found in of_root.items():
-        for result in verified_pages(root, found, plots):
+        for result in verified_pages(root, [each for each in found if each in chosen], plots):
             results.append(result)
             click.echo(_line(result))
     if table is not None:
         _write(table, results)
+    if left := len(everything_found) - len(chosen):
+        click.echo(f"{counted(left, 'folder')} without runs and configuration: not verified")
     if len(chosen) > 1:
         click.echo(f"all {len(chosen)} folders:")
     traces = sum(len(list((folder / "runs").glob("*.jsonl"))) for folder in chosen)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,13 @@ class PlannedSweep:
     def place(self) -> str:
         """The beginning of messages about it; empty for a sweep of its own."""
         return f"{self.paper}/{self.item}, {self.name}: " if self.paper else ""
+
+    def about(self, datasets: Collection[str]) -> PlannedSweep:
+        """The sweep on these data sets, and on those that its folder has results of."""
+        listed = _read_listed(self.folder)
+        kept = {*datasets, *(() if listed is None else listed["dataset"])}
+        sources = tuple(source for source in self.sources if source.dataset.label in kept)
+        return replace(self, sweep=_on(self.sweep, kept), sources=sources)
 
     @cached_property
     def runnable(self) -> Sweep | None:
@@ -182,14 +190,16 @@ class PlannedSweep:
 
     def _listed(self) -> pd.DataFrame | None:
         """The runs that runs.csv lists; None if it cannot be read, or is of another sweep."""
-        config, listed = self.folder / "config.yaml", self.folder / "runs.csv"
-        if self.runnable is None or not (is_own_file(config) and is_own_file(listed)):
+        config, table = self.folder / "config.yaml", _read_listed(self.folder)
+        if self.runnable is None or table is None or not is_own_file(config):
             return None
         try:
-            same = config.read_text(encoding="utf-8") == dump_sweep(self.runnable)
-            table = pd.read_csv(listed, usecols=list(_READ), dtype=_READ, na_filter=False)
-        except (OSError, ValueError, TypeError, OverflowError):
+            text = config.read_text(encoding="utf-8")
+        except (OSError, ValueError):
             return None
+        # With --only, the sweep was on some of its data sets.
+        here = self.runnable, _on(self.runnable, set(table["dataset"]))
+        same = any(text == dump_sweep(sweep) for sweep in here if sweep.datasets)
         return table[~table["state"].isin(RERUN)] if same else None
 
     @property
@@ -198,6 +208,22 @@ class PlannedSweep:
         missing = self.missing(self.sweep.at_least)
         references = self.problems * self.sweep.reference.time_limit if missing else 0.0
         return missing * self.sweep.stop.time_limit + references
+
+
+def _on(sweep: Sweep, datasets: Collection[str]) -> Sweep:
+    kept = tuple(data for data in sweep.datasets if data.label in datasets)
+    return sweep.model_copy(update={"datasets": kept})
+
+
+def _read_listed(folder: Path) -> pd.DataFrame | None:
+    """What runs.csv says of the runs that there are; None if it cannot be read."""
+    listed = folder / "runs.csv"
+    if not is_own_file(listed):
+        return None
+    try:
+        return pd.read_csv(listed, usecols=list(_READ), dtype=_READ, na_filter=False)
+    except (OSError, ValueError, TypeError, OverflowError):
+        return None
 
 
 def _why_not(path: Path, machine: str) -> str:

@@ -96,11 +96,11 @@ class Group:
         return self.runs.iloc[0]
 
     @cached_property
-    def _columns(self) -> _Columns:
-        return _Columns(self.repeats)
+    def _columns(self) -> _NumberColumns:
+        return _NumberColumns(self.repeats)
 
 
-class _Columns(dict[str, list[float]]):
+class _NumberColumns(dict[str, list[float]]):
     """Columns of numbers: a page asks for each of them hundreds of times."""
 
     def __init__(self, runs: pd.DataFrame) -> None:

@@ -234,7 +234,7 @@ class Verifier:
                 yield Verification("file", "config.yaml", "does not hold", reason)
                 break
         yield from self._unlisted(folder, tables, sweep, made)
-        yield from _left_out(tables)
+        yield from _left_out(tables, sweep.at_least)
         yield from _mixed(made)
         yield from _machine(folder, made)
 
@@ -502,10 +502,16 @@ def _check_bounds(least: Bounded, most: Bounded, lower: float, upper: float | No
         )
 
 
-def _left_out(tables: Tables) -> Iterator[Verification]:
+def is_bare(folder: Path) -> bool:
+    """Whether a folder has tables that were published without their runs and configuration."""
+    return not ((folder / "runs").exists() or (folder / "config.yaml").exists())
+
+
+def _left_out(tables: Tables, at_least: int) -> Iterator[Verification]:
     """Repeats that neither runs.csv nor a trace has, although the cell has later ones.
 
-    With horizons, a repeat may have fewer runs than another.
+    With horizons, a repeat may have fewer runs than another. A question about several cells is
+    given a repeat that none of them has: beyond those of every cell, some have what others lack.
     """
     places = [tables.at(column) for column in ("dataset", "label", "lambda")]
     repeats: dict[tuple[str, ...], set[int]] = {}
@@ -513,9 +519,11 @@ def _left_out(tables: Tables) -> Iterator[Verification]:
         repeat = row[tables.at("repeat")]
         if not row[tables.at("horizon")] and repeat.isdecimal() and len(repeat) < 10:
             repeats.setdefault(tuple(row[place] for place in places), set()).add(int(repeat))
-    for cell, found in repeats.items():
+    of_any = set().union(*repeats.values())
+    for cell, own in repeats.items():
+        found = own | {number for number in of_any if number >= at_least}
         first = next(number for number in range(len(found) + 1) if number not in found)
-        if first < max(found):
+        if first < max(own):
             name = f"{' '.join(cell)} repeat {first}"
             reason = "it is missing, and later ones are there; 'svmbench run' makes it again"
             yield Verification("run", name, "not verified", reason)

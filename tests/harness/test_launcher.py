@@ -165,14 +165,18 @@ def test_a_brief_run_whose_process_dies_after_others_is_made_again_alone(
         return told
 
     monkeypatch.setattr(Worker, "report", killing)
-    store = Store(tmp_path)
-    with Worker() as worker:
-        traces = [
-            make_run(run, store, 1000.0, threading.Event(), worker=worker, brief=True)
-            for run in plan(solvers=["dcd", "ocas"])
-        ]
-    assert [trace.state for trace in traces] == ["converged", "converged"]
-    assert len(launchers) == 2
+    for attempt in range(5):  # on a busy machine, a run may end before the signal comes
+        launchers.clear()
+        store = Store(tmp_path / str(attempt))
+        with Worker() as worker:
+            traces = [
+                make_run(run, store, 1000.0, threading.Event(), worker=worker, brief=True)
+                for run in plan(solvers=["dcd", "ocas"])
+            ]
+        assert [trace.state for trace in traces] == ["converged", "converged"]
+        if len(launchers) == 2:
+            return
+    pytest.fail("no run was killed")
 
 
 def test_generators_without_a_seed_differ_between_runs(tmp_path, install):

@@ -58,8 +58,8 @@ def table(*rows):
     return SimpleNamespace(at=COLUMNS.index, runs=[list(row) for row in rows])
 
 
-def left_out(*rows):
-    return [found.name for found in rules._left_out(table(*rows))]
+def left_out(*rows, at_least=9):
+    return [found.name for found in rules._left_out(table(*rows), at_least)]
 
 
 def test_repeats_that_are_left_out():
@@ -80,8 +80,18 @@ def test_repeats_that_are_left_out():
     assert left_out((*cell, "1", "0.1")) == []
     assert left_out((*cell, "x", ""), (*cell, "-1", ""), (*cell, "1" * 10, "")) == []
     assert left_out((*cell, "1" * 9, "")) == ["a dcd 0.1 repeat 0"]
-    (found,) = rules._left_out(table((*cell, "1", "")))
+    (found,) = rules._left_out(table((*cell, "1", "")), 9)
     assert (found.kind, found.verdict) == ("run", "not verified")
+
+
+@pytest.mark.parametrize(("at_least", "missing"), [(1, []), (3, ["a dcd 0.1 repeat 2"])])
+def test_a_repeat_beyond_those_of_every_cell_may_be_missing(at_least, missing):
+    """A question is given a repeat that none of its cells has: others may lack some before it."""
+    rows = [("a", "dcd", "0.1", str(repeat), "") for repeat in (0, 1, 3)]
+    rows += [("a", "sgd-s", "0.1", str(repeat), "") for repeat in range(4)]
+    assert left_out(*rows, at_least=at_least) == missing
+    # One that no cell has is missing.
+    assert left_out(*rows[:3], at_least=1) == ["a dcd 0.1 repeat 2"]
 
 
 def made(solver="dcd", label="dcd", gap=1e-3, asked=1e-3, contended=False, **facts):

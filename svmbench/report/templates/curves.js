@@ -23,7 +23,9 @@
   const height = choice("y", "height", Object.entries(found.y));
   const scale = choice("scale", "scale", [["log", "logarithmic"], ["linear", "linear"]]);
 
-  const number = (value) => (value === null || value === undefined ? "–" : Number(value.toPrecision(3)).toString());
+  const plain = (size) => size === 0 || (size >= 1e-3 && size < 1e5);
+  const written = (value) => (plain(Math.abs(value)) ? value.toString() : value.toExponential().replace("+", ""));
+  const number = (value) => (value === null || value === undefined ? "–" : written(Number(value.toPrecision(3))));
   const labels = (_, values) => values.map((value) => (value === null ? "" : number(value)));
 
   function levels(u) {
