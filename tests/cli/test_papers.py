@@ -109,6 +109,10 @@ def test_a_single_data_set_is_run_and_its_row_printed(papers, tmp_path):
     assert re.search(r"^– +Both come within 1 %. +heart", result.stdout, re.M)
     runs = list((tmp_path / "results/papers/small/table-1/dense/runs").glob("*.jsonl"))
     assert {path.name.split("-")[0] for path in runs} == {"heart"}
+    assert (
+        "in all: 2 cells, 2 runs" in papers("small/table-1", "--only", "heart", "--dry-run").stdout
+    )
+    assert "2 reused" in papers("small/table-1", "--dry-run").stdout
     unknown = papers("--only", "hart")
     assert (unknown.exit_code, unknown.stderr.count("\n")) == (2, 1)
     assert "--only hart: no such data set here; did you mean 'heart'?" in unknown.stderr

@@ -525,3 +525,16 @@ def test_a_folder_that_cannot_be_read_is_not_left_out(folder):
     (folder / "runs").chmod(0)
     assert verified(folder.parent)[0] == 3
     (folder / "runs").chmod(0o755)
+
+
+def test_tables_that_were_published_without_their_runs_are_one_line(folder, tmp_path):
+    root = tmp_path / "several"
+    shutil.copytree(folder, root / "whole")
+    for name in ("a", "b"):
+        (root / name).mkdir()
+        shutil.copy(folder / "runs.csv", root / name / "runs.csv")
+    result = CliRunner().invoke(main, ["verify", str(root)])
+    assert result.exit_code == 0, result.output
+    assert "2 folders without runs and configuration: not verified" in result.output
+    # Asked for by its own name, such a folder is not passed over.
+    assert CliRunner().invoke(main, ["verify", str(root / "a")]).exit_code == 3
