@@ -113,21 +113,22 @@ def convert(table: Path, target: str | None, missing: OnMissing, out: Path | Non
     table with other texts has other features ('svmbench train --test' knows better).
     """
     import numpy as np
-    import scipy.sparse as sp  # type: ignore[import-untyped]
 
-    from svmbench.data.tables import read_table
-    from svmbench.data.text_files import stem
+    from svmbench.data.csr import csr
+    from svmbench.data.text_files import kind_of, stem
     from svmbench.durable import replacing, require_replaceable
     from svmbench.errors import ConfigError, DataError
+    from svmbench.train.examples import read_examples
 
+    if not kind_of(table):
+        raise DataError(f"{table}: is no table by its name; it is LIBSVM text already")
     path = out or Path(f"{stem(table)}.libsvm")
     if out is None and path.exists():
         raise ConfigError(f"{path}: exists and is not replaced; name a file with -o")
     require_replaceable(path, table)
-    found = read_table(table, target, missing)
-    if found.labels is None:
-        raise DataError(f"{table}: no column of classes")
-    rows = sp.csr_matrix(found.X)
+    found = read_examples(table, target=target, missing=missing)
+    assert found.encoding is not None
+    rows = csr(found.rows, np.float64).copy()
     rows.eliminate_zeros()
     with replacing(path) as file:
         for at, label in enumerate(found.labels.tolist()):
@@ -140,6 +141,8 @@ def convert(table: Path, target: str | None, missing: OnMissing, out: Path | Non
     for at, name in enumerate(names, 1):
         click.echo(f"feature {at}: {name}")
     click.echo(f"{path}: {np.shape(rows)[0]:,} rows, {len(names):,} features")
+    if found.uneven:
+        click.echo(f"{found.uneven}; a sweep needs 'transforms: [max-abs]'", err=True)
 
 
 @command.command()

@@ -19,7 +19,7 @@ from svmbench.names import LossName
 from svmbench.problem import Loss, Problem
 from svmbench.reference.optimum import certified_optimum
 from svmbench.solvers.base import Solver
-from svmbench.solvers.checked import checked
+from svmbench.solvers.checked import checked, names_of
 from svmbench.solvers.registry import find_solver
 
 if TYPE_CHECKING:
@@ -108,6 +108,10 @@ def fit_path(
         When no bound as close to the optimum as ``accuracy`` was found within the time limit.
     """
     found = find_solver(solver) if isinstance(solver, str) else solver
+    unknown = [name for name in parameters if name not in names_of(found.schema)]
+    if unknown:
+        known = ", ".join(names_of(found.schema))
+        raise ValueError(f"{found.name} has no parameter {unknown[0]!r}, only {known}")
     made = found(checked(found.schema, parameters))
     for what, wanted, offered in (("loss", loss, found.losses), ("bias", bias, found.biases)):
         if wanted not in offered:

@@ -301,6 +301,12 @@ def test_a_table_becomes_libsvm_text(folder):
     ]
     lines = (folder / "a.libsvm").read_text().splitlines()
     assert lines[:2] == ["1 1:20.0 2:1.0", "0 1:30.0 3:1.0"]
+    (folder / "u.csv").write_text("a,b,y\n1,90000,1\n2,1,0\n")
+    uneven = invoke("data", "convert", "u.csv", "--target", "y")
+    assert "column 'b' has values up to 90000" in uneven.stderr
+    assert "max-abs" in uneven.stderr
+    assert (folder / "u.libsvm").read_text() == "1 1:1.0 2:90000.0\n0 1:2.0 2:1.0\n"
+    assert "is no table by its name" in invoke("data", "convert", "u.libsvm").stderr
     assert "a.libsvm: exists and is not replaced" in invoke("data", "convert", "a.csv").stderr
     assert "rows 4 features 4" in " ".join(invoke("data", "info", "./a.libsvm").stdout.split())
 

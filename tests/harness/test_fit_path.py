@@ -60,7 +60,7 @@ def test_what_cannot_be_run_is_refused(changed, said):
 def test_limits_and_parameters_hold():
     short = svmbench.fit_path("sgd-s", X, y, 0.01, accuracy=1e-9, max_epochs=2)
     assert (short.state, short.points["epochs"].iloc[-1]) == ("max_steps", 2.0)
-    with pytest.raises(ValueError, match="no_such"):
+    with pytest.raises(ValueError, match="dcd has no parameter 'no_such', only "):
         svmbench.fit_path("dcd", X, y, 0.01, no_such=1)
     with pytest.raises(ConfigError, match="did you mean"):
         svmbench.fit_path("dcdd", X, y, 0.01)
