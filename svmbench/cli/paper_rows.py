@@ -9,6 +9,9 @@ from svmbench.cli.columns import align
 from svmbench.report.html import SIGNS
 from svmbench.report.table import Row, Section, Table
 
+#: Why a ratio is not that of the two medians.
+_RATIOS = "\n×: median of the ratios of the repeats that both have; seconds: median of all repeats"
+
 
 def rows_of(tables: Sequence[Table], claims: Sequence[ClaimResult], datasets: set[str]) -> str:
     """Measured beside published, and what it says of the claims in these cases."""
@@ -30,7 +33,8 @@ def _blocks(table: Table, datasets: set[str]) -> Iterator[str]:
             texts = [cell.text for cell in row.cells[: section.texts]]
             if datasets & {text.partition(" (")[0] for text in texts}:
                 header, lines = _by_group(section, row)
-                yield f"{', '.join(texts)}: {section.heading}\n{align(header, lines)}"
+                note = _RATIOS if any(name.startswith("×") for name in header) else ""
+                yield f"{', '.join(texts)}: {section.heading}\n{align(header, lines)}{note}"
 
 
 def _by_group(section: Section, row: Row) -> tuple[list[str], list[list[str]]]:

@@ -109,7 +109,9 @@ class ProgressReporter(Reporter):
             self._said = self._ended
             added = self._total - self._announced
             text = f" ({added} added)" if added > 0 else ""
-            self._console.print(f"{self._ended} of {self._total} runs{text}", markup=False)
+            self._console.print(
+                f"{self._ended} of {max(self._total, self._ended)} runs{text}", markup=False
+            )
 
 
 class _Description(TextColumn):
