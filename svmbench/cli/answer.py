@@ -32,6 +32,17 @@ def in_a_sentence(folder: Path) -> str:
     return conclusion(_standings(folder))
 
 
+def is_open(folder: Path) -> bool:
+    """Whether there is a leader that was not shown to be the fastest."""
+    leads = (
+        lead
+        for standing in _standings(folder)
+        for leads in standing.problems
+        for lead in leads.leads
+    )
+    return any(lead.leader and lead.following and not lead.clear for lead in leads)
+
+
 def as_json(folder: Path) -> str:
     """The same as JSON: an object per data set, λ and accuracy, and where the page is."""
     leads = [

@@ -36,6 +36,12 @@ MOST_JOBS = 1024
 #: Seconds that determine the scale of stand-ins, as a budget does that of the papers'.
 STAND_IN_BUDGET = 600.0
 
+#: What is said where fixed repeats leave the order open.
+MORE_REPEATS = (
+    "more repeats decide more: 'repeats: {at_least: 5, until: decided, at_most: 60}' in the "
+    "configuration"
+)
+
 #: What is said while the tables of an interrupted sweep are written.
 WRITING_TABLES = "interrupted; writing tables (Ctrl-C again to skip)"
 
@@ -223,6 +229,8 @@ def _told(planned: PlannedSweep, result: Result, seconds: float) -> str:
     if planned.sweep.until_decided:
         lines += [*time_spent(result, [planned]), _questions(folder, result)]
     lines += [f"page: {folder / 'report.html'}", *filter(None, [answer.in_a_sentence(folder)])]
+    if answer.is_open(folder) and not planned.sweep.until_decided:
+        lines.append(MORE_REPEATS)
     return "\n".join(lines)
 
 

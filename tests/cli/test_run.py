@@ -125,6 +125,12 @@ def test_a_number_of_repeats_is_made_and_nothing_asked(run, tmp_path, monkeypatc
     assert counts(tmp_path / "out") == {"dcd": 2, "sgd-s": 2, "ocas": 2}
 
 
+def test_where_few_repeats_decide_nothing_the_end_says_how_to_have_more(run):
+    said = "more repeats decide more: 'repeats: {at_least: 5, until: decided, at_most: 60}'"
+    assert said in run(repeats=1).stdout
+    assert said not in run(repeats=1, solvers=["dcd"]).stdout  # there is no order to be found
+
+
 def test_a_dry_run_counts_one_as_one(run):
     done = run("--dry-run", repeats=1, solvers=["dcd"])
     assert "1 cell, 1 repeat: 1 run, and 1 reference optimum" in done.stdout.splitlines()
