@@ -156,6 +156,10 @@ class Crew:
         start = fmean(self._starts) if self._starts else START
         return fmean(sum(runs) + start * len(runs) for runs in of_repeat.values())
 
+    def _is_brief(self, cell: Cell) -> bool:
+        """Whether the finished runs of a cell, if any, took little time without their starts."""
+        return all(sum(runs) < BRIEF_SECONDS for runs in self._seconds.get(cell, {}).values())
+
     def is_out_of_time(self, cell: Cell, horizon: float | None = None) -> bool:
         """Whether further runs of a cell, with one of its horizons if it has any, are skipped."""
         place = (*cell, horizon)
@@ -273,7 +277,7 @@ class Crew:
             if self.hangs(run.cell):  # a later call makes them
                 return
             limit = self._time_limit(run)
-            brief = (self.seconds(run.cell) or 0.0) < BRIEF_SECONDS
+            brief = self._is_brief(run.cell)
             self._reporter.run_begins(run)
         if isinstance(worker, Node):
             worker.prepare(run.instance, self._stop, self._end)

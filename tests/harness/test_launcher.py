@@ -41,7 +41,8 @@ def launchers(monkeypatch):
         return told
 
     monkeypatch.setattr(Worker, "report", noted)
-    # Each repeat has a launcher of its own, however short its runs are.
+    # Each repeat has a launcher and a process of its own, however long its runs take here.
+    monkeypatch.setattr("svmbench.harness.crew.BRIEF_SECONDS", 1e9)
     monkeypatch.setattr("svmbench.harness.processes.START_SHARE", 1e9)
     return found
 
