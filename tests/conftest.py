@@ -57,7 +57,7 @@ OF_METHODS = tuple(
 )
 
 #: Tests of developers' scripts.
-SCRIPTS = ("tests/trust/", "tests/test_noise.py", "tests/train/test_compare.py")
+SCRIPTS = ("tests/trust/", "tests/train/test_compare.py")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,6 +1,6 @@
 """How close `auto` comes to the best of its own methods, and to its peers, on unseen data sets.
 
-Nine are generated and five derived from real ones; docs/champion-constants.md says which of them
+Nine are generated and five derived from real ones; docs/champion-evidence.md says which of them
 were in view when a rule was written. `--tuned` adds sets the constants of auto were chosen with.
 Each own method runs until its own stopping rule certifies the gap `--tolerance`; of each peer, the
 first run of its ladder counts whose P is within it of a certified bound. All take turns in one

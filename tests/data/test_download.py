@@ -1,18 +1,14 @@
 """Downloads hold against servers that fail in every way, and nothing asks for one when offline."""
 
-import importlib.util
 import os
-import re
 import resource
-import shutil
-import subprocess
 import sys
 import threading
 import time
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from pathlib import Path
 
+import fault_servers as trust
 import pytest
 from refusals import refusal
 
@@ -21,21 +17,6 @@ from svmbench.data import download, fetch
 from svmbench.data.catalogue import DataFile
 from svmbench.data.fetch import downloads, locate
 from svmbench.errors import DataError
-
-ROOT = Path(__file__).resolve().parents[2]
-SCRIPT = ROOT / "scripts" / "trust" / "downloads.py"
-PAGE = ROOT / "docs" / "trust-inputs.md"
-
-
-def _script():
-    spec = importlib.util.spec_from_file_location("trust_downloads", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
-
-
-trust = _script()
 
 
 @pytest.fixture(scope="module")
@@ -264,24 +245,6 @@ def test_remains_of_killed_downloads_go_after_a_day(server):
     assert sorted(path.name for path in downloads().iterdir()) == [new.name, "rows"]
 
 
-@pytest.mark.slow
-def test_the_program_through_it_all(server, tmp_path):
-    server.requests.clear()
-    ends = {end.case: end for end in trust.processes(server, tmp_path / "x")}
-    taken = ("two at once: number 1", "two at once: number 2", "the call after a kill")
-    for case in taken:
-        assert (ends[case].code, ends[case].taken) == (0, "whole"), ends[case]
-    assert (ends["Ctrl-C"].code, ends["Ctrl-C"].said) == (130, "svmbench: interrupted")
-    assert ends["killed"].code < 0
-    full, offline = ends["no room"], ends["--offline"]
-    assert (full.code, offline.code) == (3, 3)
-    assert full.said.startswith("svmbench: CACHE/files: File too large; make room")
-    assert "(the network is switched off)" in offline.said
-    assert {case for case, end in ends.items() if end.taken != "whole"} == ends.keys() - set(taken)
-    # Only a kill leaves anything, under a name that nobody takes for a file.
-    assert {case for case, end in ends.items() if end.left} == {"killed", "the call after a kill"}
-
-
 COMMANDS = [
     ["run", "adult", "--offline", "--quiet", "--real"],
     ["data", "fetch", "adult", "--offline"],
@@ -316,37 +279,3 @@ def test_fetching_offline_is_a_contradiction(command, capsys):
         main([*command, "--fetch-all", "--offline"])
     assert caught.value.code == 2
     assert "--fetch-all and --offline; keep one of them" in capsys.readouterr().err
-
-
-def test_without_a_network(tmp_path):
-    if shutil.which("unshare") is None or subprocess.call(["unshare", "-rn", "true"]):
-        pytest.skip("no network namespace can be made here")
-    (tmp_path / "mine.yaml").write_text(
-        "version: 1\nname: mine\ndatasets: [tiny-sparse]\nlambda: 0.01\nsolvers: [dcd]\n"
-        "stop: {accuracy: [0.1], max_epochs: 100}\n"
-    )
-    command = ("run", str(tmp_path / "mine.yaml"), "--offline")
-    (line,) = trust.without_network(tmp_path / "x", (command,), trace=False)
-    assert re.search(r" \| 0 \| (0|not traced) \|$", line), line
-
-
-def test_the_script_prints_its_table():
-    done = subprocess.run(
-        [sys.executable, str(SCRIPT), "reset-once", "404"],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    rows = [line.split(" | ") for line in done.stdout.splitlines()[2:]]
-    assert [(row[0], row[1], row[2], row[4]) for row in rows] == [
-        ("| reset-once", "taken", "2", "whole |"),
-        ("| 404", "/404/rows: 404 Not Found", "1", "no |"),
-    ]
-
-
-def test_the_page_has_a_row_for_every_fault():
-    text = PAGE.read_text(encoding="utf-8")
-    section = text.partition("\n## Downloads\n")[2].partition("\n## ")[0]
-    rows = re.findall(r"^\| ([^|]+) \| [^|]+ \| (\d) \| [\d.]+ \| (\w+) \|$", section, re.MULTILINE)
-    shown = {name: (int(requests), taken == "whole") for name, requests, taken in rows}
-    assert shown == {name: outcome[:2] for name, outcome in OUTCOMES.items()}

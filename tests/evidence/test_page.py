@@ -262,7 +262,7 @@ def best(question):
 
 @pytest.mark.parametrize(("factor", "pairs"), [(1.5, 16), (1.2, 56), (1.1, 185)])
 def test_power_at_twenty_percent_scatter_of_a_run(factor, pairs):
-    """A few hundred trials; the script of docs/trust-noise.md makes thousands."""
+    """A few hundred trials; the script of docs/trust.md makes thousands."""
     random = np.random.default_rng(pairs)
     logs = math.log(factor) + 0.2 * math.sqrt(2) * random.standard_normal((300, pairs))
     decided = [

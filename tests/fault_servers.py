@@ -1,26 +1,13 @@
-"""Test downloads from servers that are slow, break off, redirect or lie, and without a network.
-
-    python scripts/trust/downloads.py                  # with the real timeouts: some minutes
-    python scripts/trust/downloads.py --quick          # with a hundredth of them
-    python scripts/trust/downloads.py reset truncated  # only these
-
-The script runs all servers itself, on 127.0.0.1. The second table needs Linux.
-"""
+"""Servers on 127.0.0.1 that are slow, break off, redirect or lie, and a download from each."""
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import hashlib
 import os
 import re
-import shutil
-import signal
 import socket
 import struct
-import subprocess
-import sys
-import tempfile
 import threading
 import time
 from collections import Counter
@@ -35,20 +22,6 @@ from svmbench.errors import DataError
 
 TEXT = "".join(f"{(-1) ** i} {i + 1}:1 {i + 7}:0.5\n" for i in range(8000)).encode()
 SHA256 = hashlib.sha256(TEXT).hexdigest()
-QUICK = 100.0
-
-# Runs the program with a catalogue of one set, "one"; the first argument names its folder.
-CHILD = """
-import resource, sys
-from pathlib import Path
-import svmbench.data.catalogue as catalogue
-folder, room = Path(sys.argv.pop(1)), int(sys.argv.pop(1))
-catalogue.bundled = lambda _: folder
-if room:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
-from svmbench.cli import main
-main(prog_name="svmbench")
-"""
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -274,25 +247,12 @@ def closed_port() -> int:
 
 @dataclass(frozen=True)
 class Row:
-    """Outcome of a fault.
+    """Outcome of a fault; the file is taken 'whole', 'NOT WHOLE' or not ('no')."""
 
-    Parameters
-    ----------
-    fault, said : str
-    requests : int
-    seconds : float
-    taken : str
-        'whole', 'no' or 'NOT WHOLE'.
-    left : int
-        Other files left in the folder of downloads.
-    """
-
-    fault: str
     said: str
     requests: int
-    seconds: float
     taken: str
-    left: int
+    left: int  # other files in the folder of downloads
 
 
 def tried(server: FaultServer, fault: str, folder: Path) -> Row:
@@ -302,15 +262,13 @@ def tried(server: FaultServer, fault: str, folder: Path) -> Row:
     urls = urls or (f"http://127.0.0.1:{closed_port()}/rows",)
     wanted = DataFile(file="rows", urls=urls, sha256=SHA256, bytes=len(TEXT))
     before = server.requests.total()
-    begun = time.monotonic()
     with environment(SVMBENCH_CACHE=str(folder)):
         try:
             fetch.locate("one", wanted)
             said = "taken"
         except DataError as error:
             said = _reason(str(error), server)
-    seconds = time.monotonic() - begun
-    return Row(fault, said, server.requests.total() - before, seconds, *found(folder))
+    return Row(said, server.requests.total() - before, *found(folder))
 
 
 def _reason(message: str, server: FaultServer) -> str:
@@ -342,187 +300,3 @@ def environment(**changes: str) -> Iterator[None]:
     finally:
         os.environ.clear()
         os.environ.update(old)
-
-
-@contextlib.contextmanager
-def patience(divisor: float) -> Iterator[None]:
-    """Divide all waiting times by ``divisor``."""
-    names = ("CONNECT_SECONDS", "STALL_SECONDS")
-    old = {name: getattr(download, name) for name in names}
-    pause = download._pause
-    for name, value in old.items():
-        setattr(download, name, value / divisor)
-    download._pause = lambda seconds: pause(seconds / divisor)
-    try:
-        yield
-    finally:
-        download._pause = pause
-        for name, value in old.items():
-            setattr(download, name, value)
-
-
-# --- the program, in separate processes -------------------------------------------------------
-
-
-def program(url: str, folder: Path, *arguments: str, room: int = 0) -> subprocess.Popen[str]:
-    """Start ``svmbench ARGUMENTS`` with a catalogue of one set that an address serves.
-
-    Parameters
-    ----------
-    url : str
-    folder : Path
-        Folder for its cache and its catalogue.
-    *arguments : str
-    room : int
-        Largest size of a file in bytes; 0 for no limit.
-    """
-    catalogue = folder / "catalogue"
-    catalogue.mkdir(parents=True, exist_ok=True)
-    (catalogue / "one.yaml").write_text(
-        f'name: one\ntitle: one\ntrain: {{file: rows, urls: ["{url}"], sha256: {SHA256}}}\n'
-    )
-    with environment(SVMBENCH_CACHE=str(folder)):
-        return subprocess.Popen(
-            [sys.executable, "-c", CHILD, str(catalogue), str(room), *arguments],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-
-@dataclass(frozen=True)
-class Ended:
-    """Outcome of a process.
-
-    Parameters
-    ----------
-    case : str
-    code : int
-        Exit code; negative for a signal.
-    said : str
-        Its standard error.
-    taken : str
-    left : int
-        As in `Row`.
-    """
-
-    case: str
-    code: int
-    said: str
-    taken: str
-    left: int
-
-
-def _ended(case: str, process: subprocess.Popen[str], folder: Path) -> Ended:
-    return _outcome(case, process, process.communicate(timeout=300)[1], folder)
-
-
-def _outcome(case: str, process: subprocess.Popen[str], error: str, folder: Path) -> Ended:
-    said = re.sub(r"127\.0\.0\.1:\d+", "HOST", error.strip().replace(str(folder), "CACHE"))
-    return Ended(case, process.returncode, said, *found(folder))
-
-
-def processes(server: FaultServer, folder: Path) -> Iterator[Ended]:
-    """Two processes at once, a full disk, Ctrl-C, a kill and the next call, and no network."""
-    url = server.url("whole")
-    get = ("data", "fetch", "one")
-    both = [program(server.url("slow"), folder / "both", *get) for _ in range(2)]
-    # A partial file counts as left over only after both processes have ended.
-    errors = [process.communicate(timeout=300)[1] for process in both]
-    for number, (process, error) in enumerate(zip(both, errors, strict=True), 1):
-        yield _outcome(f"two at once: number {number}", process, error, folder / "both")
-    full = folder / "full"
-    yield _ended("no room", program(url, full, *get, room=1 << 16), full)
-    for name, number in (("Ctrl-C", signal.SIGINT), ("killed", signal.SIGKILL)):
-        place = folder / name
-        process = program(server.url("trickle"), place, *get)
-        while not _arriving(place) and process.poll() is None:
-            time.sleep(0.01)
-        process.send_signal(number)
-        yield _ended(name, process, place)
-    yield _ended("the call after a kill", program(url, place, *get), place)
-    before = server.requests.total()
-    place = folder / "offline"
-    yield _ended("--offline", program(url, place, *get, "--offline"), place)
-    assert server.requests.total() == before
-
-
-def _arriving(folder: Path) -> bool:
-    files = folder / "files"
-    return files.is_dir() and any(files.iterdir())
-
-
-OFFLINE = (
-    ("run", "smoke", "--offline", "--quiet", "--only", "tiny-sparse/*/dcd"),
-    ("data", "fetch", "adult", "--offline"),
-    ("papers", "--offline", "--dry-run", "sgd-qn/table-5"),
-    ("bench", "smoke", "--offline", "--dry-run"),
-)
-
-
-def without_network(
-    folder: Path, commands: tuple[tuple[str, ...], ...] = OFFLINE, *, trace: bool = True
-) -> Iterator[str]:
-    """Rows of a table: commands with --offline, traced, in a namespace without a network."""
-    alone = ["unshare", "--map-root-user", "--net"]
-    if shutil.which("unshare") is None or subprocess.call([*alone, "true"]):
-        yield "| (this machine allows no network namespace) | | |"
-        return
-    traced = trace and shutil.which("strace") is not None
-    folder.mkdir()
-    for number, arguments in enumerate(commands):
-        log = folder / f"{number}.strace"
-        tracer = ["strace", "-f", "-qq", "-e", "trace=socket", "-o", str(log)] if traced else []
-        with environment(SVMBENCH_CACHE=str(folder / "cache")):
-            done = subprocess.run(
-                [*alone, *tracer, sys.executable, "-m", "svmbench", *arguments],
-                cwd=folder,
-                capture_output=True,
-                text=True,
-            )
-        calls = str(log.read_text().count("AF_INET")) if traced else "not traced"
-        yield f"| `svmbench {' '.join(arguments)}` | {done.returncode} | {calls} |"
-
-
-def main() -> None:
-    """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    known = [*FAULTS, *IN_TURN]
-    parser.add_argument("faults", nargs="*", metavar="FAULT", help="; ".join(known))
-    parser.add_argument("--quick", action="store_true", help="a hundredth of the timeouts")
-    asked = parser.parse_args()
-    unknown = set(asked.faults) - set(known)
-    if unknown:
-        parser.error(f"unknown: {', '.join(sorted(unknown))}")
-    divisor = QUICK if asked.quick else 1.0
-    with (
-        tempfile.TemporaryDirectory() as scratch,
-        patience(divisor),
-        serving(1 / divisor) as server,
-    ):
-        folder = Path(scratch)
-        print("| server | result | requests | seconds | file accepted |")
-        print("|---|---|---:|---:|---|")
-        for number, fault in enumerate(asked.faults or known):
-            row = tried(server, fault, folder / str(number))
-            assert row.left == 0
-            print(
-                f"| {row.fault} | {row.said} | {row.requests} | {row.seconds:.1f} | {row.taken} |",
-                flush=True,
-            )
-        if asked.faults:
-            return
-        print("\n| process | exit code | message | file accepted | partial files left |")
-        print("|---|---:|---|---|---:|")
-        for end in processes(server, folder / "processes"):
-            print(
-                f"| {end.case} | {end.code} | {end.said} | {end.taken} | {end.left} |", flush=True
-            )
-        print("\n| without a network | exit code | network sockets opened |")
-        print("|---|---:|---:|")
-        for line in without_network(folder / "offline"):
-            print(line, flush=True)
-
-
-if __name__ == "__main__":
-    main()
