@@ -35,21 +35,12 @@ COLOURS = {1: "#0072B2", -1: "#D55E00"}
 
 @dataclass(frozen=True)
 class Frame:
-    """A line and how good it is.
-
-    Parameters
-    ----------
-    epoch : float
-    w : ndarray, shape (2,)
-    b : float
-    excess : float
-        P(w, b)/P* - 1.
-    """
+    """A line and how good it is."""
 
     epoch: float
     w: FloatArray
     b: float
-    excess: float
+    excess: float  # P(w, b)/P* - 1
 
 
 def trained(problem: Problem, form: str, least: float) -> list[Frame]:
@@ -105,11 +96,7 @@ def percent(share: float) -> str:
 class Panel:
     """One panel of the picture, with its scale.
 
-    Parameters
-    ----------
-    data : Dataset
-    left : float
-        Its left edge in pixels.
+    - ``left``: its left edge in pixels.
     """
 
     def __init__(self, data: Dataset, left: float) -> None:

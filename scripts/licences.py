@@ -49,16 +49,10 @@ ASKS = {
 
 @dataclass(frozen=True)
 class Package:
-    """An installed package.
-
-    Parameters
-    ----------
-    name : str
-    families : tuple of str
-        Families of its licences, in the order of its metadata; empty if none is known.
-    """
+    """An installed package."""
 
     name: str
+    # families of its licences, in the order of its metadata; empty if none is known
     families: tuple[str, ...]
 
 
@@ -121,10 +115,7 @@ def brought(names: list[str]) -> list[str]:
 def table(names: list[str]) -> list[str]:
     """Lines of a table of packages.
 
-    Raises
-    ------
-    SystemExit
-        If the licence of a package is unknown.
+    Raises SystemExit if the licence of a package is unknown.
     """
     lines = ["| package | licence | asks |", "|---|---|---|"]
     for name in names:

@@ -95,10 +95,8 @@ _TAKEN_AMISS = re.compile(r"\t|[|>][-+0-9]*#")
 def parse_document(path: Path) -> Document:
     """Read a YAML file whose top level is a mapping.
 
-    Raises
-    ------
-    ConfigError
-        When it cannot be read, is not YAML, or uses a feature that configurations do not need.
+    Raises ConfigError when it cannot be read, is not YAML, or uses a feature that configurations do
+    not need.
     """
     root = _compose(path, _text(path))
     if not isinstance(root, yaml.MappingNode):

@@ -30,17 +30,11 @@ ABANDONED_SECONDS = 24 * 3600
 def replacing(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
     """Open a temporary file that becomes ``path`` once the block ends without an error.
 
-    Parameters
-    ----------
-    mode : {'w', 'wb'}
-        Text is UTF-8 with plain line feeds. It may quote the name of a file: bytes of such a name
-        that are no UTF-8 are escaped.
+    - ``mode``: text is UTF-8 with plain line feeds. It may quote the name of a file: bytes of such
+      a name that are no UTF-8 are escaped.
 
-    Raises
-    ------
-    UnwritableError
-        When the disk is full or not writable, or when there is something else than a file; what is
-        there is kept.
+    Raises UnwritableError when the disk is full or not writable, or when there is something else
+    than a file; what is there is kept.
     """
     _require_file(path)
     binary = "b" in mode
@@ -106,10 +100,7 @@ def resolved(path: Path) -> Path:
 def require_own(folder: Path) -> None:
     """Refuse a symbolic link as a results folder: its target may belong to anybody.
 
-    Raises
-    ------
-    ConfigError
-        When the folder is a symbolic link.
+    Raises ConfigError when the folder is a symbolic link.
     """
     if folder.is_symlink():
         raise ConfigError(
@@ -172,10 +163,7 @@ def refused(error: OSError, path: Path | None = None) -> UnwritableError | None:
 def require_writable(path: Path) -> None:
     """Refuse a file that could not be written, before the work whose result it holds.
 
-    Raises
-    ------
-    UnwritableError
-        When its folder does not exist, or holds no new file.
+    Raises UnwritableError when its folder does not exist, or holds no new file.
     """
     if not path.parent.exists():
         raise UnwritableError(f"{path}: there is no folder {path.parent}; make it or name another")
@@ -211,11 +199,9 @@ def sync_folder(folder: Path) -> None:
 def remove_abandoned(folder: Path, pattern: str) -> None:
     """Remove temporary files and folders of processes that were killed long ago.
 
-    Parameters
-    ----------
-    pattern : str
-        Pattern of their names, which end in the process id, a hyphen and a unique suffix. The
-        process id is checked too: the age alone proves nothing if somebody sets the clock.
+    - ``pattern``: pattern of their names, which end in the process id, a hyphen and a unique
+      suffix. The process id is checked too: the age alone proves nothing if somebody sets the
+      clock.
     """
     for path in folder.glob(pattern):
         process = re.match(r".*[.-](\d+)-[^-]*$", path.name)

@@ -37,10 +37,7 @@ def available_memory() -> int | None:
 def require_memory(needed: int, what: str, remedy: str) -> None:
     """Refuse work that needs more memory than is free.
 
-    Raises
-    ------
-    DataError
-        When the system reports how much memory is free, and it is less.
+    Raises DataError when the system reports how much memory is free, and it is less.
     """
     available = available_memory()
     if available is not None and needed > available:
@@ -57,15 +54,8 @@ class Growing:
 
     Without this, a process whose control group has a limit is killed without a word.
 
-    Parameters
-    ----------
-    what : str
-        The data set and the work, as the subject of "needs".
-
-    Attributes
-    ----------
-    remedy : str
-        What the user can do.
+    - ``what``: the data set and the work, as the subject of "needs".
+    - ``remedy``: what the user can do.
     """
 
     def __init__(self, what: str) -> None:
@@ -76,10 +66,7 @@ class Growing:
     def add(self, taken: int, later: int = 0) -> None:
         """Count another piece.
 
-        Raises
-        ------
-        DataError
-            When less memory is free than the next pieces and what is needed later.
+        Raises DataError when less memory is free than the next pieces and what is needed later.
         """
         self._taken += taken
         self._later += later

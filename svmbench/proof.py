@@ -72,17 +72,9 @@ def proven_dual(problem: Problem, alpha: FloatArray) -> float:
 
 
 class Upper(NamedTuple):
-    """An upper bound on P*, and weights whose P is no larger.
+    """An upper bound on P*, and weights whose P is no larger."""
 
-    Parameters
-    ----------
-    primal : float
-        inf where it overflows.
-    w : ndarray of float64, shape (d,)
-    bias : float
-    """
-
-    primal: float
+    primal: float  # inf where it overflows
     w: FloatArray
     bias: float
 
@@ -137,27 +129,13 @@ def proven_by_norms(problem: Problem, alpha: FloatArray, dual: float, longest: f
 
 
 class DualSums(NamedTuple):
-    """What D(alpha) was computed from.
+    """What D(alpha) was computed from."""
 
-    Parameters
-    ----------
-    total : float
-        Sum of c_i q(alpha_i), at most.
-    terms : float
-        What its terms do not exceed in sum.
-    counted : float
-        Sum of c_i alpha_i.
-    lost : float
-        What underflow may have changed in the sum of c_i alpha_i x_ij, for any column j.
-    share : float
-        By which alpha may still have to be scaled down for a free bias.
-    """
-
-    total: float
-    terms: float
-    counted: float
-    lost: float
-    share: float = 0.0
+    total: float  # sum of c_i q(alpha_i), at most
+    terms: float  # what its terms do not exceed in sum
+    counted: float  # sum of c_i alpha_i
+    lost: float  # what underflow may have changed in the sum of c_i alpha_i x_ij, for any column j
+    share: float = 0.0  # by which alpha may still have to be scaled down for a free bias
 
 
 def proven_by_sums(

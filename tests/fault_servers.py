@@ -70,10 +70,7 @@ class Handler(BaseHTTPRequestHandler):
 class FaultServer(ThreadingHTTPServer):
     """A server of faults that counts its requests.
 
-    Parameters
-    ----------
-    beat : float
-        Unit of the slow faults' delays, in seconds.
+    - ``beat``: unit of the slow faults' delays, in seconds.
     """
 
     daemon_threads = True

@@ -21,13 +21,9 @@ TEXTS = [
 class Documents:
     """The values of a schema and whether a value fits it.
 
-    Parameters
-    ----------
-    schema : dict
-        The root, with its ``$defs``.
-    bases : dict
-        By the title of an object's schema: small objects to which one key or two are added.
-        To all other objects, one key is added.
+    - ``schema``: the root, with its ``$defs``.
+    - ``bases``: by the title of an object's schema: small objects to which one key or two are
+      added. To all other objects, one key is added.
     """
 
     def __init__(self, schema, bases):

@@ -20,33 +20,19 @@ from svmbench.harness.trace import TraceWriter, read_trace
 
 @dataclass
 class Simulation:
-    """Stands in for workers and for the clock of a series.
+    """Stands in for workers and for the clock of a series."""
 
-    Parameters
-    ----------
-    seconds : dict
-        What a run takes with its evaluation, by label; 1 unless given.
-    times : dict
-        Median and scatter (of the logarithm) of the seconds to every accuracy, by label.
-    limited : dict
-        Repeats that meet the time limit without reaching an accuracy, by label.
-    killed : set of (str, int)
-        Labels and repeats of the runs that are stopped from outside.
-
-    Attributes
-    ----------
-    made : list of (str, str, int)
-        Data set, label and repeat of the runs, in the order they were made.
-    now : float
-        The time.
-    """
-
+    # what a run takes with its evaluation, by label; 1 unless given
     seconds: dict[str, float] = field(default_factory=dict)
+    # median and scatter (of the logarithm) of the seconds to every accuracy, by label
     times: dict[str, tuple[float, float]] = field(default_factory=dict)
+    # repeats that meet the time limit without reaching an accuracy, by label
     limited: dict[str, Collection[int]] = field(default_factory=dict)
+    # labels and repeats of the runs that are stopped from outside
     killed: set[tuple[str, int]] = field(default_factory=set)
+    # data set, label and repeat of the runs, in the order they were made
     made: list[tuple[str, str, int]] = field(default_factory=list)
-    now: float = 1000.0
+    now: float = 1000.0  # the time
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def install(self, monkeypatch):

@@ -339,23 +339,13 @@ class UsesABias(Specimen):
 
 @dataclass(frozen=True)
 class Entry:
-    """A specimen, and what comes of it.
-
-    Parameters
-    ----------
-    reason : str
-        A part of the run's reason.
-    flag : str
-        The entry of the column ``off_clock``.
-    refused : bool
-        Whether it has failed because what it showed cannot be true.
-    """
+    """A specimen, and what comes of it."""
 
     solver: type[Solver]
     state: str = "failed"
-    reason: str = ""
-    flag: str = ""
-    refused: bool = False
+    reason: str = ""  # a part of the run's reason
+    flag: str = ""  # the entry of the column ``off_clock``
+    refused: bool = False  # whether it has failed because what it showed cannot be true
 
 
 BACKGROUND = "in other threads or processes"

@@ -168,23 +168,13 @@ def in_its_order(
 
 @dataclass(frozen=True)
 class Found:
-    """Accuracies on the test rows.
+    """Accuracies on the test rows."""
 
-    Parameters
-    ----------
-    runs : dict of str to (float, float)
-        Of each run's last iterate and average.
-    truth : float
-        Of the vector that made the labels.
-    starts : tuple of (list of float, list of float)
-        Of ASDCA's last iterates and averages from slightly different starts.
-    orders : dict of int to (float, float)
-        Of ASDCA in the notebook's order of operations, by the partial sums of inner products.
-    """
-
-    runs: dict[str, tuple[float, float]]
-    truth: float
+    runs: dict[str, tuple[float, float]]  # of each run's last iterate and average
+    truth: float  # of the vector that made the labels
+    # of ASDCA's last iterates and averages from slightly different starts
     starts: tuple[list[float], ...]
+    # of ASDCA in the notebook's order of operations, by the partial sums of inner products
     orders: dict[int, tuple[float, float]]
 
 

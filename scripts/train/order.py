@@ -88,21 +88,11 @@ class Case(NamedTuple):
 
 @dataclass
 class Cost:
-    """The least CPU seconds of a way to train.
+    """The least CPU seconds of a way to train."""
 
-    Parameters
-    ----------
-    seconds : float
-        inf where the fit ended short of the tolerance.
-    cut : bool
-        Whether it was cut short at so many seconds.
-    method : str
-        The method that found the weights.
-    """
-
-    seconds: float
-    cut: bool = False
-    method: str = ""
+    seconds: float  # inf where the fit ended short of the tolerance
+    cut: bool = False  # whether it was cut short at so many seconds
+    method: str = ""  # the method that found the weights
 
     @property
     def solved(self) -> bool:

@@ -68,20 +68,14 @@ _FORK = multiprocessing.get_context("fork")
 
 @dataclass(eq=False)
 class Entry:
-    """A program that meets a need.
-
-    Parameters
-    ----------
-    need, data, loss, bias, program : str
-    run : callable
-        What is timed, given the seconds after which a command is to be ended.
-    """
+    """A program that meets a need."""
 
     need: str
     data: str
     loss: str
     bias: str
     program: str
+    # what is timed, given the seconds after which a command is to be ended
     run: Callable[[float], object]
     seconds: list[float] = field(default_factory=list)
     longer: float | None = None

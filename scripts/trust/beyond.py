@@ -47,18 +47,10 @@ _MAP_ANONYMOUS, _MAP_NORESERVE = 0x20, 0x4000
 def repeated(piece: Array, times: int, tail: Array) -> Array:
     """``piece`` repeated, then ``tail``, as one array that takes the memory of both once.
 
-    Parameters
-    ----------
-    piece : ndarray
-        Its size in bytes is a multiple of the page size.
-    times : int
-    tail : ndarray
-        An array of the same type.
+    - ``piece``: its size in bytes is a multiple of the page size.
+    - ``tail``: an array of the same type.
 
-    Raises
-    ------
-    OSError
-        If the system cannot map it.
+    Raises OSError if the system cannot map it.
     """
     assert piece.nbytes % mmap.PAGESIZE == 0
     assert piece.dtype == tail.dtype
@@ -112,15 +104,10 @@ def tail_rows(m: int = 2000, seed: int = 1) -> tuple[Array, Array, Array, Array]
 def beyond(storage: str, m: int = 2000, pieces: int = PIECES) -> tuple[Dataset, Dataset]:
     """The test rows after 2^31 explicit zeros, and after the same number of rows without entries.
 
-    Parameters
-    ----------
-    storage : str
-        A value of `Dataset.storage`. With implicit ones the fillers hold ones, so that the set with
-        empty rows is another problem. For dense rows the second set is sparse.
-    m : int
-        Rows after the fillers.
-    pieces : int
-        Pieces of filler rows.
+    - ``storage``: a value of `Dataset.storage`. With implicit ones the fillers hold ones, so that
+      the set with empty rows is another problem. For dense rows the second set is sparse.
+    - ``m``: rows after the fillers.
+    - ``pieces``: pieces of filler rows.
     """
     fillers = PIECE_ROWS * pieces
     indptr, columns, values, tail_labels = tail_rows(m)

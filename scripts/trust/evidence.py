@@ -96,11 +96,7 @@ def student(freedom: float) -> Noise:
 def on_a_machine(level: FloatArray, random: np.random.Generator) -> FloatArray:
     """Log-ratios of two runs per block, in random order, on a machine with varying speed.
 
-    Parameters
-    ----------
-    level : ndarray of shape (questions, 2 * repeats)
-        Logarithm of the machine's slowness at each run.
-    random : Generator
+    - ``level``: (shape (questions, 2 * repeats)) Logarithm of the machine's slowness at each run.
     """
     step = level[:, 1::2] - level[:, 0::2]
     order = random.choice([-1.0, 1.0], step.shape)
@@ -187,12 +183,8 @@ def first_verdict(logs: FloatArray, factor: float = 1.0) -> int | None:
 
     The paths of the evidence show which looks are candidates; `judge` decides.
 
-    Parameters
-    ----------
-    logs : ndarray of shape (questions, repeats)
-        nan where a repeat is not informative.
-    factor : float
-        The ratio that is asked about; ``logs`` are relative to it.
+    - ``logs``: (shape (questions, repeats)) nan where a repeat is not informative.
+    - ``factor``: the ratio that is asked about; ``logs`` are relative to it.
     """
     best = np.array([_best_path(row, factor == 1.0) for row in logs])
     counts = np.arange(1, len(logs) + 1)[:, None]
@@ -256,16 +248,9 @@ def pairs_to_decide(noise: Noise, factor: float, trials: int, seed: int) -> Floa
 def pairs_until_change(logs: FloatArray, wanted: Collection[str]) -> float:
     """Number of pairs on each of two problems after which their ratios have one of these verdicts.
 
-    Parameters
-    ----------
-    logs : ndarray of shape (2, repeats)
-    wanted : collection of str
-        Verdicts on the claim that the second ratio is the larger one.
+    - ``wanted``: verdicts on the claim that the second ratio is the larger one.
 
-    Returns
-    -------
-    float
-        +inf if all repeats give none of them.
+    Returns +inf if all repeats give none of them.
     """
     for look in range(1, logs.shape[1] + 1):
         before, after = page(logs[:, :look])

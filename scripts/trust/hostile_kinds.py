@@ -43,18 +43,10 @@ class FindError(Exception):
 
 @dataclass
 class Case:
-    """One input.
+    """One input."""
 
-    Parameters
-    ----------
-    files : dict of str to bytes
-        Contents of the files, by name.
-    how : dict
-        Options of the reader.
-    """
-
-    files: dict[str, bytes]
-    how: dict[str, Any] = field(default_factory=dict)
+    files: dict[str, bytes]  # contents of the files, by name
+    how: dict[str, Any] = field(default_factory=dict)  # options of the reader
 
 
 class Kind:

@@ -48,29 +48,15 @@ STORAGES = ("int32+float64", "uint16+float32", "dense float64", "dense float32")
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """A problem with an interval that contains its optimum.
-
-    Parameters
-    ----------
-    problem : Problem
-    lower, upper : float
-        lower <= P* <= upper, up to ``rounding``.
-    rounding : float
-        Rounding error of P or D near the optimum, computed in doubles.
-    shape : str
-    scale : float
-        Factor of the features.
-    condition : float
-        One of `CONDITIONS`; 0 for one feature.
-    """
+    """A problem with an interval that contains its optimum."""
 
     problem: Problem
-    lower: float
+    lower: float  # lower, upper: lower <= P* <= upper, up to ``rounding``
     upper: float
-    rounding: float
+    rounding: float  # rounding error of P or D near the optimum, computed in doubles
     shape: str
-    scale: float
-    condition: float
+    scale: float  # factor of the features
+    condition: float  # one of `CONDITIONS`; 0 for one feature
 
     @property
     def gap(self) -> float:
@@ -100,17 +86,10 @@ def known_problem(
 ) -> Known:
     """A random problem of this class; the seed determines everything else.
 
-    Parameters
-    ----------
-    seed : int
-    loss, bias, constraint : str
-        Names as in `svmbench.problem`.
-    shape : str, optional
-        One of `SHAPES`; by default random.
-    largest : int
-        Most rows and most features.
-    condition : float, optional
-        One of `CONDITIONS`; by default random.
+    - ``loss, bias, constraint``: names as in `svmbench.problem`.
+    - ``shape``: one of `SHAPES`; by default random.
+    - ``largest``: most rows and most features.
+    - ``condition``: one of `CONDITIONS`; by default random.
     """
     rng = np.random.default_rng(seed)
     shapes = [s for s in SHAPES if bias == "none" or s not in ("one class", "one row")]

@@ -46,14 +46,8 @@ MOST_PRIVATE, MOST_READ = 300 << 20, 2.0
 def write_text(path: Path, megabytes: int, seed: int, by_class: bool) -> int:
     """Write rows of a plane with noise; return the bytes of their entries as they are stored.
 
-    Parameters
-    ----------
-    path : Path
-    megabytes : int
-        Of the rows as they are stored.
-    seed : int
-    by_class : bool
-        Whether all rows of one class come first, as in many files.
+    - ``megabytes``: of the rows as they are stored.
+    - ``by_class``: whether all rows of one class come first, as in many files.
     """
     rng = np.random.default_rng(seed)
     plane = rng.normal(size=ENTRIES * WIDTH)
@@ -105,15 +99,8 @@ def group(limit: int) -> Iterator[Path]:
 def limited(folder: Path, words: list[str]) -> tuple[str, int, int, float]:
     """Run Python with these words in a group.
 
-    Returns
-    -------
-    out : str
-        What it printed.
-    private : int
-        Most bytes of private memory that were seen.
-    read : int
-        Bytes that it read from the disk.
-    seconds : float
+    Returns what it printed; most bytes of private memory that were seen; bytes that it read from
+    the disk.
     """
     processes, begun = str(folder / "cgroup.procs"), time.monotonic()
     child = subprocess.Popen(

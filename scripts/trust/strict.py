@@ -26,23 +26,13 @@ Row = list[tuple[int, float]]
 
 @dataclass
 class Meaning:
-    """The rows of a text.
+    """The rows of a text."""
 
-    Parameters
-    ----------
-    labels : list of list of float
-        Labels of each row.
-    rows : list of list of (int, float)
-        Columns, counted from 0, and their values, without zeros.
-    width : int
-        The largest index, counted from 1.
-    digits : int
-        Largest number of digits of a value that single precision does not represent exactly.
-    """
-
-    labels: list[list[float]] = field(default_factory=list)
+    labels: list[list[float]] = field(default_factory=list)  # labels of each row
+    # columns, counted from 0, and their values, without zeros
     rows: list[Row] = field(default_factory=list)
-    width: int = 0
+    width: int = 0  # the largest index, counted from 1
+    # largest number of digits of a value that single precision does not represent exactly
     digits: int = 0
 
 

@@ -25,29 +25,15 @@ from svmbench.records.measures import Asked
 
 @dataclass(frozen=True)
 class BoundResult:
-    """A bound at one place.
-
-    Parameters
-    ----------
-    place : str
-        Set, λ, accuracy.
-    set : str
-        Label of the set, or name of the rows.
-    result : CaseResult, optional
-        None if nothing was measured.
-    held_out : bool
-        Whether its set was kept out of tuning.
-    lam : float
-        nan if there is no λ that distinguishes it from others.
-    """
+    """A bound at one place."""
 
     bound: StatedBound
-    place: str
-    set: str = ""
-    result: CaseResult | None = None
+    place: str  # set, λ, accuracy
+    set: str = ""  # label of the set, or name of the rows
+    result: CaseResult | None = None  # None if nothing was measured
     note: str = ""
-    held_out: bool = False
-    lam: float = math.nan
+    held_out: bool = False  # whether its set was kept out of tuning
+    lam: float = math.nan  # nan if there is no λ that distinguishes it from others
 
     @property
     def part(self) -> PartResult | None:
@@ -108,15 +94,10 @@ class BoundResult:
 
 @dataclass(frozen=True)
 class JudgedBounds:
-    """All bounds at all places.
-
-    Parameters
-    ----------
-    threshold : float
-        Evidence that decides a question of this page; it also determines the intervals.
-    """
+    """All bounds at all places."""
 
     results: list[BoundResult]
+    # evidence that decides a question of this page; it also determines the intervals
     threshold: float
 
 

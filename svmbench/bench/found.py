@@ -41,41 +41,20 @@ def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """The rows of one part on one set.
+    """The rows of one part on one set."""
 
-    Parameters
-    ----------
-    part : str
-        Name of the sweep in the profile, or of the task.
-    kind : str
-        Kind of the sweep, or of the measurement.
-    set : str
-        Label of the set, or name of generated rows.
-    groups : list of Group
-        All rows of its tables.
-    held_out : bool
-        Whether the set was kept out of tuning.
-    accuracies : tuple of float
-        Accuracies of the objective; none if something else was measured.
-    gaps : tuple of float
-        Gaps of the solver's own.
-    results : Results, optional
-        Those of a sweep.
-    cut_short : int
-        Repeats left out because the budget ended before all their runs were finished.
-    compared : dict
-        Comparisons of one row with others, by what `svmbench.bench.versus.side_by_side` is given.
-    """
-
-    part: str
-    kind: str
-    set: str
-    groups: list[Group]
-    held_out: bool = False
+    part: str  # name of the sweep in the profile, or of the task
+    kind: str  # kind of the sweep, or of the measurement
+    set: str  # label of the set, or name of generated rows
+    groups: list[Group]  # all rows of its tables
+    held_out: bool = False  # whether the set was kept out of tuning
+    # accuracies of the objective; none if something else was measured
     accuracies: tuple[float, ...] = ()
-    gaps: tuple[float, ...] = ()
-    results: Results | None = None
+    gaps: tuple[float, ...] = ()  # gaps of the solver's own
+    results: Results | None = None  # those of a sweep
+    # repeats left out because the budget ended before all their runs were finished
     cut_short: int = 0
+    # comparisons of one row with others, by what `svmbench.bench.versus.side_by_side` is given
     compared: dict[tuple[MeasuredRow, tuple[MeasuredRow, ...], Asked], Sequence[Versus]] = field(
         default_factory=dict, repr=False
     )
@@ -102,16 +81,10 @@ def stand_in_text(group: Group) -> str:
 
 @dataclass(frozen=True)
 class Found:
-    """All findings.
-
-    Parameters
-    ----------
-    parts : list of Measured
-        Those that have rows.
-    """
+    """All findings."""
 
     plan: Plan
-    parts: list[Measured]
+    parts: list[Measured]  # those that have rows
 
     def of_kind(self, kind: str) -> list[Measured]:
         """The parts of that kind."""
@@ -126,10 +99,7 @@ class Found:
 def read_found(plan: Plan) -> Found:
     """Read the results of a benchmark.
 
-    Raises
-    ------
-    DataError
-        If results cannot be read.
+    Raises DataError if results cannot be read.
     """
     parts = []
     held_out = {each.label: each.held_out for each in plan.profile.sets}

@@ -22,25 +22,13 @@ WRITING_SHARE, WRITING = 0.1, 45.0
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that a profile asks for.
-
-    Parameters
-    ----------
-    root : Path
-        Folder of the results.
-    budget : float, optional
-        Seconds for everything.
-    sources : dict
-        The source of each set's rows, by label.
-    sweeps : list of PlannedSweep
-        The sweeps, one for each part and set.
-    """
+    """Everything that a profile asks for."""
 
     profile: Profile
-    root: Path
-    budget: float | None
-    sources: dict[str, Source]
-    sweeps: list[PlannedSweep]
+    root: Path  # folder of the results
+    budget: float | None  # seconds for everything
+    sources: dict[str, Source]  # the source of each set's rows, by label
+    sweeps: list[PlannedSweep]  # the sweeps, one for each part and set
 
     @property
     def longest(self) -> float:

@@ -176,10 +176,7 @@ class Profile(Strict):
     def sweep(self, name: str, chosen: SetSpec) -> Sweep:
         """The sweep of a part on a set.
 
-        Raises
-        ------
-        ConfigError
-            If the part names an unknown solver or parameter.
+        Raises ConfigError if the part names an unknown solver or parameter.
         """
         part = self.sweeps[name]
         stop: dict[str, Any] = {"time_limit": part.time_limit, "grace": part.grace}
@@ -232,10 +229,7 @@ def solver_entries(part: SweepPart) -> list[dict[str, Any]]:
 def load_profile(name: str) -> Profile:
     """The profile of that name that comes with svmbench, or from a file.
 
-    Raises
-    ------
-    ConfigError
-        ``path:line:column: what; what to do``; or if there is no such profile.
+    Raises ConfigError: ``path:line:column: what; what to do``; or if there is no such profile.
     """
     path = Path(name)
     if not path.suffix:

@@ -85,10 +85,7 @@ class StatedBounds(Strict):
 def load_bounds(path: Path | None = None) -> list[StatedBound]:
     """The bounds of a file; those that come with svmbench unless given.
 
-    Raises
-    ------
-    ConfigError
-        ``path:line:column: what; what to do``.
+    Raises ConfigError: ``path:line:column: what; what to do``.
     """
     path = path or bundled("configs") / "bench" / "bounds.yaml"
     return list(read_model(path, StatedBounds).bounds)

@@ -30,22 +30,13 @@ Standing = Literal[
 
 @dataclass(frozen=True)
 class Versus:
-    """A row against the fastest of some others, on one problem and by one measure.
+    """A row against the fastest of some others, on one problem and by one measure."""
 
-    Parameters
-    ----------
-    measured : Measured
-        The sweep or task that they were run in.
-    best : MeasuredRow
-        The best of the others in each repeat.
-    others : tuple of str
-        Labels of the others in all sweeps of the problem, if there are several.
-    """
-
-    measured: Measured
+    measured: Measured  # the sweep or task that they were run in
     row: MeasuredRow
-    best: MeasuredRow
+    best: MeasuredRow  # the best of the others in each repeat
     asked: Asked
+    # labels of the others in all sweeps of the problem, if there are several
     others: tuple[str, ...] = ()
 
     @property
@@ -187,11 +178,8 @@ def comparisons(
 ) -> list[Versus]:
     """Rows against programs in every part of a kind, on every problem, to every accuracy.
 
-    Parameters
-    ----------
-    rivals : collection of str, optional
-        Names of solvers or readers; the fastest of their rows counts in every repeat. All solvers
-        from outside unless given.
+    - ``rivals``: names of solvers or readers; the fastest of their rows counts in every repeat. All
+      solvers from outside unless given.
     """
     own = (champion(),) if labels is None else labels
     compared: list[Versus] = []

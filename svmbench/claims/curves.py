@@ -19,11 +19,8 @@ def curve(row: MeasuredRow, along: str, measure: str) -> dict[int, RunCurve]:
     A repeat of a solver that is run once for each horizon has one point per horizon, the last of
     each run.
 
-    Parameters
-    ----------
-    measure : str
-        Name of a measure that can be drawn along a run, or the regret. That is the upper end of
-        the interval that contains it; below 0 it counts as 0.
+    - ``measure``: name of a measure that can be drawn along a run, or the regret. That is the upper
+      end of the interval that contains it; below 0 it counts as 0.
     """
     if measure == "regret":
         return _regrets(row, along)

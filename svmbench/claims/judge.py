@@ -124,14 +124,10 @@ def judge_claims(
 ) -> list[list[ClaimResult]]:
     """The results of the claims of each item, judged together.
 
-    Parameters
-    ----------
-    slots : sequence of sequence of dict, optional
-        For every item the cells of its sweeps. Those that were not run are then open, and count
-        among the questions.
-    unlike : sequence of callable, optional
-        For every item, why a stand-in says nothing about a claim, by the claim and the label of
-        the data set; empty if it does.
+    - ``slots``: for every item the cells of its sweeps. Those that were not run are then open, and
+      count among the questions.
+    - ``unlike``: for every item, why a stand-in says nothing about a claim, by the claim and the
+      label of the data set; empty if it does.
     """
     planned = slots or [()] * len(items)
     likeness = unlike or [_always_like] * len(items)

@@ -21,32 +21,19 @@ CURVES = tuple(name for name, each in ABSCISSAE.items() if each.in_claims)
 
 @dataclass(frozen=True)
 class KindOfClaim:
-    """One row of the table of kinds.
+    """One row of the table of kinds."""
 
-    Parameters
-    ----------
-    words : str
-        What a claim of this kind says.
-    needs, takes : tuple of str
-        Keys that it requires, and optional ones. All kinds have text, source, where and least_rows.
-    along : tuple of str
-        Values of its key 'along'.
-    several : bool
-        Whether it compares the solvers of a list, which are two or more.
-    alone : bool
-        Whether it says something of each solver separately, so that the solvers may be in different
-        sweeps.
-    paired : bool
-        Whether pairs of repeats decide it.
-    """
-
-    words: str
+    words: str  # what a claim of this kind says
+    # needs, takes: keys that it requires, and optional ones. All kinds have text, source, where and
+    # least_rows.
     needs: tuple[str, ...]
     takes: tuple[str, ...] = ()
-    along: tuple[str, ...] = ()
-    several: bool = False
+    along: tuple[str, ...] = ()  # values of its key 'along'
+    several: bool = False  # whether it compares the solvers of a list, which are two or more
+    # whether it says something of each solver separately, so that the solvers may be in different
+    # sweeps
     alone: bool = False
-    paired: bool = False
+    paired: bool = False  # whether pairs of repeats decide it
 
 
 #: Every kind by name.

@@ -18,24 +18,15 @@ SweepCell = tuple[str, str, float, str]
 
 @dataclass(frozen=True)
 class MeasuredRow:
-    """The repeats of one solver on one problem of one sweep.
+    """The repeats of one solver on one problem of one sweep."""
 
-    Parameters
-    ----------
-    sweep : str
-        Its key in the item.
-    traces : DataFrame
-        The points of its runs; no rows if there are none. Those of other runs are left aside.
-    regrets : DataFrame
-        The regrets of all runs of the sweep; no rows if it did not ask for them.
-    members : tuple of MeasuredRow
-        The rows it was taken from, if it is not a row of the sweep itself.
-    """
-
-    sweep: str
+    sweep: str  # its key in the item
     group: Group
+    # the points of its runs; no rows if there are none. Those of other runs are left aside.
     traces: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
+    # the regrets of all runs of the sweep; no rows if it did not ask for them
     regrets: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
+    # the rows it was taken from, if it is not a row of the sweep itself
     members: tuple[MeasuredRow, ...] = ()
 
     @property

@@ -36,30 +36,17 @@ CASE_VERDICTS: tuple[ClaimVerdict, ...] = ("does not hold", "open", "holds", "no
 
 @dataclass(frozen=True)
 class ClaimCase:
-    """One problem that a claim is about, with the rows of the solvers it names.
+    """One problem that a claim is about, with the rows of the solvers it names."""
 
-    Parameters
-    ----------
-    place : str
-        Sweep (if there are several), data set and λ, in words, and whether the set is a stand-in.
-    dataset : str
-        Name of the data set; if one case spans several, what they have in common.
-    rows : dict of str to MeasuredRow
-        By label.
-    absent : tuple of str
-        Labels that have no runs here, although they should.
-    series : dict of str to tuple of MeasuredRow
-        By label, the rows along λ or m, ascending; only for claims about growth.
-    ends : tuple of two ClaimCase, optional
-        The problems at the two values of λ or C that a claim of kind widens is about.
-    """
-
+    # sweep (if there are several), data set and λ, in words, and whether the set is a stand-in
     place: str
-    dataset: str
+    dataset: str  # name of the data set; if one case spans several, what they have in common
     stand_in: bool
-    rows: dict[str, MeasuredRow]
-    absent: tuple[str, ...] = ()
+    rows: dict[str, MeasuredRow]  # by label
+    absent: tuple[str, ...] = ()  # labels that have no runs here, although they should
+    # by label, the rows along λ or m, ascending; only for claims about growth
     series: dict[str, tuple[MeasuredRow, ...]] = field(default_factory=dict)
+    # the problems at the two values of λ or C that a claim of kind widens is about
     ends: tuple[ClaimCase, ClaimCase] | None = None
 
     def without_runs(self, labels: Sequence[str]) -> str:
@@ -75,21 +62,12 @@ class ClaimCase:
 
 
 class LongerLimit(NamedTuple):
-    """A time limit that would let further repeats of a solver be run.
-
-    Parameters
-    ----------
-    cells : tuple
-        Those of which no repeat is run.
-    seconds : float
-        The limit that they met.
-    needed : float or None
-        Seconds that the solver would take by its curve; None if the curve does not tell.
-    """
+    """A time limit that would let further repeats of a solver be run."""
 
     label: str
-    cells: tuple[SweepCell, ...]
-    seconds: float
+    cells: tuple[SweepCell, ...]  # those of which no repeat is run
+    seconds: float  # the limit that they met
+    # seconds that the solver would take by its curve; None if the curve does not tell
     needed: float | None
 
 
@@ -99,93 +77,45 @@ class ClaimPart:
 
     Its question decides it unless `observed` or `reason` does. It is asked even then, because the
     number of questions that a case asks must not depend on what was measured in it.
-
-    Parameters
-    ----------
-    what : str
-        What is compared, such as ``svmperf / sgd-m``.
-    rests_on : tuple
-        The cells of sweeps whose further repeats would help.
-    observed : str, optional
-        Its verdict, if no chance is involved.
-    reason : str
-        Why it cannot be tested.
-    note : str
-        Additional remarks, such as the published number.
-    exponent : bool
-        Whether the question is about an exponent instead of a factor.
-    by_factor : bool
-        Whether to show the estimate; otherwise `note` has the numbers.
-    denied : bool
-        Whether it holds where the answer to its question is no.
-    skippable : tuple
-        Those of the cells it rests on whose repeats make pairs even if they are skipped for their
-        time limit.
-    seeds : int
-        Seeds it was observed with, if no chance is involved.
-    lacks : int
-        Repeats that it is to have, whatever they show.
-    limit : str
-        The limit that would decide what more repeats cannot, in words.
-    barred : tuple of LongerLimit
-        Those without which it can have no more repeats.
-    halves : tuple of two tuples
-        The cells it rests on before and after, if its question is about a change.
     """
 
-    what: str
-    rests_on: tuple[SweepCell, ...] = ()
+    what: str  # what is compared, such as ``svmperf / sgd-m``
+    rests_on: tuple[SweepCell, ...] = ()  # the cells of sweeps whose further repeats would help
     question: Question | None = None
-    observed: ClaimVerdict | None = None
-    reason: str = ""
-    note: str = ""
-    exponent: bool = False
-    by_factor: bool = True
-    denied: bool = False
+    observed: ClaimVerdict | None = None  # its verdict, if no chance is involved
+    reason: str = ""  # why it cannot be tested
+    note: str = ""  # additional remarks, such as the published number
+    exponent: bool = False  # whether the question is about an exponent instead of a factor
+    by_factor: bool = True  # whether to show the estimate; otherwise `note` has the numbers
+    denied: bool = False  # whether it holds where the answer to its question is no
+    # those of the cells it rests on whose repeats make pairs even if they are skipped for their
+    # time limit
     skippable: tuple[SweepCell, ...] = ()
-    seeds: int = 0
-    lacks: int = 0
-    limit: str = ""
-    barred: tuple[LongerLimit, ...] = ()
+    seeds: int = 0  # seeds it was observed with, if no chance is involved
+    lacks: int = 0  # repeats that it is to have, whatever they show
+    limit: str = ""  # the limit that would decide what more repeats cannot, in words
+    barred: tuple[LongerLimit, ...] = ()  # those without which it can have no more repeats
+    # the cells it rests on before and after, if its question is about a change
     halves: tuple[tuple[SweepCell, ...], ...] = ()
 
 
 class Need(NamedTuple):
-    """Repeats that a part needs.
+    """Repeats that a part needs."""
 
-    Parameters
-    ----------
-    cells : tuple
-        Each further pair takes a repeat of each of them.
-    more : int or None
-        Further pairs; None if more are not expected to decide it.
-    pairs : int
-        Informative pairs, or seeds, so far.
-    """
-
-    cells: tuple[SweepCell, ...]
-    more: int | None
-    pairs: int
+    cells: tuple[SweepCell, ...]  # each further pair takes a repeat of each of them
+    more: int | None  # further pairs; None if more are not expected to decide it
+    pairs: int  # informative pairs, or seeds, so far
 
 
 @dataclass(frozen=True)
 class PartResult:
-    """A part and its result.
-
-    Parameters
-    ----------
-    text : str
-        The numbers, in a line.
-    answer : Answer, optional
-        The answer to its question.
-    seconds : mapping of cell to float
-        Seconds that a repeat of each cell it rests on takes.
-    """
+    """A part and its result."""
 
     part: ClaimPart
     verdict: ClaimVerdict
-    text: str
-    answer: Answer | None = None
+    text: str  # the numbers, in a line
+    answer: Answer | None = None  # the answer to its question
+    # seconds that a repeat of each cell it rests on takes
     seconds: Mapping[SweepCell, float] = field(default_factory=dict, compare=False)
 
     @property
@@ -251,27 +181,15 @@ class CaseResult:
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """A claim and its result.
-
-    Parameters
-    ----------
-    summary : str
-        In how many cases it holds, in a line; the numbers of a single case.
-    remedy : str
-        What it would take to decide it; empty for a decided claim.
-    across : Across, optional
-        The signed ranks over data sets, for a statistical claim.
-    may_change : bool
-        Whether the cases that are open may still change the verdict.
-    """
+    """A claim and its result."""
 
     claim: Claim
     verdict: ClaimVerdict
-    summary: str
+    summary: str  # in how many cases it holds, in a line; the numbers of a single case
     cases: tuple[CaseResult, ...] = ()
-    remedy: str = ""
-    across: Across | None = None
-    may_change: bool = True
+    remedy: str = ""  # what it would take to decide it; empty for a decided claim
+    across: Across | None = None  # the signed ranks over data sets, for a statistical claim
+    may_change: bool = True  # whether the cases that are open may still change the verdict
 
     @property
     def held_to(self) -> str:

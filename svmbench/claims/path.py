@@ -58,19 +58,12 @@ def _places(claim: Claim) -> Iterator[tuple[float, float, tuple[float, float]]]:
 
 @dataclass(frozen=True)
 class Ordinate:
-    """What is known of one repeat's curve at an abscissa.
+    """What is known of one repeat's curve at an abscissa."""
 
-    Parameters
-    ----------
-    where : {'early', 'along', 'target', 'failed', 'limit'}
-        Before its first point; along the curve; or beyond its end, which was at a target that the
-        run met, a failure or a limit.
-    value : float
-        nan where nothing is known.
-    """
-
+    # before its first point; along the curve; or beyond its end, which was at a target that the run
+    # met, a failure or a limit
     where: Literal["early", "along", "target", "failed", "limit"]
-    value: float
+    value: float  # nan where nothing is known
 
 
 def ordinates(row: MeasuredRow, claim: Claim, at: float) -> dict[int, Ordinate]:

@@ -19,11 +19,8 @@ def best_of(rivals: Sequence[MeasuredRow], ours: MeasuredRow, asked: Asked) -> M
     A repeat that a rival lacks is left out: as long as one has not been run, the best is unknown.
     If none reached an accuracy, the one that had spent least stands for all of them.
 
-    Parameters
-    ----------
-    rivals : sequence of MeasuredRow
-        Of one sweep, data set and λ, with the points of the whole sweep as traces. Those without
-        any sample are no rivals.
+    - ``rivals``: of one sweep, data set and λ, with the points of the whole sweep as traces. Those
+      without any sample are no rivals.
     """
     slowest = max(measured(ours.group, asked).values(), default=math.inf)
     took = []

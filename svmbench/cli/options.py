@@ -134,10 +134,7 @@ def fetched(
 def place_of(cluster: str | None, jobs: int = 1) -> Iterator[RunPlace]:
     """Where ``--cluster`` has runs carried out; on this machine without it.
 
-    Raises
-    ------
-    ConfigError
-        If Dask is not installed, or there is no cluster.
+    Raises ConfigError if Dask is not installed, or there is no cluster.
     """
     from svmbench.harness.place import Here
 
@@ -155,10 +152,7 @@ def place_of(cluster: str | None, jobs: int = 1) -> Iterator[RunPlace]:
 def nodes_of(cluster: str) -> Iterator[DaskPlace]:
     """The nodes of a cluster.
 
-    Raises
-    ------
-    ConfigError
-        If Dask is not installed, or there is no cluster.
+    Raises ConfigError if Dask is not installed, or there is no cluster.
     """
     from svmbench.errors import ConfigError
 

@@ -29,10 +29,7 @@ BAR_SHARE, LEAST_BAR, GREATEST_BAR = 0.125, 5, 40
 class ProgressReporter(Reporter):
     """Draws on standard error; standard output is reserved for results.
 
-    Parameters
-    ----------
-    quiet : bool
-        Draw nothing.
+    - ``quiet``: draw nothing.
     """
 
     def __init__(self, quiet: bool = False) -> None:

@@ -116,12 +116,8 @@ def nodes_lines(place: RunPlace) -> list[str]:
 def exit_code(result: Result) -> int:
     """The exit code of a series; what ended it otherwise is raised.
 
-    Raises
-    ------
-    KeyboardInterrupt
-        If the user has interrupted it.
-    DataError
-        With the last of its faults; the others are printed.
+    Raises KeyboardInterrupt if the user has interrupted it. Raises DataError: with the last of its
+    faults; the others are printed.
     """
     if result.interrupted:
         raise KeyboardInterrupt

@@ -219,24 +219,12 @@ def command(
 
 
 class _Request(NamedTuple):
-    """What is to be trained and written.
+    """What is to be trained and written."""
 
-    Parameters
-    ----------
-    model : Path
-        The model's file; all other files are named after it.
-    folds : int or None
-        Folds of the cross-validation that chooses C.
-    along : bool
-        Whether a path is trained.
-    values : tuple of float
-        Ascending values of C to try; empty if they are to be found.
-    """
-
-    model: Path
-    folds: int | None
-    along: bool
-    values: tuple[float, ...]
+    model: Path  # the model's file; all other files are named after it
+    folds: int | None  # folds of the cross-validation that chooses C
+    along: bool  # whether a path is trained
+    values: tuple[float, ...]  # ascending values of C to try; empty if they are to be found
 
     @property
     def one_c(self) -> bool:
@@ -256,22 +244,12 @@ class _Request(NamedTuple):
 
 
 class _Fitted(NamedTuple):
-    """What was trained.
+    """What was trained."""
 
-    Parameters
-    ----------
-    objective : Objective
-        With the C of the model.
-    points : sequence of Point
-        Of the path; empty without one.
-    trained : Trained or None
-        The model; None if there is no C for it.
-    """
-
-    objective: Objective
+    objective: Objective  # with the C of the model
     validation: Validation | None
-    points: Sequence[Point]
-    trained: Trained | None
+    points: Sequence[Point]  # of the path; empty without one
+    trained: Trained | None  # the model; None if there is no C for it
 
 
 def _trained(

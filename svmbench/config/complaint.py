@@ -15,10 +15,7 @@ from svmbench.errors import ConfigError, nearest
 class InvalidFileError(ConfigError):
     """A file with errors: the message is that of the first of them.
 
-    Parameters
-    ----------
-    lines : sequence of str
-        A line for each error, in the order of the file.
+    - ``lines``: a line for each error, in the order of the file.
     """
 
     def __init__(self, lines: Sequence[str]) -> None:

@@ -20,16 +20,10 @@ from svmbench.solvers.checked import as_plain
 def load_sweep(path: Path, load_plugins: bool = True) -> Sweep:
     """Read a configuration.
 
-    Parameters
-    ----------
-    path : Path
-        A YAML file; one that does not exist but comes with svmbench (``configs/adult.yaml``,
-        ``adult.yaml`` or ``adult``) is loaded from there.
+    - ``path``: a YAML file; one that does not exist but comes with svmbench
+      (``configs/adult.yaml``, ``adult.yaml`` or ``adult``) is loaded from there.
 
-    Raises
-    ------
-    ConfigError
-        ``path:line:column: what; what to do``, for the first of the errors found.
+    Raises ConfigError: ``path:line:column: what; what to do``, for the first of the errors found.
     """
     return read_model(find_config(path), Sweep, load_plugins)
 
@@ -37,10 +31,7 @@ def load_sweep(path: Path, load_plugins: bool = True) -> Sweep:
 def find_config(path: Path) -> Path:
     """The file itself, or the one of that name that comes with svmbench.
 
-    Raises
-    ------
-    ConfigError
-        If there is neither; the message suggests the nearest names.
+    Raises ConfigError if there is neither; the message suggests the nearest names.
     """
     try:
         if path.is_file():

@@ -17,10 +17,7 @@ def with_plugins(sweep: Sweep, files: Sequence[Path]) -> Sweep:
 
     Those that it does not name yet are added with their default parameters.
 
-    Raises
-    ------
-    ConfigError
-        If a file cannot be loaded, or a solver cannot train the sweep's problems.
+    Raises ConfigError if a file cannot be loaded, or a solver cannot train the sweep's problems.
     """
     if not files:
         return sweep

@@ -38,10 +38,8 @@ _END = b"PK\5\6" + bytes(18)
 def unpacked(file: Path | IO[bytes], room: int, *, of_others: bool = False) -> dict[str, Array]:
     """The arrays of an archive that unpacks to no more than ``room`` bytes.
 
-    Raises
-    ------
-    OSError, ValueError and the others of `DAMAGED`
-        When it cannot be read, is damaged or takes more room.
+    Raises OSError, ValueError and the others of `DAMAGED` when it cannot be read, is damaged or
+    takes more room.
     """
     if isinstance(file, Path) and not stat.S_ISREG(file.stat().st_mode):
         raise ValueError("it is not a file")  # reading a pipe may never end

@@ -21,25 +21,13 @@ _NUMBERS_PER_COLUMN = 8
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some rows of a data set, with their values in double precision.
-
-    Parameters
-    ----------
-    entries : slice
-        Place of their values: entries of sparse rows, rows of dense ones.
-    values : ndarray of float64
-        Shape (n,), or (rows, d) for dense rows.
-    columns : ndarray of integers, shape (n,), or None
-        None for dense rows.
-    lengths : ndarray of int64, shape (rows,)
-        Entries per row.
-    """
+    """Some rows of a data set, with their values in double precision."""
 
     rows: slice
-    entries: slice
-    values: FloatArray
-    columns: Array | None
-    lengths: Array
+    entries: slice  # place of their values: entries of sparse rows, rows of dense ones
+    values: FloatArray  # shape (n,), or (rows, d) for dense rows
+    columns: Array | None  # (shape (n,)) None for dense rows
+    lengths: Array  # (shape (rows,)) Entries per row
 
     def per_row(self, numbers: FloatArray) -> FloatArray:
         """Expand numbers, one per row of the data set, to one per value."""

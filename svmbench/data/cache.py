@@ -72,16 +72,10 @@ def entry_path(key: str) -> Path:
 def store(dataset: Dataset, key: str) -> Path:
     """Write a data set to the cache.
 
-    Parameters
-    ----------
-    key : str
-        Name of the entry's folder; the same key must always mean the same rows. A sound
-        entry under that key stays as it is.
+    - ``key``: name of the entry's folder; the same key must always mean the same rows. A sound
+      entry under that key stays as it is.
 
-    Raises
-    ------
-    DataError
-        When the cache cannot be written.
+    Raises DataError when the cache cannot be written.
     """
     final = entry_path(key)
     try:
@@ -102,11 +96,8 @@ def store(dataset: Dataset, key: str) -> Path:
 def open_cached(path: Path) -> Dataset | None:
     """Open an entry, its arrays mapped into memory and not read yet.
 
-    Returns
-    -------
-    Dataset or None
-        None when the entry is absent, or when its header or a file's size is wrong, or when it is
-        the entry of another key; the latter is logged, and the entry must be stored again.
+    Returns None when the entry is absent, or when its header or a file's size is wrong, or when it
+    is the entry of another key; the latter is logged, and the entry must be stored again.
     """
     if not path.is_dir():
         return None
@@ -124,10 +115,7 @@ def open_cached(path: Path) -> Dataset | None:
 def verify(path: Path, key: str | None = None) -> None:
     """Check every file of an entry against the hash in its header.
 
-    Raises
-    ------
-    DataError
-        When the entry is absent, damaged or differs from what was stored.
+    Raises DataError when the entry is absent, damaged or differs from what was stored.
     """
     remedy = "delete this folder; it is rebuilt when needed"
     try:
@@ -152,12 +140,8 @@ def _reason(error: BaseException) -> str:
 def require_sound(path: Path) -> tuple[Stamp, ...]:
     """Check an entry as `verify` does, unless this process has done so and no file has changed.
 
-    Raises
-    ------
-    DataError
-        When the entry is damaged or differs from what was stored.
-    OSError
-        When a file of it is missing.
+    Raises DataError when the entry is damaged or differs from what was stored. Raises OSError when
+    a file of it is missing.
     """
     found = stamps_in(path)
     if _sound.get(path) != found:
@@ -207,10 +191,7 @@ def unfinished_entry(mark: str) -> Path:
 def admit_entry(folder: Path, key: str) -> None:
     """Check all bytes of an entry that was received, and give it its place; remove the folder.
 
-    Raises
-    ------
-    DataError
-        When it is damaged, or the cache cannot be written.
+    Raises DataError when it is damaged, or the cache cannot be written.
     """
     final = entry_path(key)
     try:

@@ -35,63 +35,35 @@ def known_names(file: str) -> list[str]:
 
 
 class Conversion(CatalogueModel):
-    """How `svmbench.data.converted` makes LIBSVM text of delimited text with a header.
+    """How `svmbench.data.converted` makes LIBSVM text of delimited text with a header."""
 
-    Parameters
-    ----------
-    source : DataFile
-        The delimited text.
-    label : str
-        Column of the label.
-    positive : float
-        The label that becomes +1; all others become -1.
-    ranges : dict
-        Least and largest whole number of each column that the source scales to [0, 1].
-    """
-
-    source: DataFile
-    label: str
-    positive: Label
+    source: DataFile  # the delimited text
+    label: str  # column of the label
+    positive: Label  # the label that becomes +1; all others become -1
+    # least and largest whole number of each column that the source scales to [0, 1]
     ranges: dict[str, tuple[int, int]] = Field(default_factory=dict)
 
 
 class DataFile(CatalogueModel):
-    """One file of a data set, and the file of its labels if they are separate.
+    """One file of a data set, and the file of its labels if they are separate."""
 
-    Parameters
-    ----------
-    file : str
-        Its name, without a compression suffix.
-    path : str, optional
-        Its path relative to the folder of the descriptions, if it comes with svmbench.
-    urls : tuple of str
-        Addresses that serve it, tried in turn; the last part of each is the name and may have
-        a compression suffix.
-    obtain : str, optional
-        How to get it by hand, if no address serves the file itself.
-    converted : Conversion, optional
-        How to make it of another file, if no address serves the file itself.
-    sha256 : str, optional
-        Of the uncompressed content; None if it is not known.
-    bytes : int, optional
-        Of the uncompressed content.
-    rows, positives, nnz : int, optional
-        Rows, rows labelled +1 and entries that are not zero.
-    label_file : DataFile, optional
-        The file of the labels, if this one has none.
-    """
-
-    file: str = Field(pattern=r"^[^/\\]+$")
+    file: str = Field(pattern=r"^[^/\\]+$")  # its name, without a compression suffix
+    # its path relative to the folder of the descriptions, if it comes with svmbench
     path: str | None = None
+    # addresses that serve it, tried in turn; the last part of each is the name and may have a
+    # compression suffix
     urls: tuple[str, ...] = ()
-    obtain: str | None = None
+    obtain: str | None = None  # how to get it by hand, if no address serves the file itself
+    # how to make it of another file, if no address serves the file itself
     converted: Conversion | None = None
+    # of the uncompressed content; None if it is not known
     sha256: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
-    bytes: int | None = Field(default=None, gt=0)
+    bytes: int | None = Field(default=None, gt=0)  # of the uncompressed content
+    # rows, positives, nnz: rows, rows labelled +1 and entries that are not zero
     rows: int | None = Field(default=None, gt=0)
     positives: int | None = Field(default=None, ge=0)
     nnz: int | None = Field(default=None, ge=0)
-    label_file: DataFile | None = None
+    label_file: DataFile | None = None  # the file of the labels, if this one has none
 
     @model_validator(mode="after")
     def _addresses_serve_the_file(self) -> Self:
@@ -107,25 +79,14 @@ class DataFile(CatalogueModel):
 
 
 class Csv(CatalogueModel):
-    """The layout of delimited text.
+    """The layout of delimited text."""
 
-    Parameters
-    ----------
-    separator : {'comma', 'semicolon', 'tab', 'blanks'}
-        'blanks' are any number of blanks and tabs.
-    header : bool
-        Whether the first line names the columns.
-    label : str or int, optional
-        Name of the label's column, or its number from 1; None if the labels are in a separate
-        file.
-    drop : tuple of str or int
-        Columns left out, by name or number.
-    """
-
+    # 'blanks' are any number of blanks and tabs
     separator: Literal["comma", "semicolon", "tab", "blanks"] = "comma"
-    header: bool = True
+    header: bool = True  # whether the first line names the columns
+    # name of the label's column, or its number from 1; None if the labels are in a separate file
     label: CsvColumn | None = None
-    drop: tuple[CsvColumn, ...] = ()
+    drop: tuple[CsvColumn, ...] = ()  # columns left out, by name or number
 
 
 class Recipe(CatalogueModel):
@@ -133,87 +94,51 @@ class Recipe(CatalogueModel):
 
     Rows are standard normal, and so is a vector beta; a row's label is the sign of its product
     with beta plus noise. All columns are then standardised, and some rows are set apart.
-
-    Parameters
-    ----------
-    m, d : int
-        Rows, training and test together, and columns.
-    noise : float
-        Standard deviation of the noise.
-    seed : int
-        Of NumPy's legacy generator (``RandomState``), for rows, beta and noise.
-    test : float
-        Fraction of the rows for the test, rounded up.
-    split_seed : int
-        Of the legacy generator that permutes the rows before the split.
     """
 
     law: Literal["gaussian-hyperplane"]
-    m: int = Field(ge=2)
+    m: int = Field(ge=2)  # m, d: rows, training and test together, and columns
     d: int = Field(gt=0, lt=1 << 31)
-    noise: float = Field(ge=0, allow_inf_nan=False)
+    noise: float = Field(ge=0, allow_inf_nan=False)  # standard deviation of the noise
+    # of NumPy's legacy generator (``RandomState``), for rows, beta and noise
     seed: int = Field(ge=0, lt=1 << 32)
-    test: float = Field(gt=0, lt=1)
+    test: float = Field(gt=0, lt=1)  # fraction of the rows for the test, rounded up
+    # of the legacy generator that permutes the rows before the split
     split_seed: int = Field(ge=0, lt=1 << 32)
 
 
 class Entry(CatalogueModel):
-    """A data set: its files, the meaning of its labels and its source.
+    """A data set: its files, the meaning of its labels and its source."""
 
-    Parameters
-    ----------
-    name : str
-        Name of its YAML file, without the suffix.
-    format : {'libsvm', 'multilabel', 'idx', 'csv'}
-        Of the files: LIBSVM text, the same with several labels per row, IDX, delimited text.
-    csv : Csv, optional
-        The layout of delimited text.
-    scale : float, optional
-        Factor by which the values of IDX files are multiplied.
-    zero_based : bool
-        Whether the indices of LIBSVM text count from 0.
-    n_features : int, optional
-        d; by default the largest index in either file.
-    positive : tuple of float, optional
-        The labels that become +1, or a single number; all others become -1. By default the
-        larger of exactly two labels.
-    positive_chosen : bool
-        Whether ``positive`` is the user's own choice, which is recorded with the rows.
-    labels : str
-        Meaning of the labels in the text.
-    checked : str
-        Which of these facts have been verified, and which are only stated by the source.
-    stand_in : Shape, optional
-        For a synthetic imitation.
-    targets : tuple of CalibrationTarget
-        Published figures that the stand-in should meet.
-    unlike : str
-        In what the stand-in is known not to be like the set, though it meets them.
-    recipe : Recipe, optional
-        How to draw the set itself, which then has no files: ``train`` and ``test`` only state
-        names and counts.
-    """
-
-    name: str
+    name: str  # name of its YAML file, without the suffix
     title: str
     description: str = ""
     train: DataFile
     test: DataFile | None = None
+    # of the files: LIBSVM text, the same with several labels per row, IDX, delimited text
     format: Format = "libsvm"
-    csv: Csv | None = None
+    csv: Csv | None = None  # the layout of delimited text
+    # factor by which the values of IDX files are multiplied
     scale: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    zero_based: bool = False
+    zero_based: bool = False  # whether the indices of LIBSVM text count from 0
+    # d; by default the largest index in either file
     n_features: int | None = Field(default=None, gt=0, lt=1 << 31)
+    # the labels that become +1, or a single number; all others become -1. By default the larger of
+    # exactly two labels.
     positive: PositiveLabels | None = None
+    # whether ``positive`` is the user's own choice, which is recorded with the rows
     positive_chosen: bool = False
-    labels: str = ""
+    labels: str = ""  # meaning of the labels in the text
     licence: str = "unknown"
     citation: str = ""
     homepage: str = ""
+    # which of these facts have been verified, and which are only stated by the source
     checked: str = ""
-    stand_in: Shape | None = None
-    targets: tuple[CalibrationTarget, ...] = ()
-    unlike: str = ""
+    stand_in: Shape | None = None  # for a synthetic imitation
+    targets: tuple[CalibrationTarget, ...] = ()  # published figures that the stand-in should meet
+    unlike: str = ""  # in what the stand-in is known not to be like the set, though it meets them
+    # how to draw the set itself, which then has no files: ``train`` and ``test`` only state names
+    # and counts
     recipe: Recipe | None = None
 
     @model_validator(mode="after")
@@ -264,37 +189,21 @@ class Entry(CatalogueModel):
 
 
 class OwnFiles(CatalogueModel):
-    """A user's own files as a data set.
+    """A user's own files as a data set."""
 
-    Parameters
-    ----------
-    path : Path
-        LIBSVM text, plain or .xz, .bz2, .gz.
-    zero_based, n_features, positive
-        As in `Entry`.
-    name : str, optional
-        By default the file's name without suffixes.
-    """
-
-    path: Path
+    path: Path  # LIBSVM text, plain or .xz, .bz2, .gz
     test: Path | None = None
-    zero_based: bool = False
+    zero_based: bool = False  # zero_based, n_features, positive: as in `Entry`
     n_features: int | None = None
     positive: PositiveLabels | None = None
-    name: str | None = None
+    name: str | None = None  # by default the file's name without suffixes
 
 
 class Chosen(CatalogueModel):
-    """A data set of the catalogue with another choice of positive labels.
-
-    Parameters
-    ----------
-    positive : tuple of float, optional
-        As in `Entry`, instead of the catalogue's.
-    """
+    """A data set of the catalogue with another choice of positive labels."""
 
     name: str
-    positive: PositiveLabels | None = None
+    positive: PositiveLabels | None = None  # as in `Entry`, instead of the catalogue's
 
 
 def names() -> list[str]:
@@ -307,10 +216,7 @@ def names() -> list[str]:
 def entry(name: str) -> Entry:
     """Read the description of a data set.
 
-    Raises
-    ------
-    DataError
-        When the catalogue has no such name, or the description is not valid.
+    Raises DataError when the catalogue has no such name, or the description is not valid.
     """
     known = names()
     if name not in known:
@@ -337,19 +243,12 @@ def read_entry(path: Path) -> Entry:
 def resolve(spec: str | Mapping[str, Any] | OwnFiles | Entry) -> Entry:
     """Find the entry that ``spec`` means.
 
-    Parameters
-    ----------
-    spec : str, mapping, OwnFiles or Entry
-        A catalogue name; a path (with a slash in it, or of a file that exists); a mapping
-        ``{name: NAME, positive: ...}``, as in `Chosen`; a mapping ``{path: FILE, test: FILE,
-        positive: ..., n_features: ..., zero_based: ..., name: ...}``, as in `OwnFiles`.
+    - ``spec``: a catalogue name; a path (with a slash in it, or of a file that exists); a mapping
+      ``{name: NAME, positive: ...}``, as in `Chosen`; a mapping ``{path: FILE, test: FILE,
+      positive: ..., n_features: ..., zero_based: ..., name: ...}``, as in `OwnFiles`.
 
-    Raises
-    ------
-    ConfigError
-        When the mapping is not of that form.
-    DataError
-        When there is no such data set.
+    Raises ConfigError when the mapping is not of that form. Raises DataError when there is no such
+    data set.
     """
     if isinstance(spec, Entry):
         return spec

@@ -17,10 +17,7 @@ def convert(source: Path, conversion: Conversion, target: Path) -> None:
     A column with a range holds (number - least)/(largest - least), to so many digits that the
     number is found by rounding.
 
-    Raises
-    ------
-    DataError
-        When the source is not such text.
+    Raises DataError when the source is not such text.
     """
     try:
         table = pd.read_csv(source)

@@ -33,12 +33,9 @@ _LONGEST_LINE = 1 << 26  # bytes; Python splits it into one string per cell
 def parse_csv(path: Path, layout: Csv, label_path: Path | None = None) -> ParsedText:
     """Read a file of delimited text.
 
-    Raises
-    ------
-    DataError
-        When a file cannot be read, a line has another number of cells than the first, a
-        cell is not a finite number (``FILE:LINE:COLUMN: ...``), or the numbers of labels and
-        of rows differ.
+    Raises DataError when a file cannot be read, a line has another number of cells than the first,
+    a cell is not a finite number (``FILE:LINE:COLUMN: ...``), or the numbers of labels and of rows
+    differ.
     """
     digest = hashlib.sha256()
     lines = _Lines(path, layout)

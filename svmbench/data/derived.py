@@ -53,11 +53,8 @@ def is_single_number(number: float) -> bool:
 def without_empty_columns(data: Dataset, most: int) -> tuple[Dataset, Array] | None:
     """The rows without the columns that have no entries, if few columns have some.
 
-    Parameters
-    ----------
-    most : int
-        Columns with entries from which on the answer is None: usually after a look at a part of
-        the rows.
+    - ``most``: columns with entries from which on the answer is None: usually after a look at a
+      part of the rows.
     """
     if data.indices is None or data.nnz == 0 or data.n_features <= MANY_COLUMNS:
         return None
@@ -94,11 +91,8 @@ def _columns_with_entries(d: int, indices: Array, most: int) -> Array | None:
 def with_constant(data: Dataset, value: float) -> Dataset:
     """The rows with a last feature that has the same value in each.
 
-    Parameters
-    ----------
-    value : float
-        Positive and finite. Rows in single precision stay so if it holds the value, and rows of
-        ones if it is 1.
+    - ``value``: positive and finite. Rows in single precision stay so if it holds the value, and
+      rows of ones if it is 1.
     """
     single = is_single(data) and is_single_number(value)
     dtype = np.dtype(np.float32 if single else np.float64)

@@ -73,14 +73,9 @@ class _AbandonedError(Exception):
 def download_to(url: str, target: Path, *, longest: int | None = None, pages: bool = True) -> None:
     """Write the content of an address into a file.
 
-    Raises
-    ------
-    UnreachableError
-        When its server cannot be reached, which is tried once.
-    DataError
-        When the address does not serve the whole content; it names the address and the reason.
-    OSError
-        When the file cannot be written.
+    Raises UnreachableError when its server cannot be reached, which is tried once. Raises DataError
+    when the address does not serve the whole content; it names the address and the reason. Raises
+    OSError when the file cannot be written.
     """
     for tried in range(1, TRIES + 1):
         try:
@@ -214,10 +209,7 @@ def _downloader(url: str, bar: Any, answers: _Answers) -> Callable[[str, Any, No
 class _Answers:
     """Checks each response of a server before it is followed or read.
 
-    Parameters
-    ----------
-    longest, pages
-        As for `download_to`.
+    - ``longest, pages``: as for `download_to`.
     """
 
     def __init__(self, longest: int | None, pages: bool) -> None:

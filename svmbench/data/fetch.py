@@ -34,12 +34,8 @@ class StorageError(DataError):
 class MissingFileError(DataError):
     """A raw file is not on this machine and could not be downloaded.
 
-    Parameters
-    ----------
-    name : str
-        Name of the data set.
-    remedy : str
-        Which file is missing, why, and where to put it.
+    - ``name``: name of the data set.
+    - ``remedy``: which file is missing, why, and where to put it.
     """
 
     def __init__(self, name: str, remedy: str) -> None:
@@ -79,13 +75,8 @@ def locate(name: str, wanted: DataFile, *, offline: bool = False) -> Path:
     downloads, the network. A file from the network has been checked against its hash; any
     other is hashed while it is read (`check_sha256`).
 
-    Raises
-    ------
-    MissingFileError
-        When the file cannot be found or downloaded: what is missing, where to put it, what to
-        run instead.
-    StorageError
-        When a download cannot be stored.
+    Raises MissingFileError when the file cannot be found or downloaded: what is missing, where to
+    put it, what to run instead. Raises StorageError when a download cannot be stored.
     """
     here = find(wanted)
     if here is not None:
@@ -144,11 +135,8 @@ def _convert(wanted: DataFile, source: Path) -> Path:
 def download(url: str, wanted: DataFile) -> Path:
     """Download a file into `downloads`, whole and checked or not at all.
 
-    Raises
-    ------
-    DataError
-        When the address does not serve it, or serves something else; UnreachableError when its
-        server cannot be reached.
+    Raises DataError when the address does not serve it, or serves something else; UnreachableError
+    when its server cannot be reached.
     """
     hashed = expected_sha256(wanted) is not None
 

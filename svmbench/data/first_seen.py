@@ -18,20 +18,12 @@ from svmbench.errors import DataError, UnwritableError
 
 
 class FirstSeen(BaseModel):
-    """The record of a file from when it was first read.
-
-    Parameters
-    ----------
-    sha256 : str
-        Of the uncompressed content.
-    stamp : tuple
-        The raw file's, compressed or not.
-    """
+    """The record of a file from when it was first read."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    sha256: str
-    stamp: Stamp
+    sha256: str  # of the uncompressed content
+    stamp: Stamp  # the raw file's, compressed or not
 
     def is_untouched(self, path: Path) -> bool:
         """Whether the file at that path looks like the one that was hashed."""
@@ -59,10 +51,7 @@ def first_seen(wanted: DataFile) -> FirstSeen | None:
 def remember(wanted: DataFile, read: Stamp, sha256: str) -> None:
     """Record the hash of a file that was read and found valid, if its hash is not stated.
 
-    Raises
-    ------
-    DataError
-        When the cache cannot be written.
+    Raises DataError when the cache cannot be written.
     """
     if wanted.sha256 is not None or wanted.path is not None:
         return

@@ -28,20 +28,11 @@ _NOT_A_NUMBER = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "<NA>
 
 
 class Wanted(NamedTuple):
-    """What is known of a table before it is read.
+    """What is known of a table before it is read."""
 
-    Parameters
-    ----------
-    target : str or None
-        The column of classes.
-    columns : sequence of str or None
-        The other columns that are needed; None for all.
-    in_texts : collection of str
-        Columns whose fields are texts even if all of them look like numbers.
-    """
-
-    target: str | None = None
-    columns: Sequence[str] | None = None
+    target: str | None = None  # the column of classes
+    columns: Sequence[str] | None = None  # the other columns that are needed; None for all
+    # columns whose fields are texts even if all of them look like numbers
     in_texts: Collection[str] = ()
 
 
@@ -50,10 +41,8 @@ def read_frame(path: Path, wanted: Wanted) -> tuple[pd.DataFrame, str]:
 
     Each column has numbers, or texts without space around them; missing values are NaN.
 
-    Raises
-    ------
-    DataError
-        If it cannot be read, has no rows, lacks a column, or has lists or times in one.
+    Raises DataError if it cannot be read, has no rows, lacks a column, or has lists or times in
+    one.
     """
     with reading(path) as stream:
         content = stream.read()

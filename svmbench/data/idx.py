@@ -32,25 +32,14 @@ DIGITS = 3
 def parse_idx(path: Path, label_path: Path, *, scale: float | None = None) -> ParsedText:
     """Read images and their labels.
 
-    Parameters
-    ----------
-    path : Path
-        IDX file of unsigned bytes, its first dimension the rows; plain, or compressed with
-        the suffix .xz, .bz2 or .gz.
+    - ``path``: IDX file of unsigned bytes, its first dimension the rows; plain, or compressed with
+      the suffix .xz, .bz2 or .gz.
 
-    Returns
-    -------
-    ParsedText
-        One column per pixel, row after row; pixels that are zero everywhere are columns too.
-        Entries count as three digits, scaled or not, and so are stored in single precision.
-        Its rounding of a scaled entry (6e-8 of it) is far below the step of the entries
-        themselves (1/255 of the largest).
-
-    Raises
-    ------
-    DataError
-        When a file cannot be read, is not IDX of unsigned bytes, is truncated, or the two do
-        not belong together.
+    Returns one column per pixel, row after row; pixels that are zero everywhere are columns too.
+    Entries count as three digits, scaled or not, and so are stored in single precision. Its
+    rounding of a scaled entry (6e-8 of it) is far below the step of the entries themselves (1/255
+    of the largest). Raises DataError when a file cannot be read, is not IDX of unsigned bytes, is
+    truncated, or the two do not belong together.
     """
     images, sha256 = _read(path)
     labels, label_sha256 = _read(label_path)

@@ -41,26 +41,14 @@ _AT_A_TIME, _BYTES_AT_A_TIME = 1 << 16, 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class LiblinearModel:
-    """The content of a model file: one class against the other, or each against the rest.
+    """The content of a model file: one class against the other, or each against the rest."""
 
-    Parameters
-    ----------
-    solver_type : str
-        LIBLINEAR's name of the problem that was solved.
-    labels : tuple of int
-        The classes. Of two, the first is the one with positive decision values.
-    weights : ndarray of float64, shape (k, d)
-        k is 1 for two classes, else their number.
-    biases : ndarray of float64, shape (k,)
-        b, added to the decision values.
-    constant : float
-        Value of the constant feature whose weight is the bias; -1 if there is none.
-    """
-
-    solver_type: str
+    solver_type: str  # LIBLINEAR's name of the problem that was solved
+    # the classes. Of two, the first is the one with positive decision values.
     labels: tuple[int, ...]
-    weights: FloatArray
-    biases: FloatArray
+    weights: FloatArray  # (shape (k, d)) k is 1 for two classes, else their number
+    biases: FloatArray  # (shape (k,)) b, added to the decision values
+    # value of the constant feature whose weight is the bias; -1 if there is none
     constant: float = -1.0
 
     @property
@@ -83,10 +71,7 @@ class LiblinearModel:
     def of_columns_times(self, sizes: FloatArray) -> LiblinearModel:
         """The same model for rows whose columns are as many times larger, shape (d,).
 
-        Raises
-        ------
-        DataError
-            When a weight leaves double precision.
+        Raises DataError when a weight leaves double precision.
         """
         with np.errstate(over="ignore"):
             weights = self.weights / sizes
@@ -117,10 +102,7 @@ def classes_of(labels: tuple[int, ...], values: FloatArray) -> Array:
 def write_liblinear(path: Path, model: LiblinearModel) -> str:
     """Write a model; the file is the old one or the whole new one.
 
-    Raises
-    ------
-    UnwritableError
-        When the file cannot be written.
+    Raises UnwritableError when the file cannot be written.
     """
     from svmbench.kernels.shortest import text_of_rows  # prediction does without
 
@@ -152,10 +134,7 @@ def write_liblinear(path: Path, model: LiblinearModel) -> str:
 def read_liblinear(path: Path) -> LiblinearModel:
     """Read a model.
 
-    Raises
-    ------
-    DataError
-        When the file cannot be read, is no such model, or is cut short.
+    Raises DataError when the file cannot be read, is no such model, or is cut short.
     """
     if is_endless(path):
         raise DataError(f"{path}: a pipe or a device; copy its content into a file")
@@ -210,21 +189,13 @@ def _header_lines(text: str) -> tuple[list[str], int]:
 
 
 class _SomeLines(NamedTuple):
-    """Some lines of weights, of which those of zeros are only counted.
+    """Some lines of weights, of which those of zeros are only counted."""
 
-    Parameters
-    ----------
-    total : int
-        How many lines there are.
-    others : ndarray of integers, shape (n,)
-        Numbers of those that are not read as zeros, counted from the first of these lines.
-    lines : list of str
-        The others.
-    """
-
-    total: int
+    total: int  # how many lines there are
+    # (shape (n,)) Numbers of those that are not read as zeros, counted from the first of these
+    # lines
     others: Array
-    lines: list[str]
+    lines: list[str]  # the others
 
 
 def _rows(content: bytes, k: int) -> Iterator[_SomeLines]:
@@ -339,10 +310,7 @@ def _number(path: Path, line: int, text: str) -> float:
 def plain(text: str) -> str:
     """A number as it stands in a model; Python reads underscores between digits, too.
 
-    Raises
-    ------
-    ValueError
-        When it has one.
+    Raises ValueError when it has one.
     """
     if "_" in text:
         raise ValueError(f"{text[:60]!r} is no number")

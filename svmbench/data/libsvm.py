@@ -64,54 +64,30 @@ _ROWS_AT_A_TIME = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class ParsedText:
-    """The content of a file of LIBSVM text, before its rows are stored in one form.
-
-    Parameters
-    ----------
-    sha256 : str
-        Of the uncompressed text.
-    labels : ndarray of numbers, shape (m,)
-        As in the text; if rows have several labels, those of all rows one after another.
-    parts : list of Part
-        The rows, in order; `to_dataset` consumes them.
-    n_samples, nnz : int
-        Number of rows and of nonzero entries.
-    max_index : int
-        The largest index in the text, counted from 1.
-    zeros : int
-        Explicit zeros that were left out.
-    label_indptr : ndarray of int64, shape (m + 1,), or None
-        Where each row's labels start; None where each row has one.
-    label_path, label_sha256 : Path and str, or None
-        File of the labels, if it is separate, and its hash.
-    stamps : tuple
-        Stamps of the file and of the labels' file when they were read.
-    zero_based : bool
-        Whether its indices were read as counted from 0.
-    """
+    """The content of a file of LIBSVM text, before its rows are stored in one form."""
 
     path: Path
-    sha256: str
+    sha256: str  # of the uncompressed text
+    # (shape (m,)) As in the text; if rows have several labels, those of all rows one after another
     labels: Array
-    parts: list[Part]
-    n_samples: int
+    parts: list[Part]  # the rows, in order; `to_dataset` consumes them
+    n_samples: int  # n_samples, nnz: number of rows and of nonzero entries
     nnz: int
-    max_index: int
-    zeros: int
+    max_index: int  # the largest index in the text, counted from 1
+    zeros: int  # explicit zeros that were left out
+    # (shape (m + 1,)) Where each row's labels start; None where each row has one
     label_indptr: Array | None = None
+    # label_path, label_sha256: file of the labels, if it is separate, and its hash
     label_path: Path | None = None
     label_sha256: str | None = None
-    stamps: tuple[Stamp, ...] = ()
-    zero_based: bool = False
+    stamps: tuple[Stamp, ...] = ()  # stamps of the file and of the labels' file when they were read
+    zero_based: bool = False  # whether its indices were read as counted from 0
 
     @classmethod
     def of_parts(cls, path: Path, sha256: str, parts: list[Part]) -> ParsedText:
         """Combine the parts of a file.
 
-        Raises
-        ------
-        DataError
-            When there are no rows.
+        Raises DataError when there are no rows.
         """
         n_samples = sum(part.n_samples for part in parts)
         if n_samples == 0:
@@ -171,21 +147,15 @@ def parse_libsvm(
     hashed; the result, rows or an error, is the same for any number of threads. The text is
     never in memory as a whole, and its rows only in compact form.
 
-    Parameters
-    ----------
-    threads : int, optional
-        Number of parallel parsers; by default the number of processors of this process, and one
-        for a small file.
-    beyond_memory : bool
-        Keep rows and labels in files without names as soon as they take a quarter of the free
-        memory, and from the first one on if the text's file is larger than the free memory.
+    - ``threads``: number of parallel parsers; by default the number of processors of this process,
+      and one for a small file.
+    - ``beyond_memory``: keep rows and labels in files without names as soon as they take a quarter
+      of the free memory, and from the first one on if the text's file is larger than the free
+      memory.
 
-    Raises
-    ------
-    DataError
-        When the file cannot be read, is not LIBSVM text (``FILE:LINE:COLUMN: ...``), has a
-        line of more than `LONGEST_LINE` bytes or no rows, or its rows exceed the memory, or with
-        ``beyond_memory`` half of the free disk.
+    Raises DataError when the file cannot be read, is not LIBSVM text (``FILE:LINE:COLUMN: ...``),
+    has a line of more than `LONGEST_LINE` bytes or no rows, or its rows exceed the memory, or with
+    ``beyond_memory`` half of the free disk.
     """
     threads = threads or (1 if _size(path) < _SMALL else available_processors())
     how = n_features, multilabel, zero_based, threads, beyond_memory
@@ -208,11 +178,8 @@ def parse_own(
 ) -> ParsedText:
     """Read a user's own file of LIBSVM text, as `parse_libsvm` does.
 
-    Raises
-    ------
-    DataError
-        Also when the file has changed while it was read: nobody has a hash to check it by, and the
-        end of one that is cut looks like that of any other.
+    Raises DataError: also when the file has changed while it was read: nobody has a hash to check
+    it by, and the end of one that is cut looks like that of any other.
     """
     before = stamp_before_reading(path)
     text = parse_libsvm(path, zero_based=zero_based, dtype=dtype, beyond_memory=beyond_memory)
@@ -346,10 +313,7 @@ def positive_labels(text: ParsedText) -> tuple[float, ...]:
     Of two labels it is the larger one. A single label stays +1 if it is +1, and becomes -1 if
     it is -1 or 0. If rows have several labels, the positive ones must be stated.
 
-    Raises
-    ------
-    DataError
-        When the labels do not determine it.
+    Raises DataError when the labels do not determine it.
     """
     found = _distinct(text.labels)
     if text.label_indptr is None:
@@ -429,23 +393,12 @@ def read_libsvm(
 ) -> Dataset:
     """Read a file of LIBSVM text as a data set for binary classification.
 
-    Parameters
-    ----------
-    positive : float or sequence of float, optional
-        Label or labels that become +1; all others become -1. By default the larger of
-        exactly two labels.
+    - ``positive``: label or labels that become +1; all others become -1. By default the larger of
+      exactly two labels.
 
-    Returns
-    -------
-    Dataset
-        In compact form, with the file's name without a compression suffix; rows without entries
-        are kept, explicit zeros are not.
-
-    Raises
-    ------
-    DataError
-        When the file cannot be read, is not LIBSVM text (``FILE:LINE:COLUMN: ...``), has
-        no rows, or its labels do not determine which is +1.
+    Returns in compact form, with the file's name without a compression suffix; rows without entries
+    are kept, explicit zeros are not. Raises DataError when the file cannot be read, is not LIBSVM
+    text (``FILE:LINE:COLUMN: ...``), has no rows, or its labels do not determine which is +1.
     """
     path = Path(path)
     text = parse_libsvm(path, n_features=n_features, dtype=dtype)

@@ -47,18 +47,13 @@ _LONGEST_NAME = 80
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
-    """A data set opened from the cache.
-
-    Parameters
-    ----------
-    test : Dataset or None
-        None when the set has no test file, or when it is missing and the set can do without.
-    train_path, test_path : Path
-        Cache entries, which other processes open with `svmbench.data.cache.open_cached`.
-    """
+    """A data set opened from the cache."""
 
     train: Dataset
+    # None when the set has no test file, or when it is missing and the set can do without
     test: Dataset | None
+    # train_path, test_path: cache entries, which other processes open with
+    # `svmbench.data.cache.open_cached`
     train_path: Path
     test_path: Path | None
 
@@ -74,23 +69,15 @@ def load(
     A set of the catalogue whose test file is missing is opened without test rows, which is
     logged as a warning.
 
-    Parameters
-    ----------
-    spec : str, mapping, OwnFiles, Entry or Derived
-        A catalogue name, perhaps with another choice of positive labels, a path or a user's
-        own files (see `svmbench.data.catalogue.resolve`); or transforms of one of these.
-    stand_in : float, optional
-        Use synthetic rows of the set's shape even if the set itself is available; the number
-        of rows is the set's times this factor. Transforms stay as they are, so that those which
-        name more rows than there are raise an error.
+    - ``spec``: a catalogue name, perhaps with another choice of positive labels, a path or a user's
+      own files (see `svmbench.data.catalogue.resolve`); or transforms of one of these.
+    - ``stand_in``: use synthetic rows of the set's shape even if the set itself is available; the
+      number of rows is the set's times this factor. Transforms stay as they are, so that those
+      which name more rows than there are raise an error.
 
-    Raises
-    ------
-    DataError
-        When a file is missing, unreadable or not the one that the catalogue describes, when
-        a stand-in is asked for and none is described, or a transform does not fit the rows.
-    ConfigError
-        When ``spec`` is not a description of a data set.
+    Raises DataError when a file is missing, unreadable or not the one that the catalogue describes,
+    when a stand-in is asked for and none is described, or a transform does not fit the rows. Raises
+    ConfigError when ``spec`` is not a description of a data set.
     """
     if isinstance(spec, Derived):
         return _load_derived(spec, offline, stand_in)
@@ -109,10 +96,7 @@ def load(
 def is_cached(wanted: Entry) -> bool:
     """Whether the rows of a data set are in the cache.
 
-    Raises
-    ------
-    DataError
-        When a file has changed since it was first read.
+    Raises DataError when a file has changed since it was first read.
     """
     paths = cached_paths(wanted)
     return bool(paths) and all(open_cached(path) is not None for path in paths.values())
@@ -237,10 +221,7 @@ def cached_paths(wanted: Entry) -> dict[Role, Path]:
     Empty if a file's content is not known: its hash is not stated and it was never read, or it
     is a user's own file and missing.
 
-    Raises
-    ------
-    DataError
-        When a file has changed since it was first read.
+    Raises DataError when a file has changed since it was first read.
     """
     facts = {}
     for role, file in wanted.files.items():
@@ -256,10 +237,7 @@ def require_rows_of(wanted: Entry, role: Role, cached: Path) -> None:
 
     The rows of other files are stored under the hash of the text.
 
-    Raises
-    ------
-    DataError
-        When the files are here and have another text.
+    Raises DataError when the files are here and have another text.
     """
     parts = wanted.files[role].parts
     paths = [find(part) for part in parts if part.path is not None]
@@ -276,10 +254,7 @@ def require_rows_of(wanted: Entry, role: Role, cached: Path) -> None:
 def require_readable(wanted: Entry) -> None:
     """Read all files of a data set as `load` does, without the network and the cache.
 
-    Raises
-    ------
-    DataError
-        When a file is missing, or cannot be read; the message names the line.
+    Raises DataError when a file is missing, or cannot be read; the message names the line.
     """
     _read_all(wanted, offline=True)
 

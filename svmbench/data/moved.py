@@ -24,22 +24,12 @@ PIECE = 8 << 20
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a file of an entry.
+    """A part of a file of an entry."""
 
-    Parameters
-    ----------
-    file : str
-        Name of the file.
-    offset : int
-        Where its bytes begin.
-    sha256 : str
-        Hash of the bytes.
-    """
-
-    file: str
-    offset: int
+    file: str  # name of the file
+    offset: int  # where its bytes begin
     content: bytes
-    sha256: str
+    sha256: str  # hash of the bytes
 
 
 def pieces(key: str) -> Iterator[Piece]:
@@ -56,11 +46,8 @@ def pieces(key: str) -> Iterator[Piece]:
 def receive(mark: str, piece: Piece) -> None:
     """Keep a piece of an entry that is being moved here.
 
-    Raises
-    ------
-    DataError
-        If its bytes were changed on the way, pieces are missing before it, or the cache cannot be
-        written. The pieces so far are removed then.
+    Raises DataError if its bytes were changed on the way, pieces are missing before it, or the
+    cache cannot be written. The pieces so far are removed then.
     """
     try:
         _append(unfinished_entry(mark), piece)
@@ -91,10 +78,7 @@ def forget(mark: str) -> None:
 def admit(mark: str, key: str, expected: str) -> None:
     """Check all bytes of an entry whose pieces are here, and put it into the cache.
 
-    Raises
-    ------
-    DataError
-        If it is not what was to be moved, or the cache cannot be written.
+    Raises DataError if it is not what was to be moved, or the cache cannot be written.
     """
     admit_entry(unfinished_entry(mark), key)
     if content_hash(key) != expected:

@@ -41,15 +41,9 @@ class Extent(NamedTuple):
 class Room:
     """The disk space that some files may take together.
 
-    Parameters
-    ----------
-    what : str
-        What does not fit into memory, as the subject of a refusal.
+    - ``what``: what does not fit into memory, as the subject of a refusal.
 
-    Raises
-    ------
-    DataError
-        When the cache folder cannot be written to.
+    Raises DataError when the cache folder cannot be written to.
     """
 
     def __init__(self, what: str) -> None:
@@ -80,10 +74,7 @@ class Room:
     def take(self, size: int) -> None:
         """Count so many bytes.
 
-        Raises
-        ------
-        DataError
-            When there is no room for them.
+        Raises DataError when there is no room for them.
         """
         self._left -= size
         if self._left < 0:
@@ -107,15 +98,9 @@ class Room:
 class Scratch:
     """A file without a name, to which arrays are written and from which they are mapped.
 
-    Parameters
-    ----------
-    room : Room
-        Shared with other files.
+    - ``room``: shared with other files.
 
-    Raises
-    ------
-    DataError
-        When the file cannot be made.
+    Raises DataError when the file cannot be made.
     """
 
     def __init__(self, room: Room) -> None:
@@ -129,10 +114,7 @@ class Scratch:
     def put(self, array: Array) -> Extent:
         """Append an array.
 
-        Raises
-        ------
-        DataError
-            When there is no room for it.
+        Raises DataError when there is no room for it.
         """
         padding = -self._size % array.itemsize  # none between arrays of one type
         place = Extent(self._size + padding, array.dtype, array.shape)
@@ -148,10 +130,7 @@ class Scratch:
     def empty(self, length: int, dtype: np.dtype[Any]) -> Array:
         """A new array in the file, to be written to; it must have an entry at least.
 
-        Raises
-        ------
-        DataError
-            When there is no room for it.
+        Raises DataError when there is no room for it.
         """
         offset = -(-self._size // mmap.ALLOCATIONGRANULARITY) * mmap.ALLOCATIONGRANULARITY
         size = length * dtype.itemsize

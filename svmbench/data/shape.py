@@ -20,18 +20,11 @@ class CatalogueModel(BaseModel):
 
 
 class ColumnLaw(CatalogueModel):
-    """How often each column occurs in a stand-in's rows.
+    """How often each column occurs in a stand-in's rows."""
 
-    Parameters
-    ----------
-    law : {'zipf', 'uniform', 'dense'}
-        Frequencies like 1 / rank ** exponent, all equal, or every column in every row.
-    exponent : float
-        Of Zipf's law.
-    """
-
+    # frequencies like 1 / rank ** exponent, all equal, or every column in every row
     law: Literal["zipf", "uniform", "dense"] = "uniform"
-    exponent: float = Field(default=1.0, gt=0)
+    exponent: float = Field(default=1.0, gt=0)  # of Zipf's law
 
 
 class ValueLaw(CatalogueModel):
@@ -41,94 +34,53 @@ class ValueLaw(CatalogueModel):
 
 
 class Topics(CatalogueModel):
-    """The topics of a text stand-in's documents; `svmbench.data.topics` defines the law.
+    """The topics of a text stand-in's documents; `svmbench.data.topics` defines the law."""
 
-    Parameters
-    ----------
-    count : int
-        Topics of each class.
-    words : int
-        Columns that belong to a topic.
-    share : float
-        Mean share of a document's words that come from its topic.
-    spread : float
-        Standard deviation of the logarithm of that share over the documents.
-    vague : float
-        Fraction of the documents without any word of their topic.
-    """
-
-    count: int = Field(default=20, gt=0)
-    words: int = Field(default=1000, gt=0)
-    share: float = Field(gt=0, lt=1)
+    count: int = Field(default=20, gt=0)  # topics of each class
+    words: int = Field(default=1000, gt=0)  # columns that belong to a topic
+    share: float = Field(gt=0, lt=1)  # mean share of a document's words that come from its topic
+    # standard deviation of the logarithm of that share over the documents
     spread: float = Field(default=0.6, ge=0, allow_inf_nan=False)
+    # fraction of the documents without any word of their topic
     vague: float = Field(default=0.0, ge=0, lt=1)
 
 
 class Means(CatalogueModel):
-    """Classes that differ in their means, in a dense stand-in.
+    """Classes that differ in their means, in a dense stand-in."""
 
-    Parameters
-    ----------
-    distance : float
-        Between the means of the two classes, in standard deviations of a column.
-    skew : float
-        Standard deviation of the logarithm of the values along the line through both means;
-        without skew they are normal.
-    """
-
+    # between the means of the two classes, in standard deviations of a column
     distance: float = Field(ge=0, allow_inf_nan=False)
+    # standard deviation of the logarithm of the values along the line through both means; without
+    # skew they are normal
     skew: float = Field(default=0.0, ge=0, le=3)
 
 
 class Shape(CatalogueModel):
-    """The shape of a data set, from which a synthetic stand-in is generated.
+    """The shape of a data set, from which a synthetic stand-in is generated."""
 
-    Parameters
-    ----------
-    m, m_test, d : int
-        Rows, test rows, columns.
-    density : float, optional
-        Mean fraction of nonzero entries; exactly one of this and ``nnz_row`` is given.
-    nnz_row : float, optional
-        Mean number of nonzero entries per row.
-    unit_norm : bool
-        Whether rows have norm 1.
-    positives : float
-        Fraction of rows labelled +1.
-    noise : float
-        Fraction of labels flipped.
-    margin_noise : float
-        Noise added to the score before its sign becomes the label, in standard deviations of
-        the score: the classes overlap most where the score is small.
-    conditioning : float
-        Spread of the columns' scales, in decades.
-    offset : float
-        Mean of every column, in its standard deviations; of normal values only. It gives the
-        rows one common direction, along which the steps of a stochastic method are noisiest.
-    size : float
-        Factor of all values; not with ``unit_norm``.
-    topics : Topics, optional
-        The classes' topics; the labels then follow from them instead of from a plane.
-    means : Means, optional
-        The classes' means; likewise.
-    """
-
-    m: int = Field(gt=0)
+    m: int = Field(gt=0)  # m, m_test, d: rows, test rows, columns
     m_test: int = Field(default=0, ge=0)
     d: int = Field(gt=0, lt=1 << 31)
+    # mean fraction of nonzero entries; exactly one of this and ``nnz_row`` is given
     density: float | None = Field(default=None, gt=0, le=1)
-    nnz_row: float | None = Field(default=None, gt=0)
+    nnz_row: float | None = Field(default=None, gt=0)  # mean number of nonzero entries per row
     columns: ColumnLaw = ColumnLaw()
     values: ValueLaw = ValueLaw()
-    unit_norm: bool = False
-    positives: Fraction = 0.5
-    noise: float = Field(default=0.0, ge=0, le=0.5)
+    unit_norm: bool = False  # whether rows have norm 1
+    positives: Fraction = 0.5  # fraction of rows labelled +1
+    noise: float = Field(default=0.0, ge=0, le=0.5)  # fraction of labels flipped
+    # noise added to the score before its sign becomes the label, in standard deviations of the
+    # score: the classes overlap most where the score is small
     margin_noise: float = Field(default=0.0, ge=0, allow_inf_nan=False)
-    conditioning: float = Field(default=0.0, ge=0)
+    conditioning: float = Field(default=0.0, ge=0)  # spread of the columns' scales, in decades
+    # mean of every column, in its standard deviations; of normal values only. It gives the rows one
+    # common direction, along which the steps of a stochastic method are noisiest.
     offset: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+    # factor of all values; not with ``unit_norm``
     size: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    # the classes' topics; the labels then follow from them instead of from a plane
     topics: Topics | None = None
-    means: Means | None = None
+    means: Means | None = None  # the classes' means; likewise
     seed: int = Field(default=1, ge=0)
 
     @model_validator(mode="after")
@@ -165,56 +117,29 @@ class Shape(CatalogueModel):
 
 
 class Reached(CatalogueModel):
-    """What a stand-in reaches of a `CalibrationTarget`, as ``scripts/calibrate.py`` measured it.
+    """What a stand-in reaches of a `CalibrationTarget`, as ``scripts/calibrate.py`` measured it."""
 
-    Parameters
-    ----------
-    generator : int
-        `svmbench.data.synthetic.GENERATOR_VERSION` of the rows.
-    scale : float
-        Of the stand-in.
-    rows : int
-        Training rows.
-    primal : float
-        P* of these rows, certified to a relative gap of 1e-3 or less.
-    test_error : float, optional
-        Of the optimum.
-    """
-
-    generator: int = Field(gt=0)
-    scale: float = Field(gt=0)
-    rows: int = Field(gt=0)
-    primal: float = Field(gt=0)
-    test_error: Fraction | None = None
+    generator: int = Field(gt=0)  # `svmbench.data.synthetic.GENERATOR_VERSION` of the rows
+    scale: float = Field(gt=0)  # of the stand-in
+    rows: int = Field(gt=0)  # training rows
+    primal: float = Field(gt=0)  # P* of these rows, certified to a relative gap of 1e-3 or less
+    test_error: Fraction | None = None  # of the optimum
 
 
 class CalibrationTarget(CatalogueModel):
-    """A published figure of the real data set, which its full stand-in should meet.
-
-    Parameters
-    ----------
-    lam : float
-        λ; ``lambda`` in the file.
-    loss : str
-        As in a configuration.
-    transforms : tuple
-        As in a configuration; they lead from the set's files to the published rows.
-    primal : float, optional
-        Published optimum of P, which P* should meet within `PRIMAL_TOLERANCE`.
-    test_error : float, optional
-        Published error on the test rows, to be met within `ERROR_TOLERANCE`.
-    source : str
-        Where the figures are published, and how ours follow from them.
-    """
+    """A published figure of the real data set, which its full stand-in should meet."""
 
     model_config = ConfigDict(populate_by_name=True)
 
-    lam: float = Field(alias="lambda", gt=0)
-    loss: str = "hinge"
+    lam: float = Field(alias="lambda", gt=0)  # λ; ``lambda`` in the file
+    loss: str = "hinge"  # as in a configuration
+    # as in a configuration; they lead from the set's files to the published rows
     transforms: tuple[Any, ...] = ()
+    # published optimum of P, which P* should meet within `PRIMAL_TOLERANCE`
     primal: float | None = Field(default=None, gt=0)
+    # published error on the test rows, to be met within `ERROR_TOLERANCE`
     test_error: Fraction | None = None
-    source: str
+    source: str  # where the figures are published, and how ours follow from them
     reached: Reached | None = None
 
     @model_validator(mode="after")

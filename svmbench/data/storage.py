@@ -38,37 +38,21 @@ def _is_smaller_dense(m: int, d: int, nnz: int, stored: np.dtype[Any], ones: boo
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Consecutive rows of a text, in the smallest form that holds them.
+    """Consecutive rows of a text, in the smallest form that holds them."""
 
-    Parameters
-    ----------
-    labels : ndarray of int8 or float64, shape (m,)
-        As in the text; if rows have several labels, those of all rows one after another.
-    label_indptr : ndarray of int64, shape (m + 1,), or None
-        Where each row's labels start; None where each row has one.
-    indptr : ndarray of int64, shape (m + 1,)
-        Row starts, for dense rows too.
-    indices : ndarray of integers, shape (nnz,), or None
-        Columns from 0, ascending within a row; None for dense rows.
-    values : ndarray of float32 or float64, or None
-        Shape (nnz,), or (m, width) for dense rows; None where all are one.
-    exact : bool
-        Whether the values equal those of the text read in double precision.
-        Values are in double precision only if single precision would not do.
-    max_index : int
-        The largest index in the text, counted from 1.
-    zeros : int
-        Explicit zeros that were left out.
-    """
-
+    # (shape (m,)) As in the text; if rows have several labels, those of all rows one after another
     labels: Array
+    # (shape (m + 1,)) Where each row's labels start; None where each row has one
     label_indptr: Array | None
-    indptr: Array
+    indptr: Array  # (shape (m + 1,)) Row starts, for dense rows too
+    # (shape (nnz,)) Columns from 0, ascending within a row; None for dense rows
     indices: Array | None
-    values: Array | None
+    values: Array | None  # shape (nnz,), or (m, width) for dense rows; None where all are one
+    # whether the values equal those of the text read in double precision. Values are in double
+    # precision only if single precision would not do.
     exact: bool
-    max_index: int
-    zeros: int
+    max_index: int  # the largest index in the text, counted from 1
+    zeros: int  # explicit zeros that were left out
 
     @property
     def n_samples(self) -> int:
@@ -99,10 +83,7 @@ class Part:
 class _FiledParts:
     """Parts whose arrays are in files, one file for each kind of array.
 
-    Parameters
-    ----------
-    room : Room
-        For all files together.
+    - ``room``: for all files together.
     """
 
     def __init__(self, room: Room) -> None:
@@ -128,14 +109,10 @@ class _FiledParts:
 class Parts:
     """The parts of a text as they are read: in memory, or from a limit on all of them in files.
 
-    Parameters
-    ----------
-    what : str
-        The reading, as the subject of a refusal.
-    beyond_memory : bool
-        Whether there is such a limit; else rows that do not fit into memory are refused.
-    size : int
-        Bytes of the text's file.
+    - ``what``: the reading, as the subject of a refusal.
+    - ``beyond_memory``: whether there is such a limit; else rows that do not fit into memory are
+      refused.
+    - ``size``: bytes of the text's file.
     """
 
     def __init__(self, what: str, beyond_memory: bool, size: int) -> None:
@@ -149,10 +126,7 @@ class Parts:
     def add(self, part: Part) -> None:
         """Keep a part.
 
-        Raises
-        ------
-        DataError
-            When there is no room for it.
+        Raises DataError when there is no room for it.
         """
         self._taken += part.nbytes + part.nbytes_later
         if self._taken > self._most and self._filed is None:
@@ -203,22 +177,11 @@ def join(
 ) -> tuple[Array | None, Array | None, Array | None]:
     """Rows of consecutive parts in the smallest form that holds them all.
 
-    Parameters
-    ----------
-    parts : list of Part
-        Consumed: each part is freed once it is copied, so that there is never a second copy
-        of all rows. Arrays that lie in a file as the data set wants them are not copied.
+    - ``parts``: consumed: each part is freed once it is copied, so that there is never a second
+      copy of all rows. Arrays that lie in a file as the data set wants them are not copied.
 
-    Returns
-    -------
-    indptr, indices, values : ndarray or None
-        As `Dataset` takes them: the same as `compact` returns for all rows. They are in files if
-        the arrays of a part are.
-
-    Raises
-    ------
-    DataError
-        When the file gets no room.
+    Returns as `Dataset` takes them: the same as `compact` returns for all rows. They are in files
+    if the arrays of a part are. Raises DataError when the file gets no room.
     """
     m, nnz = sum(part.n_samples for part in parts), sum(part.nnz for part in parts)
     ones = all(part.values is None for part in parts)
@@ -337,11 +300,8 @@ def compact(
     that holds them exactly or the text gives at most six significant digits, and float64
     otherwise. Rows are dense, row-major, if that takes fewer bytes.
 
-    Parameters
-    ----------
-    dtype : {'float64'}, optional
-        Keep double even if single precision would do. Ones are exact in both and stay
-        implicit.
+    - ``dtype``: keep double even if single precision would do. Ones are exact in both and stay
+      implicit.
     """
     if values is not None and bool(np.all(values == 1.0)):
         values = None

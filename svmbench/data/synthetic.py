@@ -73,19 +73,11 @@ _SPARSE_ENOUGH = 16  # d over the mean row length above which drawing beats sort
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """The separating plane from which a stand-in's labels are generated.
-
-    Parameters
-    ----------
-    b : float
-        A row is +1 if w.x + b > 0, before labels are flipped.
-    spread : float
-        Standard deviation of w.x over the rows.
-    """
+    """The separating plane from which a stand-in's labels are generated."""
 
     w: FloatArray
-    b: float
-    spread: float
+    b: float  # a row is +1 if w.x + b > 0, before labels are flipped
+    spread: float  # standard deviation of w.x over the rows
 
 
 def stand_in(
@@ -93,11 +85,8 @@ def stand_in(
 ) -> tuple[Dataset, Dataset | None]:
     """Generate the stand-in of a data set.
 
-    Raises
-    ------
-    DataError
-        When the scale is not positive, or the share of flipped labels exceeds the rarer
-        class's share of the rows.
+    Raises DataError when the scale is not positive, or the share of flipped labels exceeds the
+    rarer class's share of the rows.
     """
     if not 0.0 < scale < math.inf:
         raise DataError(f"{name}: the stand-in's scale is {scale:g}; give a positive number")

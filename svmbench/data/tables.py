@@ -49,18 +49,12 @@ _QUANTITIES = {
 
 @dataclass(frozen=True)
 class EncodedColumn:
-    """How a column becomes features.
-
-    Parameters
-    ----------
-    texts : tuple of str or None
-        Those that have a feature each; None for a column of numbers, which is one feature.
-    mean : float or None
-        What a missing number becomes; None where missing values are refused.
-    """
+    """How a column becomes features."""
 
     name: str
+    # those that have a feature each; None for a column of numbers, which is one feature
     texts: tuple[str, ...] | None = None
+    # what a missing number becomes; None where missing values are refused
     mean: float | None = None
 
     @property
@@ -71,22 +65,13 @@ class EncodedColumn:
 
 @dataclass(frozen=True)
 class Encoding:
-    """How the columns of a table become features and labels: a model keeps it for other tables.
+    """How the columns of a table become features and labels: a model keeps it for other tables."""
 
-    Parameters
-    ----------
-    target : str
-        The column with the classes.
-    classes : tuple of str or None
-        Texts whose numbers, from 0, are the labels; None where the labels are whole numbers.
-    missing : {'refuse', 'mean'}
-        What missing values of the columns become.
-    """
-
-    target: str
+    target: str  # the column with the classes
     columns: tuple[EncodedColumn, ...]
+    # texts whose numbers, from 0, are the labels; None where the labels are whole numbers
     classes: tuple[str, ...] | None = None
-    missing: OnMissing = "refuse"
+    missing: OnMissing = "refuse"  # what missing values of the columns become
 
     @property
     def in_texts(self) -> tuple[str, ...]:
@@ -117,10 +102,7 @@ class Encoding:
     def of(cls, facts: Mapping[str, Any]) -> Encoding:
         """The encoding with these facts.
 
-        Raises
-        ------
-        DataError
-            If they are not those of an encoding.
+        Raises DataError if they are not those of an encoding.
         """
         try:
             columns = tuple(
@@ -140,25 +122,13 @@ class Encoding:
 
 
 class EncodedTable(NamedTuple):
-    """A table in numbers.
+    """A table in numbers."""
 
-    Parameters
-    ----------
-    X : ndarray or csr_matrix, shape (m, d)
-        Sparse where a column has texts.
-    labels : ndarray of int64, shape (m,), or None
-        None if the table does not have the target.
-    unknown : int
-        Number of texts that the encoding does not know; they have no feature.
-    sha256 : str
-        Of the uncompressed file.
-    """
-
-    X: Any
-    labels: Array | None
+    X: Any  # (shape (m, d)) Sparse where a column has texts
+    labels: Array | None  # (shape (m,)) None if the table does not have the target
     encoding: Encoding
-    unknown: int
-    sha256: str
+    unknown: int  # number of texts that the encoding does not know; they have no feature
+    sha256: str  # of the uncompressed file
 
 
 def read_table(
@@ -169,17 +139,12 @@ def read_table(
 ) -> EncodedTable:
     """Read a table.
 
-    Parameters
-    ----------
-    target : str, optional
-        The column with the classes; the last one of a NumPy array. Not needed with an encoding.
-    encoding : Encoding, optional
-        That of the table on which a model was trained; found unless given.
+    - ``target``: the column with the classes; the last one of a NumPy array. Not needed with an
+      encoding.
+    - ``encoding``: that of the table on which a model was trained; found unless given.
 
-    Raises
-    ------
-    DataError
-        If the file cannot be read, has no such column, or values are missing that are not to be.
+    Raises DataError if the file cannot be read, has no such column, or values are missing that are
+    not to be.
     """
     if encoding is None:
         wanted = Wanted(target or ("y" if kind_of(path) == "numpy" else None))

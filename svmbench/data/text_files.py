@@ -124,10 +124,7 @@ def _uncompressed(path: Path) -> Path:
 def feed_text(path: Path, *consumers: Callable[[bytes], Any]) -> None:
     """Pass the uncompressed bytes of a file to each consumer, some MB at a time.
 
-    Raises
-    ------
-    DataError
-        When the file is missing, unreadable, truncated or not what its suffix says.
+    Raises DataError when the file is missing, unreadable, truncated or not what its suffix says.
     """
     with reading(path) as stream:
         while chunk := stream.read(_CHUNK):

@@ -30,30 +30,18 @@ _LARGEST_SHARE = 0.95
 
 @dataclass(frozen=True, eq=False)
 class Documents:
-    """The classes, topics and shares of some rows.
-
-    Parameters
-    ----------
-    topic : ndarray of int64, shape (n,)
-        Even numbers are topics of the class -1, odd numbers of +1.
-    share : ndarray of float64, shape (n,)
-        Probability that a word comes from the topic.
-    """
+    """The classes, topics and shares of some rows."""
 
     positive: Array
-    topic: Array
-    share: FloatArray
+    topic: Array  # (shape (n,)) Even numbers are topics of the class -1, odd numbers of +1
+    share: FloatArray  # (shape (n,)) Probability that a word comes from the topic
 
 
 class TopicModel:
     """The topics of a stand-in with d columns, and documents drawn from them.
 
-    Parameters
-    ----------
-    positives : float
-        Share of the rows that are +1.
-    background : ndarray of float64, shape (d,)
-        Probabilities of the columns outside topics.
+    - ``positives``: share of the rows that are +1.
+    - ``background``: (shape (d,)) Probabilities of the columns outside topics.
     """
 
     def __init__(

@@ -17,21 +17,12 @@ MIN_DATA_SETS = 6
 
 @dataclass(frozen=True)
 class Across:
-    """What several data sets show together about a ratio, each with one value.
+    """What several data sets show together about a ratio, each with one value."""
 
-    Parameters
-    ----------
-    verdict : {'above', 'below', 'open'}
-        Whether the ratios are statistically above 1, below 1, or neither.
-    p_value : float
-        Of both sides together; 1 without informative data sets.
-    data_sets : int
-        Data sets with a ratio other than 1.
-    """
-
+    # whether the ratios are statistically above 1, below 1, or neither
     verdict: Literal["above", "below", "open"]
-    p_value: float
-    data_sets: int
+    p_value: float  # of both sides together; 1 without informative data sets
+    data_sets: int  # data sets with a ratio other than 1
 
 
 def across(log_ratios: Sequence[float], level: float = LEVEL) -> Across:
@@ -40,16 +31,11 @@ def across(log_ratios: Sequence[float], level: float = LEVEL) -> Across:
     The distribution is exact, also with ties. It is the same as scipy.stats.wilcoxon's where that
     one is exact, which is without ties.
 
-    Parameters
-    ----------
-    log_ratios : sequence of float
-        One for each data set, such as the median log-ratio of its pairs. Infinite ones are
-        larger than all finite ones and tied with each other. Zeros are left out, as Wilcoxon did.
+    - ``log_ratios``: one for each data set, such as the median log-ratio of its pairs. Infinite
+      ones are larger than all finite ones and tied with each other. Zeros are left out, as Wilcoxon
+      did.
 
-    Raises
-    ------
-    ValueError
-        For nan.
+    Raises ValueError: for nan.
     """
     logs = np.asarray(log_ratios, dtype=np.float64)
     if np.isnan(logs).any():

@@ -37,11 +37,8 @@ def pairs_until_decided(
     the side on which the estimate lies. From one or two pairs, whose scatter says little, the
     number is usually too small.
 
-    Returns
-    -------
-    int or None
-        At least 1; None without pairs, for an estimate on a boundary or with a boundary between
-        its bounds, and beyond `MOST`.
+    Returns at least 1; None without pairs, for an estimate on a boundary or with a boundary between
+    its bounds, and beyond `MOST`.
     """
     observed = {1.0: evidence_of(logs), -1.0: evidence_of(uppers)}
     sides = [

@@ -26,22 +26,15 @@ def growing(
     exponents of all repeats replace the log-ratios, so that `Answer` holds exp of the
     exponent, its interval and so on; `exponent` takes the logarithms.
 
-    Parameters
-    ----------
-    y : sequence of sequence of float
-        For each repeat its value at each x, at least 0. +inf means that a target was not reached.
-        It makes a repeat's exponent +inf if it occurs at large x, -inf if at small x; the middle is
-        the mean of log x. A repeat with both says nothing and is left out. The same holds for 0, in
-        the opposite sense.
-    y_least : sequence of sequence of float, optional
-        Lower bounds of y, for values that are +inf because a limit ended the run. They give bounds
-        of a repeat's exponent; it is left out if it has neither. The values themselves unless
-        given.
+    - ``y``: for each repeat its value at each x, at least 0. +inf means that a target was not
+      reached. It makes a repeat's exponent +inf if it occurs at large x, -inf if at small x; the
+      middle is the mean of log x. A repeat with both says nothing and is left out. The same holds
+      for 0, in the opposite sense.
+    - ``y_least``: lower bounds of y, for values that are +inf because a limit ended the run. They
+      give bounds of a repeat's exponent; it is left out if it has neither. The values themselves
+      unless given.
 
-    Raises
-    ------
-    ValueError
-        For x and y that are not as described.
+    Raises ValueError: for x and y that are not as described.
     """
     abscissae = np.asarray(x, dtype=np.float64)
     if not (np.all(abscissae > 0) and np.all(np.isfinite(abscissae))):

@@ -50,45 +50,28 @@ Verdict = Literal["holds", "does not hold", "open"]
 
 @dataclass(frozen=True)
 class Answer:
-    """What the pairs of a question say about it.
+    """What the pairs of a question say about it."""
 
-    Parameters
-    ----------
-    verdict : {'holds', 'does not hold', 'open'}
-        Whether the ratio was shown to lie inside the region, outside, or neither.
-    estimate : float
-        Median ratio of the informative pairs; may be 0 or +inf; nan without pairs. A lower bound
-        of it if the question has `Question.upper_logs`; its upper bound is `estimate_high`.
-    low, high : float
-        Interval of the ratio by the same evidence and threshold: it lies within the region if the
-        claim holds, outside if the claim does not hold, and contains a boundary of the region if
-        the question is open. It may touch the boundary in all three cases.
-    pairs : int
-        Informative pairs.
-    e_inside, e_outside : float
-        Evidence that the ratio lies inside and outside the region.
-    threshold : float
-        Evidence that decides a question on this page.
-    more : int or None
-        Further pairs until the question is decided if they are like those so far; 0 if it is
-        decided, None if `forecast.MOST` more pairs would not decide it.
-    estimate_high : float
-        The same as `estimate` unless that is a bound.
-    halves : tuple of (int, int or None)
-        Of an open question about a change: informative pairs, and further ones needed, of the
-        problem before and of the one after. `pairs` is the smaller of both, `more` the larger.
-    """
-
-    verdict: Verdict
+    verdict: Verdict  # whether the ratio was shown to lie inside the region, outside, or neither
+    # median ratio of the informative pairs; may be 0 or +inf; nan without pairs. A lower bound of
+    # it if the question has `Question.upper_logs`; its upper bound is `estimate_high`.
     estimate: float
+    # low, high: interval of the ratio by the same evidence and threshold: it lies within the region
+    # if the claim holds, outside if the claim does not hold, and contains a boundary of the region
+    # if the question is open. It may touch the boundary in all three cases.
     low: float
     high: float
-    pairs: int
+    pairs: int  # informative pairs
+    # e_inside, e_outside: evidence that the ratio lies inside and outside the region
     e_inside: float
     e_outside: float
-    threshold: float
+    threshold: float  # evidence that decides a question on this page
+    # further pairs until the question is decided if they are like those so far; 0 if it is decided,
+    # None if `forecast.MOST` more pairs would not decide it
     more: int | None
-    estimate_high: float = math.nan
+    estimate_high: float = math.nan  # the same as `estimate` unless that is a bound
+    # of an open question about a change: informative pairs, and further ones needed, of the problem
+    # before and of the one after. `pairs` is the smaller of both, `more` the larger.
     halves: tuple[tuple[int, int | None], ...] = ()
 
     @property
@@ -108,25 +91,13 @@ def judge(
     depend on its first half. An answer can become open again when further pairs speak against it,
     or when fewer of the other questions are decided.
 
-    Parameters
-    ----------
-    questions : sequence of Question
-        All questions of the page.
-    level : float
-        Bound on the expected share of false verdicts among all verdicts, between 0 and 1.
-    only : sequence of int, optional
-        Indices of the questions to answer; all of them unless given. Intervals and
-        forecasts of the others are not computed.
+    - ``questions``: all questions of the page.
+    - ``level``: bound on the expected share of false verdicts among all verdicts, between 0 and 1.
+    - ``only``: indices of the questions to answer; all of them unless given. Intervals and
+      forecasts of the others are not computed.
 
-    Returns
-    -------
-    list of Answer
-        In the order of the questions, or of ``only``.
-
-    Raises
-    ------
-    ValueError
-        For a level that is not between 0 and 1.
+    Returns in the order of the questions, or of ``only``. Raises ValueError: for a level that is
+    not between 0 and 1.
     """
     views, decided = _views(questions, level)
     first = 2 * len(questions) / level  # the threshold if one question alone is decided
@@ -139,12 +110,8 @@ def judge(
 def verdicts(questions: Sequence[Question], level: float = LEVEL) -> list[Verdict]:
     """The verdicts that `judge` gives, without intervals and forecasts, which take far longer.
 
-    Parameters
-    ----------
-    questions : sequence of Question
-        All questions of the page.
-    level : float
-        As for `judge`.
+    - ``questions``: all questions of the page.
+    - ``level``: as for `judge`.
     """
     views, decided = _views(questions, level)
     least = math.log(2 * len(questions) / (level * max(decided, 1))) if questions else 0.0
@@ -163,17 +130,10 @@ def _views(questions: Sequence[Question], level: float) -> tuple[list[_View], in
 def decisions(log_evidence: Sequence[float], level: float) -> int:
     """How many of a page's questions are decided.
 
-    Parameters
-    ----------
-    log_evidence : sequence of float
-        Logarithm of each question's evidence, for the side that has more.
-    level : float
-        As for `judge`.
+    - ``log_evidence``: logarithm of each question's evidence, for the side that has more.
+    - ``level``: as for `judge`.
 
-    Returns
-    -------
-    int
-        The largest k such that k of them are at least log(2K / (level k)); 0 if there is none.
+    Returns the largest k such that k of them are at least log(2K / (level k)); 0 if there is none.
     """
     ordered = np.sort(np.asarray(log_evidence, dtype=np.float64))[::-1]
     counts = np.arange(1, ordered.size + 1)

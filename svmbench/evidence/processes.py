@@ -86,15 +86,9 @@ def sign_process(successes: ArrayLike, tosses: ArrayLike) -> FloatArray:
     E = 2^n ∫ 2 p^s (1 - p)^(n - s) dp over p from 1/2 to 1: the mean likelihood ratio of a coin
     whose p is uniform there against the fair coin. The integral is a tail of a beta distribution.
 
-    Parameters
-    ----------
-    successes, tosses : array_like of int
-        Heads s and tosses n, of one shape.
+    - ``successes, tosses``: heads s and tosses n, of one shape.
 
-    Returns
-    -------
-    ndarray of float64
-        log E; -inf where E is below the smallest number.
+    Returns log E; -inf where E is below the smallest number.
     """
     s, n = np.asarray(successes, dtype=np.float64), np.asarray(tosses, dtype=np.float64)
     with np.errstate(divide="ignore"):
@@ -134,10 +128,8 @@ def _of_signs(successes: ArrayLike, tosses: ArrayLike, weights: tuple[float, flo
 class RatioEvidence:
     """Evidence on the ratio of some pairs.
 
-    Parameters
-    ----------
-    logs : ndarray of shape (n,)
-        Log-ratios in the order in which they were measured; -inf and +inf are legal.
+    - ``logs``: (shape (n,)) Log-ratios in the order in which they were measured; -inf and +inf are
+      legal.
     """
 
     def __init__(self, logs: FloatArray) -> None:
@@ -173,14 +165,10 @@ class RatioEvidence:
     def evidence(self, boundary: float, side: float, symmetric: bool = False) -> float:
         """Logarithm of the evidence for one side of a boundary, whatever the median is.
 
-        Parameters
-        ----------
-        boundary : float
-            Logarithm of a ratio.
-        side : {1.0, -1.0}
-            Evidence for above, or for below.
-        symmetric : bool
-            Whether the log-ratios are symmetric about the boundary if the two sides are equal.
+        - ``boundary``: logarithm of a ratio.
+        - ``side``: evidence for above, or for below.
+        - ``symmetric``: whether the log-ratios are symmetric about the boundary if the two sides
+          are equal.
         """
         beyond = self._beyond(boundary, side)
         count = int(np.count_nonzero(beyond > 0))
@@ -203,16 +191,10 @@ class RatioEvidence:
     def interval(self, threshold: float) -> tuple[float, float]:
         """The boundaries against which the evidence of signs is below a threshold.
 
-        Parameters
-        ----------
-        threshold : float
-            At least 1. The interval misses the median with probability at most 2/threshold,
-            at whatever time one looks.
+        - ``threshold``: at least 1. The interval misses the median with probability at most
+          2/threshold, at whatever time one looks.
 
-        Returns
-        -------
-        low, high : float
-            Logarithms of ratios; -inf and +inf where no boundary is excluded.
+        Returns logarithms of ratios; -inf and +inf where no boundary is excluded.
         """
         if not self.pairs:
             return -math.inf, math.inf

@@ -14,41 +14,29 @@ import numpy as np
 class Question:
     """Whether the median of the distribution of some log-ratios lies in a region.
 
-    Parameters
-    ----------
-    logs : tuple of float
-        Log-ratios of the informative pairs, in the order measured; -inf and +inf are legal.
-    low, high : float
-        Claimed region of the ratio: 0 <= low < high <= +inf, and not both without a bound.
-    shift_sd : float
-        Standard deviation of a shift that all log-ratios have in common and that more pairs
-        do not average out, as between two days; 0 for pairs of one block.
-    upper_logs : tuple of float, optional
-        Upper bounds of the log-ratios, if ``logs`` are lower bounds. Evidence that the ratio is
-        above a boundary comes from ``logs``, evidence that it is below from ``upper_logs``, so that
-        neither can be larger than the evidence of the unknown log-ratios in between.
-    before : tuple of two tuples of float, optional
-        Lower and upper bounds of the log-ratios on another problem. The region is then that of the
-        change: of the ratio divided by the one on that problem.
-    exchangeable : bool
-        Whether a and b may be exchanged in every pair if their ratio is 1, as two runs of a block
-        may whose order is random; a constant and a run may not. This is what evidence at the
-        boundary 1 uses beside signs.
-
-    Raises
-    ------
-    ValueError
-        For a region that is empty or has no bound, log-ratios that are nan, a shift_sd that
-        is negative or not finite, or that of a change, and upper bounds that are not one for each
-        log-ratio and at least as large.
+    Raises ValueError: for a region that is empty or has no bound, log-ratios that are nan, a
+    shift_sd that is negative or not finite, or that of a change, and upper bounds that are not one
+    for each log-ratio and at least as large.
     """
 
+    # log-ratios of the informative pairs, in the order measured; -inf and +inf are legal
     logs: tuple[float, ...]
+    # low, high: claimed region of the ratio: 0 <= low < high <= +inf, and not both without a bound
     low: float = 0.0
     high: float = math.inf
+    # standard deviation of a shift that all log-ratios have in common and that more pairs do not
+    # average out, as between two days; 0 for pairs of one block
     shift_sd: float = 0.0
+    # upper bounds of the log-ratios, if ``logs`` are lower bounds. Evidence that the ratio is above
+    # a boundary comes from ``logs``, evidence that it is below from ``upper_logs``, so that neither
+    # can be larger than the evidence of the unknown log-ratios in between.
     upper_logs: tuple[float, ...] | None = None
+    # lower and upper bounds of the log-ratios on another problem. The region is then that of the
+    # change: of the ratio divided by the one on that problem.
     before: tuple[tuple[float, ...], tuple[float, ...]] | None = None
+    # whether a and b may be exchanged in every pair if their ratio is 1, as two runs of a block may
+    # whose order is random; a constant and a run may not. This is what evidence at the boundary 1
+    # uses beside signs.
     exchangeable: bool = False
 
     def __post_init__(self) -> None:
@@ -75,16 +63,9 @@ class Question:
 def log_ratios(a: Sequence[float], b: Sequence[float]) -> tuple[float, ...]:
     """Log-ratios log(b_i / a_i) of the informative pairs.
 
-    Returns
-    -------
-    tuple of float
-        +inf if only b is +inf or only a is 0, -inf in the opposite case, 0 if both are 0.
-        Pairs in which both are +inf are left out.
-
-    Raises
-    ------
-    ValueError
-        If the two differ in length, and for nan or negative samples.
+    Returns +inf if only b is +inf or only a is 0, -inf in the opposite case, 0 if both are 0. Pairs
+    in which both are +inf are left out. Raises ValueError if the two differ in length, and for nan
+    or negative samples.
     """
     if len(a) != len(b):
         raise ValueError("samples come in pairs")
@@ -118,11 +99,9 @@ def paired(
 
     For a bound that is a constant, let a be that constant.
 
-    Parameters
-    ----------
-    a_least, b_least : sequence of float, optional
-        Lower bounds of a and b, for samples that are +inf because a limit ended the run: how much
-        longer it would have taken is not known. The samples themselves unless given.
+    - ``a_least, b_least``: lower bounds of a and b, for samples that are +inf because a limit ended
+      the run: how much longer it would have taken is not known. The samples themselves unless
+      given.
     """
     known = [math.isfinite(x) or math.isfinite(y) for x, y in zip(a, b, strict=True)]
     lowest = _chosen(a if a_least is None else a_least, known)
@@ -140,11 +119,8 @@ def _chosen(values: Sequence[float], wanted: Sequence[bool]) -> list[float]:
 def reaching(reached: Sequence[bool]) -> Question:
     """Ask whether a method reaches its target in more than half of all runs.
 
-    Returns
-    -------
-    Question
-        Each run is a pair with the ratio 0 if it reached the target and +inf if not; the claimed
-        region is below 1.
+    Returns each run is a pair with the ratio 0 if it reached the target and +inf if not; the
+    claimed region is below 1.
     """
     return Question(tuple(-math.inf if done else math.inf for done in reached), high=1.0)
 
@@ -162,11 +138,8 @@ def unpaired(
     shifted all of b against all of a. The shift of the log-ratios is taken to be normal with mean
     0 and the given standard deviation; `judge` widens the interval accordingly.
 
-    Parameters
-    ----------
-    shift_sd : float
-        Standard deviation of the shift of log(b/a), or an upper bound of it. Of two days that
-        each shift by 4 % independently it is 0.04 √2.
+    - ``shift_sd``: standard deviation of the shift of log(b/a), or an upper bound of it. Of two
+      days that each shift by 4 % independently it is 0.04 √2.
     """
     pairs = min(len(a), len(b))
     logs = log_ratios(a[:pairs], b[:pairs])

@@ -44,21 +44,13 @@ PASSES_AT_ONCE, PASSES_FROM = 4.0, 0.001
 class Accounts:
     """The times of one run besides training.
 
-    Parameters
-    ----------
-    read_correctly : callable
-        Does once what a correct read of weights and, if it is called with True, of a lower bound
-        does. It is called at most once, if reads seem to take too long.
-
-    Attributes
-    ----------
-    reading, evaluating, recording : Stopwatch
-        Reads of the solver; evaluations of P; and the test error, checks and writing the trace. All
-        of them are off the clock.
-    charged : int
-        Nanoseconds of reading that were added to the clock.
-    kept : frozenset of int
-        Ids of the processes that had been started before the run, with the solver's program.
+    - ``read_correctly``: does once what a correct read of weights and, if it is called with True,
+      of a lower bound does. It is called at most once, if reads seem to take too long.
+    - ``reading, evaluating, recording``: reads of the solver; evaluations of P; and the test error,
+      checks and writing the trace. All of them are off the clock.
+    - ``charged``: nanoseconds of reading that were added to the clock.
+    - ``kept``: ids of the processes that had been started before the run, with the solver's
+      program.
     """
 
     def __init__(
@@ -104,11 +96,8 @@ class Accounts:
         Only processor time that they are known to have used is excused, so that no other process
         can work meanwhile.
 
-        Parameters
-        ----------
-        cpu : int
-            Nanoseconds of processor time of that call: the calling thread's, that of reading the
-            program's output, and the program's own when it only read the rows.
+        - ``cpu``: nanoseconds of processor time of that call: the calling thread's, that of reading
+          the program's output, and the program's own when it only read the rows.
         """
         self._aside += wall
         self._aside_cpu += cpu

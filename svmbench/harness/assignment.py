@@ -22,38 +22,20 @@ class Assignment:
 
     Rows are named by their keys in the cache, so that a machine finds them in a cache of its own.
     The only paths are those that the user gave: of a solver in a single file, or of a program.
-
-    Parameters
-    ----------
-    header : dict
-        The first line of the trace (`svmbench.harness.supervise.header_of`).
-    work : dict
-        The solver, the problem and the stopping rules, as a worker reads them.
-    solver : str
-        Name of the solver.
-    rows : str
-        Key of the rows.
-    test_rows : str or None
-        Key of the test rows.
-    dataset : str
-        Label of the data set.
-    process : str or None
-        Equal for the runs that may share a process: those of one ladder, and brief ones. None for a
-        run that has a process of its own.
-    patience : float
-        Seconds without a checkpoint after which its process is killed.
     """
 
-    header: dict[str, Any]
-    work: dict[str, Any]
-    solver: str
-    rows: str
-    test_rows: str | None
-    dataset: str
+    header: dict[str, Any]  # the first line of the trace (`svmbench.harness.supervise.header_of`)
+    work: dict[str, Any]  # the solver, the problem and the stopping rules, as a worker reads them
+    solver: str  # name of the solver
+    rows: str  # key of the rows
+    test_rows: str | None  # key of the test rows
+    dataset: str  # label of the data set
     repeat: int
     threads: int
+    # equal for the runs that may share a process: those of one ladder, and brief ones. None for a
+    # run that has a process of its own.
     process: str | None
-    patience: float
+    patience: float  # seconds without a checkpoint after which its process is killed
 
 
 def assignment_of(run: Run, header: dict[str, Any], brief: bool = False) -> Assignment:

@@ -37,11 +37,8 @@ def torn(
 ) -> set[BlockKey]:
     """The blocks that would mix old and new runs if only the missing runs were executed.
 
-    Parameters
-    ----------
-    changed : bool
-        Whether the sweep has changed since the finished runs, so that a missing run may be new
-        rather than interrupted.
+    - ``changed``: whether the sweep has changed since the finished runs, so that a missing run may
+      be new rather than interrupted.
     """
     last: dict[BlockKey, datetime] = {}
     for run in runs:

@@ -79,11 +79,8 @@ def start(
 def end_with(parent: int) -> None:
     """Kill this process as soon as its parent ends.
 
-    Parameters
-    ----------
-    parent : int
-        Id of the process that started this one. On systems other than Linux, only a parent that
-        has ended already is noticed.
+    - ``parent``: id of the process that started this one. On systems other than Linux, only a
+      parent that has ended already is noticed.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -14,16 +14,10 @@ from typing import NamedTuple
 class Clock:
     """Training time: it runs inside ``with clock.running():`` and nowhere else.
 
-    Attributes
-    ----------
-    wall : int
-        Nanoseconds of the monotonic clock.
-    cpu : int
-        Nanoseconds of processor time of the whole process.
-    thread : int
-        Nanoseconds of processor time of the calling thread.
-    switches : int
-        Number of involuntary context switches.
+    - ``wall``: nanoseconds of the monotonic clock.
+    - ``cpu``: nanoseconds of processor time of the whole process.
+    - ``thread``: nanoseconds of processor time of the calling thread.
+    - ``switches``: number of involuntary context switches.
     """
 
     def __init__(self) -> None:
@@ -62,14 +56,9 @@ class _Running:
 class Stopwatch:
     """Time of something that is not training.
 
-    Attributes
-    ----------
-    wall : int
-        Nanoseconds of the monotonic clock.
-    thread : int
-        Nanoseconds of processor time of the calling thread.
-    count : int
-        Number of blocks.
+    - ``wall``: nanoseconds of the monotonic clock.
+    - ``thread``: nanoseconds of processor time of the calling thread.
+    - ``count``: number of blocks.
     """
 
     def __init__(self) -> None:
@@ -101,24 +90,12 @@ class _Watched:
 
 
 class Readings(NamedTuple):
-    """Readings of all clocks at one moment, in nanoseconds.
+    """Readings of all clocks at one moment, in nanoseconds."""
 
-    Parameters
-    ----------
-    wall : int
-        Monotonic clock.
-    process : int
-        Processor time of all threads of this process.
-    thread : int
-        Processor time of the calling thread.
-    children : int
-        Processor time of the child processes that have ended and were waited for.
-    """
-
-    wall: int
-    process: int
-    thread: int
-    children: int
+    wall: int  # monotonic clock
+    process: int  # processor time of all threads of this process
+    thread: int  # processor time of the calling thread
+    children: int  # processor time of the child processes that have ended and were waited for
 
 
 def now() -> Readings:

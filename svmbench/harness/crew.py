@@ -46,21 +46,11 @@ RUNGS_BELOW = 2
 class Crew:
     """Has the runs of a plan carried out at ``options.where``.
 
-    Parameters
-    ----------
-    runs : sequence of Run
-        The plan, in the order in which runs start.
-
-    Attributes
-    ----------
-    skipped : set of str
-        Ids of runs that were skipped because their cell is out of time.
-    found : dict of str to datetime
-        When each run that was finished before had started, by its id.
-    pending : dict
-        Unfinished runs of the plan by id, in the plan's order.
-    stopped : frozenset of str
-        Ids of the runs that had been stopped from outside before.
+    - ``runs``: the plan, in the order in which runs start.
+    - ``skipped``: ids of runs that were skipped because their cell is out of time.
+    - ``found``: when each run that was finished before had started, by its id.
+    - ``pending``: unfinished runs of the plan by id, in the plan's order.
+    - ``stopped``: ids of the runs that had been stopped from outside before.
     """
 
     def __init__(
@@ -178,11 +168,8 @@ class Crew:
     def torn(self, runs: Sequence[Run], nodes: Collection[str | None]) -> set[str]:
         """Ids of the finished runs of blocks that no node can complete.
 
-        Parameters
-        ----------
-        nodes : collection of str
-            The nodes that are there; None stands for this machine. A block is completed only by
-            the node that has begun it, so that no comparison is made across machines.
+        - ``nodes``: the nodes that are there; None stands for this machine. A block is completed
+          only by the node that has begun it, so that no comparison is made across machines.
         """
         begun = [self._nodes[block] for block in set(map(block_of, runs))]
         return {
@@ -197,16 +184,8 @@ class Crew:
     ) -> tuple[set[BlockKey], set[BlockKey]]:
         """Have runs of the plan carried out; an interruption stops them and is raised again.
 
-        Returns
-        -------
-        lost, left : set of BlockKey
-            Blocks whose node was lost before they were complete, and those that no node has begun.
-            Both are empty after an interruption.
-
-        Raises
-        ------
-        NodeLostError
-            If no node is left.
+        Returns blocks whose node was lost before they were complete, and those that no node has
+        begun. Both are empty after an interruption. Raises NodeLostError if no node is left.
         """
         seats = self._place.seats()
         self._turns, self._broken = Turns(runs, self._homes()), set()

@@ -73,23 +73,14 @@ WORK_EPOCHS, REPETITIONS, PAIRS, FINE, COARSE = 10, 41, 12, 1.05, 1.5
 
 @dataclass(frozen=True)
 class Check:
-    """The result of one check.
+    """The result of one check."""
 
-    Parameters
-    ----------
-    what : str
-        The subject of the check.
-    verdict : {'ok', 'warning', 'unfit', 'fault'}
-        warning: timings may be less precise. unfit: timings mean nothing. fault: svmbench does
-        not work.
-    advice : str
-        What to do, if anything.
-    """
-
-    what: str
+    what: str  # the subject of the check
+    # warning: timings may be less precise. unfit: timings mean nothing. fault: svmbench does not
+    # work.
     verdict: Literal["ok", "warning", "unfit", "fault"]
     found: str
-    advice: str = ""
+    advice: str = ""  # what to do, if anything
 
 
 def examine() -> Iterator[Check]:

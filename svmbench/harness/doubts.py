@@ -29,43 +29,27 @@ def worth(more: int | None, pairs: int) -> int | None:
 
 @dataclass(frozen=True)
 class Doubt:
-    """An open question, and what it takes to decide it.
+    """An open question, and what it takes to decide it."""
 
-    Parameters
-    ----------
-    sweep : int
-        Index of the sweep in the series that the question is about.
-    cells : tuple of (str, float, str)
-        The cells it is about, each a data set's label, a lambda and a solver's label. One more
-        pair takes one more repeat of each, in one block.
-    more : int or None
-        Further pairs expected until it is decided; None if more are not expected to decide it.
-    pairs : int
-        Informative pairs so far.
-    text : str
-        The question in words.
-    skippable : frozenset of cells
-        Those of its cells that, once they are out of time, make pairs although their repeats are
-        skipped. The limit that they met is far beyond the times of the other cells.
-    later : bool
-        Whether it is worth time only when no other question is left, because its answer changes no
-        verdict.
-    goals : frozenset of str
-        What it helps to decide. A goal is reached when all questions that have it are answered, so
-        that it costs as much as all of them. A question without goals is a goal by itself.
-    needed : bool
-        Whether the cheapest way to a verdict includes it. The others come after those, and before
-        those that change no verdict.
-    """
-
-    sweep: int
+    sweep: int  # index of the sweep in the series that the question is about
+    # the cells it is about, each a data set's label, a lambda and a solver's label. One more pair
+    # takes one more repeat of each, in one block.
     cells: tuple[Cell, ...]
+    # further pairs expected until it is decided; None if more are not expected to decide it
     more: int | None
-    pairs: int
-    text: str = ""
+    pairs: int  # informative pairs so far
+    text: str = ""  # the question in words
+    # those of its cells that, once they are out of time, make pairs although their repeats are
+    # skipped. The limit that they met is far beyond the times of the other cells.
     skippable: frozenset[Cell] = frozenset()
+    # whether it is worth time only when no other question is left, because its answer changes no
+    # verdict
     later: bool = False
+    # what it helps to decide. A goal is reached when all questions that have it are answered, so
+    # that it costs as much as all of them. A question without goals is a goal by itself.
     goals: frozenset[str] = frozenset()
+    # whether the cheapest way to a verdict includes it. The others come after those, and before
+    # those that change no verdict.
     needed: bool = True
 
     @property
@@ -86,36 +70,23 @@ class Doubt:
 
 @dataclass(frozen=True)
 class Open:
-    """An open question with its price.
-
-    Parameters
-    ----------
-    seconds : float or None
-        Expected until it is decided; None if further repeats cannot decide it, or none can be
-        run.
-    lacks : {'time', 'repeats', 'information'}
-        What is missing: time; repeats, if its cells have as many as they may have; or
-        information, if more pairs cannot decide it or cannot be had.
-    """
+    """An open question with its price."""
 
     doubt: Doubt
+    # expected until it is decided; None if further repeats cannot decide it, or none can be run
     seconds: float | None
+    # what is missing: time; repeats, if its cells have as many as they may have; or information, if
+    # more pairs cannot decide it or cannot be had
     lacks: Literal["time", "repeats", "information"]
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Repeats to run before the questions are asked again.
-
-    Parameters
-    ----------
-    served : tuple of Doubt
-        The questions they are run for.
-    """
+    """Repeats to run before the questions are asked again."""
 
     sweep: int
     repeats_of: RepeatsOf
-    served: tuple[Doubt, ...]
+    served: tuple[Doubt, ...]  # the questions they are run for
 
     @property
     def numbers(self) -> list[int]:

@@ -26,11 +26,8 @@ def adopt_orphans() -> None:
 def end_children(kept: Collection[int] = ()) -> tuple[int, float]:
     """Kill all children, and their children in turn, and wait for them.
 
-    Parameters
-    ----------
-    kept : collection of int
-        Ids of those that live on, as those do that this process may not kill. Without /proc, all
-        do.
+    - ``kept``: ids of those that live on, as those do that this process may not kill. Without
+      /proc, all do.
     """
     count, seconds, living = 0, 0.0, set(kept)
     while True:

@@ -71,49 +71,30 @@ class Watches(NamedTuple):
 
 @dataclass(frozen=True)
 class Terms:
-    """What a run is to do, and what its results are held against.
+    """What a run is to do, and what its results are held against."""
 
-    Parameters
-    ----------
-    problem : Problem
-        The solver gets a copy that shares its arrays: whatever it does to that, P and the errors
-        are those of this problem.
-    stop : dict
-        The sweep's targets and limits, as in `svmbench.config.Stop`.
-    reference_dual, reference_primal : float
-        D_ref <= P* <= P_ref, certified by the harness.
-    threads : int
-        Threads that the solver may use.
-    """
-
+    # the solver gets a copy that shares its arrays: whatever it does to that, P and the errors are
+    # those of this problem
     problem: Problem
     test: Dataset | None
-    stop: dict[str, Any]
+    stop: dict[str, Any]  # the sweep's targets and limits, as in `svmbench.config.Stop`
+    # reference_dual, reference_primal: D_ref <= P* <= P_ref, certified by the harness
     reference_dual: float
     reference_primal: float
-    threads: int = 1
+    threads: int = 1  # threads that the solver may use
 
 
 @dataclass(frozen=True)
 class Before:
-    """What has happened in the process before a run.
+    """What has happened in the process before a run."""
 
-    Parameters
-    ----------
-    given : Problem, optional
-        The solver's copy of the problem, if it has converted the rows of one.
-    conversion : float, optional
-        Seconds that converting the rows to the solver's form took, if that has been done.
-    loading : float
-        Seconds of processor time that importing the solver took.
-    taking_over : float
-        Seconds that it took to take over the rows of the run before: they are neither training nor
-        conversion.
-    """
-
+    # the solver's copy of the problem, if it has converted the rows of one
     given: Problem | None = None
+    # seconds that converting the rows to the solver's form took, if that has been done
     conversion: float | None = None
-    loading: float = 0.0
+    loading: float = 0.0  # seconds of processor time that importing the solver took
+    # seconds that it took to take over the rows of the run before: they are neither training nor
+    # conversion
     taking_over: float = 0.0
 
 
@@ -135,26 +116,15 @@ def _warm_up(solver: Solver, problem: Problem) -> None:
 class Measurement:
     """Trains a solver from checkpoint to checkpoint, evaluates it and enforces the limits.
 
-    Parameters
-    ----------
-    is_program : bool, optional
-        Whether the run is one of `ForeignProgram`, which measures its own time. By default the
-        solver's class says so; a plug-in can change the class of its instance.
-
-    Attributes
-    ----------
-    given : Problem
-        What the solver was given.
-    conversion : float or None
-        Seconds that converting the rows took; None until they are converted.
-    reason : str
-        Why the run ended as it did, if its state does not say everything.
-    note : str
-        Why the run ended as it did, where nothing is wrong with what it has shown.
-    refused : bool
-        Whether the run has `failed` because what it shows cannot be true: it reached nothing.
-    shown : Certificate or None
-        What the solver showed at the last checkpoint.
+    - ``is_program``: whether the run is one of `ForeignProgram`, which measures its own time. By
+      default the solver's class says so; a plug-in can change the class of its instance.
+    - ``given``: what the solver was given.
+    - ``conversion``: seconds that converting the rows took; None until they are converted.
+    - ``reason``: why the run ended as it did, if its state does not say everything.
+    - ``note``: why the run ended as it did, where nothing is wrong with what it has shown.
+    - ``refused``: whether the run has `failed` because what it shows cannot be true: it reached
+      nothing.
+    - ``shown``: what the solver showed at the last checkpoint.
     """
 
     def __init__(
@@ -209,11 +179,8 @@ class Measurement:
     ) -> str:
         """Execute the run, append its points to the trace, and return its end state.
 
-        Parameters
-        ----------
-        settle : callable
-            Ends the processes that the solver has left, before their time is counted. It gets the
-            ids of those that had been started before, with the solver's program.
+        - ``settle``: ends the processes that the solver has left, before their time is counted. It
+          gets the ids of those that had been started before, with the solver's program.
         """
         _warm_up(self.solver, self.problem)
         self._pass_seconds = pass_seconds(self.problem.data)

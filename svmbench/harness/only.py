@@ -22,10 +22,7 @@ _NUMBER = re.compile(
 def chosen_runs(sweep: Sweep, runs: Sequence[Run], patterns: tuple[str, ...]) -> list[Run]:
     """The runs that one of the patterns matches; all without a pattern.
 
-    Raises
-    ------
-    ConfigError
-        When there are none, or a number may stand for several values.
+    Raises ConfigError when there are none, or a number may stand for several values.
     """
     only = spelled_out(patterns, {each for run in runs for each in _constants(sweep, run)})
     chosen = [
@@ -49,10 +46,7 @@ def _constants(sweep: Sweep, run: Run) -> tuple[float, ...]:
 def spelled_out(patterns: tuple[str, ...], constants: Collection[float]) -> tuple[str, ...]:
     """Patterns of ``--only`` whose numbers, which may be rounded, are written as planned.
 
-    Raises
-    ------
-    ConfigError
-        When a number may stand for several of them.
+    Raises ConfigError when a number may stand for several of them.
     """
     found = []
     for pattern in patterns:
@@ -80,11 +74,8 @@ def is_named(
 def require_match(sweep: Sweep, patterns: tuple[str, ...]) -> None:
     """Refuse patterns that match no run, before data are read and references computed.
 
-    Raises
-    ------
-    ConfigError
-        With the nearest name. If the sweep has C, lambda is known only once the rows are, and a
-        pattern that may be of lambda is let pass.
+    Raises ConfigError: with the nearest name. If the sweep has C, lambda is known only once the
+    rows are, and a pattern that may be of lambda is let pass.
     """
     lambdas = sweep.lambdas or ()
     for pattern in patterns:

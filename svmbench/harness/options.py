@@ -22,35 +22,23 @@ RepeatsOf = Mapping[Cell, Collection[int]]
 
 @dataclass
 class Outcome:
-    """The outcome of a sweep.
-
-    Attributes
-    ----------
-    made, reused : int
-        New runs, and runs that were found finished.
-    states : Counter
-        End states of the existing runs, and of those ``skipped`` and ``spared``.
-    left : int
-        Runs that every cell should have and for which there was no time; a later call
-        runs them.
-    optional : int
-        Runs of further repeats, up to the sweep's ``at_most``, that have not been asked for.
-    damaged, missing : int
-        Runs that existed before and are rerun: the file has been changed, or is gone.
-    starting : float
-        Seconds that starting the processes of the new runs took.
-    """
+    """The outcome of a sweep."""
 
     folder: Path
-    made: int = 0
+    made: int = 0  # made, reused: new runs, and runs that were found finished
     reused: int = 0
+    # end states of the existing runs, and of those ``skipped`` and ``spared``
     states: Counter[str] = field(default_factory=Counter)
+    # runs that every cell should have and for which there was no time; a later call runs them
     left: int = 0
+    # runs of further repeats, up to the sweep's ``at_most``, that have not been asked for
     optional: int = 0
+    # damaged, missing: runs that existed before and are rerun: the file has been changed, or is
+    # gone
     damaged: int = 0
     missing: int = 0
     interrupted: bool = False
-    starting: float = 0.0
+    starting: float = 0.0  # seconds that starting the processes of the new runs took
 
     @property
     def faulty(self) -> bool:
@@ -85,59 +73,37 @@ class Reporter:
 
 @dataclass(frozen=True)
 class Options:
-    """How the runs of a sweep are executed; only `jobs` and `place` change what a run measures.
+    """How the runs of a sweep are executed; only `jobs` and `place` change what a run measures."""
 
-    Parameters
-    ----------
-    offline : bool
-        Do not look for data on the network.
-    fresh : bool
-        Rerun everything.
-    retry_faults : bool
-        Rerun what failed or ran out of memory.
-    only : tuple of str
-        Shell patterns; run only what matches one by data set, solver, label, lambda or C,
-        or by DATASET/LAMBDA/LABEL. None: all runs.
-    jobs : int
-        Runs at a time. If there is more than one, they are marked as contended.
-    stand_in : float or mapping of str to float, optional
-        Scale of the data sets' stand-ins, which are then used instead; by label if only some
-        are to be replaced.
-    deadline : float, optional
-        Moment of the monotonic clock after which no run starts. References get a share of the
-        time until then; if that cuts one short, the runs that are measured against it wait too.
-    end : float, optional
-        Moment at which a run still in progress is abandoned, as if it had not been started.
-    repeats : int, optional
-        Repeats that every cell should have now; the sweep's ``at_least`` unless given.
-    repeats_of : mapping of cell to collection of int, optional
-        Numbers of the repeats that single cells should have now, from 0; the other cells keep
-        what they have. A cell is a data set's label, a lambda and a solver's label.
-    keep_weights : bool
-        Keep the final weights of each run beside its trace. Runs without them are rerun.
-    whole_blocks : bool
-        Rerun everything for a data set, a λ and a repeat if one of these runs has to be rerun
-        that is not merely missing since an interruption (`svmbench.harness.blocks`).
-    short_ladders : bool
-        Begin the ladders of later repeats near the first rung that reached the sweep's loosest
-        accuracy before. Otherwise every ladder begins with its lowest rung.
-    place : RunPlace, optional
-        Where the runs are carried out; on this machine unless given, and then `jobs` counts.
-    """
-
-    offline: bool = False
-    fresh: bool = False
-    retry_faults: bool = False
+    offline: bool = False  # do not look for data on the network
+    fresh: bool = False  # rerun everything
+    retry_faults: bool = False  # rerun what failed or ran out of memory
+    # shell patterns; run only what matches one by data set, solver, label, lambda or C, or by
+    # DATASET/LAMBDA/LABEL. None: all runs.
     only: tuple[str, ...] = ()
-    jobs: int = 1
+    jobs: int = 1  # runs at a time. If there is more than one, they are marked as contended.
+    # scale of the data sets' stand-ins, which are then used instead; by label if only some are to
+    # be replaced
     stand_in: float | Mapping[str, float] | None = None
+    # moment of the monotonic clock after which no run starts. References get a share of the time
+    # until then; if that cuts one short, the runs that are measured against it wait too.
     deadline: float | None = None
+    # moment at which a run still in progress is abandoned, as if it had not been started
     end: float | None = None
+    # repeats that every cell should have now; the sweep's ``at_least`` unless given
     repeats: int | None = None
+    # numbers of the repeats that single cells should have now, from 0; the other cells keep what
+    # they have. A cell is a data set's label, a lambda and a solver's label.
     repeats_of: RepeatsOf | None = None
+    # keep the final weights of each run beside its trace. Runs without them are rerun.
     keep_weights: bool = False
+    # rerun everything for a data set, a λ and a repeat if one of these runs has to be rerun that is
+    # not merely missing since an interruption (`svmbench.harness.blocks`)
     whole_blocks: bool = False
+    # begin the ladders of later repeats near the first rung that reached the sweep's loosest
+    # accuracy before. Otherwise every ladder begins with its lowest rung.
     short_ladders: bool = False
+    # where the runs are carried out; on this machine unless given, and then `jobs` counts
     place: RunPlace | None = None
 
     @property

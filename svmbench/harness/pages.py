@@ -28,15 +28,9 @@ _OF_THE_KERNEL = ("[vvar", "[vdso]", "[vsyscall]")
 
 @dataclass(frozen=True)
 class Pages:
-    """Pages that follow each other in memory.
+    """Pages that follow each other in memory."""
 
-    Parameters
-    ----------
-    start, length : int
-        In bytes.
-    """
-
-    start: int
+    start: int  # start, length: in bytes
     length: int
     writable: bool
 

@@ -25,18 +25,10 @@ _ROUNDING = 2.0
 
 @dataclass(frozen=True)
 class Pilot:
-    """Time to generate a stand-in.
+    """Time to generate a stand-in."""
 
-    Parameters
-    ----------
-    setup : float
-        Seconds of the processor before the first row.
-    row : float
-        Seconds of the processor per row.
-    """
-
-    setup: float
-    row: float
+    setup: float  # seconds of the processor before the first row
+    row: float  # seconds of the processor per row
 
     def seconds(self, rows: float) -> float:
         """Seconds for that many rows."""

@@ -24,15 +24,9 @@ class NodeLostError(SvmbenchError):
 
 
 class Node(ABC):
-    """Another machine, which carries out one run at a time.
+    """Another machine, which carries out one run at a time."""
 
-    Attributes
-    ----------
-    name : str
-        Its name in traces and tables.
-    """
-
-    name: str
+    name: str  # its name in traces and tables
 
     @abstractmethod
     def prepare(self, instance: Instance, stop: threading.Event, end: float) -> None:
@@ -74,20 +68,14 @@ class RunPlace(Protocol):
     def seats(self) -> Sequence[Seat]:
         """One for each run that can be in progress at a time.
 
-        Raises
-        ------
-        NodeLostError
-            If no node is left.
+        Raises NodeLostError if no node is left.
         """
 
 
 class Here:
     """The machine that this process runs on.
 
-    Parameters
-    ----------
-    jobs : int
-        Runs at a time.
+    - ``jobs``: runs at a time.
     """
 
     nodes: Collection[str] | None = None

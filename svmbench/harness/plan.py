@@ -34,77 +34,44 @@ Cell = tuple[str, float, str]
 
 @dataclass(frozen=True)
 class Origin:
-    """Where the rows of a data set come from, in words that another machine understands.
+    """Where the rows of a data set come from, in words that another machine understands."""
 
-    Parameters
-    ----------
-    source : str, mapping or Derived
-        The argument of `svmbench.data.load.load`; it names no file of the user's own.
-    stand_in : float or None
-        Scale of the stand-in, if that is used.
-    """
-
-    source: Any
-    stand_in: float | None
+    source: Any  # the argument of `svmbench.data.load.load`; it names no file of the user's own
+    stand_in: float | None  # scale of the stand-in, if that is used
 
 
 @dataclass(frozen=True, eq=False)
 class Instance:
-    """A problem with its test rows and its certified optimum.
-
-    Parameters
-    ----------
-    train_path, test_path : Path
-        Where workers find the rows in the cache.
-    hurried : bool
-        Whether a deadline stopped the reference before the gap that the sweep asks for.
-    origin : Origin or None
-        None if the rows are of the user's own files.
-    """
+    """A problem with its test rows and its certified optimum."""
 
     problem: Problem
     test: Dataset | None
-    train_path: Path
+    train_path: Path  # train_path, test_path: where workers find the rows in the cache
     test_path: Path | None
     reference: Reference
+    # whether a deadline stopped the reference before the gap that the sweep asks for
     hurried: bool = False
-    origin: Origin | None = None
+    origin: Origin | None = None  # None if the rows are of the user's own files
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One training run: an instance, a solver and a repeat.
-
-    Parameters
-    ----------
-    reference_gap : float
-        Relative gap that the sweep asks of its references.
-    repeat : int
-        From 0; repeats with the same number share their seed across solvers, so that
-        comparisons are paired.
-    contended : bool
-        Whether other runs share the machine.
-    horizon : float or None
-        Epochs or accuracy of this run, if its solver needs to know.
-    regret : bool
-        Whether its regret is computed.
-    rung : int or None
-        Position of the horizon among its solver's, if they form a ladder; 0 is the cheapest.
-    machine : str
-        Fingerprint of the machine that is to carry it out; empty for this machine.
-    """
+    """One training run: an instance, a solver and a repeat."""
 
     instance: Instance
     solver: SolverSpec
     stop: Stop
-    reference_gap: float
+    reference_gap: float  # relative gap that the sweep asks of its references
+    # from 0; repeats with the same number share their seed across solvers, so that comparisons are
+    # paired
     repeat: int
     threads: int
-    contended: bool = False
-    horizon: float | None = None
-    regret: bool = False
+    contended: bool = False  # whether other runs share the machine
+    horizon: float | None = None  # epochs or accuracy of this run, if its solver needs to know
+    regret: bool = False  # whether its regret is computed
+    # position of the horizon among its solver's, if they form a ladder; 0 is the cheapest
     rung: int | None = None
-    machine: str = ""
+    machine: str = ""  # fingerprint of the machine that is to carry it out; empty for this machine
 
     @property
     def cell(self) -> Cell:

@@ -41,36 +41,20 @@ _READ: dict[str, Any] = dict.fromkeys(("id", "dataset", "data_source", "state"),
 
 @dataclass(frozen=True)
 class PlannedSweep:
-    """One sweep of a series, such as a paper's.
+    """One sweep of a series, such as a paper's."""
 
-    Parameters
-    ----------
-    paper, item, name : str
-        Keys of the paper and of its item, and of the sweep within the item; a sweep of its own
-        has no paper.
-    sweep : Sweep
-        As the item describes it, at the requested size.
-    folder : Path
-        Of its results.
-    sources : tuple of Source
-        One per data set.
-    offline : bool
-        Do not look for its data on the network.
-    machine : str
-        Fingerprint of the machine that carries out its runs; empty for this machine.
-    probe : str
-        Label of the solver that shows first whether stand-ins are like their sets.
-    """
-
+    # paper, item, name: keys of the paper and of its item, and of the sweep within the item; a
+    # sweep of its own has no paper
     paper: str
     item: str
     name: str
-    sweep: Sweep
-    folder: Path
-    sources: tuple[Source, ...]
-    offline: bool = True
+    sweep: Sweep  # as the item describes it, at the requested size
+    folder: Path  # of its results
+    sources: tuple[Source, ...]  # one per data set
+    offline: bool = True  # do not look for its data on the network
+    # fingerprint of the machine that carries out its runs; empty for this machine
     machine: str = ""
-    probe: str = ""
+    probe: str = ""  # label of the solver that shows first whether stand-ins are like their sets
 
     @property
     def title(self) -> str:

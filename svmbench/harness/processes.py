@@ -28,35 +28,17 @@ PATIENCE = 10.0
 
 @dataclass(frozen=True)
 class Report:
-    """What became of a run's process.
+    """What became of a run's process."""
 
-    Parameters
-    ----------
-    event : {'started', 'answered', 'ended'}
-        A process answers with lines of text.
-    pid : int
-        Its id, when it has started.
-    text : str
-        Its answer.
-    code : int
-        Its exit code, when it has ended; negative for a signal.
-    cpu : float or None
-        Seconds of processor time since the last report; None if that is not known.
-    left : int
-        Number of processes that it left behind.
-    at : float
-        Moment of the answer by the launcher's monotonic clock.
-    refused : int
-        Number of the error with which the system refused to start it; 0 if it did not.
-    """
-
-    event: Literal["started", "answered", "ended"]
-    pid: int = 0
-    text: str = ""
-    code: int = 0
+    event: Literal["started", "answered", "ended"]  # a process answers with lines of text
+    pid: int = 0  # its id, when it has started
+    text: str = ""  # its answer
+    code: int = 0  # its exit code, when it has ended; negative for a signal
+    # seconds of processor time since the last report; None if that is not known
     cpu: float | None = None
-    left: int = 0
-    at: float = math.nan
+    left: int = 0  # number of processes that it left behind
+    at: float = math.nan  # moment of the answer by the launcher's monotonic clock
+    # number of the error with which the system refused to start it; 0 if it did not
     refused: int = 0
 
 
@@ -68,28 +50,15 @@ class Worker:
     two pairs of runs that are compared share a layout; of runs that take less than its own start,
     it serves so many repeats that the starts take a tenth of the time. So does a process.
 
-    Parameters
-    ----------
-    forks : bool
-        False starts each process from scratch.
-
-    Attributes
-    ----------
-    stderr : file
-        Standard error of the present process.
-    pid : int
-        Its id; 0 if there is none.
-    cpu : float or None
-        Seconds of processor time that were spent on the present run, as far as reported; None if
-        that is not known.
-    code : int
-        Exit code of the last process that has ended.
-    refused : int
-        Number of the error with which the system refused to start it; 0 if it did not.
-    frozen : bool
-        Whether the launcher no longer answered when the last process was to be ended.
-    jobs : int
-        Number of runs that the present process has been given.
+    - ``forks``: False starts each process from scratch.
+    - ``stderr``: standard error of the present process.
+    - ``pid``: its id; 0 if there is none.
+    - ``cpu``: seconds of processor time that were spent on the present run, as far as reported;
+      None if that is not known.
+    - ``code``: exit code of the last process that has ended.
+    - ``refused``: number of the error with which the system refused to start it; 0 if it did not.
+    - ``frozen``: whether the launcher no longer answered when the last process was to be ended.
+    - ``jobs``: number of runs that the present process has been given.
     """
 
     def __init__(self, forks: bool = True) -> None:

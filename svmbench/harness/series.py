@@ -64,17 +64,11 @@ Phase = Literal["first", "at_least", "doubts"]
 
 @dataclass
 class Spent:
-    """Seconds spent on a sweep.
+    """Seconds spent on a sweep."""
 
-    Attributes
-    ----------
-    preparing : float
-        On loading its data, certifying its optima and reading what was there before.
-    first, at_least, doubts : float
-        On first repeats, on those up to ``at_least``, and on open questions.
-    """
-
+    # on loading its data, certifying its optima and reading what was there before
     preparing: float = 0.0
+    # first, at_least, doubts: on first repeats, on those up to ``at_least``, and on open questions
     first: float = 0.0
     at_least: float = 0.0
     doubts: float = 0.0
@@ -90,29 +84,16 @@ class Spent:
 
 @dataclass
 class Result:
-    """The outcome of a series.
+    """The outcome of a series."""
 
-    Attributes
-    ----------
-    outcomes : dict
-        By the sweep's place in the sequence.
-    faults : list of str
-        Why a sweep could not be run, one line each.
-    unreached : dict
-        Runs of the sweeps for which no time was left, by the sweep's place.
-    spent : dict
-        Seconds by the sweep's place.
-    asking : float
-        Seconds that asking the questions took.
-    open : list of Open
-        Questions that were open when they were last asked.
-    """
-
+    # by the sweep's place in the sequence
     outcomes: dict[int, Outcome] = field(default_factory=dict)
-    faults: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)  # why a sweep could not be run, one line each
+    # runs of the sweeps for which no time was left, by the sweep's place
     unreached: dict[int, int] = field(default_factory=dict)
-    spent: dict[int, Spent] = field(default_factory=dict)
-    asking: float = 0.0
+    spent: dict[int, Spent] = field(default_factory=dict)  # seconds by the sweep's place
+    asking: float = 0.0  # seconds that asking the questions took
+    # questions that were open when they were last asked
     open: list[Open] = field(default_factory=list)
     interrupted: bool = False
 
@@ -174,20 +155,13 @@ def run_series(
 ) -> Result:
     """Run what the sweeps lack, then what decides the questions about them.
 
-    Parameters
-    ----------
-    doubts : callable, optional
-        Reads the folders of the sweeps and returns the questions that are open. Their tables of
-        numbers are up to date whenever it is called.
-    put_off : callable, optional
-        Returns data sets and solvers of a sweep that decide nothing, as far as its folder shows.
-        With a budget they are run once nothing is left to decide. Of each stand-in, the sweep's
-        probe is run before it is called.
+    - ``doubts``: reads the folders of the sweeps and returns the questions that are open. Their
+      tables of numbers are up to date whenever it is called.
+    - ``put_off``: returns data sets and solvers of a sweep that decide nothing, as far as its
+      folder shows. With a budget they are run once nothing is left to decide. Of each stand-in, the
+      sweep's probe is run before it is called.
 
-    Raises
-    ------
-    ConfigError
-        If another process is writing to a folder.
+    Raises ConfigError if another process is writing to a folder.
     """
     end = None if budget is None else time.monotonic() + budget
     series = _Series(sweeps, reporter, options or Options(), end)

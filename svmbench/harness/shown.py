@@ -36,10 +36,7 @@ NOTHING = Tally(0, 0, 0, 0, None, False)
 def counts_of(solver: Solver) -> Tally:
     """Read a solver's counts.
 
-    Raises
-    ------
-    ValueError
-        If a count has more than 64 bits: tables could not hold it.
+    Raises ValueError if a count has more than 64 bits: tables could not hold it.
     """
     counters, stopped = solver.counters, solver.stopped
     tally = Tally(
@@ -58,12 +55,8 @@ def counts_of(solver: Solver) -> Tally:
 def weights_of(solver: Solver, n_features: int) -> tuple[Array, float]:
     """Read a solver's weights, which it may change later, and its bias.
 
-    Raises
-    ------
-    TypeError
-        If the weights are not real floating-point numbers.
-    ValueError
-        If there is not one weight per feature.
+    Raises TypeError if the weights are not real floating-point numbers. Raises ValueError if there
+    is not one weight per feature.
     """
     # Not a subclass of ndarray, which could compute its entries when they are used.
     given = np.asarray(solver.w)

@@ -42,19 +42,11 @@ ENTRY_BYTES = 16
 
 @dataclass(frozen=True)
 class Source:
-    """Where the rows of one data set of a sweep come from.
-
-    Parameters
-    ----------
-    scale : float, optional
-        Scale of its stand-in; None for the set itself.
-    unavailable : str
-        Why there are no rows; empty if there are.
-    """
+    """Where the rows of one data set of a sweep come from."""
 
     dataset: DatasetSpec
-    scale: float | None = None
-    unavailable: str = ""
+    scale: float | None = None  # scale of its stand-in; None for the set itself
+    unavailable: str = ""  # why there are no rows; empty if there are
 
     @property
     def words(self) -> str:
@@ -171,12 +163,9 @@ def scale_for(
 ) -> float | None:
     """The scale of a stand-in of that shape; None if none is possible.
 
-    Parameters
-    ----------
-    least : float
-        Scale at which it has the rows that transforms name. If `pace` allows fewer, it is this
-        scale as long as its rows can be generated in time: a sweep that names its rows knows how
-        long it trains on them.
+    - ``least``: scale at which it has the rows that transforms name. If `pace` allows fewer, it is
+      this scale as long as its rows can be generated in time: a sweep that names its rows knows how
+      long it trains on them.
     """
     entries = (shape.m + shape.m_test) * shape.fraction * shape.d
     allowed = _entries_in_memory()

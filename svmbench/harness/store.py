@@ -50,10 +50,7 @@ _REPLACED = ("runs.csv", "traces.csv", "report.html", "config.yaml", "environmen
 class Store:
     """The results of one sweep on disk.
 
-    Parameters
-    ----------
-    folder : Path
-        Created if it does not exist.
+    - ``folder``: created if it does not exist.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -79,10 +76,7 @@ class Store:
         The lock is released when the process that holds it ends, for whatever reason; the next
         process removes its unfinished files.
 
-        Raises
-        ------
-        ConfigError
-            When another process holds it.
+        Raises ConfigError when another process holds it.
         """
         place = self.folder / ".lock"
         try:

@@ -70,22 +70,12 @@ def make_run(
     If the worker dies, is stopped, or writes nothing for longer than the time limit and the
     sweep's grace, its trace is closed here.
 
-    Parameters
-    ----------
-    worker : Worker or Node, optional
-        The worker of the run before, to be reused if possible, or a node that carries the run out;
-        by default a new worker.
-    brief : bool
-        Whether it may share a process with other brief runs.
+    - ``worker``: the worker of the run before, to be reused if possible, or a node that carries the
+      run out; by default a new worker.
+    - ``brief``: whether it may share a process with other brief runs.
 
-    Raises
-    ------
-    OSError
-        When the system refuses a process.
-    NodeLostError
-        When the node that should carry it out is lost.
-    DataError
-        When its cached rows are not those that were stored.
+    Raises OSError when the system refuses a process. Raises NodeLostError when the node that should
+    carry it out is lost. Raises DataError when its cached rows are not those that were stored.
     """
     if worker is None:
         with Worker() as own:
@@ -112,11 +102,8 @@ def carry_out(
 
     It knows nothing of the plan or the results folder.
 
-    Parameters
-    ----------
-    path : Path
-        The file to which the trace is written; it is closed whatever happens to the process. Kept
-        weights are written beside it.
+    - ``path``: the file to which the trace is written; it is closed whatever happens to the
+      process. Kept weights are written beside it.
     """
     missing = find_solver(assignment.solver).missing()
     if missing is not None:
@@ -175,12 +162,8 @@ def _cut_off(
 ) -> Trace:
     """The trace of a run that wrote no end, with the cause as its end.
 
-    Raises
-    ------
-    OSError
-        When the system did not let the process start.
-    UnwritableError
-        When the process could not write.
+    Raises OSError when the system did not let the process start. Raises UnwritableError when the
+    process could not write.
     """
     header, cpu = assignment.header, worker.cpu
     if outcome.how == "stopped":
@@ -207,10 +190,7 @@ def _sound_rows(assignment: Assignment) -> dict[Path, tuple[Stamp, ...]]:
 
     Rows that have been removed are left out: the worker says so.
 
-    Raises
-    ------
-    DataError
-        When cached rows are not those that were stored.
+    Raises DataError when cached rows are not those that were stored.
     """
     found = {}
     for key in filter(None, (assignment.rows, assignment.test_rows)):
@@ -261,22 +241,14 @@ def _job(assignment: Assignment, path: Path) -> dict[str, Any]:
 
 
 class Waited(NamedTuple):
-    """How the wait for a worker ended.
-
-    Parameters
-    ----------
-    digest : str
-        Hash of the trace's last line, as the worker answered; empty if it did not.
-    seconds : float
-        From the run's beginning to its end, by the launcher's clock; nan if it is unknown.
-    spent : float or None
-        Seconds of processor time that the process of a silent run had used for this run when it
-        last wrote to its trace; None if that is not known.
-    """
+    """How the wait for a worker ended."""
 
     how: Literal["answered", "dead", "silent", "stopped", "late"]
-    digest: str = ""
+    digest: str = ""  # hash of the trace's last line, as the worker answered; empty if it did not
+    # from the run's beginning to its end, by the launcher's clock; nan if it is unknown
     seconds: float = math.nan
+    # seconds of processor time that the process of a silent run had used for this run when it last
+    # wrote to its trace; None if that is not known
     spent: float | None = None
 
 

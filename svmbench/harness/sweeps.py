@@ -152,25 +152,13 @@ class OpenSweep:
     It can be run in any number of turns, each of which costs little more than its runs. It is a
     context manager, which closes it on exit.
 
-    Parameters
-    ----------
-    folder : Path
-        The results folder.
-    options : Options
-        While it is open, except the repeats, ``deadline`` and ``end``, which each turn sets
-        itself; ``deadline`` limits the first search for optima.
+    - ``folder``: the results folder.
+    - ``options``: while it is open, except the repeats, ``deadline`` and ``end``, which each turn
+      sets itself; ``deadline`` limits the first search for optima.
+    - ``preparing``: seconds spent on opening it and on continuing the search for optima.
 
-    Attributes
-    ----------
-    preparing : float
-        Seconds spent on opening it and on continuing the search for optima.
-
-    Raises
-    ------
-    DataError
-        If a data set is not available.
-    ConfigError
-        If another process is writing to the folder, or ``only`` leaves no run.
+    Raises DataError if a data set is not available. Raises ConfigError if another process is
+    writing to the folder, or ``only`` leaves no run.
     """
 
     def __init__(self, sweep: Sweep, folder: Path, reporter: Reporter, options: Options) -> None:
@@ -277,13 +265,9 @@ class OpenSweep:
     def make(self, options: Options) -> None:
         """Run what the options ask for and is not finished.
 
-        Raises
-        ------
-        KeyboardInterrupt
-            When the user interrupts it; finished runs are kept.
-        NodeLostError
-            If no node of the cluster is left, or nodes are lost with the same block again and
-            again.
+        Raises KeyboardInterrupt when the user interrupts it; finished runs are kept. Raises
+        NodeLostError if no node of the cluster is left, or nodes are lost with the same block again
+        and again.
         """
         wanted = self._wanted(options)
         if not wanted:
@@ -419,12 +403,8 @@ def run_sweep(
 ) -> Outcome:
     """Run everything in a sweep that is not finished yet, and write its tables of numbers.
 
-    Raises
-    ------
-    DataError
-        If a data set is not available.
-    ConfigError
-        If another process is writing to the folder, or ``only`` leaves no run.
+    Raises DataError if a data set is not available. Raises ConfigError if another process is
+    writing to the folder, or ``only`` leaves no run.
     """
     reporter, options = reporter or Reporter(), options or Options()
     with OpenSweep(sweep, folder, reporter, options) as open_sweep:

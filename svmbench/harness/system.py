@@ -19,24 +19,13 @@ _FIELDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"
 
 @dataclass(frozen=True)
 class Moment:
-    """Readings at one moment, in seconds since an arbitrary start.
+    """Readings at one moment, in seconds since an arbitrary start."""
 
-    Parameters
-    ----------
-    wall : float
-        Monotonic clock.
-    own : float
-        Processor time of this process, and of the children that it has waited for.
-    busy : float
-        Processor time of all processes.
-    stolen : float
-        Time in which processors were ready to run and the host of the virtual machine did not let
-        them.
-    """
-
-    wall: float
-    own: float
-    busy: float
+    wall: float  # monotonic clock
+    own: float  # processor time of this process, and of the children that it has waited for
+    busy: float  # processor time of all processes
+    # time in which processors were ready to run and the host of the virtual machine did not let
+    # them
     stolen: float
 
 
@@ -56,11 +45,8 @@ def now() -> Moment | None:
 def since(begun: Moment | None) -> dict[str, float]:
     """The machine's activity since that moment, as `svmbench.records.disturbance` reads it.
 
-    Returns
-    -------
-    dict
-        Elapsed seconds, stolen seconds of all processors, and processor seconds of all other
-        processes; empty if the system does not report them.
+    Returns elapsed seconds, stolen seconds of all processors, and processor seconds of all other
+    processes; empty if the system does not report them.
     """
     ended = now()
     if begun is None or ended is None:

@@ -37,17 +37,10 @@ LONGEST_TEXT = 2000
 class TraceWriter:
     """Appends lines to a run's trace.
 
-    Parameters
-    ----------
-    path : Path
-        Overwritten if it exists.
-    header : dict
-        The run's identity and everything needed to read the points.
+    - ``path``: overwritten if it exists.
+    - ``header``: the run's identity and everything needed to read the points.
 
-    Raises
-    ------
-    UnwritableError
-        From any method, when the disk is full or not writable.
+    Raises UnwritableError: from any method, when the disk is full or not writable.
     """
 
     def __init__(self, path: Path, header: dict[str, Any]) -> None:
@@ -124,24 +117,15 @@ class TraceWriter:
 
 @dataclass(frozen=True)
 class Trace:
-    """A run as recorded in its file.
-
-    Parameters
-    ----------
-    points : list of dict
-        In the order of the run.
-    end : dict
-        Empty while the run has not ended, or if it was killed.
-    regrets : list of dict
-        The regret after ascending numbers of steps, if it was requested.
-    weights : dict
-        File name and hash of the final weights, if they were kept.
-    """
+    """A run as recorded in its file."""
 
     header: dict[str, Any]
-    points: list[dict[str, Any]] = field(default_factory=list)
+    points: list[dict[str, Any]] = field(default_factory=list)  # in the order of the run
+    # empty while the run has not ended, or if it was killed
     end: dict[str, Any] = field(default_factory=dict)
+    # the regret after ascending numbers of steps, if it was requested
     regrets: list[dict[str, Any]] = field(default_factory=list)
+    # file name and hash of the final weights, if they were kept
     weights: dict[str, Any] = field(default_factory=dict)
 
     @property

@@ -11,13 +11,9 @@ from svmbench.harness.plan import Run
 class Turns:
     """The runs that nobody has begun yet. It is not safe to use from several threads.
 
-    Parameters
-    ----------
-    runs : sequence of Run
-        In the order in which they start.
-    homes : mapping of block to str, optional
-        Hand out whole blocks, and a block that is listed here only to the node of that name; by
-        default, hand out single runs to anyone.
+    - ``runs``: in the order in which they start.
+    - ``homes``: hand out whole blocks, and a block that is listed here only to the node of that
+      name; by default, hand out single runs to anyone.
     """
 
     def __init__(self, runs: Sequence[Run], homes: Mapping[BlockKey, str] | None = None) -> None:

@@ -37,12 +37,8 @@ def keep_weights(trace: Path, w: FloatArray, bias: float) -> dict[str, Any]:
 def kept_weights(trace: Path, record: dict[str, Any]) -> tuple[FloatArray, float]:
     """Read the weights and the bias that were kept with a trace.
 
-    Raises
-    ------
-    ValueError
-        When the file is missing, or is not the one that the run wrote.
-    DataError
-        When there is no memory to read it.
+    Raises ValueError when the file is missing, or is not the one that the run wrote. Raises
+    DataError when there is no memory to read it.
     """
     path = trace.with_suffix(SUFFIX)
     if record.get("file") != path.name:

@@ -254,16 +254,10 @@ def _require_unchanged(solver: Solver, build: dict[str, Any]) -> None:
 def loaded_solver(solver_class: str, parameters: dict[str, Any], text: str | None = None) -> Solver:
     """A solver with these parameters, its program loaded.
 
-    Parameters
-    ----------
-    text : str, optional
-        The hash of the text that defines it, as `svmbench.solvers.single_file.text_hash` returns
-        it.
+    - ``text``: the hash of the text that defines it, as `svmbench.solvers.single_file.text_hash`
+      returns it.
 
-    Raises
-    ------
-    InterruptedRunError
-        When it cannot be imported.
+    Raises InterruptedRunError when it cannot be imported.
     """
     solver = _made(solver_class, parameters, text)
     solver.load()
@@ -273,11 +267,9 @@ def loaded_solver(solver_class: str, parameters: dict[str, Any], text: str | Non
 def _made(solver_class: str, parameters: dict[str, Any], text: str | None) -> Solver:
     """A solver whose program need not be loaded yet.
 
-    Raises
-    ------
-    InterruptedRunError
-        When it cannot be imported. The sweep has imported it before, so the cause is the system,
-        which lacks memory or open files, or a change of the files: the run is repeated.
+    Raises InterruptedRunError when it cannot be imported. The sweep has imported it before, so the
+    cause is the system, which lacks memory or open files, or a change of the files: the run is
+    repeated.
     """
     try:
         found = solver_at(solver_class, text)
@@ -294,10 +286,7 @@ def _made(solver_class: str, parameters: dict[str, Any], text: str | None) -> So
 def open_rows(path: str) -> Dataset:
     """Cached rows, read once so that the system holds them in memory.
 
-    Raises
-    ------
-    RowsError
-        When they are no longer there, or cannot be read.
+    Raises RowsError when they are no longer there, or cannot be read.
     """
     try:
         data = open_cached(Path(path))

@@ -31,14 +31,10 @@ class Doubts:
     are looked at again. All claims of all papers are judged together, as on the page, whatever
     items are being run, because the questions of a page must not depend on what is run.
 
-    Parameters
-    ----------
-    root : Path
-        Folder of all results.
-    planned : sequence of PlannedSweep
-        The sweeps that are being run, in the order of the series.
-    chosen : collection of (str, str)
-        Papers and items whose claims are to be decided; others may rest on the same sweeps.
+    - ``root``: folder of all results.
+    - ``planned``: the sweeps that are being run, in the order of the series.
+    - ``chosen``: papers and items whose claims are to be decided; others may rest on the same
+      sweeps.
     """
 
     def __init__(

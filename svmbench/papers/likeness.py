@@ -29,19 +29,14 @@ COUNTS = ("data_passes", "epochs")
 
 @dataclass(frozen=True)
 class Likeness:
-    """In what a stand-in is not like its set; empty where it is, or where nothing is known.
+    """In what a stand-in is not like its set; empty where it is, or where nothing is known."""
 
-    Parameters
-    ----------
-    objective, error, passes : str
-        About P*, the test error, and the passes of the methods in the same tables.
-    counted : str
-        How many passes the methods make, in shares of the published ones; empty if none are.
-    """
-
+    # objective, error, passes: about P*, the test error, and the passes of the methods in the same
+    # tables
     objective: str = ""
     error: str = ""
     passes: str = ""
+    # how many passes the methods make, in shares of the published ones; empty if none are
     counted: str = ""
 
     @property

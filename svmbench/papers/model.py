@@ -229,10 +229,7 @@ class Item(Strict):
     def sweep_at(self, key: str, full: bool) -> Sweep:
         """The sweep of that key, at its quick or its full published size.
 
-        Raises
-        ------
-        ConfigError
-            If what differs at full size makes no sweep.
+        Raises ConfigError if what differs at full size makes no sweep.
         """
         sweep = self.sweeps[key]
         assert isinstance(sweep, Sweep)
@@ -276,10 +273,7 @@ class Paper(Strict):
 def papers(folder: Path | None = None) -> dict[str, Paper]:
     """All papers by key, in order; each with its items in order.
 
-    Raises
-    ------
-    ConfigError
-        ``path:line:column: what; what to do``.
+    Raises ConfigError: ``path:line:column: what; what to do``.
     """
     root = bundled("configs") / "papers" if folder is None else folder
     found = [read_paper(path.parent) for path in sorted(root.glob("*/paper.yaml"))]
@@ -291,10 +285,7 @@ def papers(folder: Path | None = None) -> dict[str, Paper]:
 def read_paper(folder: Path) -> Paper:
     """The paper of a folder.
 
-    Raises
-    ------
-    ConfigError
-        ``path:line:column: what; what to do``.
+    Raises ConfigError: ``path:line:column: what; what to do``.
     """
     items = {
         path.stem: read_model(path, Item)

@@ -27,10 +27,7 @@ WRITING_SHARE = 0.4
 def choose(papers: Mapping[str, Paper], wanted: Sequence[str]) -> list[tuple[str, str]]:
     """The items named by ``KEY`` and ``KEY/ITEM``, in the order of the papers; all by default.
 
-    Raises
-    ------
-    ConfigError
-        If there is no such paper or item.
+    Raises ConfigError if there is no such paper or item.
     """
     items = [(key, name) for key, paper in papers.items() for name in paper.items]
     chosen = set()

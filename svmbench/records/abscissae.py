@@ -18,25 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Abscissa:
-    """One row of the table of horizontal axes.
+    """One row of the table of horizontal axes."""
 
-    Parameters
-    ----------
-    name : str
-        Its name in configurations.
-    words : str
-        Below the axis.
-    formula : callable
-        Its values from rows of traces.csv, which contain all points of each run, and their group;
-        nan where it is not known.
-    in_claims : bool
-        Whether claims can be about it.
-    """
-
-    name: str
-    words: str
+    name: str  # its name in configurations
+    words: str  # below the axis
+    # its values from rows of traces.csv, which contain all points of each run, and their group; nan
+    # where it is not known
     formula: Callable[[pd.DataFrame, Group], FloatArray]
-    in_claims: bool = True
+    in_claims: bool = True  # whether claims can be about it
 
 
 def _column(name: str) -> Callable[[pd.DataFrame, Group], FloatArray]:

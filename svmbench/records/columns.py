@@ -21,35 +21,22 @@ TraceLine = Literal["", "header", "first point", "last point", "all points", "en
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a results table.
-
-    Parameters
-    ----------
-    meaning : str
-        In a line.
-    unit : str
-        Unit of a number; empty for pure numbers.
-    presence : {'filled', 'required', 'optional', 'unread'}
-        Whether it has a value in every row; exists, but may be empty; is absent from older
-        results, and then read as empty; or is for human readers only.
-    over_horizons : {'most accurate', 'least', 'greatest', 'none'}
-        What a repeat has that consists of a run for each horizon: the value of its most accurate
-        run, the least or the greatest of all, or no value.
-    line : {'', 'header', 'first point', 'last point', 'all points', 'end', 'own'}
-        The line of the run's trace that records it; of all points, the greatest value counts. A
-        row of traces.csv or regret.csv has a line of its own. Empty if it is computed.
-    called : str
-        Its name in that line; the column's own unless given.
-    """
+    """One column of a results table."""
 
     name: str
     kind: Literal["text", "flag", "number"]
-    meaning: str
-    unit: str = ""
+    meaning: str  # in a line
+    unit: str = ""  # unit of a number; empty for pure numbers
+    # whether it has a value in every row; exists, but may be empty; is absent from older results,
+    # and then read as empty; or is for human readers only
     presence: Presence = "required"
+    # what a repeat has that consists of a run for each horizon: the value of its most accurate run,
+    # the least or the greatest of all, or no value
     over_horizons: OverHorizons = "most accurate"
+    # the line of the run's trace that records it; of all points, the greatest value counts. A row
+    # of traces.csv or regret.csv has a line of its own. Empty if it is computed.
     line: TraceLine = ""
-    called: str = ""
+    called: str = ""  # its name in that line; the column's own unless given
 
     @property
     def field(self) -> str:

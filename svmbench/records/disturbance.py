@@ -34,13 +34,10 @@ CAUSES = {
 def disturbances(run: Mapping[Any, Any]) -> tuple[str, ...]:
     """The `CAUSES` that disturbed a run; empty if nothing is known.
 
-    Parameters
-    ----------
-    run : mapping of str to object
-        A row of runs.csv, nan if a number is unknown. The rule reads ``train_seconds``,
-        ``train_cpu_seconds`` and ``involuntary_switches`` of the clock, ``threads``, and, from the
-        run's start to its end, ``elapsed_seconds``, ``stolen_seconds`` of all processors and
-        ``others_cpu_seconds`` of all other processes.
+    - ``run``: a row of runs.csv, nan if a number is unknown. The rule reads ``train_seconds``,
+      ``train_cpu_seconds`` and ``involuntary_switches`` of the clock, ``threads``, and, from the
+      run's start to its end, ``elapsed_seconds``, ``stolen_seconds`` of all processors and
+      ``others_cpu_seconds`` of all other processes.
     """
     wall, cpu, elapsed = (run[f"{name}_seconds"] for name in ("train", "train_cpu", "elapsed"))
     switches, stolen = run["involuntary_switches"], run["stolen_seconds"]

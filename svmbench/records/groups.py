@@ -24,23 +24,16 @@ ROW = ("dataset", "stand_in", "lambda", "solver", "label")
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """The repeats of one row: data set, λ and label.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        In the order of the repeats; several per repeat if the solver has a horizon.
-    by_c : bool
-        Whether the configuration chose values of C, and not of λ.
-    """
+    """The repeats of one row: data set, λ and label."""
 
     dataset: str
     stand_in: bool
     lam: float
     solver: str
     label: str
+    # in the order of the repeats; several per repeat if the solver has a horizon
     runs: pd.DataFrame
-    by_c: bool = False
+    by_c: bool = False  # whether the configuration chose values of C, and not of λ
 
     @cached_property
     def repeats(self) -> pd.DataFrame:

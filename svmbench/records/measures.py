@@ -25,65 +25,38 @@ Taken = Literal["to accuracy", "at end", "spent", "of data", "along"]
 
 @dataclass(frozen=True)
 class Measure:
-    """One row of the table of measures.
+    """One row of the table of measures."""
 
-    Parameters
-    ----------
-    name : str
-        Its name in configurations and columns of CSV files.
-    words : str
-        Its name on axes and in headings; "to 0.01" follows if it is taken to an accuracy.
-    taken : {'to accuracy', 'at end', 'spent', 'of data', 'along'}
-        Until an accuracy is first reached; at the last checkpoint; over the whole run, which is
-        informative only if the run ended by its own rule; a fact of the data; or along a run and
-        in no other way.
-    formula : callable
-        Its values from the columns of runs.csv, or, if it can be drawn along a run, from those of
-        traces.csv together with the facts of the problem.
-    unit : str
-        Empty for pure numbers, and if the words name it.
-    share : bool
-        Whether it is a share of the rows, printed in per cent; its worst value is then 0 or 1.
-    setting : bool
-        Whether it is a setting that a method works with, of which no value is the best.
-    cost : bool
-        Whether it is a cost of training: tables also show its ratio to another solver's.
-    per_machine : bool
-        Whether it depends on the machine, as seconds do. Other measures (a count, an error after
-        some steps) depend on the seed alone.
-    objective : bool
-        Whether it is the objective in some unit, with the certified optimum drawn next to it.
-    along : bool
-        Whether it can be drawn along a run.
-    distance : {'', 'relative', 'absolute'}
-        Whether it is a distance from the optimum, which is known only down to the certified gap.
-    needs : str
-        Column of its unit: if that is empty, the measure is unknown.
-    spent : str
-        If it is taken to an accuracy: the measure of the whole run, in its unit.
-    limit : str
-        If it is taken to an accuracy: the column of the sweep's limit in its unit.
-    certified : bool
-        Whether it is the upper end of an interval that certainly holds the true value; the
-        formula gives the lower end with D_ref in the place of P_ref.
-    """
-
-    name: str
-    words: str
+    name: str  # its name in configurations and columns of CSV files
+    words: str  # its name on axes and in headings; "to 0.01" follows if it is taken to an accuracy
+    # until an accuracy is first reached; at the last checkpoint; over the whole run, which is
+    # informative only if the run ended by its own rule; a fact of the data; or along a run and in
+    # no other way
     taken: Taken
+    # its values from the columns of runs.csv, or, if it can be drawn along a run, from those of
+    # traces.csv together with the facts of the problem
     formula: Callable[[RunColumns], Any]
-    unit: str = ""
+    unit: str = ""  # empty for pure numbers, and if the words name it
+    # whether it is a share of the rows, printed in per cent; its worst value is then 0 or 1
     share: bool = False
     more_is_better: bool = False
+    # whether it is a setting that a method works with, of which no value is the best
     setting: bool = False
+    # whether it is a cost of training: tables also show its ratio to another solver's
     cost: bool = False
+    # whether it depends on the machine, as seconds do. Other measures (a count, an error after some
+    # steps) depend on the seed alone.
     per_machine: bool = False
+    # whether it is the objective in some unit, with the certified optimum drawn next to it
     objective: bool = False
-    along: bool = False
+    along: bool = False  # whether it can be drawn along a run
+    # whether it is a distance from the optimum, which is known only down to the certified gap
     distance: Literal["", "relative", "absolute"] = ""
-    needs: str = ""
-    spent: str = ""
-    limit: str = ""
+    needs: str = ""  # column of its unit: if that is empty, the measure is unknown
+    spent: str = ""  # if it is taken to an accuracy: the measure of the whole run, in its unit
+    limit: str = ""  # if it is taken to an accuracy: the column of the sweep's limit in its unit
+    # whether it is the upper end of an interval that certainly holds the true value; the formula
+    # gives the lower end with D_ref in the place of P_ref
     certified: bool = False
 
     def __post_init__(self) -> None:
@@ -293,18 +266,11 @@ ALONG = tuple(name for name, measure in MEASURES.items() if measure.along)
 class Asked:
     """A requested measure, with the accuracy if it needs one.
 
-    Parameters
-    ----------
-    name : str
-        One of `MEASURES`.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name, a missing accuracy, and an accuracy that the measure does not take.
+    Raises ValueError: for an unknown name, a missing accuracy, and an accuracy that the measure
+    does not take.
     """
 
-    name: str
+    name: str  # one of `MEASURES`
     at: float | None = None
 
     def __post_init__(self) -> None:

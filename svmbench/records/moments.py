@@ -28,10 +28,7 @@ def starts(group: Group) -> Starts:
 
     Skipped runs have no start, and neither have those of older results.
 
-    Raises
-    ------
-    DataError
-        If a time in runs.csv cannot be read.
+    Raises DataError if a time in runs.csv cannot be read.
     """
     if group not in _known:
         texts = group.runs["started"] if "started" in group.runs else [""] * len(group.runs)

@@ -47,48 +47,27 @@ _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """The contents of a results folder, checked and typed.
-
-    Parameters
-    ----------
-    name : str
-        Name of the sweep.
-    runs : DataFrame
-        runs.csv: one row per run, missing numbers nan, missing text empty. ``disturbed`` and
-        ``off_clock`` are recomputed, for older results too. ``pass_unit`` is the unit of
-        `in_passes`, and the columns of seconds to an accuracy are repeated in it: ``passes_to_E``.
-    traces : DataFrame
-        traces.csv: one row per checkpoint. ``seconds_after_setup`` is the training time less that
-        of the run's set-up.
-    accuracies : tuple of float
-        The sweep's accuracies, the loosest first; may be empty.
-    tables, plots : tuple of str
-        The kinds that the sweep asks for.
-    datasets, solvers : tuple of str
-        Names in the order of the configuration, then alphabetical.
-    repeats : int
-        Requested number; an unfinished sweep has fewer.
-    environment : dict
-        environment.json; empty if there is none.
-    config : dict
-        config.yaml.
-    config_text : str
-        The same as text.
-    """
+    """The contents of a results folder, checked and typed."""
 
     folder: Path
-    name: str
+    name: str  # name of the sweep
+    # runs.csv: one row per run, missing numbers nan, missing text empty. ``disturbed`` and
+    # ``off_clock`` are recomputed, for older results too. ``pass_unit`` is the unit of `in_passes`,
+    # and the columns of seconds to an accuracy are repeated in it: ``passes_to_E``.
     runs: pd.DataFrame
+    # traces.csv: one row per checkpoint. ``seconds_after_setup`` is the training time less that of
+    # the run's set-up.
     traces: pd.DataFrame
-    accuracies: tuple[float, ...]
-    tables: tuple[str, ...]
+    accuracies: tuple[float, ...]  # the sweep's accuracies, the loosest first; may be empty
+    tables: tuple[str, ...]  # tables, plots: the kinds that the sweep asks for
     plots: tuple[str, ...]
+    # datasets, solvers: names in the order of the configuration, then alphabetical
     datasets: tuple[str, ...]
     solvers: tuple[str, ...]
-    repeats: int
-    environment: dict[str, Any]
-    config: dict[str, Any]
-    config_text: str
+    repeats: int  # requested number; an unfinished sweep has fewer
+    environment: dict[str, Any]  # environment.json; empty if there is none
+    config: dict[str, Any]  # config.yaml
+    config_text: str  # the same as text
 
     @cached_property
     def groups(self) -> dict[tuple[str, bool], list[Group]]:
@@ -118,10 +97,7 @@ class Results:
 def read_results(folder: Path) -> Results:
     """Read config.yaml, runs.csv, traces.csv and, if present, environment.json.
 
-    Raises
-    ------
-    DataError
-        If a file is missing or cannot be read, or has another schema version.
+    Raises DataError if a file is missing or cannot be read, or has another schema version.
     """
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder; name one that 'svmbench run' has written")
@@ -171,17 +147,9 @@ def _read_results(folder: Path, _state: tuple[tuple[str, int, int], ...]) -> Res
 def read_regret(folder: Path) -> pd.DataFrame:
     """regret.csv: one row per number of steps; no rows if the sweep did not ask for it.
 
-    Returns
-    -------
-    DataFrame
-        Run, data set, solver, label, lambda and repeat; presentations T, online_cost
-        sum f_t(w_t), the interval regret_low to regret_high that contains the regret, and
-        regret_bound, nan if none is proved for the solver.
-
-    Raises
-    ------
-    DataError
-        If the file cannot be read.
+    Returns run, data set, solver, label, lambda and repeat; presentations T, online_cost sum
+    f_t(w_t), the interval regret_low to regret_high that contains the regret, and regret_bound, nan
+    if none is proved for the solver. Raises DataError if the file cannot be read.
     """
     path = folder / "regret.csv"
     table = _read_table(path, empty=REGRETS) if path.exists() else _without_rows(REGRETS)

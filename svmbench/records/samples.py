@@ -50,12 +50,9 @@ def _once(find: _OfGroup) -> _OfGroup:
 def samples(group: Group, asked: Asked) -> dict[int, float]:
     """The measure by repeat.
 
-    Returns
-    -------
-    dict
-        In the order in which the repeats were measured. A repeat that failed, or that did not
-        reach the accuracy, has the measure's worst value. A repeat of which nothing is known is
-        absent; all are if the runs do not have the measure or the accuracy.
+    Returns in the order in which the repeats were measured. A repeat that failed, or that did not
+    reach the accuracy, has the measure's worst value. A repeat of which nothing is known is absent;
+    all are if the runs do not have the measure or the accuracy.
     """
     values = _of_runs(group.runs, asked)
     if values is None:
@@ -99,13 +96,10 @@ def enclosed(group: Group, asked: Asked) -> dict[int, tuple[float, float]]:
 def least(group: Group, asked: Asked) -> dict[int, float]:
     """What each repeat takes at least: its sample, or what it had spent when a limit ended it.
 
-    Returns
-    -------
-    dict
-        For the repeats of `samples`. A repeat that failed, or stopped by its own rule, would not
-        have reached the accuracy in any time: +inf. One that was killed at its time limit had
-        spent that, although its last checkpoint was earlier. One that was skipped might have been
-        faster than the one it was skipped for: it counts with the limit over `SKIPPED_FROM`.
+    Returns for the repeats of `samples`. A repeat that failed, or stopped by its own rule, would
+    not have reached the accuracy in any time: +inf. One that was killed at its time limit had spent
+    that, although its last checkpoint was earlier. One that was skipped might have been faster than
+    the one it was skipped for: it counts with the limit over `SKIPPED_FROM`.
     """
     found, measure = samples(group, asked), asked.measure
     if measure.taken not in ("to accuracy", "spent") or all(map(math.isfinite, found.values())):
@@ -171,21 +165,12 @@ def states(group: Group) -> dict[int, str]:
 
 @dataclass(frozen=True)
 class Pairs:
-    """What two groups took in the repeats that both have.
+    """What two groups took in the repeats that both have."""
 
-    Parameters
-    ----------
-    repeats : tuple of int
-        In the order in which they were measured.
-    a, b : tuple of float
-        From 0 to +inf, in the same order.
-    a_least, b_least : tuple of float
-        Lower bounds of them: what a run had spent when a limit ended it.
-    """
-
-    repeats: tuple[int, ...]
-    a: tuple[float, ...]
+    repeats: tuple[int, ...]  # in the order in which they were measured
+    a: tuple[float, ...]  # a, b: from 0 to +inf, in the same order
     b: tuple[float, ...]
+    # a_least, b_least: lower bounds of them: what a run had spent when a limit ended it
     a_least: tuple[float, ...]
     b_least: tuple[float, ...]
 

@@ -58,11 +58,8 @@ def spellings(number: float) -> tuple[str, ...]:
 def meant(written: str, values: Iterable[float]) -> list[float]:
     """The values that a written number may stand for.
 
-    Returns
-    -------
-    list of float
-        The distinct values that are written so. If there are none, those that are equal to the
-        number when rounded to its digits, three at least: tables print no more.
+    Returns the distinct values that are written so. If there are none, those that are equal to the
+    number when rounded to its digits, three at least: tables print no more.
     """
     distinct = {short(value): value for value in values}
     number = float(written)

@@ -19,32 +19,17 @@ CountsAs = Literal["value", "worst", "none", "worst if none reached it"]
 
 @dataclass(frozen=True)
 class State:
-    """One end of a run.
+    """One end of a run."""
 
-    Parameters
-    ----------
-    name : str
-        Its name in runs.csv.
-    unreached : str
-        What the repeat counts as at an accuracy that it did not reach. A repeat that reached it
-        always counts with its value.
-    at_end : str
-        What it counts as for a number of the last checkpoint: objective, error, gap.
-    spent : str
-        What it counts as for what the whole run took.
-    rerun : bool
-        Whether the next call reruns it, because nothing is known about it.
-    fault : bool
-        Whether the solver or the machine failed.
-    """
-
-    name: str
+    name: str  # its name in runs.csv
     meaning: str
+    # what the repeat counts as at an accuracy that it did not reach. A repeat that reached it
+    # always counts with its value.
     unreached: CountsAs
-    at_end: CountsAs
-    spent: CountsAs
-    rerun: bool = False
-    fault: bool = False
+    at_end: CountsAs  # what it counts as for a number of the last checkpoint: objective, error, gap
+    spent: CountsAs  # what it counts as for what the whole run took
+    rerun: bool = False  # whether the next call reruns it, because nothing is known about it
+    fault: bool = False  # whether the solver or the machine failed
 
 
 #: State of a repeat that has a run for each horizon, if all reached their horizon and none reached

@@ -24,16 +24,8 @@ OUTLIER_FACTOR = 1.5
 def median(samples: Sequence[float]) -> float:
     """The median, with +inf for what was not reached.
 
-    Returns
-    -------
-    float
-        The mean of the two middle samples if their number is even, so +inf as soon
-        as half of the runs did not reach it.
-
-    Raises
-    ------
-    ValueError
-        Without samples, and for nan.
+    Returns the mean of the two middle samples if their number is even, so +inf as soon as half of
+    the runs did not reach it. Raises ValueError: without samples, and for nan.
     """
     ordered = _ordered(samples)
     low, high = ordered[(ordered.size - 1) // 2], ordered[ordered.size // 2]
@@ -51,10 +43,7 @@ def median_interval(
     the coverage asked for. With fewer than six samples none has 95 %: it is then the
     smallest and the largest sample, and the returned coverage says how little that is.
 
-    Raises
-    ------
-    ValueError
-        Without samples, and for nan.
+    Raises ValueError: without samples, and for nan.
     """
     ordered = _ordered(samples)
     n = ordered.size
@@ -84,10 +73,7 @@ def expected_running_time(times: Sequence[float], spent: Sequence[float]) -> flo
 
     The total time spent over the number of successes (Hansen et al., COCO).
 
-    Raises
-    ------
-    ValueError
-        If the two differ in length, or an unsuccessful run's time is not finite.
+    Raises ValueError if the two differ in length, or an unsuccessful run's time is not finite.
     """
     costs, successes = [], 0
     for time, expense in zip(times, spent, strict=True):
@@ -124,10 +110,7 @@ def _over(cost: float, best: float) -> float:
 def solved_shares(samples: Sequence[float]) -> tuple[list[float], list[float]]:
     """The empirical distribution function of samples that may be infinite.
 
-    Raises
-    ------
-    ValueError
-        Without samples, and for nan.
+    Raises ValueError: without samples, and for nan.
     """
     ordered = _ordered(samples)
     values, counts = np.unique(ordered[np.isfinite(ordered)], return_counts=True)

@@ -19,44 +19,25 @@ from svmbench.records.statistics import expected_running_time, median, median_in
 
 @dataclass(frozen=True)
 class Summary:
-    """The repeats of a group at one accuracy, in the unit of a measure.
+    """The repeats of a group at one accuracy, in the unit of a measure."""
 
-    Parameters
-    ----------
-    accuracy : float
-        The accuracy.
-    samples : tuple of float
-        +inf if the accuracy was not reached; may be empty.
-    median, low, high, coverage : float
-        Median, its interval, and the probability that this contains the true one; nan without
-        samples.
-    ert : float
-        Expected running time over the runs that were executed.
-    at_least : float
-        Median with the time each unsuccessful run had spent when it was stopped instead of
-        its unknown time: a lower bound if the median is +inf.
-    limit : str
-        How most of the repeats that did not reach it ended; without samples, most repeats.
-    relapses : int
-        Runs that were above the accuracy again after they had first reached it.
-    last_above_seconds : float
-        Median over those runs of the time they were last above; nan if there are none.
-    best : bool
-        Whether no other row of the table is faster beyond doubt.
-    """
-
-    accuracy: float
-    samples: tuple[float, ...]
+    accuracy: float  # the accuracy
+    samples: tuple[float, ...]  # +inf if the accuracy was not reached; may be empty
+    # median, low, high, coverage: median, its interval, and the probability that this contains the
+    # true one; nan without samples
     median: float
     low: float
     high: float
     coverage: float
-    ert: float
+    ert: float  # expected running time over the runs that were executed
+    # median with the time each unsuccessful run had spent when it was stopped instead of its
+    # unknown time: a lower bound if the median is +inf
     at_least: float
-    limit: str
-    relapses: int
+    limit: str  # how most of the repeats that did not reach it ended; without samples, most repeats
+    relapses: int  # runs that were above the accuracy again after they had first reached it
+    # median over those runs of the time they were last above; nan if there are none
     last_above_seconds: float
-    best: bool = False
+    best: bool = False  # whether no other row of the table is faster beyond doubt
 
     @property
     def absent(self) -> bool:

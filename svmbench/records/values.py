@@ -13,10 +13,7 @@ _TOO_DEEP = 50
 def moment_in(text: str) -> datetime:
     """The moment that a text names; it is taken to be in UTC unless it says otherwise.
 
-    Raises
-    ------
-    ValueError
-        If it names none.
+    Raises ValueError if it names none.
     """
     moment = datetime.fromisoformat(text)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -73,18 +73,13 @@ def descent(
     To certify a pair takes about as long as a pass. If the last feature is a large constant, which
     is a regularised bias, `_with_smaller_constant` descends unless lambda is large.
 
-    Parameters
-    ----------
-    wanted : float
-        Relative gap (P - D)/D. A pair is yielded where the gap may be within it, and in any case
-        for each doubling of the passes.
-    rival : callable
-        Work that another method is expected to take, from the share of the rows with alpha_i > 0.
-        Once the descent has done more than that, or is expected to need more for the wanted gap, it
-        has fallen behind: a pair is yielded, and ``count.rival`` is this work.
-    without_constant : Dataset, optional
-        The rows without their last feature, for where it is a constant; copied by default. Their
-        labels do not matter.
+    - ``wanted``: relative gap (P - D)/D. A pair is yielded where the gap may be within it, and in
+      any case for each doubling of the passes.
+    - ``rival``: work that another method is expected to take, from the share of the rows with
+      alpha_i > 0. Once the descent has done more than that, or is expected to need more for the
+      wanted gap, it has fallen behind: a pair is yielded, and ``count.rival`` is this work.
+    - ``without_constant``: the rows without their last feature, for where it is a constant; copied
+      by default. Their labels do not matter.
     """
     turns_of = partial(_Turns, problem, due, wanted, count, rival)
     constant, rho = constant_feature(problem.data), _constant_for(problem.data)
@@ -238,10 +233,7 @@ def _constant_for(data: Dataset) -> float:
 class _Started(Dcd):
     """Descent from given dual variables, or with an offset of the last feature's weight.
 
-    Parameters
-    ----------
-    constant : float
-        The value of one more, last feature of each row; 0 for none.
+    - ``constant``: the value of one more, last feature of each row; 0 for none.
     """
 
     def __init__(self, parameters: DcdParameters, constant: float) -> None:

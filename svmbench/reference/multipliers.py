@@ -113,43 +113,21 @@ def step_work(data: Dataset, system: SystemWork) -> float:
 
 
 class _Position(NamedTuple):
-    """w and b as one vector, with what follows from them.
+    """w and b as one vector, with what follows from them."""
 
-    Parameters
-    ----------
-    at : ndarray, shape (d + 1,)
-        b is last; 0 if the problem has none.
-    scores : ndarray, shape (m,)
-        x_i w + b.
-    alpha : ndarray, shape (m,)
-        The maximisers.
-    """
-
-    at: FloatArray
-    scores: FloatArray
-    alpha: FloatArray
+    at: FloatArray  # (shape (d + 1,)) b is last; 0 if the problem has none
+    scores: FloatArray  # (shape (m,)) x_i w + b
+    alpha: FloatArray  # (shape (m,)) The maximisers
 
 
 class _Seen(NamedTuple):
-    """What is known at a point.
+    """What is known at a point."""
 
-    Parameters
-    ----------
-    downhill : ndarray, shape (d + 1,)
-        Minus the gradient.
-    gap : float
-        P - D, where alpha is balanced.
-    rest : float
-        The gap without the gradient's part.
-    imbalance : float
-        |sum u_i alpha_i y_i|/m; 0 without a free bias.
-    """
-
-    downhill: FloatArray
+    downhill: FloatArray  # (shape (d + 1,)) Minus the gradient
     primal: float
-    gap: float
-    rest: float
-    imbalance: float
+    gap: float  # P - D, where alpha is balanced
+    rest: float  # the gap without the gradient's part
+    imbalance: float  # |sum u_i alpha_i y_i|/m; 0 without a free bias
 
     def within(self, wanted: float) -> bool:
         """Whether the relative gap is as wanted, and alpha balanced enough for it to be true."""

@@ -53,29 +53,18 @@ INTERIOR_SHARE = 0.8
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """A certified optimum.
-
-    Parameters
-    ----------
-    alpha : ndarray of float64, shape (m,)
-        Feasible.
-    primal, dual : float
-        The bounds on P* that w, b and alpha prove in spite of rounding; dual is at least 0.
-    seconds : float
-        Time of the search, on the machine that found it.
-    bias : float
-        b; 0 if the problem has none.
-    sought : float
-        Time limit of the longest search that ended short of its gap: another one as long would
-        find nothing better. 0 if there was none.
-    """
+    """A certified optimum."""
 
     w: FloatArray
-    alpha: FloatArray
+    alpha: FloatArray  # (shape (m,)) Feasible
+    # primal, dual: the bounds on P* that w, b and alpha prove in spite of rounding; dual is at
+    # least 0
     primal: float
     dual: float
-    seconds: float
-    bias: float = 0.0
+    seconds: float  # time of the search, on the machine that found it
+    bias: float = 0.0  # b; 0 if the problem has none
+    # time limit of the longest search that ended short of its gap: another one as long would find
+    # nothing better. 0 if there was none.
     sought: float = 0.0
 
     @property
@@ -92,11 +81,8 @@ def certified_optimum(
 ) -> Reference:
     """The problem's certified optimum, from the cache if that one is good enough.
 
-    Parameters
-    ----------
-    gap : float
-        Requested relative gap. A reference is returned in any case; its own `gap` says whether
-        the request was met.
+    - ``gap``: requested relative gap. A reference is returned in any case; its own `gap` says
+      whether the request was met.
     """
     path = reference_path(problem.facts())
     cached = _read(path, problem)

@@ -76,15 +76,8 @@ class Regret(NamedTuple):
 class Follower:
     """Replays a solver and records each step's row and cost.
 
-    Parameters
-    ----------
-    problem : Problem
-        Without a bias.
-
-    Attributes
-    ----------
-    cost : float
-        sum f_t(w_t) so far.
+    - ``problem``: without a bias.
+    - ``cost``: sum f_t(w_t) so far.
     """
 
     def __init__(self, solver: Online, problem: Problem, seed: int) -> None:
@@ -101,10 +94,7 @@ class Follower:
     def follow(self, steps: int, time_limit: float = math.inf) -> bool:
         """Take that many more steps; False if the time limit in seconds stopped them.
 
-        Raises
-        ------
-        ValueError
-            When a step of the solver has several rows.
+        Raises ValueError when a step of the solver has several rows.
         """
         solver, problem = self._solver, self._problem
         rows, lam, loss = problem.data.rows, problem.lam, problem.loss
@@ -148,12 +138,9 @@ def regrets(solver: Solver, problem: Problem, seed: int) -> Iterator[dict[str, A
     copied. If the steps up to a record take more than `REPLAY_SECONDS`, the record before it is
     the last.
 
-    Yields
-    ------
-    dict
-        presentations T, online_cost sum f_t(w_t), the interval regret_low to regret_high, and
-        regret_bound, None if none is proved. Nothing is yielded if the method's steps have more
-        than one row, if the problem has a bias, or after fewer than three steps.
+    Yields presentations T, online_cost sum f_t(w_t), the interval regret_low to regret_high, and
+    regret_bound, None if none is proved. Nothing is yielded if the method's steps have more than
+    one row, if the problem has a bias, or after fewer than three steps.
     """
     d = problem.data.n_features
     last = min(solver.counters.presentations, MOST_STEPS, max(MOST_WEIGHTS // d, LEAST_STEPS))

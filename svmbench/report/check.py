@@ -29,11 +29,8 @@ def stale_files(folder: Path, plots: bool = False) -> Iterator[tuple[str, str]]:
 
     The page is written with the pictures that the folder has, and contains them.
 
-    Yields
-    ------
-    (str, str)
-        A file that differs, is missing or does not belong there, and the reason. Another version of
-        svmbench or of Matplotlib may have written it differently.
+    Yields a file that differs, is missing or does not belong there, and the reason. Another version
+    of svmbench or of Matplotlib may have written it differently.
     """
     if not any((folder / name).exists() for name in ("report.html", "tables", "plots")):
         return

@@ -21,18 +21,12 @@ from svmbench.report.tables.accuracy import summarise
 
 @dataclass(frozen=True)
 class CompactTable:
-    """Median seconds to one accuracy: a row for each label, a column for each problem.
-
-    Parameters
-    ----------
-    cells : tuple of tuple of TableCell
-        By row and column; bold as in the sweep's own tables.
-    """
+    """Median seconds to one accuracy: a row for each label, a column for each problem."""
 
     caption: str
     columns: tuple[str, ...]
     labels: tuple[str, ...]
-    cells: tuple[tuple[TableCell, ...], ...]
+    cells: tuple[tuple[TableCell, ...], ...]  # by row and column; bold as in the sweep's own tables
 
 
 def compact_table(
@@ -43,17 +37,11 @@ def compact_table(
 ) -> CompactTable:
     """The table of a sweep.
 
-    Parameters
-    ----------
-    accuracy : float, optional
-        One that the sweep asks for; by default the tightest.
-    solvers, datasets : sequence of str
-        Labels, and names of data sets, in this order; all unless given.
+    - ``accuracy``: one that the sweep asks for; by default the tightest.
+    - ``solvers, datasets``: labels, and names of data sets, in this order; all unless given.
 
-    Raises
-    ------
-    ConfigError
-        If the results do not have what is asked for; the message names what there is.
+    Raises ConfigError if the results do not have what is asked for; the message names what there
+    is.
     """
     if not results.accuracies:
         raise ConfigError(f"{results.folder}: no accuracy was asked for; there is no time to one")

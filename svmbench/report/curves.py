@@ -50,36 +50,22 @@ def remarks(groups: Sequence[Group], grey: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Trajectory:
-    """One run as a plot needs it.
+    """One run as a plot needs it."""
 
-    Parameters
-    ----------
-    x, y : ndarray, shape (n,)
-        Positive, x ascending.
-    state : str
-        How the run ended.
-    """
-
-    x: FloatArray
+    x: FloatArray  # x, y: (shape (n,)) Positive, x ascending
     y: FloatArray
-    state: str
+    state: str  # how the run ended
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Median and band of the repeats of one label.
-
-    Parameters
-    ----------
-    fate : {'reached', 'limit', 'diverged', 'cut'}
-        How most runs ended; or cut, if they go on beyond the curve's last point.
-    """
+    """Median and band of the repeats of one label."""
 
     x: FloatArray
     middle: FloatArray
     low: FloatArray
     high: FloatArray
-    fate: Fate
+    fate: Fate  # how most runs ended; or cut, if they go on beyond the curve's last point
 
 
 def points_of(traces: pd.DataFrame, group: Group) -> pd.DataFrame:

@@ -72,36 +72,20 @@ _ENVIRONMENT = {
 
 @dataclass(frozen=True)
 class Line:
-    """A row of a table on the page.
-
-    Parameters
-    ----------
-    lam : str
-        Its λ, which the printed tables leave out where it repeats.
-    """
+    """A row of a table on the page."""
 
     row: Row
-    lam: str
+    lam: str  # its λ, which the printed tables leave out where it repeats
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A plot of the page.
+    """A plot of the page."""
 
-    Parameters
-    ----------
-    name : str
-        Name of its file, without suffix.
-    element : Markup
-        The picture, safe to embed in the page.
-    look : str
-        What to look at, in a sentence.
-    """
-
-    name: str
+    name: str  # name of its file, without suffix
     caption: str
-    element: Markup
-    look: str = ""
+    element: Markup  # the picture, safe to embed in the page
+    look: str = ""  # what to look at, in a sentence
 
 
 def to_html(
@@ -109,10 +93,7 @@ def to_html(
 ) -> str:
     """The page.
 
-    Raises
-    ------
-    DataError
-        If one of the plots is no picture.
+    Raises DataError if one of the plots is no picture.
     """
     known, standings = notices(results, _samples(results)), verdicts(results)
     return render(
@@ -241,10 +222,7 @@ def figures_of(
 def figure_of(path: Path, caption: str, look: str = "") -> Figure:
     """Show a PNG that was written before, in the page itself.
 
-    Raises
-    ------
-    DataError
-        If the file is no picture.
+    Raises DataError if the file is no picture.
     """
     from PIL import Image
 

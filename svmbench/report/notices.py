@@ -25,24 +25,12 @@ _OWN_LOAD = 1.0
 
 @dataclass(frozen=True)
 class Notice:
-    """One warning, or a piece of information.
+    """One warning, or a piece of information."""
 
-    Parameters
-    ----------
-    text : str
-        A sentence.
-    details : tuple of str
-        The runs concerned.
-    of_time : bool
-        Whether it casts doubt on times and nothing else.
-    informs : bool
-        Whether it casts doubt on nothing.
-    """
-
-    text: str
-    details: tuple[str, ...] = ()
-    of_time: bool = False
-    informs: bool = False
+    text: str  # a sentence
+    details: tuple[str, ...] = ()  # the runs concerned
+    of_time: bool = False  # whether it casts doubt on times and nothing else
+    informs: bool = False  # whether it casts doubt on nothing
 
 
 def notices(

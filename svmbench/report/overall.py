@@ -34,35 +34,23 @@ _LEAST_PROBLEMS = 2
 
 @dataclass(frozen=True)
 class ProblemCosts:
-    """A data set, λ and accuracy of one sweep, with each solver's median costs.
-
-    Parameters
-    ----------
-    seconds, epochs : dict
-        By solver, the best of its labels, and by label of a program; +inf if it did not reach the
-        accuracy.
-    """
+    """A data set, λ and accuracy of one sweep, with each solver's median costs."""
 
     stand_in: bool
+    # seconds, epochs: by solver, the best of its labels, and by label of a program; +inf if it did
+    # not reach the accuracy
     seconds: dict[str, float]
     epochs: dict[str, float]
 
 
 @dataclass(frozen=True)
 class Share:
-    """What a solver contributes to the virtual best one.
-
-    Parameters
-    ----------
-    problems, solved : int
-        How many it was run on, and how many it solved.
-    fastest, alone : int
-        How many it solved within 5 % of the fastest, and how many as the only one.
-    """
+    """What a solver contributes to the virtual best one."""
 
     solver: str
-    problems: int
+    problems: int  # problems, solved: how many it was run on, and how many it solved
     solved: int
+    # fastest, alone: how many it solved within 5 % of the fastest, and how many as the only one
     fastest: int
     alone: int
 

@@ -30,18 +30,11 @@ LONGEST_APART = timedelta(hours=12)
 
 @dataclass(frozen=True)
 class Together:
-    """The comparable samples of two groups, and whether they are paired in time.
+    """The comparable samples of two groups, and whether they are paired in time."""
 
-    Parameters
-    ----------
-    pairs : Pairs
-        Of the repeats that both have.
-    paired : bool
-        Whether the two runs of each pair were executed one after the other, or their values do
-        not depend on the time of execution.
-    """
-
-    pairs: Pairs
+    pairs: Pairs  # of the repeats that both have
+    # whether the two runs of each pair were executed one after the other, or their values do not
+    # depend on the time of execution
     paired: bool
 
 
@@ -53,11 +46,8 @@ def samples_together(
     If most repeats were executed side by side, the others are left out; start times decide that,
     not measurements. Otherwise all are kept, as unpaired ones.
 
-    Parameters
-    ----------
-    same_sweep : bool
-        Whether both belong to one sweep. Older results do not record when runs started, and
-        those of one sweep were interleaved.
+    - ``same_sweep``: whether both belong to one sweep. Older results do not record when runs
+      started, and those of one sweep were interleaved.
     """
     found = pairs(one, other, asked)
     if not asked.measure.per_machine:  # the seed alone decides the value
@@ -88,11 +78,8 @@ def pairs_in_time(one: Group, other: Group, asked: Asked) -> Pairs:
 def made_together(one: Group, other: Group, repeats: Collection[int]) -> list[int]:
     """The repeats whose runs of both groups were executed side by side.
 
-    Returns
-    -------
-    list of int
-        Ascending. A repeat that was skipped has no start; it says nothing about the machine's
-        state, and is included. Results that record no start at all have no pairs.
+    Returns ascending. A repeat that was skipped has no start; it says nothing about the machine's
+    state, and is included. Results that record no start at all have no pairs.
     """
     known = (starts(one), starts(other))
     if not all(known):

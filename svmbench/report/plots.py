@@ -31,22 +31,13 @@ _ABSCISSAE = ("epochs", "seconds")
 
 @dataclass(frozen=True)
 class PlotWords:
-    """What a kind of plot shows, in words.
+    """What a kind of plot shows, in words."""
 
-    Parameters
-    ----------
-    measure : Measure
-        Of an objective, whose optimum is marked, or of the distance from it, whose accuracies are.
-    grey : str
-        What the grey lines are.
-    look : str
-        What to look at, in a sentence.
-    """
-
+    # of an objective, whose optimum is marked, or of the distance from it, whose accuracies are
     measure: Measure
     what: str
-    grey: str
-    look: str
+    grey: str  # what the grey lines are
+    look: str  # what to look at, in a sentence
 
     @property
     def caption(self) -> str:
@@ -132,22 +123,12 @@ def draw(results: Results, known: CurveTable, groups: Sequence[Group], kind: str
 
 @dataclass(frozen=True)
 class LambdaPanels:
-    """What the panels of one λ show.
-
-    Parameters
-    ----------
-    optimum : float
-        D_ref.
-    curves : list of dict
-        By label, for each of the two horizontal axes.
-    missing : list of str
-        Labels without a trace.
-    """
+    """What the panels of one λ show."""
 
     title: str
-    optimum: float
-    curves: list[dict[str, Curve]]
-    missing: list[str]
+    optimum: float  # D_ref
+    curves: list[dict[str, Curve]]  # by label, for each of the two horizontal axes
+    missing: list[str]  # labels without a trace
 
 
 def _of_lambda(known: CurveTable, groups: Sequence[Group], kind: str) -> LambdaPanels:

@@ -50,25 +50,13 @@ _BEYOND = 1.15
 
 @dataclass(frozen=True)
 class ProfileKind:
-    """A kind of profile, in words.
-
-    Parameters
-    ----------
-    ordinate : str
-        What its vertical axis shows.
-    share : str
-        Of what a curve shows the share.
-    samples : str
-        How repeats count, for its caption.
-    look : str
-        What to look at, in a sentence.
-    """
+    """A kind of profile, in words."""
 
     title: str
-    ordinate: str
-    share: str
-    samples: str
-    look: str
+    ordinate: str  # what its vertical axis shows
+    share: str  # of what a curve shows the share
+    samples: str  # how repeats count, for its caption
+    look: str  # what to look at, in a sentence
 
 
 #: Every kind of profile by name.
@@ -100,24 +88,13 @@ PROFILE_KINDS = {
 
 @dataclass(frozen=True)
 class ProfilePanel:
-    """One panel: for each label the share of problems against their cost.
+    """One panel: for each label the share of problems against their cost."""
 
-    Parameters
-    ----------
-    kind : {'performance', 'data', 'target'}
-        Name of its file.
-    axis : str
-        Label of the horizontal axis.
-    least : float
-        Where the axis starts; 0 leaves it to the curves.
-    curves : dict
-        By label: ascending values, and the share of problems solved up to each.
-    """
-
-    kind: str
+    kind: str  # name of its file
     unit: str
-    axis: str
-    least: float
+    axis: str  # label of the horizontal axis
+    least: float  # where the axis starts; 0 leaves it to the curves
+    # by label: ascending values, and the share of problems solved up to each
     curves: dict[str, tuple[list[float], list[float]]]
 
 
@@ -216,11 +193,8 @@ def _profiles(problems: Sequence[_ProfileProblem]) -> list[ProfilePanel]:
 def profiles_of_costs(costs: Mapping[str, Mapping[str, Sequence[float]]]) -> list[ProfilePanel]:
     """Performance and data profiles.
 
-    Parameters
-    ----------
-    costs : mapping of str to mapping of str to sequence of float
-        By unit, seconds and epochs, and by label: a cost per problem, all labels on the same ones;
-        +inf where the label did not reach the accuracy.
+    - ``costs``: by unit, seconds and epochs, and by label: a cost per problem, all labels on the
+      same ones; +inf where the label did not reach the accuracy.
     """
     return [
         *(

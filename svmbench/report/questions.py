@@ -30,32 +30,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LeaderQuestion:
-    """Whether the label that leads takes less than another.
+    """Whether the label that leads takes less than another."""
 
-    Parameters
-    ----------
-    leader, other : (str, float, str)
-        Their cells: data set, λ and label.
-    text : str
-        The question in words.
-    is_open : bool
-        Whether no order has been shown yet.
-    more : int or None
-        For an open question: further pairs expected until an order is shown; None if more pairs
-        cannot show one.
-    pairs : int
-        For an open question: its informative pairs.
-    skippable : frozenset of cells
-        As for `svmbench.harness.doubts.Doubt`.
-    """
-
-    leader: Cell
+    leader: Cell  # leader, other: their cells: data set, λ and label
     other: Cell
-    text: str
-    is_open: bool
+    text: str  # the question in words
+    is_open: bool  # whether no order has been shown yet
+    # for an open question: further pairs expected until an order is shown; None if more pairs
+    # cannot show one
     more: int | None
-    pairs: int
-    skippable: frozenset[Cell] = frozenset()
+    pairs: int  # for an open question: its informative pairs
+    skippable: frozenset[Cell] = frozenset()  # as for `svmbench.harness.doubts.Doubt`
 
 
 def leader_questions(folder: Path) -> list[LeaderQuestion]:
@@ -100,29 +85,18 @@ _Key = tuple[str, bool, float, Asked, str, str]
 
 @dataclass(frozen=True)
 class Order:
-    """What a report's page shows about the order of its labels.
+    """What a report's page shows about the order of its labels."""
 
-    Parameters
-    ----------
-    faster : frozenset
-        The pairs of labels of which the first was shown to take less.
-    more : dict
-        For pairs that one label leads without an order being shown: how many more repeats are
-        expected to show one; None if they cannot.
-    pairs : dict
-        For the same pairs of labels: how many informative pairs of repeats they have.
-    ratios : dict
-        For pairs of which the first leads and was shown to take less: what the other takes, as a
-        multiple, with the ends of its interval.
-    caution : str
-        What `svmbench.evidence.unsteady` says of their times.
-    """
-
-    faster: frozenset[_Key]
+    faster: frozenset[_Key]  # the pairs of labels of which the first was shown to take less
+    # for pairs that one label leads without an order being shown: how many more repeats are
+    # expected to show one; None if they cannot
     more: dict[_Key, int | None]
+    # for the same pairs of labels: how many informative pairs of repeats they have
     pairs: dict[_Key, int]
+    # for pairs of which the first leads and was shown to take less: what the other takes, as a
+    # multiple, with the ends of its interval
     ratios: dict[_Key, tuple[float, float, float]]
-    caution: str = ""
+    caution: str = ""  # what `svmbench.evidence.unsteady` says of their times
 
     def shown(self, one: Group, other: Group, asked: Asked) -> bool:
         """Whether the first group was shown to take less than the second."""

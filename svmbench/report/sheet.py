@@ -65,27 +65,14 @@ def uniform_style() -> Iterator[None]:
 class Sheet:
     """A figure with a title, panels in rows, a legend and remarks.
 
-    Parameters
-    ----------
-    title : str
-        Wrapped to the width.
-    remarks : str
-        Below the panels; every line is wrapped.
-    warns : bool
-        Whether the title is a warning: it is then printed in red.
-    legend : mapping of str to Look
-        The curves by name, in a column to the right.
-    across : int
-        Panels in a row.
-    panel : (float, float)
-        Inches: width and height of a panel's frame.
-    left, beside : float
-        Inches: the least room left of each panel, and right of them all.
-
-    Attributes
-    ----------
-    axes : list of Axes
-        One per panel, row by row.
+    - ``title``: wrapped to the width.
+    - ``remarks``: below the panels; every line is wrapped.
+    - ``warns``: whether the title is a warning: it is then printed in red.
+    - ``legend``: the curves by name, in a column to the right.
+    - ``across``: panels in a row.
+    - ``panel``: inches: width and height of a panel's frame.
+    - ``left, beside``: inches: the least room left of each panel, and right of them all.
+    - ``axes``: one per panel, row by row.
     """
 
     def __init__(

@@ -56,24 +56,12 @@ _UNITS = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72}
 
 @dataclass(frozen=True)
 class FigureStyle:
-    """Sizes of a kind of figure.
+    """Sizes of a kind of figure."""
 
-    Parameters
-    ----------
-    width : float
-        Inches, unless another width is asked for.
-    aspect : float
-        Height of the frame over the figure's width.
-    text : float
-        Points; fewer if the figure is narrower than `_LEAST_EMS`.
-    line : float
-        Points.
-    """
-
-    width: float
-    aspect: float
-    text: float
-    line: float
+    width: float  # inches, unless another width is asked for
+    aspect: float  # height of the frame over the figure's width
+    text: float  # points; fewer if the figure is narrower than `_LEAST_EMS`
+    line: float  # points
 
     def within(self, width: float) -> FigureStyle:
         """The style of a figure so many inches wide, whose text leaves room for the frame."""
@@ -88,50 +76,28 @@ STYLES = {
 
 @dataclass(frozen=True)
 class FigureRequest:
-    """What a figure shows.
-
-    Parameters
-    ----------
-    y : str
-        A key of `ORDINATES`.
-    solvers : sequence of str
-        Names of solvers or labels; all unless given.
-    dataset : str, optional
-        Needed if there are several.
-    lam : float, optional
-        λ; needed if there are several.
-    width : str or float, optional
-        ``3.3in``, ``8cm``, ``84mm``, ``240pt``, or inches; the style's unless given.
-    """
+    """What a figure shows."""
 
     x: str = "seconds"
-    y: str = "suboptimality"
-    solvers: Sequence[str] = ()
-    dataset: str | None = None
-    lam: float | None = None
+    y: str = "suboptimality"  # a key of `ORDINATES`
+    solvers: Sequence[str] = ()  # names of solvers or labels; all unless given
+    dataset: str | None = None  # needed if there are several
+    lam: float | None = None  # λ; needed if there are several
     style: str = "paper"
+    # ``3.3in``, ``8cm``, ``84mm``, ``240pt``, or inches; the style's unless given
     width: str | float | None = None
 
 
 @dataclass(frozen=True)
 class SingleFigure:
-    """A figure that notebooks show and that can be saved.
+    """A figure that notebooks show and that can be saved."""
 
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-        To be changed at will.
-    """
-
-    figure: Figure
+    figure: Figure  # to be changed at will
 
     def save(self, path: Path | str) -> Path:
         """Write it to a file; the suffix names the format: .pdf, .png or .svg.
 
-        Raises
-        ------
-        ConfigError
-            If the suffix is another one, or the file cannot be written.
+        Raises ConfigError if the suffix is another one, or the file cannot be written.
         """
         path = Path(path)
         suffix = format_of(path)
@@ -149,10 +115,7 @@ class SingleFigure:
 def format_of(path: Path) -> str:
     """The format that a file's suffix names.
 
-    Raises
-    ------
-    ConfigError
-        If there is no such format.
+    Raises ConfigError if there is no such format.
     """
     suffix = path.suffix.removeprefix(".").lower()
     if suffix not in FORMATS:
@@ -163,10 +126,8 @@ def format_of(path: Path) -> str:
 def single_figure(results: Results, asked: FigureRequest) -> SingleFigure:
     """Draw the medians of the repeats with their bands, one curve per label.
 
-    Raises
-    ------
-    ConfigError
-        If the results do not have what is asked for; the message names what there is.
+    Raises ConfigError if the results do not have what is asked for; the message names what there
+    is.
     """
     known(asked.x, ABSCISSAE, "x")
     known(asked.y, ORDINATES, "y")
@@ -193,10 +154,7 @@ def single_figure(results: Results, asked: FigureRequest) -> SingleFigure:
 def known(name: str, names: Any, what: str) -> None:
     """Refuse a name that is not among the known ones.
 
-    Raises
-    ------
-    ConfigError
-        With what there is.
+    Raises ConfigError: with what there is.
     """
     if name not in names:
         raise ConfigError(f"unknown {what} {name!r}; known: {', '.join(names)}")
@@ -205,10 +163,7 @@ def known(name: str, names: Any, what: str) -> None:
 def inches(width: str | float) -> float:
     """A width as a number of inches.
 
-    Raises
-    ------
-    ConfigError
-        If it is none, or one that no page has.
+    Raises ConfigError if it is none, or one that no page has.
     """
     match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*(in|cm|mm|pt)?\s*", str(width))
     size = float(match[1]) * _UNITS[match[2] or "in"] if match else 0.0
@@ -220,10 +175,7 @@ def inches(width: str | float) -> float:
 def chosen(results: Results, asked: FigureRequest) -> list[Group]:
     """The rows of one data set and λ that a figure shows.
 
-    Raises
-    ------
-    ConfigError
-        If there are none, or more than one data set or λ is left.
+    Raises ConfigError if there are none, or more than one data set or λ is left.
     """
     groups = [group for members in results.groups.values() for group in members]
     groups = _only(

@@ -15,95 +15,52 @@ Agreement = Literal["", "near", "far"]
 
 @dataclass(frozen=True)
 class TableCell:
-    """One field of a table.
-
-    Parameters
-    ----------
-    best : bool
-        Printed bold.
-    value : float, optional
-        The number by which the page sorts this cell, +inf for an accuracy that was not reached. By
-        default it is the first number of the text.
-    hint : str
-        A remark that the page shows under the pointer.
-    agrees : {'', 'near', 'far'}
-        How near it is to a published number, where that is known.
-    """
+    """One field of a table."""
 
     text: str
-    best: bool = False
+    best: bool = False  # printed bold
+    # the number by which the page sorts this cell, +inf for an accuracy that was not reached. By
+    # default it is the first number of the text.
     value: float | None = None
-    hint: str = ""
-    agrees: Agreement = ""
+    hint: str = ""  # a remark that the page shows under the pointer
+    agrees: Agreement = ""  # how near it is to a published number, where that is known
 
 
 @dataclass(frozen=True)
 class Row:
-    """One row of a table.
-
-    Parameters
-    ----------
-    opens : bool
-        Whether this is the first row of a group (a λ).
-    label : str
-        The solver's label; empty for a row that is not a solver's.
-    faded : bool
-        Whether its numbers say nothing about what the table is about.
-    """
+    """One row of a table."""
 
     cells: tuple[TableCell, ...]
-    opens: bool = False
-    label: str = ""
-    faded: bool = False
+    opens: bool = False  # whether this is the first row of a group (a λ)
+    label: str = ""  # the solver's label; empty for a row that is not a solver's
+    faded: bool = False  # whether its numbers say nothing about what the table is about
 
 
 @dataclass(frozen=True)
 class Section:
-    """The part of a table about one data set.
-
-    Parameters
-    ----------
-    facts : str
-        Size of the data and quality of the reference, in one line.
-    columns : tuple of str
-        Their headings. The first ``texts`` columns hold text, all others numbers.
-    spans : tuple of (str, int)
-        Headings above the columns of numbers, each with the number of columns that it covers;
-        empty if the columns are not grouped.
-    """
+    """The part of a table about one data set."""
 
     heading: str
-    facts: str
+    facts: str  # size of the data and quality of the reference, in one line
+    # their headings. The first ``texts`` columns hold text, all others numbers.
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
     texts: int = 2
+    # headings above the columns of numbers, each with the number of columns that it covers; empty
+    # if the columns are not grouped
     spans: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table, ready to be printed.
+    """A table, ready to be printed."""
 
-    Parameters
-    ----------
-    kind : str
-        time, epochs, passes or objective; or the name of a paper's table.
-    header : tuple of str
-        Lines above the table: on which machine, when and how often the runs were made.
-    warnings : tuple of str
-        Lines above the table: what makes its numbers less trustworthy.
-    sections : tuple of Section
-        One for each data set.
-    notes : tuple of str
-        Lines below the table: how to read it.
-    records : DataFrame
-        The numbers, one row for each cell; for the objective one for each row of the table.
-    """
-
-    kind: str
+    kind: str  # time, epochs, passes or objective; or the name of a paper's table
     title: str
+    # lines above the table: on which machine, when and how often the runs were made
     header: tuple[str, ...]
-    warnings: tuple[str, ...]
-    sections: tuple[Section, ...]
-    notes: tuple[str, ...]
+    warnings: tuple[str, ...]  # lines above the table: what makes its numbers less trustworthy
+    sections: tuple[Section, ...]  # one for each data set
+    notes: tuple[str, ...]  # lines below the table: how to read it
+    # the numbers, one row for each cell; for the objective one for each row of the table
     records: pd.DataFrame

@@ -32,81 +32,41 @@ _CLEAR = "shown to take less than"
 
 @dataclass(frozen=True)
 class Lead:
-    """Who is first at one accuracy of one λ.
+    """Who is first at one accuracy of one λ."""
 
-    Parameters
-    ----------
-    place : str
-        The accuracy.
-    leader : str
-        Label with the least median; empty if no median is finite.
-    value : str
-        That median with its interval and unit.
-    remark : str
-        How clear that is.
-    clear : bool
-        Whether the leader was shown to take less than `whom`.
-    following : str
-        The label with the next median and its ratio to the least; empty if there is none.
-    rivals : tuple of str
-        Labels that the leader was not shown to take less than.
-    others : int
-        How many labels there are beside the leader's that arrived in some repeat.
-    absent : tuple of str
-        Labels that arrived in no repeat. They are no rivals.
-    whom : str
-        Those that the leader is compared with. An absent one is among them if each of its runs had
-        spent more than the leader ever took. Empty if there are none.
-    ahead : str
-        How many times as fast as the next a clear leader was.
-    """
-
-    place: str
-    leader: str
-    value: str
-    remark: str
-    clear: bool = False
+    place: str  # the accuracy
+    leader: str  # label with the least median; empty if no median is finite
+    value: str  # that median with its interval and unit
+    remark: str  # how clear that is
+    clear: bool = False  # whether the leader was shown to take less than `whom`
+    # the label with the next median and its ratio to the least; empty if there is none
     following: str = ""
-    rivals: tuple[str, ...] = ()
-    others: int = 0
-    absent: tuple[str, ...] = ()
+    rivals: tuple[str, ...] = ()  # labels that the leader was not shown to take less than
+    others: int = 0  # how many labels there are beside the leader's that arrived in some repeat
+    absent: tuple[str, ...] = ()  # labels that arrived in no repeat. They are no rivals.
+    # those that the leader is compared with. An absent one is among them if each of its runs had
+    # spent more than the leader ever took. Empty if there are none.
     whom: str = "every other"
-    ahead: str = ""
+    ahead: str = ""  # how many times as fast as the next a clear leader was
 
 
 @dataclass(frozen=True)
 class Leads:
-    """Who leads on one data set at one λ.
+    """Who leads on one data set at one λ."""
 
-    Parameters
-    ----------
-    lam : str
-        λ as it is printed.
-    missing : tuple of str
-        Who does not reach an accuracy in the median, where, and why.
-    disturbed : str
-        Whose runs were disturbed, and how many of them; empty if none was.
-    """
-
-    lam: str
+    lam: str  # λ as it is printed
     value: float
     leads: tuple[Lead, ...]
-    missing: tuple[str, ...]
-    disturbed: str = ""
+    missing: tuple[str, ...]  # who does not reach an accuracy in the median, where, and why
+    disturbed: str = ""  # whose runs were disturbed, and how many of them; empty if none was
 
 
 @dataclass(frozen=True)
 class Standings:
-    """Who leads on one data set.
-
-    Parameters
-    ----------
-    problems : tuple of Leads
-        One per λ.
-    """
+    """Who leads on one data set."""
 
     heading: str
-    problems: tuple[Leads, ...]
+    problems: tuple[Leads, ...]  # one per λ
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,7 @@ from svmbench.report.tables import build_tables
 def write_report(folder: Path, formats: tuple[str, ...] = ("png",)) -> list[Path]:
     """Rewrite tables/, plots/ and report.html from the files of a results folder.
 
-    Raises
-    ------
-    DataError
-        If a file is missing or cannot be read, or has another schema version.
+    Raises DataError if a file is missing or cannot be read, or has another schema version.
     """
     results = read_results(folder)
     for own in ("tables", "plots"):

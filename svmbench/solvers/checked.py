@@ -29,10 +29,8 @@ def checked(
 ) -> Parameters:
     """Parameters with these values, which are plain data as of a file.
 
-    Raises
-    ------
-    pydantic.ValidationError
-        When a name is unknown, or a value is of another type or outside its range.
+    Raises pydantic.ValidationError when a name is unknown, or a value is of another type or outside
+    its range.
     """
     # Through JSON, because there a list is as good as a tuple and nothing else is coerced.
     text = json.dumps(values)

@@ -29,11 +29,8 @@ _SHOWN = 100
 def require_declared(solver: type[Solver], where: str) -> None:
     """Refuse a solver that lacks what every listing and every run needs, or has it in another form.
 
-    Raises
-    ------
-    ConfigError
-        If a method or an attribute is missing, or an attribute is of another type than `Solver`
-        declares, or its parameters cannot be described.
+    Raises ConfigError if a method or an attribute is missing, or an attribute is of another type
+    than `Solver` declares, or its parameters cannot be described.
     """
     lacks = sorted(getattr(solver, "__abstractmethods__", ()))
     lacks += [name for name in ("summary", "source") if not hasattr(solver, name)]

@@ -20,31 +20,16 @@ _AFTER = 0.2
 
 
 class Execution(NamedTuple):
-    """How a program ran.
+    """How a program ran."""
 
-    Parameters
-    ----------
-    code : int
-        Its exit code; negative for a signal.
-    wall : int
-        Nanoseconds from its start to the end of its output, which a process that it has left may
-        hold open.
-    cpu : int
-        Nanoseconds of processor time of the program and of the processes it waited for.
-    reading : int
-        Nanoseconds of processor time that reading its output took this process.
-    said : str
-        The end of its output, both streams together.
-    late : bool
-        Whether it was killed because its time was over.
-    """
-
-    code: int
+    code: int  # its exit code; negative for a signal
+    # nanoseconds from its start to the end of its output, which a process that it has left may hold
+    # open
     wall: int
-    cpu: int
-    reading: int
-    said: str
-    late: bool
+    cpu: int  # nanoseconds of processor time of the program and of the processes it waited for
+    reading: int  # nanoseconds of processor time that reading its output took this process
+    said: str  # the end of its output, both streams together
+    late: bool  # whether it was killed because its time was over
 
     @property
     def last_line(self) -> str:
@@ -79,10 +64,7 @@ class _Output:
 def execute(words: Sequence[str], limit: float | None = None) -> Execution:
     """Run a program to its end, in a process group of its own, and kill what it leaves there.
 
-    Raises
-    ------
-    OSError
-        If it cannot be started.
+    Raises OSError if it cannot be started.
     """
     receiving, sending = os.pipe()
     output = _Output(receiving)

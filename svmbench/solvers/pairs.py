@@ -18,29 +18,20 @@ ROW_WORK = 100.0
 
 @dataclass
 class WorkCount:
-    """What a method has done so far.
+    """What a method has done so far."""
 
-    Parameters
-    ----------
-    steps : int
-        Newton steps, or turns of descent.
-    entries : float
-        Work: stored entries read, and as many as take the time of what else is computed.
-    rows, nonzeros : int
-        Rows that sums over rows have read, and their stored entries; for smooth losses only.
-    gap : float
-        (P - D)/D at the last w, as its gradient says: exact up to rounding without a free bias, and
-        perhaps too small with one; for smooth losses only.
-    rival, remaining : float
-        Work that another method, and dual descent, were expected to take when descent fell behind;
-        inf before.
-    """
-
-    steps: int = 0
+    steps: int = 0  # Newton steps, or turns of descent
+    # work: stored entries read, and as many as take the time of what else is computed
     entries: float = 0.0
+    # rows, nonzeros: rows that sums over rows have read, and their stored entries; for smooth
+    # losses only
     rows: int = 0
     nonzeros: int = 0
+    # (P - D)/D at the last w, as its gradient says: exact up to rounding without a free bias, and
+    # perhaps too small with one; for smooth losses only
     gap: float = math.inf
+    # rival, remaining: work that another method, and dual descent, were expected to take when
+    # descent fell behind; inf before
     rival: float = math.inf
     remaining: float = math.inf
 

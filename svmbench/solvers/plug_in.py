@@ -31,10 +31,7 @@ def executed() -> list[str]:
 def build_of(solver: Any, parameters: Any) -> dict[str, Any]:
     """The build of a solver with these parameters, which a plug-in's own function may make.
 
-    Raises
-    ------
-    ConfigError
-        If JSON would not give back the same.
+    Raises ConfigError if JSON would not give back the same.
     """
     found = solver.build_with(parameters)
     wrong = _not_json(found)

@@ -146,19 +146,12 @@ class ProgramParameters(Parameters):
 
 
 class ProgramTime(NamedTuple):
-    """Nanoseconds of a training.
-
-    Parameters
-    ----------
-    cpu : int
-        Processor time of the program.
-    aside : int
-        Processor time that counts for nothing: the program's when it only read the rows, and that
-        which reading its output took this process.
-    """
+    """Nanoseconds of a training."""
 
     wall: int
-    cpu: int
+    cpu: int  # processor time of the program
+    # processor time that counts for nothing: the program's when it only read the rows, and that
+    # which reading its output took this process
     aside: int
 
 
@@ -203,10 +196,7 @@ class ForeignProgram(Solver):
     def files_of(parameters: Any) -> dict[str, str]:
         """The hashes of the program and of all files that its command names, as they are now.
 
-        Raises
-        ------
-        ConfigError
-            If one of them cannot be read.
+        Raises ConfigError if one of them cannot be read.
         """
         words = [*parameters.command, *(parameters.reading or ())]
         first = (0, len(parameters.command))

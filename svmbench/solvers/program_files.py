@@ -25,12 +25,9 @@ _PER_WEIGHT, _BESIDE = 64, 1 << 16
 def write_rows(path: Path, data: Dataset, form: str) -> None:
     """Write rows as text; zeros are left out.
 
-    Parameters
-    ----------
-    form : {'libsvm', 'vw'}
-        ``+1 3:0.5``, or ``1 | 3:0.5``. Features count from 1. In the first of these forms, the
-        first row ends with an explicit zero if no row has the last feature, so that a program sees
-        all d features.
+    - ``form``: ``+1 3:0.5``, or ``1 | 3:0.5``. Features count from 1. In the first of these forms,
+      the first row ends with an explicit zero if no row has the last feature, so that a program
+      sees all d features.
     """
     signs = {1: "1 |", -1: "-1 |"} if form == "vw" else {1: "+1", -1: "-1"}
     step = max(1, _AT_A_TIME * data.n_samples // max(1, data.nnz))
@@ -73,17 +70,11 @@ def _has_last(data: Dataset) -> bool:
 def read_weights(path: Path, form: str, n_features: int) -> AffineFunction:
     """Read a model.
 
-    Parameters
-    ----------
-    form : {'liblinear', 'vw', 'text', 'npz'}
-        LIBLINEAR's format; Vowpal Wabbit's ``--readable_model`` with ``--predict_only_model``; one
-        weight per line, with the bias after them if there is one; NumPy's, with an array ``w`` and,
-        if there is a bias, ``b``.
+    - ``form``: LIBLINEAR's format; Vowpal Wabbit's ``--readable_model`` with
+      ``--predict_only_model``; one weight per line, with the bias after them if there is one;
+      NumPy's, with an array ``w`` and, if there is a bias, ``b``.
 
-    Raises
-    ------
-    DataError
-        If there is no such file, or it is no such model of d features.
+    Raises DataError if there is no such file, or it is no such model of d features.
     """
     if not path.is_file():
         raise DataError("the program wrote no model; does its command contain {model}?")

@@ -31,10 +31,8 @@ _of_files: list[type[Solver]] = []
 def solvers() -> dict[str, type[Solver]]:
     """All solvers by name, in alphabetical order.
 
-    Raises
-    ------
-    ConfigError
-        If two solvers have the same name, or a plug-in cannot be imported, whatever it raises.
+    Raises ConfigError if two solvers have the same name, or a plug-in cannot be imported, whatever
+    it raises.
     """
     found: dict[str, type[Solver]] = {}
     for solver in [*_own(), *_plugged_in(), *_of_files]:
@@ -50,10 +48,7 @@ def solvers() -> dict[str, type[Solver]]:
 def find_solver(name: str) -> type[Solver]:
     """The solver with this name; ``program`` is the one that runs a command.
 
-    Raises
-    ------
-    ConfigError
-        If the name is unknown; the message gives the nearest known name.
+    Raises ConfigError if the name is unknown; the message gives the nearest known name.
     """
     if name == ForeignProgram.name:
         return ForeignProgram
@@ -68,11 +63,8 @@ def find_solver(name: str) -> type[Solver]:
 def add_file(path: Path) -> tuple[type[Solver], ...]:
     """Let the solvers of a single file take part; return them.
 
-    Raises
-    ------
-    ConfigError
-        If the file cannot be loaded, a solver in it is incomplete, or one of that name exists
-        already.
+    Raises ConfigError if the file cannot be loaded, a solver in it is incomplete, or one of that
+    name exists already.
     """
     found = load_file(path)
     try:

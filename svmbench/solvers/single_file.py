@@ -37,12 +37,8 @@ def load_file(path: Path, expected: str | None = None) -> tuple[type[Solver], ..
 
     A file that this process has loaded already is not executed again.
 
-    Raises
-    ------
-    ConfigError
-        If the file cannot be read or executed, defines no solver, or has a path that is not UTF-8.
-    InterruptedRunError
-        If its text is no longer the expected one.
+    Raises ConfigError if the file cannot be read or executed, defines no solver, or has a path that
+    is not UTF-8. Raises InterruptedRunError if its text is no longer the expected one.
     """
     path = path.absolute()
     _require_text(path)
@@ -104,12 +100,8 @@ def text_hash(solver: type[Solver]) -> str | None:
 def solver_at(address: str, expected: str | None = None) -> type[Solver]:
     """The solver at an address.
 
-    Raises
-    ------
-    ConfigError
-        If it is in a file that cannot be loaded.
-    InterruptedRunError
-        If that file's text is no longer the expected one.
+    Raises ConfigError if it is in a file that cannot be loaded. Raises InterruptedRunError if that
+    file's text is no longer the expected one.
     """
     place, _, name = address.rpartition(":")
     if not Path(place).is_absolute():

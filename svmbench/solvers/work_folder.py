@@ -19,10 +19,7 @@ _FOLDER = "svmbench-program-"
 class WorkFolder:
     """A temporary folder, locked while this process lives and removed with this object.
 
-    Parameters
-    ----------
-    suffix : str, default ''
-        Of the model's name.
+    - ``suffix``: of the model's name.
     """
 
     def __init__(self, suffix: str = "") -> None:
@@ -67,12 +64,8 @@ def remove_abandoned() -> None:
 def writing_rows() -> Iterator[None]:
     """Let an error of the disk, or a lack of files or memory, be no fault of the program.
 
-    Raises
-    ------
-    UnwritableError
-        When the disk is full or not writable.
-    InterruptedRunError
-        When the system refuses the file for another reason.
+    Raises UnwritableError when the disk is full or not writable. Raises InterruptedRunError when
+    the system refuses the file for another reason.
     """
     try:
         with writing(Path(tempfile.gettempdir())):

@@ -19,10 +19,6 @@ def in_double_precision(name: str) -> Iterator[None]:
     """Name the parameter whose conversion to double precision fails.
 
     Python's integers have any size, and NumPy does not say which one is too large.
-
-    Raises
-    ------
-    ValueError
     """
     try:
         yield
@@ -32,12 +28,7 @@ def in_double_precision(name: str) -> Iterator[None]:
 
 @contextmanager
 def numbers_of(name: str) -> Iterator[None]:
-    """Name the parameter whose conversion to numbers fails in any way.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Name the parameter whose conversion to numbers fails in any way."""
     with in_double_precision(name):
         try:
             yield
@@ -56,10 +47,6 @@ def check_structure(X: Any) -> None:
     """Refuse sparse rows whose indices lead outside their arrays, where SciPy reads unchecked.
 
     SciPy checks them when it makes a matrix, but its users may change the arrays afterwards.
-
-    Raises
-    ------
-    ValueError
     """
     if not scipy.sparse.issparse(X):
         return

@@ -51,21 +51,11 @@ def knows(problem: Problem) -> bool:
 class Champion:
     """Our fastest solver on a problem that it `knows`.
 
-    Parameters
-    ----------
-    tolerance : float
-        Relative gap.
-    effort : Effort
-        Its seed and its threads count.
-    due : callable
-        Whether to yield what there is.
-    start : PrimalAndDual, optional
-        Its alpha is where auto begins.
-
-    Attributes
-    ----------
-    count : WorkCount
-        What it has done so far.
+    - ``tolerance``: relative gap.
+    - ``effort``: its seed and its threads count.
+    - ``due``: whether to yield what there is.
+    - ``start``: its alpha is where auto begins.
+    - ``count``: what it has done so far.
     """
 
     def __init__(

@@ -40,17 +40,12 @@ _FEWER_COLUMNS = "drop unused columns"
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """A model and the fits it consists of.
-
-    Parameters
-    ----------
-    fits : tuple of Fit
-        One for two classes, else one per class, in the model's order. With a regularised bias,
-        their last weight is that of the constant feature. Columns without entries may be left out.
-        The rows of their dual variables are those that `arranged` gives.
-    """
+    """A model and the fits it consists of."""
 
     model: LiblinearModel
+    # one for two classes, else one per class, in the model's order. With a regularised bias, their
+    # last weight is that of the constant feature. Columns without entries may be left out. The rows
+    # of their dual variables are those that `arranged` gives.
     fits: tuple[Fit, ...]
 
     @property
@@ -77,21 +72,12 @@ def train(
 ) -> Trained:
     """Train a model until each of its fits is certified to the tolerance.
 
-    Parameters
-    ----------
-    start : Trained, optional
-        A model of the same rows, with any C, loss and weights, to begin from. It is ignored where
-        the numbers of rows, columns or classes differ.
+    - ``start``: a model of the same rows, with any C, loss and weights, to begin from. It is
+      ignored where the numbers of rows, columns or classes differ.
 
-    Raises
-    ------
-    ConfigError
-        When C or the weights of rows are out of range.
-    DataError
-        When all rows have the same label, a value is too large to be squared, or the columns are
-        more than the free memory holds weights for.
-    InterruptedError
-        When it was given up.
+    Raises ConfigError when C or the weights of rows are out of range. Raises DataError when all
+    rows have the same label, a value is too large to be squared, or the columns are more than the
+    free memory holds weights for. Raises InterruptedError when it was given up.
     """
     training = Training(examples, objective, effort)
     return training.at(objective, tolerance, progress=progress, start=start)
@@ -106,17 +92,10 @@ def weight_of_errors(model: LiblinearModel, examples: Examples, costs: FloatArra
 class Training:
     """Rows to train on at any C, checked and prepared once.
 
-    Parameters
-    ----------
-    examples : Examples
-        Of at least two classes.
-    objective : Objective
-        Its C does not matter.
+    - ``examples``: of at least two classes.
+    - ``objective``: its C does not matter.
 
-    Raises
-    ------
-    DataError
-        When all rows have the same label, or there is no memory to train on them.
+    Raises DataError when all rows have the same label, or there is no memory to train on them.
     """
 
     def __init__(self, examples: Examples, objective: Objective, effort: Effort) -> None:
@@ -226,10 +205,8 @@ def _normalised(
 ) -> tuple[Objective, FloatArray | None]:
     """C times the mean of the weights, and weights with a mean of 1; None if all are equal.
 
-    Raises
-    ------
-    ConfigError
-        When C, lambda or a weight leaves double precision, or has not all its digits.
+    Raises ConfigError when C, lambda or a weight leaves double precision, or has not all its
+    digits.
     """
     shares, exponent = scaled(weights)
     try:
@@ -314,10 +291,7 @@ def _require_room(examples: Examples, objective: Objective, threads: int, fits: 
 def require_rows_in_memory(rows: Dataset, work: str, remedy: str) -> None:
     """Refuse rows in a file that do not fit into the free memory, for work that reads them often.
 
-    Raises
-    ------
-    DataError
-        When they do not fit.
+    Raises DataError when they do not fit.
     """
     if rows.mapped_bytes:
         what = f"{rows.name}: {work} on {rows.n_samples:,} rows"

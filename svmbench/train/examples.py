@@ -37,19 +37,11 @@ _UNEVEN = 1000.0
 
 
 class Uneven(NamedTuple):
-    """The columns with the largest and the smallest of all columns' largest absolute values.
+    """The columns with the largest and the smallest of all columns' largest absolute values."""
 
-    Parameters
-    ----------
-    large, small : str
-        Their names in a table, or numbers from 1.
-    most, least : float
-        Those values.
-    """
-
-    large: str
+    large: str  # large, small: their names in a table, or numbers from 1
     small: str
-    most: float
+    most: float  # most, least: those values
     least: float
 
     @property
@@ -68,40 +60,23 @@ class Uneven(NamedTuple):
 class Examples:
     """Rows and their labels.
 
-    Parameters
-    ----------
-    rows : Dataset
-        Its own labels mean nothing; `against_rest` sets them.
-    row_weights : ndarray of float64, shape (m,), optional
-        Weights of the rows' losses, not negative; 1 each by default.
-    class_weights : mapping of int to float
-        Weights of classes, positive; 1 for those it does not name.
-    names : mapping of int to object
-        Names of classes in messages, where users know them by other labels.
-    rounded : bool
-        Whether the rows are those of a text rounded to single precision.
-    encoding : Encoding, optional
-        How the columns of their table became features; None for rows of another form.
-    labelled : bool
-        False for a table without its column of classes: the labels mean nothing.
-    unknown : int
-        Number of a table's texts that its encoding does not know.
-
-    Raises
-    ------
-    ConfigError
-        When a weight is out of range, or a class with a weight has no rows.
+    Raises ConfigError when a weight is out of range, or a class with a weight has no rows.
     """
 
-    rows: Dataset
+    rows: Dataset  # its own labels mean nothing; `against_rest` sets them
     labels: Array
+    # (shape (m,)) Weights of the rows' losses, not negative; 1 each by default
     row_weights: FloatArray | None = None
+    # weights of classes, positive; 1 for those it does not name
     class_weights: Mapping[int, float] = field(default_factory=dict)
+    # names of classes in messages, where users know them by other labels
     names: Mapping[int, object] = field(default_factory=dict)
-    rounded: bool = False
+    rounded: bool = False  # whether the rows are those of a text rounded to single precision
+    # how the columns of their table became features; None for rows of another form
     encoding: Encoding | None = None
+    # False for a table without its column of classes: the labels mean nothing
     labelled: bool = True
-    unknown: int = 0
+    unknown: int = 0  # number of a table's texts that its encoding does not know
 
     def __post_init__(self) -> None:
         for label, weight in self.class_weights.items():
@@ -148,10 +123,7 @@ class Examples:
     def weighed(self, weights: Mapping[str, float]) -> Examples:
         """The same with weights of classes, which are named as the user knows them.
 
-        Raises
-        ------
-        ConfigError
-            As the class raises it; or if a class has two weights.
+        Raises ConfigError: as the class raises it; or if a class has two weights.
         """
         labels = {self.named(label): label for label in self.classes}
         found: dict[int, float] = {}
@@ -249,10 +221,7 @@ class Examples:
     def chosen(self, rows: Array) -> Examples:
         """Some of the rows, by number, with their labels and weights; copied to memory.
 
-        Raises
-        ------
-        DataError
-            When they are in a file, and memory has no room for them.
+        Raises DataError when they are in a file, and memory has no room for them.
         """
         if self.rows.mapped_bytes:
             share = len(rows) / self.rows.n_samples
@@ -272,10 +241,7 @@ class Examples:
     def counting(self) -> Examples:
         """Without rows of weight 0.
 
-        Raises
-        ------
-        DataError
-            When no row of a class is left.
+        Raises DataError when no row of a class is left.
         """
         if self.row_weights is None or self.row_weights.all():
             return self
@@ -292,10 +258,7 @@ def with_even_columns(examples: Examples) -> tuple[Examples, FloatArray]:
 
     They are 1 where a column has no entries. No value is subtracted: zeros stay zeros.
 
-    Raises
-    ------
-    DataError
-        When the rows are in a file.
+    Raises DataError when the rows are in a file.
     """
     rows = examples.rows
     if rows.mapped_bytes:
@@ -323,20 +286,12 @@ def scaled(weights: FloatArray) -> tuple[FloatArray, int]:
 
 
 class SquaredLengths(NamedTuple):
-    """What is needed to know of ||x_i||^2, which need not be kept for each row.
-
-    Parameters
-    ----------
-    longest : int
-        Number of the row with the largest.
-    rows : int
-        Number of rows.
-    """
+    """What is needed to know of ||x_i||^2, which need not be kept for each row."""
 
     total: float
     largest: float
-    longest: int
-    rows: int
+    longest: int  # number of the row with the largest
+    rows: int  # number of rows
 
     @classmethod
     def of(cls, rows: Dataset) -> SquaredLengths:
@@ -354,15 +309,9 @@ class SquaredLengths(NamedTuple):
     def require(self, lam: float, name: str) -> None:
         """Refuse those that are not `in_range`.
 
-        Parameters
-        ----------
-        name : str
-            That of the rows.
+        - ``name``: that of the rows.
 
-        Raises
-        ------
-        DataError
-            The line names the row with the largest.
+        Raises DataError: the line names the row with the largest.
         """
         if not self.in_range(lam):
             raise DataError(
@@ -384,26 +333,17 @@ def read_examples(
 ) -> Examples:
     """Read a file of LIBSVM text, or a table. Rows of text beyond memory are kept in a file.
 
-    Parameters
-    ----------
-    path : Path
-        Plain or compressed; its suffix says if it is a table (`svmbench.data.text_files.TABLES`).
-    n_features : int, optional
-        Least number of features.
-    zero_based : bool
-        Whether indices count from 0.
-    tolerance : float
-        Relative gap to train to: below `ROUNDING`, numbers are not rounded to single precision.
-    dtype : {'float64'}, optional
-        Keep double precision even if single would do.
-    target, missing, encoding : optional
-        Of a table: see `svmbench.data.tables.read_table`.
+    - ``path``: plain or compressed; its suffix says if it is a table
+      (`svmbench.data.text_files.TABLES`).
+    - ``n_features``: least number of features.
+    - ``zero_based``: whether indices count from 0.
+    - ``tolerance``: relative gap to train to: below `ROUNDING`, numbers are not rounded to single
+      precision.
+    - ``dtype``: keep double precision even if single would do.
+    - ``target, missing, encoding``: of a table: see `svmbench.data.tables.read_table`.
 
-    Raises
-    ------
-    DataError
-        When the file cannot be read, changes meanwhile, is not LIBSVM text, or its labels are no
-        whole numbers or too large.
+    Raises DataError when the file cannot be read, changes meanwhile, is not LIBSVM text, or its
+    labels are no whole numbers or too large.
     """
     if kind_of(path):
         if zero_based:
@@ -436,19 +376,11 @@ def read_others(
 ) -> Examples:
     """Read rows as those that a model was trained on, in double precision as LIBLINEAR does.
 
-    Parameters
-    ----------
-    path, zero_based : optional
-        As `read_examples` has them.
-    n_features : int
-        That of the model.
-    encoding : Encoding, optional
-        That of the table on which the model was trained, if it was one.
+    - ``path, zero_based``: as `read_examples` has them.
+    - ``n_features``: that of the model.
+    - ``encoding``: that of the table on which the model was trained, if it was one.
 
-    Raises
-    ------
-    DataError
-        As `read_examples`, and for a table if the model was not trained on one.
+    Raises DataError: as `read_examples`, and for a table if the model was not trained on one.
     """
     if kind_of(path) and encoding is None:
         raise DataError(

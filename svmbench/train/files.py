@@ -68,10 +68,7 @@ def save(path: Path, model: LiblinearModel, facts: dict[str, Any]) -> None:
     The certificate holds the hash of the model that it belongs to: if the program is killed
     between the two files, the old certificate can be told from that of the new model.
 
-    Raises
-    ------
-    UnwritableError
-        When a file cannot be written.
+    Raises UnwritableError when a file cannot be written.
     """
     written = write_liblinear(path, model)
     _write_json(certificate_path(path), {**facts, "model_sha256": written})
@@ -80,10 +77,7 @@ def save(path: Path, model: LiblinearModel, facts: dict[str, Any]) -> None:
 def save_path(files: PathFiles, facts: dict[str, Any]) -> None:
     """Write the table and the document of a path, from the `path_facts`.
 
-    Raises
-    ------
-    UnwritableError
-        When a file cannot be written.
+    Raises UnwritableError when a file cannot be written.
     """
     import csv  # a training without a path needs the names of the files only
 
@@ -169,10 +163,7 @@ def _is_moved(fit: Fit, longest: float) -> bool:
     To first order P moves by the mean of alpha_i w.dx_i, where |dx_i| is at most 2^-24 |x_i|, and
     near the optimum the mean of alpha_i is at most 2 P for each loss.
 
-    Parameters
-    ----------
-    longest : float
-        The largest length of a row that was rounded; 0 where none was.
+    - ``longest``: the largest length of a row that was rounded; 0 where none was.
     """
     return 2.0**-23 * math.sqrt(float(fit.w @ fit.w)) * longest > 0.1 * fit.gap
 
@@ -226,10 +217,7 @@ def certificate_of(path: Path) -> tuple[dict[str, Any], bool]:
 def encoding_in(facts: dict[str, Any]) -> Encoding | None:
     """How a model reads tables, by its certificate; None if it was not trained on one.
 
-    Raises
-    ------
-    DataError
-        If the certificate does not say it rightly.
+    Raises DataError if the certificate does not say it rightly.
     """
     from svmbench.data.tables import Encoding
 

@@ -31,38 +31,19 @@ AT_START = "start"
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Weights with their certificate.
-
-    Parameters
-    ----------
-    bias : float
-        b; 0 if the problem has none.
-    primal, dual : float
-        No less than P(w, b) and no more than P*, whatever rounding does.
-    certificates : int
-        How many were computed.
-    seconds : float
-        Training time, certificates included.
-    method : str
-        The method that found w.
-    lam : float
-        The problem's lambda: P divided by it is 1/2 ||w||^2 + C sum c_i loss.
-    alpha : ndarray of float64, shape (m,)
-        The dual variables of the best bound, in the order of the problem's rows.
-    rounding : float
-        What the bounds allow for the rounding of P and D.
-    """
+    """Weights with their certificate."""
 
     w: FloatArray
-    bias: float
-    primal: float
+    bias: float  # b; 0 if the problem has none
+    primal: float  # primal, dual: no less than P(w, b) and no more than P*, whatever rounding does
     dual: float
-    certificates: int
-    seconds: float
-    method: str
-    lam: float
+    certificates: int  # how many were computed
+    seconds: float  # training time, certificates included
+    method: str  # the method that found w
+    lam: float  # the problem's lambda: P divided by it is 1/2 ||w||^2 + C sum c_i loss
+    # (shape (m,)) The dual variables of the best bound, in the order of the problem's rows
     alpha: FloatArray
-    rounding: float = 0.0
+    rounding: float = 0.0  # what the bounds allow for the rounding of P and D
 
     @property
     def is_rounded(self) -> bool:
@@ -87,34 +68,19 @@ def fit(
 ) -> Fit:
     """Train until (P - D)/D is at most the tolerance.
 
-    Parameters
-    ----------
-    problem : Problem
-        Of the hinge, the squared hinge or the logistic loss, without a ball.
-    tolerance : float
-        Requested relative gap, positive and finite.
-    progress : callable
-        Called with the gap after every certificate.
-    start : Fit, optional
-        A fit of the same rows with another lambda, or of similar rows, to begin from. If its own
-        weights turn out to be the best, ``method`` is "start". It is ignored where the ratio of
-        both lambdas leaves double precision.
-    known : Known
-        What is known of the rows already.
-    only : str, optional
-        Leave out all methods but this one, such as "newton" or "dcd", in order to measure it.
+    - ``problem``: of the hinge, the squared hinge or the logistic loss, without a ball.
+    - ``tolerance``: requested relative gap, positive and finite.
+    - ``progress``: called with the gap after every certificate.
+    - ``start``: a fit of the same rows with another lambda, or of similar rows, to begin from. If
+      its own weights turn out to be the best, ``method`` is "start". It is ignored where the ratio
+      of both lambdas leaves double precision.
+    - ``known``: what is known of the rows already.
+    - ``only``: leave out all methods but this one, such as "newton" or "dcd", in order to measure
+      it.
 
-    Returns
-    -------
-    Fit
-        The best w and the best bound found, whether or not they meet the tolerance.
-
-    Raises
-    ------
-    ValueError
-        When the tolerance is not positive and finite.
-    InterruptedError
-        When it was given up.
+    Returns the best w and the best bound found, whether or not they meet the tolerance. Raises
+    ValueError when the tolerance is not positive and finite. Raises InterruptedError when it was
+    given up.
     """
     if not 0.0 < tolerance < math.inf:
         raise ValueError(f"the tolerance must be positive and finite, not {tolerance!r}")

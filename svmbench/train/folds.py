@@ -73,21 +73,11 @@ _SUMS, _COUNTS, _NONE = 7, 5, np.zeros(0)
 class FoldFits:
     """Fits of all folds, at one C after the other.
 
-    Parameters
-    ----------
-    examples : Examples
-        Without rows of weight 0.
-    objective : Objective
-        Its C does not matter.
-    of_row : ndarray of int64, shape (m,)
-        The fold of each row.
-    effort : Effort
-        Its time limit is that at each C.
-
-    Attributes
-    ----------
-    left : list of int
-        Folds whose path has not ended.
+    - ``examples``: without rows of weight 0.
+    - ``objective``: its C does not matter.
+    - ``of_row``: (shape (m,)) The fold of each row.
+    - ``effort``: its time limit is that at each C.
+    - ``left``: folds whose path has not ended.
     """
 
     def __init__(
@@ -136,10 +126,7 @@ class FoldFits:
     ) -> Iterator[tuple[Array, dict[int, float]]]:
         """Train at each C, until folds are better trained one by one, or nothing changes.
 
-        Raises
-        ------
-        InterruptedError
-            When it was given up.
+        Raises InterruptedError when it was given up.
         """
         self._endings = [
             Ending(partial(self._of_zero, fold), tolerance, count) for fold in range(self._folds)

@@ -61,22 +61,15 @@ FEWEST_DESCENTS, MOST_ITERATIONS = 30, 200
 
 
 class Known(NamedTuple):
-    """What is known of a problem's rows before they are trained on.
+    """What is known of a problem's rows before they are trained on."""
 
-    Parameters
-    ----------
-    longest : float
-        The largest ||x_i||: a proof then rarely has to read the rows again. inf if it is not known.
-    chunks : int
-        Chunks in which rows are visited that do not fit into memory; 0 for rows that do. With some,
-        the problem is as `descent_by_chunks` takes it.
-    without_constant : Dataset, optional
-        The rows without their last feature, if that is a constant: dual descent would copy them.
-        Their labels do not matter.
-    """
-
+    # the largest ||x_i||: a proof then rarely has to read the rows again. inf if it is not known.
     longest: float = math.inf
+    # chunks in which rows are visited that do not fit into memory; 0 for rows that do. With some,
+    # the problem is as `descent_by_chunks` takes it.
     chunks: int = 0
+    # the rows without their last feature, if that is a constant: dual descent would copy them.
+    # Their labels do not matter.
     without_constant: Dataset | None = None
 
 
@@ -86,14 +79,9 @@ NOTHING = Known()
 class Methods:
     """The methods for a problem, in the groups in which they are tried.
 
-    Parameters
-    ----------
-    best : Best
-        Kept up to date with what the methods yield.
-    due : callable
-        Whether to yield what there is.
-    start : PrimalAndDual, optional
-        Where methods begin.
+    - ``best``: kept up to date with what the methods yield.
+    - ``due``: whether to yield what there is.
+    - ``start``: where methods begin.
     """
 
     def __init__(

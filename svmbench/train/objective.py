@@ -29,19 +29,11 @@ LOSS_AT_ZERO = {"hinge": 1.0, "squared-hinge": 0.5, "logistic": math.log(2.0)}
 class Objective:
     """What is minimised, except for the rows.
 
-    Parameters
-    ----------
-    C : float
-        Weight of the sum of losses beside 1/2 ||w||^2, positive.
-
-    Raises
-    ------
-    ConfigError
-        For an unknown name, or a C that is not positive and finite.
+    Raises ConfigError: for an unknown name, or a C that is not positive and finite.
     """
 
     loss: str = "hinge"
-    C: float = 1.0
+    C: float = 1.0  # weight of the sum of losses beside 1/2 ||w||^2, positive
     bias: str = "none"
 
     def __post_init__(self) -> None:
@@ -57,10 +49,7 @@ class Objective:
     def regularisation(self, m: int) -> float:
         """Lambda for m rows.
 
-        Raises
-        ------
-        ConfigError
-            When it leaves the range of double precision, or has not all its digits.
+        Raises ConfigError when it leaves the range of double precision, or has not all its digits.
         """
         product = _factor(self.loss) * self.C * m
         lam = 1.0 / product if product > 0.0 else math.inf
@@ -72,10 +61,7 @@ class Objective:
     def of_lambda(cls, loss: str, lam: float, m: int, bias: str) -> Objective:
         """The objective with this lambda on m rows.
 
-        Raises
-        ------
-        ConfigError
-            As for the constructor, or when lambda is out of range for so many rows.
+        Raises ConfigError: as for the constructor, or when lambda is out of range for so many rows.
         """
         if not 0.0 < lam < math.inf:
             raise ConfigError(f"lambda must be positive and finite, not {lam!r}")

@@ -58,22 +58,12 @@ def grid(examples: Examples, objective: Objective) -> tuple[float, ...]:
 
     A column of half the size needs twice the weight, whose square costs four times as much.
 
-    Parameters
-    ----------
-    objective : Objective
-        Its C does not matter.
+    - ``objective``: its C does not matter.
 
-    Returns
-    -------
-    tuple of float
-        Ascending. The first is at most the C at which a row reaches margin one with w = C v, the
-        direction in which w begins to grow from 0, and at most the C at which a row alone does.
-
-    Raises
-    ------
-    DataError
-        When the rows are in a file and exceed the free memory: fits at many C, each by chunks and
-        from zeros, would read them from the disk for hours.
+    Returns ascending. The first is at most the C at which a row reaches margin one with w = C v,
+    the direction in which w begins to grow from 0, and at most the C at which a row alone does.
+    Raises DataError when the rows are in a file and exceed the free memory: fits at many C, each by
+    chunks and from zeros, would read them from the disk for hours.
     """
     remedy = "train with one C, or on fewer rows"
     require_rows_in_memory(examples.rows, f"training with {COUNT} values of C", remedy)
@@ -136,23 +126,14 @@ def path(
 ) -> Iterator[Trained]:
     """Train at each C, from the smallest on, until nothing changes or a fit is not certified.
 
-    Parameters
-    ----------
-    objective : Objective
-        Its C does not matter.
-    values : tuple of float
-        Ascending values of C, each about `FACTOR` times the one before unless ``complete``.
-    complete : bool
-        Train at every value, whatever changes or is certified.
-    tolerance, effort
-        As for `train`.
-    begun : Begun, optional
-        Where the path begins, if smaller values were trained at elsewhere.
+    - ``objective``: its C does not matter.
+    - ``values``: ascending values of C, each about `FACTOR` times the one before unless
+      ``complete``.
+    - ``complete``: train at every value, whatever changes or is certified.
+    - ``tolerance, effort``: as for `train`.
+    - ``begun``: where the path begins, if smaller values were trained at elsewhere.
 
-    Yields
-    ------
-    Trained
-        One for each C; the last may fall short of its tolerance.
+    Yields one for each C; the last may fall short of its tolerance.
     """
     training = Training(examples, objective, effort)
     ending, last = begun or Begun(
@@ -168,19 +149,10 @@ def path(
 class Ending:
     """Whether a path has come to its end, asked after each C in turn.
 
-    Parameters
-    ----------
-    of_zero : callable
-        P at w = 0 of a class, by its number; see `of_zero`.
-    tolerance : float
-        To which fits are certified.
-    count : int
-        Number of values in the grid.
-
-    Attributes
-    ----------
-    over : bool
-        What `after` said last.
+    - ``of_zero``: P at w = 0 of a class, by its number; see `of_zero`.
+    - ``tolerance``: to which fits are certified.
+    - ``count``: number of values in the grid.
+    - ``over``: what `after` said last.
     """
 
     def __init__(self, of_zero: Callable[[int], float], tolerance: float, count: int) -> None:
@@ -242,41 +214,24 @@ def of_zero(
 
 @dataclass(frozen=True)
 class Point:
-    """Facts about a model at one C.
-
-    Parameters
-    ----------
-    objective : float
-        1/2 ||w||^2 + C sum weight loss, summed over the classes.
-    bound : float
-        A lower bound on the least possible objective.
-    gap : float
-        The largest relative gap of its fits.
-    share_of_zero : float
-        The objective divided by that of w = 0 and b = 0: near 1 while C is too small to matter.
-    norm : float
-        ||w|| of all classes together, without their biases.
-    training_error : float
-        Share of the rows that the model predicts wrongly, each counted by its weight times its
-        class's.
-    """
+    """Facts about a model at one C."""
 
     C: float
-    objective: float
-    bound: float
-    gap: float
+    objective: float  # 1/2 ||w||^2 + C sum weight loss, summed over the classes
+    bound: float  # a lower bound on the least possible objective
+    gap: float  # the largest relative gap of its fits
+    # the objective divided by that of w = 0 and b = 0: near 1 while C is too small to matter
     share_of_zero: float
-    norm: float
+    norm: float  # ||w|| of all classes together, without their biases
+    # share of the rows that the model predicts wrongly, each counted by its weight times its
+    # class's
     training_error: float
 
 
 def point(examples: Examples, trained: Trained, objective: Objective) -> Point:
     """Describe what was trained at the objective's C.
 
-    Parameters
-    ----------
-    examples : Examples
-        Those trained on.
+    - ``examples``: those trained on.
     """
     examples = examples.counting()
     fits, costs = trained.fits, examples.costs()

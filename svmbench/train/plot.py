@@ -66,14 +66,9 @@ def path_plot(points: Sequence[Point], validation: Validation | None = None) -> 
 class _Panel:
     """A frame in a picture: percents over C, which is scaled by powers of two.
 
-    Parameters
-    ----------
-    values : tuple of float
-        All C, ascending.
-    top, height : float
-        Place of the frame, in pixels.
-    ends : tuple of float
-        The percents at its lower and upper side.
+    - ``values``: all C, ascending.
+    - ``top, height``: place of the frame, in pixels.
+    - ``ends``: the percents at its lower and upper side.
     """
 
     def __init__(

@@ -36,29 +36,17 @@ FAR, RECENT = 16.0, 16.0
 
 @dataclass(eq=False)
 class Candidate:
-    """A method to take turns with others.
-
-    Parameters
-    ----------
-    cost : callable
-        Estimated work of its next pair, in stored entries, from that of its pairs so far.
-    least : int
-        Steps before which it is not ended for lack of progress.
-    head_start : callable
-        Work by which it may be ahead of the others.
-    leads : callable
-        Whether it comes before the others in any case.
-    count : WorkCount, optional
-        Its steps so far and their work, for a method that does not yield at each step. Without it,
-        each pair is a step, whose work is its cost.
-    """
+    """A method to take turns with others."""
 
     name: str
     pairs: Iterator[PrimalAndDual]
+    # estimated work of its next pair, in stored entries, from that of its pairs so far
     cost: Callable[[float], float] = lambda so_far: 1.0
-    least: int = FEWEST_PAIRS
-    head_start: Callable[[], float] = lambda: 0.0
-    leads: Callable[[], bool] = never
+    least: int = FEWEST_PAIRS  # steps before which it is not ended for lack of progress
+    head_start: Callable[[], float] = lambda: 0.0  # work by which it may be ahead of the others
+    leads: Callable[[], bool] = never  # whether it comes before the others in any case
+    # its steps so far and their work, for a method that does not yield at each step. Without it,
+    # each pair is a step, whose work is its cost.
     count: WorkCount | None = None
     work: float = field(default=0.0, init=False)
 
@@ -146,11 +134,8 @@ def in_turns(
     Those that remain end if the best gap has not fallen by then over `OUTDONE_WORK` times the work
     of all.
 
-    Parameters
-    ----------
-    ample : float
-        Work from which methods end that come nearer far too slowly, and the next group takes over;
-        a method that is the only one goes on.
+    - ``ample``: work from which methods end that come nearer far too slowly, and the next group
+      takes over; a method that is the only one goes on.
     """
     active = next(groups)
     everyone = list(active)

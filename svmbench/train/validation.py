@@ -40,34 +40,20 @@ class Validation:
 
     A row counts as much as in training: with its own weight times that of its class. Weights are
     scaled by a power of two, so that the largest is at least 1 and below 2.
-
-    Parameters
-    ----------
-    values : tuple of float
-        C, ascending.
-    errors : ndarray of float64, shape (K, len(values))
-        Weight of each fold's errors, their number without weights. Where a fold's path ended
-        early, its last errors are repeated.
-    fold_weights : ndarray of float64, shape (K,)
-        Weight of each fold's rows, their number without weights.
-    effective_rows : float
-        Rows that the intervals count, (sum of weights)^2 / sum of weights^2 (Kish, Survey
-        Sampling, 1965): all without weights, fewer the more unequal weights are.
-    constant_error : float
-        Share of errors if the class of most weight is predicted for every row.
-    gap : float
-        Largest relative gap of all fits.
-    tolerance : float
-        Gap that was asked for.
     """
 
-    values: tuple[float, ...]
+    values: tuple[float, ...]  # C, ascending
+    # (shape (K, len(values)) Weight of each fold's errors, their number without weights. Where a
+    # fold's path ended early, its last errors are repeated.
     errors: FloatArray
+    # (shape (K,)) Weight of each fold's rows, their number without weights
     fold_weights: FloatArray
+    # rows that the intervals count, (sum of weights)^2 / sum of weights^2 (Kish, Survey Sampling,
+    # 1965): all without weights, fewer the more unequal weights are
     effective_rows: float
-    constant_error: float
-    gap: float
-    tolerance: float
+    constant_error: float  # share of errors if the class of most weight is predicted for every row
+    gap: float  # largest relative gap of all fits
+    tolerance: float  # gap that was asked for
 
     def facts(self) -> list[dict[str, float]]:
         """C, error and interval of each value, for a JSON."""
@@ -140,34 +126,21 @@ def cross_validate(
 ) -> Validation:
     """Errors at each C on each fold, of models trained on the other folds.
 
-    Parameters
-    ----------
-    examples : Examples
-        Their weights count in training and in the errors.
-    folds : int
-        K, at least 2. Each has its share of every class, by numbers of rows.
-    values : tuple of float
-        Ascending values of C. Unless ``complete``, larger ones follow as long as errors fall,
-        and where all models are useless, as columns far from 0 make them at first.
-    complete : bool
-        As for `path`.
-    tolerance : float
-        As for `train`.
-    effort : Effort
-        Its threads are classes of all folds at the same time, or, where folds are trained one by
-        one, folds; each of these has a copy of its rows. With more threads than folds, classes are
-        trained at the same time, too.
-    progress : callable
-        Called with the number of a fold from 0, or None where all are trained at once, and with C.
-    one_by_one : bool
-        Do not train folds at once, in order to measure what that saves.
+    - ``examples``: their weights count in training and in the errors.
+    - ``folds``: K, at least 2. Each has its share of every class, by numbers of rows.
+    - ``values``: ascending values of C. Unless ``complete``, larger ones follow as long as errors
+      fall, and where all models are useless, as columns far from 0 make them at first.
+    - ``complete``: as for `path`.
+    - ``tolerance``: as for `train`.
+    - ``effort``: its threads are classes of all folds at the same time, or, where folds are trained
+      one by one, folds; each of these has a copy of its rows. With more threads than folds, classes
+      are trained at the same time, too.
+    - ``progress``: called with the number of a fold from 0, or None where all are trained at once,
+      and with C.
+    - ``one_by_one``: do not train folds at once, in order to measure what that saves.
 
-    Raises
-    ------
-    DataError
-        When a class has fewer rows than there are folds.
-    InterruptedError
-        When it was given up.
+    Raises DataError when a class has fewer rows than there are folds. Raises InterruptedError when
+    it was given up.
     """
     of_row = assign_folds(examples, folds, effort.seed)
     costs, failed = examples.costs(), threading.Event()
@@ -258,10 +231,7 @@ def cross_validate(
 def assign_folds(examples: Examples, folds: int, seed: int) -> Array:
     """The fold of each row: of every class, each fold has the same number of rows or one more.
 
-    Raises
-    ------
-    DataError
-        When a class has fewer rows than there are folds.
+    Raises DataError when a class has fewer rows than there are folds.
     """
     of_row = np.empty(len(examples.labels), dtype=np.int64)
     rng = np.random.default_rng(seed)

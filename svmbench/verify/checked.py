@@ -32,20 +32,11 @@ _LONGEST = 2**20
 
 @dataclass(frozen=True)
 class Checked:
-    """The result of one check.
+    """The result of one check."""
 
-    Parameters
-    ----------
-    what : str
-        What the solver has to do.
-    kinds : int
-        Classes of problems on which it was checked; 0 if it does not depend on them.
-    wrong : str
-        What is wrong on the first class that breaks it, and what to do; empty if it holds.
-    """
-
-    what: str
-    kinds: int
+    what: str  # what the solver has to do
+    kinds: int  # classes of problems on which it was checked; 0 if it does not depend on them
+    # what is wrong on the first class that breaks it, and what to do; empty if it holds
     wrong: str = ""
 
 

@@ -47,17 +47,11 @@ UNBALANCED = 1e-12
 
 
 class Bounded(NamedTuple):
-    """A number, and a bound on the deviation of its value computed in double precision.
-
-    Parameters
-    ----------
-    overflows : bool
-        Whether that computation may end in a number that is not finite.
-    """
+    """A number, and a bound on the deviation of its value computed in double precision."""
 
     value: float
     rounding: float
-    overflows: bool = False
+    overflows: bool = False  # whether that computation may end in a number that is not finite
 
     def agrees(self, recorded: float | None) -> bool:
         """Whether the recorded number may be this one; None means it was not finite."""
@@ -74,21 +68,13 @@ class Bounded(NamedTuple):
 
 @dataclass(frozen=True)
 class Facts:
-    """A problem without its rows, as `svmbench.problem.Problem.facts` records it.
-
-    Parameters
-    ----------
-    gamma : float
-        1 for all but the smoothed hinge.
-    radius : float
-        Of the l1 ball; inf without.
-    """
+    """A problem without its rows, as `svmbench.problem.Problem.facts` records it."""
 
     lam: float
     loss: str
-    gamma: float
+    gamma: float  # 1 for all but the smoothed hinge
     free_bias: bool
-    radius: float
+    radius: float  # of the l1 ball; inf without
 
     @classmethod
     def of(cls, facts: dict[str, Any]) -> Facts:
@@ -189,11 +175,8 @@ def conjugates(facts: Facts, alpha: Array) -> tuple[Array, Array, Array]:
 def evaluate(data: Dataset, facts: Facts, w: FloatArray, bias: float) -> Recomputed:
     """P(w, b) and the training errors.
 
-    Parameters
-    ----------
-    w : ndarray of float64, shape (d,)
-        Scaled back onto its ball if it is outside by rounding alone, as in `svmbench.problem`;
-        if it is farther outside, P is inf.
+    - ``w``: (shape (d,)) Scaled back onto its ball if it is outside by rounding alone, as in
+      `svmbench.problem`; if it is farther outside, P is inf.
     """
     with np.errstate(all="ignore"):
         weights, moved = _inside(facts, w.astype(LONG))

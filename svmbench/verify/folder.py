@@ -60,10 +60,7 @@ def folders(root: Path) -> list[Path]:
 
     A link to a results folder counts as one; other links to folders are not followed.
 
-    Raises
-    ------
-    DataError
-        When there is none, or a folder cannot be read.
+    Raises DataError when there is none, or a folder cannot be read.
     """
 
     def unreadable(error: OSError) -> None:
@@ -106,10 +103,7 @@ class Verifier:
         compared; no run of the sweep may be left out or listed twice. The outcome of a file is
         reported only if it does not hold.
 
-        Raises
-        ------
-        DataError
-            When runs.csv cannot be read.
+        Raises DataError when runs.csv cannot be read.
         """
         foreign = list(foreign_entries(folder))
         for name in foreign:
@@ -203,12 +197,8 @@ class Verifier:
     def recorded(self, header: dict[str, Any]) -> Recorded:
         """The run that the first line of a trace describes, with its rows.
 
-        Raises
-        ------
-        MissingError
-            If its rows or its solver are not here.
-        ContradictionError
-            If it is not a line that a run writes.
+        Raises MissingError if its rows or its solver are not here. Raises ContradictionError if it
+        is not a line that a run writes.
         """
         check_header(header)
         data, test = header["problem"]["data"], header["test"]

@@ -48,10 +48,7 @@ OF_PROBLEM: dict[str, tuple[type | None, ...]] = {
 def check_header(header: dict[str, Any]) -> None:
     """Check that a trace's first line has the fields of a run.
 
-    Raises
-    ------
-    ContradictionError
-        For the first field that is missing or has another type.
+    Raises ContradictionError: for the first field that is missing or has another type.
     """
     for name, known in FIELDS.items():
         _check(header, name, known)

@@ -18,10 +18,7 @@ def check_lines(path: Path) -> None:
 
     Another reader could understand a line with duplicate keys differently.
 
-    Raises
-    ------
-    ContradictionError
-        For the first line that is written otherwise, or is not in its place.
+    Raises ContradictionError: for the first line that is written otherwise, or is not in its place.
     """
     before = -1
     lines = path.read_bytes().splitlines(keepends=True)

@@ -11,29 +11,17 @@ Kind = Literal["run", "reference", "file", "replay"]
 
 @dataclass(frozen=True)
 class Verification:
-    """The outcome for one run, one reference, one file or one run that was trained again.
-
-    Parameters
-    ----------
-    name : str
-        The run's id, the data set and lambda of the reference, or the file's place in its folder.
-    reason : str
-        What is wrong or missing; empty if it holds.
-    deviation : float or None
-        Relative deviation of the recorded P (of a run) or D (of a reference).
-    allowed : float or None
-        The relative deviation that rounding may cause.
-    with_weights : bool
-        Whether there were weights to recompute anything from.
-    """
+    """The outcome for one run, one reference, one file or one run that was trained again."""
 
     kind: Kind
+    # the run's id, the data set and lambda of the reference, or the file's place in its folder
     name: str
     verdict: Status
-    reason: str = ""
+    reason: str = ""  # what is wrong or missing; empty if it holds
+    # relative deviation of the recorded P (of a run) or D (of a reference)
     deviation: float | None = None
-    allowed: float | None = None
-    with_weights: bool = False
+    allowed: float | None = None  # the relative deviation that rounding may cause
+    with_weights: bool = False  # whether there were weights to recompute anything from
 
 
 class MissingError(Exception):

@@ -30,10 +30,7 @@ _SHOWN = (".html", ".htm", ".xhtml", ".js", ".svg")
 def manifest_of(folder: Path, version: str, weights: bool) -> dict[str, Any]:
     """The manifest of a folder as it is.
 
-    Raises
-    ------
-    DataError
-        If it has no results that can be read.
+    Raises DataError if it has no results that can be read.
     """
     results = read_results(folder)
     lacking = [key for key in MACHINE if key not in results.environment]
@@ -57,10 +54,7 @@ def text_of(manifest: dict[str, Any]) -> str:
 def read_manifest(folder: Path) -> dict[str, Any]:
     """The manifest of a published folder.
 
-    Raises
-    ------
-    DataError
-        If it has none that can be read.
+    Raises DataError if it has none that can be read.
     """
     path = folder / MANIFEST
     try:
@@ -84,10 +78,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 def faults(folder: Path, manifest: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """What of a published folder `svmbench publish` does not write, with the reason.
 
-    Raises
-    ------
-    DataError
-        If it has no results that can be read.
+    Raises DataError if it has no results that can be read.
     """
     weights = manifest.get("weights") is True
     known, found = manifest["files"], hashes(folder)

@@ -37,15 +37,9 @@ ENDED_BY_ITSELF = ("converged", "max_steps", "diverged")
 
 @dataclass(frozen=True, eq=False)
 class Recorded(Run):
-    """A run with the facts of its trace in place of those of this machine and this version.
+    """A run with the facts of its trace in place of those of this machine and this version."""
 
-    Parameters
-    ----------
-    header : dict
-        The first line of the trace.
-    """
-
-    header: dict[str, Any] = field(default_factory=dict)
+    header: dict[str, Any] = field(default_factory=dict)  # the first line of the trace
 
     def facts(self) -> dict[str, Any]:
         """What the run's id is a hash of, as the trace has it."""
@@ -56,12 +50,8 @@ class Recorded(Run):
 def recorded_run(header: dict[str, Any], data: Dataset, test: Dataset | None) -> Recorded:
     """The run that a header describes.
 
-    Raises
-    ------
-    MissingError
-        If this version does not know its solver or the solver's parameters.
-    ContradictionError
-        If it is not a header that a run writes.
+    Raises MissingError if this version does not know its solver or the solver's parameters. Raises
+    ContradictionError if it is not a header that a run writes.
     """
     try:
         solver = find_solver(header["solver"])

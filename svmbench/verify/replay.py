@@ -79,12 +79,8 @@ def found_with(results: Sequence[Verification], runs: int) -> str:
 def _require_the_same(trace: Trace, run: Recorded) -> None:
     """Train a run again.
 
-    Raises
-    ------
-    MissingError
-        If it cannot be trained here.
-    ContradictionError
-        If it does not come out again.
+    Raises MissingError if it cannot be trained here. Raises ContradictionError if it does not come
+    out again.
     """
     solver_class = find_solver(run.solver.name)
     if issubclass(solver_class, ForeignProgram) or solver_class.missing():

@@ -21,10 +21,7 @@ _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?")
 def read_table(path: Path) -> tuple[list[str], list[list[str]]]:
     """Header and rows of a CSV file, every field as text.
 
-    Raises
-    ------
-    DataError
-        When the file cannot be read.
+    Raises DataError when the file cannot be read.
     """
     try:
         with path.open(encoding="utf-8", newline="") as file:
@@ -37,10 +34,8 @@ def read_table(path: Path) -> tuple[list[str], list[list[str]]]:
 def check_row(file: str, header: Sequence[str], row: Sequence[str], known: dict[str, Any]) -> None:
     """Check every column of one row.
 
-    Raises
-    ------
-    ContradictionError
-        For the first column that differs, is missing or does not belong there.
+    Raises ContradictionError: for the first column that differs, is missing or does not belong
+    there.
     """
     # Tables of an earlier version lack columns of which its traces know nothing.
     wanted = [name for name, value in known.items() if name in header or not _is_empty(value)]
@@ -88,32 +83,19 @@ def _is_empty(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class Tables:
-    """The tables of a folder, every field as text.
-
-    Parameters
-    ----------
-    header : list of str
-        The columns of runs.csv.
-    runs : list of list of str
-        Its rows.
-    names : list of str
-        The ids of its runs.
-    """
+    """The tables of a folder, every field as text."""
 
     folder: Path
-    header: list[str]
-    runs: list[list[str]]
-    names: list[str]
+    header: list[str]  # the columns of runs.csv
+    runs: list[list[str]]  # its rows
+    names: list[str]  # the ids of its runs
     _read: dict[str, tuple[list[str], dict[str, list[list[str]]]]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, folder: Path) -> Tables:
         """Read runs.csv.
 
-        Raises
-        ------
-        DataError
-            When it cannot be read, or is not a table of runs.
+        Raises DataError when it cannot be read, or is not a table of runs.
         """
         path = folder / "runs.csv"
         header, rows = read_table(path)
@@ -130,10 +112,7 @@ class Tables:
     def of_runs(self, name: str) -> tuple[list[str], dict[str, list[list[str]]]]:
         """The columns of traces.csv or regret.csv, and its rows by run; empty without the file.
 
-        Raises
-        ------
-        DataError
-            When it cannot be read.
+        Raises DataError when it cannot be read.
         """
         if name not in self._read:
             path, of_runs = self.folder / name, dict[str, list[list[str]]]()

@@ -17,23 +17,12 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class TableColumn(Generic[R]):
-    """One column of a table.
+    """One column of a table."""
 
-    Parameters
-    ----------
-    name : str
-        Its name in the CSV, with its unit; empty for a column that only the page has.
-    heading : str
-        Its heading on the page; empty for a column that only the CSV has.
-    value : callable
-        From a row to the number or text in the CSV.
-    format : callable
-        From that value to the text or cell on the page.
-    """
-
-    name: str
-    heading: str
-    value: Callable[[R], Any]
+    name: str  # its name in the CSV, with its unit; empty for a column that only the page has
+    heading: str  # its heading on the page; empty for a column that only the CSV has
+    value: Callable[[R], Any]  # from a row to the number or text in the CSV
+    # from that value to the text or cell on the page
     format: Callable[[Any], str | TableCell] = str
 
 
@@ -42,25 +31,13 @@ class KeyedColumns(Generic[R]):
     """Columns of the page for the values of a key: one for each accuracy, or for each solver.
 
     Rows that differ only in this key share a line of the page.
-
-    Parameters
-    ----------
-    key : callable
-        From a row to its value of the key.
-    heading : callable
-        From a value of the key to the column's heading.
-    cell : callable
-        From a row to the cell on the page.
-    line : callable
-        From a row to the key that distinguishes its line from others.
-    descending : bool
-        Whether the largest value comes first; otherwise the order of the rows.
     """
 
-    key: Callable[[R], Any]
-    heading: Callable[[Any], str]
-    cell: Callable[[R], str | TableCell]
-    line: Callable[[R], Hashable]
+    key: Callable[[R], Any]  # from a row to its value of the key
+    heading: Callable[[Any], str]  # from a value of the key to the column's heading
+    cell: Callable[[R], str | TableCell]  # from a row to the cell on the page
+    line: Callable[[R], Hashable]  # from a row to the key that distinguishes its line from others
+    # whether the largest value comes first; otherwise the order of the rows
     descending: bool = True
 
 
@@ -75,30 +52,16 @@ class TablePart(Generic[R]):
 
 @dataclass(frozen=True)
 class TableSpec(Generic[R]):
-    """A table's specification.
+    """A table's specification."""
 
-    Parameters
-    ----------
-    kind : str
-        Name of its files.
-    across : KeyedColumns, optional
-        Placed between ``columns`` and ``after`` on the page.
-    texts : int
-        Number of text columns on the page, from the left.
-    notes : sequence of str
-        How to read it.
-    recorded : callable
-        Whether a row is in the CSV.
-    """
-
-    kind: str
+    kind: str  # name of its files
     title: str
     columns: Sequence[TableColumn[R]]
-    across: KeyedColumns[R] | None = None
+    across: KeyedColumns[R] | None = None  # placed between ``columns`` and ``after`` on the page
     after: Sequence[TableColumn[R]] = ()
-    texts: int = 1
-    notes: Sequence[str] = ()
-    recorded: Callable[[R], bool] = lambda row: True
+    texts: int = 1  # number of text columns on the page, from the left
+    notes: Sequence[str] = ()  # how to read it
+    recorded: Callable[[R], bool] = lambda row: True  # whether a row is in the CSV
 
     def table(self, parts: Iterable[TablePart[R]]) -> Table:
         """The table of these parts, without those that have no rows."""

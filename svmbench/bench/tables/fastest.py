@@ -34,15 +34,7 @@ _AHEAD: Mapping[Standing, str] = {
 
 @dataclass(frozen=True)
 class FastestEntry:
-    """A solver on one problem of the oracle's sweeps.
-
-    Parameters
-    ----------
-    solver, label : str
-        The label is that of its fastest setting.
-    ratio : float
-        Median of its seconds over the champion's, in pairs of this sweep; +inf without pairs.
-    """
+    """A solver on one problem of the oracle's sweeps."""
 
     set: str
     stand_in: bool
@@ -50,10 +42,11 @@ class FastestEntry:
     lam: float
     written_lambda: str
     accuracy: float
-    solver: str
+    solver: str  # solver, label: the label is that of its fastest setting
     label: str
     sweep: str
     seconds: Summary
+    # median of its seconds over the champion's, in pairs of this sweep; +inf without pairs
     ratio: float
 
     @property

@@ -35,21 +35,12 @@ TRANSFORMS: dict[str, type[Transform]] = {
 
 @dataclass(frozen=True)
 class Derived:
-    """A data set derived from another by transforms.
+    """A data set derived from another by transforms."""
 
-    Parameters
-    ----------
-    source : str, mapping, OwnFiles or Entry
-        The other, as `svmbench.data.catalogue.resolve` takes it.
-    transforms : tuple of Transform
-        Applied in order; may be empty.
-    name : str
-        Name of the result.
-    """
-
+    # the other, as `svmbench.data.catalogue.resolve` takes it
     source: str | Mapping[str, Any] | OwnFiles | Entry
-    transforms: tuple[Transform, ...]
-    name: str
+    transforms: tuple[Transform, ...]  # applied in order; may be empty
+    name: str  # name of the result
 
 
 def apply_transforms(
@@ -57,11 +48,8 @@ def apply_transforms(
 ) -> TrainAndTest:
     """Apply transforms in order, and store the rows in their smallest form.
 
-    Raises
-    ------
-    DataError
-        When the rows do not allow a transform; it names the data set, the transform, the
-        reason and a remedy.
+    Raises DataError when the rows do not allow a transform; it names the data set, the transform,
+    the reason and a remedy.
     """
     for transform in transforms:
         note = transform.record(train)
@@ -84,14 +72,10 @@ def makes_test_rows(transforms: Sequence[Transform]) -> bool:
 def scales_between(transforms: Sequence[Transform], m: int, m_test: int = 0) -> tuple[float, float]:
     """The scales from which a stand-in has all rows that are named, and up to which it uses all.
 
-    Returns
-    -------
-    least : float
-        Smallest scale at which no transform names more rows than there are; 0 if none names a
-        number of rows, above 1 if some name more than the whole set has.
-    most : float
-        Largest scale of use: beyond it the chain leaves out all rows after those that it names
-        (not counting a change of their order). 1 if there are test rows, which have the same scale.
+    Returns smallest scale at which no transform names more rows than there are; 0 if none names a
+    number of rows, above 1 if some name more than the whole set has; largest scale of use: beyond
+    it the chain leaves out all rows after those that it names (not counting a change of their
+    order). 1 if there are test rows, which have the same scale.
     """
     portions = tuple(portion for _, portion in _portions(transforms, m, m_test))
     least = max(portion.least for portion in portions)

@@ -78,31 +78,17 @@ PositiveNumber = Annotated[float, Strict(), Field(gt=0.0, allow_inf_nan=False)]
 
 @dataclass(frozen=True)
 class Portion:
-    """The training rows before or after a transform, whatever the size of the data set.
+    """The training rows before or after a transform, whatever the size of the data set."""
 
-    Parameters
-    ----------
-    share : float
-        Their number as a share of the set's rows, if it is not ``fixed``.
-    fixed : bool
-        Whether their number is the same for a larger or smaller set.
-    least : float
-        The smallest share of the set in which every row is found that a transform names.
-    most : float
-        The share of the set beyond which no row is used.
-    less : float
-        Rows by which their number falls short of ``share``, because a transform has set that many
-        apart.
-    left : float, optional
-        Their number if it is ``fixed`` and known.
-    """
-
-    share: float = 1.0
-    fixed: bool = False
+    share: float = 1.0  # their number as a share of the set's rows, if it is not ``fixed``
+    fixed: bool = False  # whether their number is the same for a larger or smaller set
+    # the smallest share of the set in which every row is found that a transform names
     least: float = 0.0
-    most: float = 1.0
+    most: float = 1.0  # the share of the set beyond which no row is used
+    # rows by which their number falls short of ``share``, because a transform has set that many
+    # apart
     less: float = 0.0
-    left: float | None = None
+    left: float | None = None  # their number if it is ``fixed`` and known
 
     def naming(
         self, count: float, m: int, *, first: bool = False, left: float | None = None
@@ -128,19 +114,12 @@ class Portion:
 
 
 class Transform(BaseModel, ABC):
-    """One step from a data set to another.
-
-    Attributes
-    ----------
-    name : str
-        Its name in configurations.
-    main : str, optional
-        The parameter that may be given alone: ``{factor: 0.5}`` is ``{factor: {by: 0.5}}``.
-    """
+    """One step from a data set to another."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: ClassVar[str]
+    name: ClassVar[str]  # its name in configurations
+    # the parameter that may be given alone: ``{factor: 0.5}`` is ``{factor: {by: 0.5}}``
     main: ClassVar[str | None] = None
 
     @model_validator(mode="before")
@@ -159,10 +138,7 @@ class Transform(BaseModel, ABC):
     def apply(self, train: Dataset, test: Dataset | None) -> TrainAndTest:
         """Apply it to training rows and, if there are any, test rows.
 
-        Raises
-        ------
-        DataError
-            When the rows do not allow it.
+        Raises DataError when the rows do not allow it.
         """
 
     def portion(self, rows: Portion, m: int) -> Portion:

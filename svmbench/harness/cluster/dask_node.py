@@ -60,10 +60,7 @@ def workers_of(client: Client) -> dict[str, Any]:
     `Client.scheduler_info` may answer that there are none: another thread of Dask asks for a
     summary without workers every two seconds, and both keep their answers in the same place.
 
-    Raises
-    ------
-    OSError
-        If the scheduler has gone or stands still: Dask would wait for it for ever.
+    Raises OSError if the scheduler has gone or stands still: Dask would wait for it for ever.
     """
     require_scheduler(client)
     try:
@@ -76,10 +73,7 @@ def workers_of(client: Client) -> dict[str, Any]:
 def require_scheduler(client: Client) -> None:
     """Notice that the connection is lost: Dask's client then answers as if there were nothing.
 
-    Raises
-    ------
-    OSError
-        If it is.
+    Raises OSError if it is.
     """
     if client.status != "running":
         raise OSError("the connection to its scheduler is lost")
@@ -141,10 +135,7 @@ class Attendance:
 class Queue:
     """Whether a task waits on its node, asked now and then until it has begun.
 
-    Parameters
-    ----------
-    ask : callable
-        Begins to ask.
+    - ``ask``: begins to ask.
     """
 
     def __init__(self, ask: Callable[[], Begun[Any]]) -> None:
@@ -173,19 +164,10 @@ class AbsentError(NodeLostError):
 class DaskNode(Node):
     """One node. If it is lost, it takes no further part; another one may have its address.
 
-    Parameters
-    ----------
-    address : str
-        Of its worker.
-    mark : str
-        Distinguishes this planner from all others.
-
-    Attributes
-    ----------
-    lost : str
-        Why it takes no further part; empty while it does.
-    was_absent : bool
-        Whether that was no fault of its own: it has ended or could not be reached.
+    - ``address``: of its worker.
+    - ``mark``: distinguishes this planner from all others.
+    - ``lost``: why it takes no further part; empty while it does.
+    - ``was_absent``: whether that was no fault of its own: it has ended or could not be reached.
     """
 
     def __init__(
@@ -359,10 +341,7 @@ def _over(stop: threading.Event, end: float) -> Callable[[], bool]:
 def accept(made: node.Made, assignment: Assignment, path: Path) -> Trace:
     """Write the files of a run that a node has carried out.
 
-    Raises
-    ------
-    NodeLostError
-        If they were changed on the way, or are not those of the assignment.
+    Raises NodeLostError if they were changed on the way, or are not those of the assignment.
     """
     name = assignment.header["id"]
     sent = {made.trace_sha256: made.trace, made.weights_sha256: made.weights}

@@ -57,43 +57,22 @@ _one_at_a_time = threading.Lock()
 
 @dataclass(frozen=True)
 class Greeting:
-    """What a node is.
+    """What a node is."""
 
-    Parameters
-    ----------
-    token : str
-        Identifies its process.
-    boot : str
-        The same for all nodes of a machine.
-    machine : str
-        The machine's fingerprint.
-    build : str
-        Hash of all that is installed and could change a run.
-    environment : dict
-        As it is recorded with the results of a sweep.
-    """
-
-    token: str
-    boot: str
-    machine: str
-    build: str
-    environment: dict[str, Any]
+    token: str  # identifies its process
+    boot: str  # the same for all nodes of a machine
+    machine: str  # the machine's fingerprint
+    build: str  # hash of all that is installed and could change a run
+    environment: dict[str, Any]  # as it is recorded with the results of a sweep
 
 
 @dataclass(frozen=True)
 class Made:
-    """A run that was carried out.
+    """A run that was carried out."""
 
-    Parameters
-    ----------
-    trace, weights : bytes
-        The contents of its files; no weights unless they were to be kept.
-    trace_sha256, weights_sha256 : str
-        Their hashes.
-    """
-
+    # trace, weights: the contents of its files; no weights unless they were to be kept
     trace: bytes
-    trace_sha256: str
+    trace_sha256: str  # trace_sha256, weights_sha256: their hashes
     weights: bytes
     weights_sha256: str
 
@@ -149,10 +128,7 @@ def is_waiting(key: str, dask_worker: Any) -> bool:
 def has_rows(key: str, content: str) -> bool:
     """Whether the cache has rows.
 
-    Raises
-    ------
-    NodeLostError
-        If it has others under that key.
+    Raises NodeLostError if it has others under that key.
     """
     found = content_hash(key)
     if found not in (None, content):
@@ -192,10 +168,7 @@ def admit_rows(mark: str, key: str, content: str) -> None:
 def make(token: str, name: str, sweep: str, sent: dict[str, Any], seconds: float) -> Made | None:
     """Carry out a run.
 
-    Raises
-    ------
-    NodeLostError
-        When the planner knew another process by this name.
+    Raises NodeLostError when the planner knew another process by this name.
     """
     global _worker
     if token != TOKEN:

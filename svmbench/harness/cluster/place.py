@@ -52,17 +52,10 @@ class DaskPlace:
     All nodes must have the same build as this process and the same fingerprint. A node of another
     build is left out.
 
-    Parameters
-    ----------
-    address : str
-        Of Dask's scheduler, or the name of its file scheduler.json.
+    - ``address``: of Dask's scheduler, or the name of its file scheduler.json.
 
-    Raises
-    ------
-    ConfigError
-        If there is no scheduler, or the nodes have different fingerprints.
-    NodeLostError
-        If there is no node.
+    Raises ConfigError if there is no scheduler, or the nodes have different fingerprints. Raises
+    NodeLostError if there is no node.
     """
 
     def __init__(self, address: str) -> None:
@@ -123,10 +116,7 @@ class DaskPlace:
     def hosts(self) -> Sequence[DaskNode]:
         """The nodes that are there now, for work other than runs; they are asked directly.
 
-        Raises
-        ------
-        NodeLostError
-            If no node is left.
+        Raises NodeLostError if no node is left.
         """
         self._look_around()
         self._require_nodes()

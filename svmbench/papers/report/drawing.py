@@ -27,18 +27,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Series:
-    """The contents of one curve or chain of points of a panel.
+    """The contents of one curve or chain of points of a panel."""
 
-    Parameters
-    ----------
-    name : str
-        As written beside it.
-    rows : list of MeasuredRow
-        One for a curve; those along the horizontal axis for a chain.
-    """
-
-    name: str
-    rows: list[MeasuredRow]
+    name: str  # as written beside it
+    rows: list[MeasuredRow]  # one for a curve; those along the horizontal axis for a chain
     look: Look
 
 

@@ -24,25 +24,13 @@ _DESCENDING = {"lambda": True, "C": False, "m": False}
 
 @dataclass(frozen=True)
 class ItemResults:
-    """The results of an item.
-
-    Parameters
-    ----------
-    name : str
-        The item's key.
-    results : dict
-        The results of its sweeps, by key; those that were not run are absent.
-
-    Attributes
-    ----------
-    rows : list of MeasuredRow
-        Those of all its sweeps.
-    """
+    """The results of an item."""
 
     paper: Paper
-    name: str
+    name: str  # the item's key
+    # the results of its sweeps, by key; those that were not run are absent
     results: Mapping[str, Results]
-    rows: list[MeasuredRow] = field(init=False)
+    rows: list[MeasuredRow] = field(init=False)  # those of all its sweeps
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rows", rows(self.results))
@@ -125,27 +113,17 @@ class Quoted:
 
 @dataclass
 class Layout:
-    """The cells of one table.
+    """The cells of one table."""
 
-    Parameters
-    ----------
-    rows, columns : list of tuple
-        Values on the shape's axes, in order.
-    measured : dict
-        By (row, column): the rows of the runs there.
-    quoted : dict
-        By (row, column, name of the measure's column): the published values.
-    expected : set
-        (row, column) of the cells that the sweeps ask for.
-    placed : list of Quoted
-        The published values that have a place here.
-    """
-
-    rows: list[Key]
+    rows: list[Key]  # rows, columns: values on the shape's axes, in order
     columns: list[Key]
+    # by (row, column): the rows of the runs there
     measured: dict[tuple[Key, Key], list[MeasuredRow]] = field(default_factory=dict)
+    # by (row, column, name of the measure's column): the published values
     quoted: dict[tuple[Key, Key, str], list[Quoted]] = field(default_factory=dict)
+    # (row, column) of the cells that the sweeps ask for
     expected: set[tuple[Key, Key]] = field(default_factory=set)
+    # the published values that have a place here
     placed: list[Quoted] = field(default_factory=list)
 
 

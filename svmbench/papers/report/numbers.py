@@ -23,34 +23,20 @@ from svmbench.report.tables.words import fault_words
 
 @dataclass(frozen=True)
 class Number:
-    """One measure of one row of the runs.
+    """One measure of one row of the runs."""
 
-    Parameters
-    ----------
-    text : str
-        As printed in a table.
-    median, low, high, coverage : float
-        nan if nothing is known, +inf if most runs did not reach the accuracy.
-    reached, runs : int
-        Repeats with a finite value, and all repeats.
-    at_least : float
-        A bound on the median if that is +inf; nan if there is none.
-    limit : str
-        Why the others have no value.
-    hint : str
-        Further details.
-    """
-
-    text: str
+    text: str  # as printed in a table
+    # median, low, high, coverage: nan if nothing is known, +inf if most runs did not reach the
+    # accuracy
     median: float = math.nan
     low: float = math.nan
     high: float = math.nan
     coverage: float = math.nan
-    reached: int = 0
+    reached: int = 0  # reached, runs: repeats with a finite value, and all repeats
     runs: int = 0
-    at_least: float = math.nan
-    limit: str = ""
-    hint: str = ""
+    at_least: float = math.nan  # a bound on the median if that is +inf; nan if there is none
+    limit: str = ""  # why the others have no value
+    hint: str = ""  # further details
 
 
 def number(row: MeasuredRow, asked: Asked) -> Number:

@@ -35,19 +35,13 @@ from svmbench.report.tables.words import header
 
 @dataclass(frozen=True)
 class ItemView:
-    """An item as the page shows it.
-
-    Parameters
-    ----------
-    shown : list of Quoted
-        Published values that appear in a table.
-    """
+    """An item as the page shows it."""
 
     source: ItemResults
     tables: list[Table] = field(default_factory=list)
     figures: list[Figure] = field(default_factory=list)
     claims: list[ClaimResult] = field(default_factory=list)
-    shown: list[Quoted] = field(default_factory=list)
+    shown: list[Quoted] = field(default_factory=list)  # published values that appear in a table
 
     @property
     def item(self) -> Item:
@@ -166,15 +160,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class Head:
-    """What came out, by what it rests on.
+    """What came out, by what it rests on."""
 
-    Parameters
-    ----------
-    firm, weaker, further : list of Finding
-        Claims of the five papers on real data and with the papers' own settings; all others of
-        these; those of further papers.
-    """
-
+    # firm, weaker, further: claims of the five papers on real data and with the papers' own
+    # settings; all others of these; those of further papers
     firm: list[Finding]
     weaker: list[Finding]
     further: list[Finding]

@@ -26,52 +26,34 @@ _SHORTEST = (0.5, 1.0, 2.0)
 
 @dataclass(frozen=True)
 class Mark:
-    """A dot of a strip.
+    """A dot of a strip."""
 
-    Parameters
-    ----------
-    at, low, high : float
-        Its place and those of its interval's ends, in per cent of the strip; all the same if its
-        interval has no bound.
-    words : str
-        The factor and its interval.
-    """
-
+    # at, low, high: its place and those of its interval's ends, in per cent of the strip; all the
+    # same if its interval has no bound
     at: float
     low: float
     high: float
     verdict: str
     stand_in: bool
-    words: str
+    words: str  # the factor and its interval
 
 
 @dataclass(frozen=True)
 class Strip:
-    """A claim with its comparisons.
-
-    Parameters
-    ----------
-    low, high : float
-        Ends of the factors claimed, in per cent of the strip.
-    """
+    """A claim with its comparisons."""
 
     result: ClaimResult
-    low: float
+    low: float  # low, high: ends of the factors claimed, in per cent of the strip
     high: float
     marks: tuple[Mark, ...]
 
 
 @dataclass(frozen=True)
 class Strips:
-    """All strips of a paper, on one axis.
-
-    Parameters
-    ----------
-    ticks : tuple of (float, str)
-        Places in per cent, with the factors there. The factor 1 is in the middle.
-    """
+    """All strips of a paper, on one axis."""
 
     rows: tuple[Strip, ...]
+    # places in per cent, with the factors there. The factor 1 is in the middle.
     ticks: tuple[tuple[float, str], ...]
 
 
@@ -113,21 +95,13 @@ def _place(factor: float, reach: float) -> float:
 
 @dataclass(frozen=True)
 class Dot:
-    """One comparison.
+    """One comparison."""
 
-    Parameters
-    ----------
-    estimate, low, high : float
-        Its factor and interval; 0 and +inf are legal.
-    stand_in : bool
-        Whether it rests on a stand-in.
-    """
-
-    estimate: float
+    estimate: float  # estimate, low, high: its factor and interval; 0 and +inf are legal
     low: float
     high: float
     verdict: ClaimVerdict
-    stand_in: bool
+    stand_in: bool  # whether it rests on a stand-in
 
     @property
     def bounded(self) -> bool:
@@ -137,16 +111,10 @@ class Dot:
 
 @dataclass(frozen=True)
 class VerdictRow:
-    """One claim with its comparisons.
-
-    Parameters
-    ----------
-    region : (float, float)
-        Claimed factors; from 0, or to +inf.
-    """
+    """One claim with its comparisons."""
 
     result: ClaimResult
-    region: tuple[float, float]
+    region: tuple[float, float]  # claimed factors; from 0, or to +inf
     dots: tuple[Dot, ...]
 
 

@@ -40,22 +40,15 @@ def write_papers(
 ) -> Written:
     """Write tables and figures of items, and the page of all papers, from the existing runs.
 
-    Parameters
-    ----------
-    root : Path
-        Runs of a sweep lie in ``root/KEY/ITEM/SWEEP/``; tables and figures of an item are
-        written to ``root/KEY/ITEM/``, the page to ``root/index.html``.
-    items : sequence of (str, str), optional
-        Paper and item whose files are rewritten; all unless given. For other items, the page
-        shows the existing figures.
-    asked : collection of (str, str), optional
-        Items that the page shows in any case, all unless given. It leaves out others without runs,
-        and names them: their claims would count as open, although nobody has asked for them.
+    - ``root``: runs of a sweep lie in ``root/KEY/ITEM/SWEEP/``; tables and figures of an item are
+      written to ``root/KEY/ITEM/``, the page to ``root/index.html``.
+    - ``items``: paper and item whose files are rewritten; all unless given. For other items, the
+      page shows the existing figures.
+    - ``asked``: items that the page shows in any case, all unless given. It leaves out others
+      without runs, and names them: their claims would count as open, although nobody has asked for
+      them.
 
-    Raises
-    ------
-    DataError
-        If results cannot be read.
+    Raises DataError if results cannot be read.
     """
     sources = [
         ItemResults(paper, name, read_item(root, paper, name))

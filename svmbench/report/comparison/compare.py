@@ -11,12 +11,8 @@ from svmbench.report.comparison.model import Comparison, Side
 def compare(a: Side, b: Side, metric: str = "seconds", margin: float = 1.05) -> Comparison:
     """Compare B with A in every case they share.
 
-    Raises
-    ------
-    ConfigError
-        If they share no case, a label is unknown, or the problems differ.
-    DataError
-        If the runs do not record the metric.
+    Raises ConfigError if they share no case, a label is unknown, or the problems differ. Raises
+    DataError if the runs do not record the metric.
     """
     left, right = groups_of(a), groups_of(b)
     found = matches(a, b, left, right)

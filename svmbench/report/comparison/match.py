@@ -37,33 +37,20 @@ class Match:
 
 @dataclass(frozen=True)
 class Samples:
-    """What both sides of a match needed to reach one accuracy.
-
-    Parameters
-    ----------
-    a, b : tuple of float
-        By repeat, +inf if the accuracy was not reached.
-    paired : bool
-        Whether the two runs of each pair were executed at about the same time.
-    missing : str
-        Which repeats were not measured, in words; empty if all were.
-    """
+    """What both sides of a match needed to reach one accuracy."""
 
     match: Match
     accuracy: float
-    a: tuple[float, ...]
+    a: tuple[float, ...]  # a, b: by repeat, +inf if the accuracy was not reached
     b: tuple[float, ...]
-    paired: bool
-    missing: str
+    paired: bool  # whether the two runs of each pair were executed at about the same time
+    missing: str  # which repeats were not measured, in words; empty if all were
 
 
 def groups_of(side: Side) -> dict[CellKey, Group]:
     """The groups of a side by the key that must match: a single label matches any label.
 
-    Raises
-    ------
-    ConfigError
-        If the side has no such label.
+    Raises ConfigError if the side has no such label.
     """
     labels = list(dict.fromkeys(side.results.runs["label"]))
     if side.label is not None and side.label not in labels:
@@ -83,10 +70,8 @@ def matches(
 ) -> list[Match]:
     """The groups that both sides have.
 
-    Raises
-    ------
-    ConfigError
-        If there is none, if the sides have no accuracy in common, or if the problems differ.
+    Raises ConfigError if there is none, if the sides have no accuracy in common, or if the problems
+    differ.
     """
     common = [Match(key, left[key], right[key]) for key in left if key in right]
     if not common or not accuracies(a, b):
@@ -143,10 +128,7 @@ def samples_of(
 ) -> Samples:
     """The comparable samples of a match.
 
-    Raises
-    ------
-    DataError
-        If the runs do not record the metric.
+    Raises DataError if the runs do not record the metric.
     """
     for group, side in zip((match.one, match.other), sides, strict=True):
         _check_metric(group, accuracy, metric, side)

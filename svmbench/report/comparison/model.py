@@ -13,78 +13,45 @@ Conclusion = Literal["faster", "slower", "alike", "open"]
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a comparison.
-
-    Parameters
-    ----------
-    label : str or None
-        The only label that takes part; None for all, each matched with the same label.
-    """
+    """One side of a comparison."""
 
     results: Results
+    # the only label that takes part; None for all, each matched with the same label
     label: str | None = None
 
 
 @dataclass(frozen=True)
 class ComparedCase:
-    """One case on both sides: a data set, a λ, an accuracy and a label.
-
-    Parameters
-    ----------
-    written_lambda : str
-        λ as tables print it.
-    label : str
-        ``a -> b`` if the two sides' labels differ.
-    a, b : tuple of float
-        The samples of each repeat that was compared, +inf if the accuracy was not reached.
-    answer : Answer
-        Estimate and interval of B over A, and the evidence that they lie within the margin.
-    paired : bool
-        Whether the two runs of each pair were executed at about the same time.
-    conclusion : {'faster', 'slower', 'alike', 'open'}
-        About B.
-    why : str
-        Why an open case is open.
-    """
+    """One case on both sides: a data set, a λ, an accuracy and a label."""
 
     dataset: str
     stand_in: bool
     lam: float
     C: float
-    written_lambda: str
+    written_lambda: str  # λ as tables print it
     accuracy: float
-    label: str
+    label: str  # ``a -> b`` if the two sides' labels differ
+    # a, b: the samples of each repeat that was compared, +inf if the accuracy was not reached
     a: tuple[float, ...]
     b: tuple[float, ...]
+    # estimate and interval of B over A, and the evidence that they lie within the margin
     answer: Answer
-    paired: bool
-    conclusion: Conclusion
-    why: str = ""
+    paired: bool  # whether the two runs of each pair were executed at about the same time
+    conclusion: Conclusion  # about B
+    why: str = ""  # why an open case is open
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """All cases that two sides have in common, judged together.
+    """All cases that two sides have in common, judged together."""
 
-    Parameters
-    ----------
-    names : tuple of str
-        Names of A and B.
-    metric : str
-        Name of the measure that was compared.
-    margin : float
-        Largest factor that counts as no difference.
-    machines_differ : bool
-        Whether times come from different machines, or from unknown ones.
-    """
-
-    names: tuple[str, str]
-    metric: str
-    margin: float
+    names: tuple[str, str]  # names of A and B
+    metric: str  # name of the measure that was compared
+    margin: float  # largest factor that counts as no difference
     cases: tuple[ComparedCase, ...]
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
-    machines_differ: bool
+    machines_differ: bool  # whether times come from different machines, or from unknown ones
 
     @property
     def regressions(self) -> tuple[ComparedCase, ...]:

@@ -26,21 +26,12 @@ LEAST_CONTROLS = 6
 
 @dataclass(frozen=True)
 class Shift:
-    """The factor between two times at which the same code is measured.
+    """The factor between two times at which the same code is measured."""
 
-    Parameters
-    ----------
-    log_centre : float
-        Logarithm of the factor expected, B over A; the factor itself may exceed all numbers.
-    sd : float
-        Standard deviation of the logarithm.
-    controls : int
-        Rows with the same code that it was estimated from.
-    """
-
+    # logarithm of the factor expected, B over A; the factor itself may exceed all numbers
     log_centre: float
-    sd: float
-    controls: int
+    sd: float  # standard deviation of the logarithm
+    controls: int  # rows with the same code that it was estimated from
 
 
 #: Runs executed at the same time: there is no shift.
@@ -49,18 +40,10 @@ NO_SHIFT = Shift(0.0, 0.0, 0)
 
 @dataclass(frozen=True)
 class Control:
-    """A row whose code is the same on both sides.
+    """A row whose code is the same on both sides."""
 
-    Parameters
-    ----------
-    log_ratio : float
-        Mean logarithm of B over A.
-    error : float
-        Its standard error.
-    """
-
-    log_ratio: float
-    error: float
+    log_ratio: float  # mean logarithm of B over A
+    error: float  # its standard error
 
     @staticmethod
     def of(a: Sequence[float], b: Sequence[float]) -> Control | None:
@@ -93,11 +76,9 @@ def shift_of(
 ) -> Shift:
     """The shift of one row, from the controls that are other rows.
 
-    Parameters
-    ----------
-    log_pass_ratio : float
-        Logarithm of the seconds of a streaming pass over the data in B, over those in A. Without
-        controls the shift is assumed to be at least that large; 0 if it is unknown.
+    - ``log_pass_ratio``: logarithm of the seconds of a streaming pass over the data in B, over
+      those in A. Without controls the shift is assumed to be at least that large; 0 if it is
+      unknown.
     """
     others = [control for other, control in controls.items() if other != key]
     count = len(others)

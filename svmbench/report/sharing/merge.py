@@ -58,18 +58,12 @@ _SAME = (
 def merge(folders: Sequence[Path], target: Path) -> list[Path]:
     """Write the tables and their page.
 
-    Parameters
-    ----------
-    target : Path
-        Folder for machines.md, machines-passes.md, machines-first.md, the same as CSV, and
-        index.html.
+    - ``target``: folder for machines.md, machines-passes.md, machines-first.md, the same as CSV,
+      and index.html.
 
-    Raises
-    ------
-    ConfigError
-        If there are fewer than two folders, one is given twice, or the target belongs to one.
-    DataError
-        If a folder is not as it was published, or two contradict each other.
+    Raises ConfigError if there are fewer than two folders, one is given twice, or the target
+    belongs to one. Raises DataError if a folder is not as it was published, or two contradict each
+    other.
     """
     if len(folders) < 2:
         raise ConfigError("merge compares two or more published folders; name another")
@@ -119,17 +113,10 @@ ProblemAt = tuple[float, str, str]
 
 
 class _Firsts(NamedTuple):
-    """Who is first on one problem.
+    """Who is first on one problem."""
 
-    Parameters
-    ----------
-    heading : str
-        The problem's.
-    leads : dict
-        For each place, who is first there, by the number of the folder.
-    """
-
-    heading: str
+    heading: str  # the problem's
+    # for each place, who is first there, by the number of the folder
     leads: dict[ProblemAt, dict[int, Lead]]
 
 
@@ -323,10 +310,8 @@ def _same_runs(one: PublishedFolder, other: PublishedFolder) -> bool:
 def refuse_contradictions(one: PublishedFolder, other: PublishedFolder) -> None:
     """Refuse folders that cannot stand in one table.
 
-    Raises
-    ------
-    DataError
-        If a label has different parameters, or certified intervals of an optimum do not overlap.
+    Raises DataError if a label has different parameters, or certified intervals of an optimum do
+    not overlap.
     """
     _refuse_other_settings(one, other)
     _refuse_apart(one, other)

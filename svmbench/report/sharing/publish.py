@@ -20,23 +20,14 @@ from svmbench.verify.published import CONTENTS, WEIGHTS, manifest_of, read_manif
 
 @dataclass(frozen=True)
 class PublishedFolder:
-    """A published folder that was checked.
-
-    Parameters
-    ----------
-    machine : str
-        Fingerprint of the machine of its runs.
-    unverified : int
-        Runs and references that could not be recomputed, since their rows are not on this machine.
-    name : str, optional
-        Heading of its columns.
-    """
+    """A published folder that was checked."""
 
     folder: Path
     results: Results
-    machine: str
+    machine: str  # fingerprint of the machine of its runs
+    # runs and references that could not be recomputed, since their rows are not on this machine
     unverified: int
-    name: str = ""
+    name: str = ""  # heading of its columns
 
     @property
     def processor(self) -> str:
@@ -47,12 +38,8 @@ class PublishedFolder:
 def publish(folder: Path, target: Path, weights: bool = False) -> Path:
     """Copy what others need of a results folder.
 
-    Raises
-    ------
-    ConfigError
-        If the target holds something else.
-    DataError
-        If the results contradict themselves, or their page and tables are not those of the runs.
+    Raises ConfigError if the target holds something else. Raises DataError if the results
+    contradict themselves, or their page and tables are not those of the runs.
     """
     if target.exists() and not (target / MANIFEST).is_file():
         raise ConfigError(f"{target}: exists and is no published folder; give -o another name")
@@ -105,10 +92,7 @@ def open_published(folder: Path) -> PublishedFolder:
     What rests on weights that were left out, or on rows that are not on this machine, is counted,
     not recomputed.
 
-    Raises
-    ------
-    DataError
-        If it is not as it was published.
+    Raises DataError if it is not as it was published.
     """
     machine = str(read_manifest(folder).get("machine"))
     for name in foreign_entries(folder):

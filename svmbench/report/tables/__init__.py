@@ -11,11 +11,8 @@ from svmbench.report.tables.objective import objective_table
 def build_tables(results: Results) -> list[Table]:
     """Build the tables the sweep asks for.
 
-    Returns
-    -------
-    list of Table
-        Only the objective's when the sweep has no accuracies to reach; without passes where the
-        seconds of a pass were not measured.
+    Returns only the objective's when the sweep has no accuracies to reach; without passes where the
+    seconds of a pass were not measured.
     """
     return [
         accuracy_table(results, kind) if kind in COUNTED else objective_table(results, kind)

@@ -44,11 +44,8 @@ Summarised = dict[tuple[str, bool], list[tuple[Group, list[Summary]]]]
 def summarise(results: Results, kind: str) -> Summarised:
     """Summarise the runs to each accuracy.
 
-    Returns
-    -------
-    dict
-        By data set and whether it is a stand-in: each group with its summaries, one for each
-        accuracy.
+    Returns by data set and whether it is a stand-in: each group with its summaries, one for each
+    accuracy.
     """
     found: Summarised = {}
     for key, groups in results.groups.items():

@@ -77,14 +77,9 @@ class Choice(NamedTuple):
 class ExpectedCosts:
     """What Newton steps are expected to cost, and what passes of dual descent have cost.
 
-    Parameters
-    ----------
-    rows : CompactRows
-        The rows, or some that are like them.
-    m : int
-        Number of rows.
-    samples : list of int
-        Sizes of the samples on which Newton steps may begin.
+    - ``rows``: the rows, or some that are like them.
+    - ``m``: number of rows.
+    - ``samples``: sizes of the samples on which Newton steps may begin.
     """
 
     def __init__(self, rows: CompactRows, m: int, samples: list[int]) -> None:
@@ -162,22 +157,12 @@ def _share(gap: float, wanted: float) -> float:
 
 
 class Trial(NamedTuple):
-    """What dual descent did on some rows.
-
-    Parameters
-    ----------
-    passes : float
-        Passes until it reached its gap or fell behind.
-    behind : bool
-        Whether Newton steps were expected to cost less.
-    samples_pay : bool
-        Whether these are then to begin on samples.
-    """
+    """What dual descent did on some rows."""
 
     rows: int
-    passes: float
-    behind: bool
-    samples_pay: bool
+    passes: float  # passes until it reached its gap or fell behind
+    behind: bool  # whether Newton steps were expected to cost less
+    samples_pay: bool  # whether these are then to begin on samples
 
 
 def tried(rows: CompactRows, lam: float, rng: Generator, gap: float, counters: Counters) -> Trial:

@@ -57,51 +57,29 @@ LEAST_SAVED = 1.0 - 1e-3**SCALE_SHARE
 
 @dataclass(frozen=True)
 class DescentOptions:
-    """The devices of dual descent.
+    """The devices of dual descent."""
 
-    Parameters
-    ----------
-    block_rows : int
-        Rows in a block; 1 for true random order throughout.
-    shrinking : bool
-        Whether passes leave out rows that are firmly at a bound.
-    early : bool
-        Whether shrinking also leaves out rows by the mean projected gradient.
-    greedy : bool
-        Whether steps that raised D much are repeated before the next pass, and those that would
-        raise it little are left out.
-    plain : int
-        First passes that visit all rows once each, whatever ``shrinking``, ``early`` and ``greedy``
-        are, unless the first one moves less than `MANY_MOVED` of them. Newton steps that soon
-        follow begin better there.
-    acceleration : bool
-        Whether steps in the plane of the last passes follow passes.
-    subspace : bool
-        Whether Newton steps on the free rows follow passes where these rows are few.
-    scaling : bool
-        Whether the weights are shown at the scale that minimises P.
-    together : bool
-        Whether two threads share large passes and surveys.
-    """
-
-    block_rows: int = 1
-    shrinking: bool = True
-    early: bool = False
+    block_rows: int = 1  # rows in a block; 1 for true random order throughout
+    shrinking: bool = True  # whether passes leave out rows that are firmly at a bound
+    early: bool = False  # whether shrinking also leaves out rows by the mean projected gradient
+    # whether steps that raised D much are repeated before the next pass, and those that would raise
+    # it little are left out
     greedy: bool = False
+    # first passes that visit all rows once each, whatever ``shrinking``, ``early`` and ``greedy``
+    # are, unless the first one moves less than `MANY_MOVED` of them. Newton steps that soon follow
+    # begin better there.
     plain: int = 0
-    acceleration: bool = True
+    acceleration: bool = True  # whether steps in the plane of the last passes follow passes
+    # whether Newton steps on the free rows follow passes where these rows are few
     subspace: bool = True
-    scaling: bool = True
-    together: bool = False
+    scaling: bool = True  # whether the weights are shown at the scale that minimises P
+    together: bool = False  # whether two threads share large passes and surveys
 
 
 class DualPhase:
     """Passes over the active rows, and over all rows once the active ones have converged enough.
 
-    Parameters
-    ----------
-    tolerance : float
-        Relative gap, certified as soon as it may have been reached.
+    - ``tolerance``: relative gap, certified as soon as it may have been reached.
     """
 
     def __init__(

@@ -30,14 +30,9 @@ class InteriorPhase:
     variables are unknowns of their own. Those of Newton steps follow from w, so that the rounding
     of w limits their accuracy where a feature is very large.
 
-    Parameters
-    ----------
-    w : ndarray of float64, shape (d,)
-        Weights to return until better ones are known.
-    alpha : ndarray of float64, shape (m,)
-        The same for the dual variables.
-    counters : Counters
-        The work before, which counts too.
+    - ``w``: (shape (d,)) Weights to return until better ones are known.
+    - ``alpha``: (shape (m,)) The same for the dual variables.
+    - ``counters``: the work before, which counts too.
     """
 
     def __init__(

@@ -51,17 +51,9 @@ class MultiplierSteps(ABC):
     Subclasses set ``_state`` and ``_largest`` before the first step. They may leave the rows for
     others, and begin the first inner problem again.
 
-    Parameters
-    ----------
-    growth : float
-        Factor of the penalty from one inner problem to the next.
-
-    Attributes
-    ----------
-    counters : Counters
-        All work so far.
-    exhausted : bool
-        Whether rounding allows no further progress.
+    - ``growth``: factor of the penalty from one inner problem to the next.
+    - ``counters``: all work so far.
+    - ``exhausted``: whether rounding allows no further progress.
     """
 
     #: w, the sums over the rows and the penalty: `Multipliers`, or what has the same attributes.

@@ -31,36 +31,24 @@ WORSE = 1.25
 
 @dataclass(frozen=True)
 class NewtonOptions:
-    """How the Newton steps of a phase begin and proceed.
+    """How the Newton steps of a phase begin and proceed."""
 
-    Parameters
-    ----------
-    penalty, growth : float
-        The first penalty, and the factor from one inner problem to the next.
-    passes : int
-        Passes of dual descent before the first stage.
-    sampling, sleep : bool
-        Whether to begin with samples; whether to skip rows that cannot be affected.
-    threads : int
-        Threads that share the rows of Newton steps, where there are enough entries for them. Then
-        one thread also prepares later stages while another solves the first sample.
-    """
-
+    # penalty, growth: the first penalty, and the factor from one inner problem to the next
     penalty: float
     growth: float
-    passes: int
+    passes: int  # passes of dual descent before the first stage
+    # sampling, sleep: whether to begin with samples; whether to skip rows that cannot be affected
     sampling: bool
     sleep: bool
+    # threads that share the rows of Newton steps, where there are enough entries for them. Then one
+    # thread also prepares later stages while another solves the first sample.
     threads: int = 1
 
 
 class NewtonPhase(MultiplierSteps):
     """Stages with more and more rows, up to all; each starts from the result of the one before.
 
-    Parameters
-    ----------
-    warm : Descent, optional
-        Dual descent on all rows to continue from; then there are no samples.
+    - ``warm``: dual descent on all rows to continue from; then there are no samples.
     """
 
     def __init__(

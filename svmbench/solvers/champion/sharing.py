@@ -24,10 +24,7 @@ class Sharing:
     Where it does not, one thread makes the next pass alone, and twice as many after each failure in
     turn.
 
-    Attributes
-    ----------
-    shared : int
-        Passes that two threads have made.
+    - ``shared``: passes that two threads have made.
     """
 
     def __init__(self) -> None:

@@ -35,19 +35,10 @@ class ThreadedMultipliers:
     The sums are added in the order of the ranges, so that the same number of threads gives the same
     bits. Another number changes rounding only.
 
-    Parameters
-    ----------
-    sleep : bool
-        Whether rows that no movement so far can concern are passed over.
-    threads : int
-        At least 1, and at most the number of rows.
-    alone : bool
-        Whether the calling thread makes all parts, because the others have work.
-
-    Attributes
-    ----------
-    alpha, pull, curvature : ndarray of float64
-        As those of `Multipliers`. Read only.
+    - ``sleep``: whether rows that no movement so far can concern are passed over.
+    - ``threads``: at least 1, and at most the number of rows.
+    - ``alone``: whether the calling thread makes all parts, because the others have work.
+    - ``alpha, pull, curvature``: as those of `Multipliers`. Read only.
     """
 
     def __init__(

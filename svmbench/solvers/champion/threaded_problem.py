@@ -19,18 +19,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class ThreadedProblem(Problem):
-    """The same P, D, gap and errors as `Problem`, but for rounding.
+    """The same P, D, gap and errors as `Problem`, but for rounding."""
 
-    Parameters
-    ----------
-    parts : sequence of Problem
-        The loss on ranges of the rows, each of which has a thread.
-    places : sequence of slice
-        The ranges.
-    """
-
+    # the loss on ranges of the rows, each of which has a thread
     parts: Sequence[Problem] = field(kw_only=True)
-    places: Sequence[slice] = field(kw_only=True)
+    places: Sequence[slice] = field(kw_only=True)  # the ranges
     pool: ThreadPoolExecutor = field(kw_only=True)
 
     def loss_and_errors(self, w: FloatArray, bias: float = 0.0) -> tuple[float, int]:

@@ -28,17 +28,9 @@ STEPS_PER_CUT = 1000
 class ReducedProblem:
     """A set of cuts, and the best weights for them.
 
-    Parameters
-    ----------
-    d : int
-        Features.
-
-    Attributes
-    ----------
-    w : ndarray of float64, shape (d,)
-        1/lam sum of beta_j g_j.
-    dual : float
-        D(beta), a lower bound of P*.
+    - ``d``: features.
+    - ``w``: (shape (d,)) 1/lam sum of beta_j g_j.
+    - ``dual``: D(beta), a lower bound of P*.
     """
 
     def __init__(self, lam: float, d: int) -> None:

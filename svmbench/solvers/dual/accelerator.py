@@ -35,19 +35,10 @@ class Accelerator:
     A step pays if it raises D by as much per entry as the pass after it. Those that do not are
     taken at intervals that double, so that looking costs little where nothing is to be gained.
 
-    Parameters
-    ----------
-    nu, upper : float
-        Curvature of the loss, and the upper bound of the dual variables.
-    row_weights : ndarray of float64, shape (m,), optional
-        1 each by default.
-    constant : float
-        The value of one more, last feature of each row; 0 for none.
-
-    Attributes
-    ----------
-    steps, paid : int
-        Steps so far, and how many of them paid.
+    - ``nu, upper``: curvature of the loss, and the upper bound of the dual variables.
+    - ``row_weights``: (shape (m,)) 1 each by default.
+    - ``constant``: the value of one more, last feature of each row; 0 for none.
+    - ``steps, paid``: steps so far, and how many of them paid.
     """
 
     def __init__(

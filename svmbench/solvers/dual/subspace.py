@@ -55,10 +55,7 @@ ROUNDING = 1e-12
 class Subspace:
     """Maxima of D over the free rows, while they cost little beside the passes.
 
-    Attributes
-    ----------
-    solved : bool
-        Whether the last step reached the maximum over the rows that were free.
+    - ``solved``: whether the last step reached the maximum over the rows that were free.
     """
 
     def __init__(self, rows: CompactRows, lam: float) -> None:

@@ -25,33 +25,18 @@ from svmbench.data.dataset import FloatArray
 
 
 class Demand(NamedTuple):
-    """The right-hand sides of a step for the ball's variables.
+    """The right-hand sides of a step for the ball's variables."""
 
-    Parameters
-    ----------
-    of_x : ndarray of float64, shape (2d + 1,)
-        Changes of the products x s.
-    both : ndarray of float64, shape (d,)
-        Sum of the right-hand sides of p and of n.
-    right : ndarray of float64, shape (d,)
-        The ball's part of the right-hand side of the system for dw.
-    slack : float
-        Right-hand side of the multiplier's own equation.
-    """
-
-    of_x: FloatArray
-    both: FloatArray
-    right: FloatArray
-    slack: float
+    of_x: FloatArray  # (shape (2d + 1,)) Changes of the products x s
+    both: FloatArray  # (shape (d,)) Sum of the right-hand sides of p and of n
+    right: FloatArray  # (shape (d,)) The ball's part of the right-hand side of the system for dw
+    slack: float  # right-hand side of the multiplier's own equation
 
 
 class BallTerms:
     """The ball's terms at one point.
 
-    Parameters
-    ----------
-    x, s : ndarray of float64, shape (2d + 1,)
-        Positive.
+    - ``x, s``: (shape (2d + 1,)) Positive.
     """
 
     def __init__(self, x: FloatArray, s: FloatArray, radius: float) -> None:

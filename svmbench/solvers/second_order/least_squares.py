@@ -19,10 +19,7 @@ class LeastSquares:
     Processing 68, 1969; Cox and Higham, in Numerical Analysis 1997). The sum A^T A would lose rows
     below 1e-8 of the largest one.
 
-    Parameters
-    ----------
-    matrix : ndarray of float64, shape (rows, columns)
-        A, with at least as many rows as columns.
+    - ``matrix``: (shape (rows, columns)) A, with at least as many rows as columns.
     """
 
     def __init__(self, matrix: FloatArray) -> None:

@@ -37,18 +37,10 @@ FAR_FACTOR = 20.0
 
 
 class SystemWork(NamedTuple):
-    """Work to form and to factor the system of a Newton step, in stored entries.
+    """Work to form and to factor the system of a Newton step, in stored entries."""
 
-    Parameters
-    ----------
-    rows : float
-        For the sum over all rows.
-    factor : float
-        inf where there are too many features for a factor.
-    """
-
-    rows: float
-    factor: float
+    rows: float  # for the sum over all rows
+    factor: float  # inf where there are too many features for a factor
 
     @classmethod
     def of(cls, data: Dataset) -> SystemWork:
@@ -65,17 +57,9 @@ class SystemWork(NamedTuple):
 class Factored:
     """Systems of Newton steps, solved by Cholesky factors.
 
-    Parameters
-    ----------
-    problem : Problem
-        If its bias is not free, the last entry of each solution is 0.
-
-    Attributes
-    ----------
-    unaided : float
-        Work of conjugate gradients before the first factor, in stored entries.
-    solving : float
-        Work to solve a system once it is factored, in stored entries.
+    - ``problem``: if its bias is not free, the last entry of each solution is 0.
+    - ``unaided``: work of conjugate gradients before the first factor, in stored entries.
+    - ``solving``: work to solve a system once it is factored, in stored entries.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -133,30 +117,14 @@ class Factored:
 
 
 class NewtonSystem(NamedTuple):
-    """The linear system of a Newton step.
+    """The linear system of a Newton step."""
 
-    Parameters
-    ----------
-    product : callable
-        It times a vector, shape (d + 1,).
-    parts : callable
-        What `Factored.form` takes.
-    diagonal : callable
-        Its preconditioner's diagonal, shape (d + 1,).
-    downhill : ndarray, shape (d + 1,)
-        The right side, minus the gradient.
-    share : float
-        Of the rows that have curvature.
-    enough : callable
-        Whether conjugate gradients may leave this residual.
-    """
-
-    product: Callable[[FloatArray], FloatArray]
-    parts: Callable[[], tuple[FloatArray, FloatArray]]
-    diagonal: Callable[[], FloatArray]
-    downhill: FloatArray
-    share: float
-    enough: Callable[[FloatArray], bool]
+    product: Callable[[FloatArray], FloatArray]  # it times a vector, shape (d + 1,)
+    parts: Callable[[], tuple[FloatArray, FloatArray]]  # what `Factored.form` takes
+    diagonal: Callable[[], FloatArray]  # its preconditioner's diagonal, shape (d + 1,)
+    downhill: FloatArray  # (shape (d + 1,)) The right side, minus the gradient
+    share: float  # of the rows that have curvature
+    enough: Callable[[FloatArray], bool]  # whether conjugate gradients may leave this residual
 
 
 def newton_step(

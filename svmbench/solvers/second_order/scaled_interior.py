@@ -89,10 +89,7 @@ class FactoredSystem(NamedTuple):
 class ScaledInterior:
     """Mehrotra's predictor and corrector for the hinge without a bias, with systems by QR.
 
-    Parameters
-    ----------
-    problem : Problem
-        Without weights of rows; `fits` holds for its shape.
+    - ``problem``: without weights of rows; `fits` holds for its shape.
     """
 
     def __init__(self, problem: Problem) -> None:

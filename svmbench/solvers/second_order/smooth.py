@@ -99,11 +99,8 @@ def newton(
     balances alpha (`Surface.pull`). A certificate costs
     about as much as a third of a step: a caller that needs one gap only sets ``wanted``.
 
-    Parameters
-    ----------
-    wanted : float
-        Relative gap (P - D)/D. Only steps that may be within it are yielded, from the
-        fourth on one for each doubling of their number, and the last.
+    - ``wanted``: relative gap (P - D)/D. Only steps that may be within it are yielded, from the
+      fourth on one for each doubling of their number, and the last.
     """
     done = WorkCount() if count is None else count
     surface = Surface(problem, done)
@@ -165,33 +162,18 @@ def _is_ending(before: float, gap: float, enough: float) -> bool:
 
 
 class _Iterate(NamedTuple):
-    """w and b as one vector, and what is known there.
+    """w and b as one vector, and what is known there."""
 
-    Parameters
-    ----------
-    at : ndarray, shape (d + 1,)
-        b is last; 0 if the problem has none.
-    scores : ndarray, shape (m,)
-        x_i w + b.
-    primal : float
-        P.
-    blind : bool
-        Rounding hides whether steps lower P.
-    """
-
-    at: FloatArray
-    scores: FloatArray
-    primal: float
-    blind: bool = False
+    at: FloatArray  # (shape (d + 1,)) b is last; 0 if the problem has none
+    scores: FloatArray  # (shape (m,)) x_i w + b
+    primal: float  # P
+    blind: bool = False  # rounding hides whether steps lower P
 
 
 class Surface:
     """P as a function of w and b; counts the entries that are read for it.
 
-    Parameters
-    ----------
-    done : WorkCount
-        Kept up to date.
+    - ``done``: kept up to date.
     """
 
     def __init__(self, problem: Problem, done: WorkCount) -> None:

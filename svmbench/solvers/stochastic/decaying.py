@@ -54,10 +54,7 @@ class DecayingParameters(BlockParameters):
 def require_contraction(solver: str, eta0: float, lam: float) -> None:
     """Reject a first step that would reverse w instead of shrinking it.
 
-    Raises
-    ------
-    ConfigError
-        When eta0 * lam is not below one.
+    Raises ConfigError when eta0 * lam is not below one.
     """
     if not eta0 * lam < 1.0:
         raise ConfigError(

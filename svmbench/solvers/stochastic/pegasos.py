@@ -96,11 +96,8 @@ class Pegasos(IterateOutput):
     def start(self, problem: Problem, seed: int) -> None:
         """Start from w = 0.
 
-        Raises
-        ------
-        ConfigError
-            If both balls are requested, the output needs the unknown length of the run, or the
-            scale is not to be taken in by a method that has none.
+        Raises ConfigError if both balls are requested, the output needs the unknown length of the
+        run, or the scale is not to be taken in by a method that has none.
         """
         if self.parameters.project and problem.constraint == "l1":
             raise ConfigError(
