@@ -78,13 +78,12 @@ slow: $(DEVELOPING) ## Run what make test leaves out: many cases, wheels, script
 golden: $(DEVELOPING) ## Compare results with those of tests/golden/ (WRITE=1 writes them)
 	$(BIN)/python tests/golden/golden.py $(if $(WRITE),--write)
 
-lint: $(DEVELOPING) ## Check style, types, the direction of imports and prose
+lint: $(DEVELOPING) ## Check style, types and the direction of imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	PATH="$(BIN):$$PATH" cython-lint kernels
-	$(BIN)/python -m pytest --quiet tests/test_prose.py
 
 sanitize: $(DEVELOPING) ## Try hostile input and the reader's tests under the compiler's sanitizers
 	$(BIN)/python scripts/trust/sanitize.py --inputs 20000

@@ -57,7 +57,7 @@ OF_METHODS = tuple(
 )
 
 #: Tests of developers' scripts.
-SCRIPTS = ("tests/trust/", "tests/train/test_compare.py")
+SCRIPTS = ("tests/trust/",)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -363,26 +363,6 @@ REFUSALS = {
         ("lambda:", "lamda:"),
         "8:1: unknown key 'lamda'; did you mean 'lambda'?",
     ),
-    "unknown key, none near": (
-        ("  gap: 1e-8", "  gap: 1e-8\n  zzz: 1"),
-        "21:3: unknown key 'zzz'; known: gap, time_limit",
-    ),
-    "unknown key of a data set": (
-        ("    positive: 3", "    postive: 3"),
-        "6:5: unknown key 'postive'; did you mean 'positive'?",
-    ),
-    "unknown key of stop": (
-        ("max_epochs", "max_epoch"),
-        "16:3: unknown key 'max_epoch'; did you mean 'max_epochs'?",
-    ),
-    "unknown key of a grid": (
-        ("[1e-3, 1e-4]", "{logspce: {from: 1, to: 2, num: 3}}"),
-        "8:10: unknown key 'logspce'; did you mean 'logspace'?",
-    ),
-    "unknown key of logspace": (
-        ("[1e-3, 1e-4]", "{logspace: {form: 1, to: 2, num: 3}}"),
-        "8:21: unknown key 'form'; did you mean 'from'?",
-    ),
     "unknown parameter": (
         ("schedule: blocks", "shedule: blocks"),
         "12:5: unknown parameter 'shedule' of sgd-m; did you mean 'schedule'?",
@@ -390,10 +370,6 @@ REFUSALS = {
     "unknown solver": (
         ("- dcd", "- dcb"),
         "10:5: unknown solver 'dcb'; did you mean 'dcd'?",
-    ),
-    "unknown solver in a mapping": (
-        ("name: sgd-m", "name: sgdm"),
-        "11:5: unknown solver 'sgdm'; did you mean 'sgd-m'?",
     ),
     "unknown data set": (
         ("tiny-sparse", "tiny-spare"),
@@ -405,21 +381,6 @@ REFUSALS = {
         "7:1: 'loss' should be 'hinge', 'squared-hinge', 'smoothed-hinge' or 'logistic', not "
         "'hinges'; did you mean 'hinge'?",
     ),
-    "unknown table": (
-        ("[time]", "[time, epoch]"),
-        "21:16: 'tables[1]' should be 'time', 'epochs', 'objective' or 'passes', not 'epoch'; "
-        "did you mean 'epochs'?",
-    ),
-    "unknown plot": (
-        ("plots: []", "plots: [log_primal]"),
-        "22:9: 'plots[0]' should be 'log-primal' or 'log-suboptimality', not 'log_primal'; "
-        "did you mean 'log-primal'?",
-    ),
-    "unknown choice of a parameter": (
-        ("blocks", "block"),
-        "12:5: 'solvers[1].schedule' should be '4/9' or 'blocks', not 'block'; "
-        "did you mean 'blocks'?",
-    ),
     # missing
     "missing version": (("version: 1\n", ""), "1:1: missing key 'version'; add it"),
     "missing lambda": (
@@ -430,14 +391,6 @@ REFUSALS = {
         ("  accuracy: [1e-3, 1e-1]\n  max_epochs: 100\n", ""),
         "14:1: no end but a time limit; give accuracy, gap, own, max_epochs, max_updates or "
         "max_steps",
-    ),
-    "missing key of logspace": (
-        ("[1e-3, 1e-4]", "{logspace: {from: 1, to: 2}}"),
-        "8:10: missing key 'num'; add it",
-    ),
-    "missing name of a solver": (
-        ("name: sgd-m\n    schedule", "schedule"),
-        "11:5: missing key 'name'; write {name: SOLVER, ...}",
     ),
     "missing path": (
         ("path: mine.libsvm\n    positive", "positive"),
@@ -456,10 +409,6 @@ REFUSALS = {
         ("repeats: 2", "repeats: 2\nname: again"),
         "19:1: key 'name' again, after line 2; keep one of them",
     ),
-    "parameter twice": (
-        ("epsilon: 1e-4", "epsilon: 1e-4\n    epsilon: 1e-5"),
-        "14:5: key 'epsilon' again, after line 13; keep one of them",
-    ),
     "value twice": (
         ("[1e-3, 1e-4]", "[1e-3, 1e-4, 0.001]"),
         "8:22: 0.001 appears twice; keep one of them",
@@ -472,25 +421,9 @@ REFUSALS = {
         ("  - dcd", "  - dcd\n  - {name: dcd}"),
         "11:5: a second 'dcd'; drop it or give it a label of its own",
     ),
-    "table twice": (
-        ("[time]", "[time, time]"),
-        "21:16: 'time' appears twice; keep one of them",
-    ),
     "test file of a catalogue set": (
         ("- tiny-sparse", "- {name: tiny-sparse, test: FILE}"),
         "4:25: 'test' belongs to a path; of a name the catalogue knows it",
-    ),
-    "features of a catalogue set": (
-        ("- tiny-sparse", "- {name: tiny-sparse, features: 1}"),
-        "4:25: 'features' belongs to a path; of a name the catalogue knows it",
-    ),
-    "zero-based catalogue set": (
-        ("- tiny-sparse", "- {name: tiny-sparse, zero_based: true}"),
-        "4:25: 'zero_based' belongs to a path; of a name the catalogue knows it",
-    ),
-    "label of another catalogue set": (
-        ("- tiny-sparse", "- {name: tiny-sparse, label: adult}"),
-        "4:25: 'adult' is another set of the catalogue; set another",
     ),
     "label that looks like a catalogue set": (
         ("- tiny-sparse", '- {name: tiny-sparse, label: "\\u0430dult"}'),
@@ -500,10 +433,6 @@ REFUSALS = {
         ("  - dcd", '  - dcd\n  - {name: sgd-s, label: "d\\u0441d"}'),
         "11:5: 'd\u0441d' looks like a label before it; give it another one",
     ),
-    "labels of compatible characters": (
-        ("  - dcd", "  - dcd\n  - {name: sgd-s, label: \uff44\uff43\uff44}"),
-        "11:5: '\uff44\uff43\uff44' looks like a label before it; give it another one",
-    ),
     "data sets whose labels are the same in names of files": (
         (
             "  - tiny-sparse",
@@ -511,19 +440,6 @@ REFUSALS = {
         ),
         "5:5: 'a-b' has the same label in names of files as a data set before it; give it another "
         "one",
-    ),
-    "labels that are the same in names of files": (
-        ("  - dcd", "  - {name: dcd, label: 一}\n  - {name: dcd, label: 二}"),
-        "11:5: '二' has the parameters of a solver before it, and the same label in names of "
-        "files; give it another one",
-    ),
-    "transformed file called like a catalogue set": (
-        ("path: mine.libsvm", "path: adult.libsvm.xz\n    bias: 1"),
-        "5:5: 'adult' is a set of the catalogue; set another name",
-    ),
-    "the same transforms twice": (
-        ("- tiny-sparse", "- {name: tiny-dense, bias: 1}\n  - {name: tiny-dense, bias: 1.0}"),
-        "5:5: a second data set 'tiny-dense+bias'; drop it or give it a label",
     ),
     "unknown transform": (
         ("- tiny-sparse", "- {name: tiny-sparse, transforms: [max-ab]}"),
@@ -537,54 +453,18 @@ REFUSALS = {
         ("- tiny-sparse", "- {name: tiny-sparse, transforms: [{subsample: {size: 3, sed: 4}}]}"),
         "4:60: unknown key 'sed'; did you mean 'seed'?",
     ),
-    "missing parameter of a transform": (
-        ("- tiny-sparse", "- {name: tiny-sparse, transforms: [drop]}"),
-        "4:38: missing key 'columns'; add it",
-    ),
     "parameter of a transform out of range": (
         ("- tiny-sparse", "- {name: tiny-sparse, transforms: [swap, {factor: -1}]}"),
         "4:45: 'datasets[0].transforms[1].factor' should be more than 0, not -1",
-    ),
-    "parameter of a transform without any": (
-        ("- tiny-sparse", "- {name: tiny-sparse, transforms: [{max-abs: 3}]}"),
-        "4:39: 'datasets[0].transforms[0].max-abs' should be left out: max-abs has no "
-        "parameters, not 3",
-    ),
-    "part of the rows": (
-        ("- tiny-sparse", "- {name: tiny-sparse, transforms: [{subsample: 1.5}]}"),
-        "4:39: 'datasets[0].transforms[0].subsample' should be a fraction between 0 and 1, or a "
-        "whole number of rows, not 1.5",
-    ),
-    "rows that end before they begin": (
-        ("- tiny-sparse", "- {name: tiny-sparse, transforms: [{rows: [5, 3]}]}"),
-        "4:39: 'datasets[0].transforms[0].rows' should be [first row, row after the last], "
-        "ascending, not [5, 3]",
     ),
     "two transforms in one": (
         ("- tiny-sparse", "- {name: tiny-sparse, transforms: [{factor: 1, swap: }]}"),
         "4:38: 'datasets[0].transforms[0]' should be a transform's name, or {name: parameter}, "
         "not {'factor': 1, 'swap': None}",
     ),
-    "one transform for a list": (
-        ("- tiny-sparse", "- {name: tiny-sparse, transforms: max-abs}"),
-        "4:25: 'datasets[0].transforms' should be a list, not 'max-abs'; write [max-abs]",
-    ),
-    "bias not positive": (
-        ("- tiny-sparse", "- {name: tiny-sparse, bias: 0}"),
-        "4:25: 'datasets[0].bias' should be more than 0, not 0",
-    ),
-    "part for the test": (
-        ("- tiny-sparse", "- {name: tiny-sparse, test: 1.5}"),
-        "4:25: 'datasets[0].test' should be the name of a file, or a part of the rows: a fraction "
-        "between 0 and 1, or a whole number, not 1.5",
-    ),
     "file under a catalogue name": (
         ("positive: 3", "name: adult"),
         "6:5: 'adult' is a set of the catalogue; set another name",
-    ),
-    "file called like a catalogue set": (
-        ("mine.libsvm", "adult.libsvm.xz"),
-        "5:5: 'adult' is a set of the catalogue; set another name",
     ),
     "gamma of a loss without one": (
         ("loss: hinge", "loss: {name: hinge, gamma: 2}"),
@@ -603,18 +483,6 @@ REFUSALS = {
         ("name: trial", "name: 2024"),
         "2:1: 'name' should be text, not 2024; put it in quotes",
     ),
-    "fraction for a whole number": (
-        ("repeats: 2", "repeats: 2.5"),
-        "18:1: 'repeats' should be a whole number, not 2.5",
-    ),
-    "flag for a number": (
-        ("max_epochs: 100", "max_epochs: true"),
-        "16:3: 'stop.max_epochs' should be a number, not true",
-    ),
-    "nothing for a number": (
-        ("repeats: 2", "repeats:"),
-        "18:1: 'repeats' should be a whole number, not null",
-    ),
     "limit out of range": (
         ("max_epochs: 100", "max_epochs: 1e308"),
         "16:3: 'stop.max_epochs' should be at most 1e+09, not 1e+308",
@@ -628,21 +496,9 @@ REFUSALS = {
         "17:3: 'stop.memory_limit' should be bytes, or a size such as 500MiB or 4GiB, not "
         f"'{'9' * 55}...",
     ),
-    "long scalar for a list": (
-        ("tables: [time]", f"tables: {'1a' * 400}"),
-        f"21:1: 'tables' should be a list, not '{'1a' * 27}1...",
-    ),
     "scalar for a list": (
         ("tables: [time]", "tables: time"),
         "21:1: 'tables' should be a list, not 'time'; write [time]",
-    ),
-    "list for a mapping": (
-        ("reference:\n  gap: 1e-8", "reference: [1e-8]"),
-        "19:1: 'reference' should be a mapping of keys to values, not [1e-08]",
-    ),
-    "list for a key": (
-        ("repeats: 2", "? [a]\n: 2"),
-        "18:3: a key should be a word; write 'key: value'",
     ),
     "duration without a unit known": (
         ("500ms", "5 fortnights"),
@@ -654,75 +510,24 @@ REFUSALS = {
         "2:1: 'name' is 'Trial'; use lower-case letters, digits, '.', '_' and '-', "
         "a letter or a digit first",
     ),
-    "name of files with a slash": (
-        ("positive: 3", "name: A/B"),
-        "6:5: 'datasets[1].name' is 'A/B'; use letters, digits, '.', '_' and '-', "
-        "a letter or a digit first",
-    ),
-    "long name": (
-        ("name: trial", f"name: {'a' * 101}"),
-        f"2:1: 'name' should have at most 100 characters, not '{'a' * 55}...",
-    ),
-    "unprintable label": (
-        ("- name: sgd-m", '- name: sgd-m\n    label: "a\\tb"'),
-        "12:5: 'solvers[1].label' should be one line of printable text without spaces around it, "
-        "not 'a\\tb'",
-    ),
     # out of range
     "parameter out of range": (
         ("- dcd", "- {name: dcd, tolerance: 0}"),
         "10:17: 'solvers[0].tolerance' should be more than 0, not 0",
     ),
-    "infinite parameter": (
-        ("epsilon: 1e-4", "epsilon: .inf"),
-        "13:5: 'solvers[1].epsilon' should be a finite number, not inf",
-    ),
     "lambda not positive": (
         ("[1e-3, 1e-4]", "-1"),
         "8:1: 'lambda' should be at least 1e-100, not -1",
-    ),
-    "lambda too large for a double": (
-        ("[1e-3, 1e-4]", "[1e-3, 1e999]"),
-        "8:16: 'lambda[1]' should be a finite number, not inf",
-    ),
-    "accuracy not positive": (
-        ("[1e-3, 1e-1]", "[1e-3, 0]"),
-        "15:20: 'stop.accuracy[1]' should be at least 1e-15, not 0",
-    ),
-    "time limit not positive": (
-        ("500ms", "0s"),
-        "17:3: 'stop.time_limit' should be more than 0, not 0.0",
-    ),
-    "repeats not positive": (
-        ("repeats: 2", "repeats: 0"),
-        "18:1: 'repeats' should be at least 1, not 0",
     ),
     "rule of repeats without its end": (
         ("repeats: 2", "repeats: {at_least: 5}"),
         "18:1: missing key 'until'; add it",
     ),
-    "rule of repeats with another end": (
-        ("repeats: 2", "repeats: {until: decidd}"),
-        "18:11: 'repeats.until' should be 'decided', not 'decidd'; did you mean 'decided'?",
-    ),
-    "misspelt key of a rule of repeats": (
-        ("repeats: 2", "repeats: {until: decided, atmost: 9}"),
-        "18:27: unknown key 'atmost'; did you mean 'at_most'?",
-    ),
-    "part of a repeat": (
-        ("repeats: 2", "repeats: {at_least: 2.5, until: decided}"),
-        "18:11: 'repeats.at_least' should be a whole number, not 2.5",
-    ),
     "more repeats at least than at most": (
         ("repeats: 2", "repeats: {at_least: 9, until: decided, at_most: 3}"),
         "18:40: 'repeats.at_most' is 3, less than at_least, which is 9; raise it",
     ),
-    "threads": (("repeats: 2", "threads: 2"), "18:1: 'threads' should be 1, not 2"),
     "version": (("version: 1", "version: 2"), "1:1: 'version' should be 1, not 2"),
-    "version of another type": (
-        ("version: 1", "version: true"),
-        "1:1: 'version' should be 1, not true",
-    ),
     "loose reference": (
         ("gap: 1e-8", "gap: 1e-4"),
         "20:3: 'reference.gap' is 0.0001; it may be at most 1e-05, "
@@ -751,10 +556,6 @@ REFUSALS = {
         ("name: trial", "name: !!python/name:os.system trial"),
         "2:7: tag '!!python/name:os.system' is not for 'trial'; remove it",
     ),
-    "tag of a list": (
-        ("[time]", "!!set {time}"),
-        "21:9: tag '!!set' is not for configurations; remove it",
-    ),
     "alias": (
         ("[1e-3, 1e-4]", "[&a 1e-3, *a]"),
         "8:10: this anchor is referred to by an alias (*); write it out there",
@@ -762,10 +563,6 @@ REFUSALS = {
     "alias of itself": (
         ("[time]", "&a [*a]"),
         "21:9: this anchor is referred to by an alias (*); write it out there",
-    ),
-    "half of a surrogate pair": (
-        ("name: trial", 'name: "\\ud800"'),
-        "2:7: half of a surrogate pair; write the character itself",
     ),
     "endless integer": (
         ("repeats: 2", f"repeats: {'9' * 5000}"),

@@ -2,54 +2,10 @@
 
 import pytest
 
-from svmbench.bench.profile import Profile
 from svmbench.bench.stated_bounds import StatedBounds
-from svmbench.config import Sweep
-from svmbench.config.keys import keys_at
 from svmbench.config.reading import read_model
 from svmbench.errors import ConfigError
 from svmbench.papers.model import Item, Paper
-
-
-@pytest.mark.parametrize(
-    ("model", "loc", "some"),
-    [
-        (Sweep, (), {"version", "lambda", "C", "reference"}),
-        (Sweep, ("datasets", 3), {"name", "path", "label", "transforms"}),
-        (Sweep, ("datasets", 0, "transforms", 1), {"max-abs", "compact-columns", "subsample"}),
-        (Sweep, ("datasets", 0, "transforms", 1, "subsample"), {"size", "seed"}),
-        (Sweep, ("datasets", 0, "transforms", 1, "rows"), {"start", "stop"}),
-        (Sweep, ("lambda",), {"logspace"}),
-        (Sweep, ("C", "logspace"), {"from", "to", "num"}),
-        (Sweep, ("constraint",), {"l1"}),
-        (Item, ("sweeps", "any"), {"same_as", "lambda", "stop"}),
-        (Item, ("sweeps", "any", "stop"), {"accuracy", "time_limit"}),
-        (Item, ("published", 0, "values", 2), {"lambda", "measure", "value"}),
-        (Item, ("claims", 1, "where"), {"sweep", "dataset", "lambda", "C", "solver"}),
-        (Paper, (), {"authors", "published_in"}),
-        (Profile, ("sweeps", "any"), {"kind", "lambda", "reference_limit"}),
-        (Profile, ("sets", 0, "data"), {"name", "transforms"}),
-        (StatedBounds, ("bounds", 0), {"text", "lambda", "by", "tried"}),
-        (StatedBounds, ("bounds", 0, "tried", 0), {"text", "sets", "lambda"}),
-    ],
-)
-def test_keys_are_those_of_the_model_that_reads_the_mapping(model, loc, some):
-    assert some <= set(keys_at(model, loc))
-
-
-@pytest.mark.parametrize(
-    ("model", "loc"),
-    [
-        (Sweep, ("version",)),
-        (Sweep, ("datasets",)),
-        (Sweep, ("datasets", "name")),
-        (Sweep, ("no", "such", 1)),
-        (Item, ("full", "any")),
-        (StatedBounds, ("bounds", 0, "text", 0)),
-    ],
-)
-def test_what_no_model_reads_has_no_keys(model, loc):
-    assert keys_at(model, loc) == []
 
 
 @pytest.mark.parametrize(

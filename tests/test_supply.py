@@ -1,8 +1,6 @@
 """What development, wheels and the public host stand on: locked, listed and the same everywhere."""
 
-import os
 import re
-import shlex
 import subprocess
 import sys
 import tomllib
@@ -10,12 +8,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from click.testing import CliRunner
 from packaging.markers import default_environment
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-
-from svmbench.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = (ROOT / ".ci" / "requirements.txt").read_text(encoding="utf-8")
@@ -70,39 +65,8 @@ def test_every_locked_package_has_its_hashes_and_no_place():
     assert not re.search(r"^\s*-(?!-hash)", LOCK, re.MULTILINE)
 
 
-@pytest.mark.parametrize("target", ["test", "lint", "coverage", "format", "dist"])
-@pytest.mark.parametrize(("locked", "expected"), [("1", True), ("", False)])
-def test_make_installs_what_is_locked_where_asked(target, locked, expected):
-    done = subprocess.run(
-        ["make", "--dry-run", "--always-make", target, f"LOCKED={locked}"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    assert ("--require-hashes" in done.stdout) is expected
-    assert ("--requirement .venv/dev.txt" in done.stdout) is not expected
-
-
-def test_wheels_are_made_for_the_versions_that_are_tested():
-    built = {each.removeprefix("cp3").removesuffix("-*") for each in wheels()["build"]}
-    assert [f"3.{minor}" for minor in sorted(built)] == VERSIONS
-    assert WORKFLOW["jobs"]["run"]["strategy"]["matrix"]["python"] == VERSIONS
-    assert PROJECT["project"]["requires-python"] == f">={VERSIONS[0]}"
-    for version in VERSIONS:
-        assert f"Programming Language :: Python :: {version}" in PROJECT["project"]["classifiers"]
-
-
 def wheels():
     return PROJECT["tool"]["cibuildwheel"]
-
-
-def test_a_wheel_is_portable_and_tried_by_a_run():
-    assert wheels()["environment"]["SVMBENCH_NATIVE"] == "0"
-    program, *arguments = shlex.split(wheels()["test-command"])
-    assert program == "svmbench"
-    result = CliRunner().invoke(main, [*arguments, "--dry-run"])
-    assert result.exit_code == 0, result.output
 
 
 def test_the_public_host_runs_the_same_and_may_write_nothing():
@@ -144,13 +108,6 @@ def test_wheels_are_built_with_locked_packages():
     assert "cibuildwheel" in {pin.name for pin, hashes in locked(building_wheels) if hashes}
 
 
-def test_the_public_host_measures_coverage_against_a_floor():
-    steps = [step.get("run") for step in WORKFLOW["jobs"]["coverage"]["steps"]]
-    assert "make coverage LOCKED=1" in steps
-    assert PROJECT["tool"]["coverage"]["run"]["branch"] is True
-    assert PROJECT["tool"]["coverage"]["report"]["fail_under"] > 0
-
-
 def table(text):
     """Package, licence and conditions of each row of every table."""
     rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
@@ -174,38 +131,3 @@ def test_the_page_of_licences_has_what_is_needed_here():
 
 def dependencies():
     return PROJECT["project"]["dependencies"]
-
-
-MAKE = """#!/usr/bin/env bash
-echo "$*" >> "$CALLS"
-[ "${1%% *}" != "$FAILING" ] || { echo "no good"; exit 1; }
-"""
-
-
-@pytest.mark.parametrize(("locked", "installed"), [("1", "-locked"), ("", "")])
-@pytest.mark.parametrize("failing", ["", "lint", "smoke", "tables", "test"])
-def test_the_run_installs_first_and_fails_with_each_of_its_parts(
-    failing, locked, installed, tmp_path
-):
-    for name, text in (("make", MAKE), ("apt-get", "#!/bin/sh\n")):
-        (tmp_path / name).write_text(text)
-        (tmp_path / name).chmod(0o755)
-    calls = tmp_path / "calls"
-    facts = {"CALLS": str(calls), "FAILING": failing, "LOCKED": locked}
-    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        ["bash", ROOT / ".ci" / "run"],
-        env=os.environ | facts | {"PATH": path},
-        capture_output=True,
-        text=True,
-    )
-    called = calls.read_text().splitlines()
-    assert called[0] == f".venv/.developing{installed}"
-    assert "smoke" in called
-    if failing:
-        assert done.returncode != 0
-        assert "no good" in done.stdout
-        assert ("test" in called) == (failing in ("tables", "test"))
-    else:
-        assert done.returncode == 0, done.stderr
-        assert sorted(called[1:]) == ["lint", "smoke", "tables BUDGET=30s FETCH=0", "test"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import signal
 import threading
 import time
@@ -63,17 +62,6 @@ class Hiding(Specimen):
         return None
 
 
-class Lazy:
-    """An array whose entries are computed when they are used."""
-
-    def __init__(self, solver):
-        self.solver = solver
-
-    def __array__(self, dtype=None, copy=None):
-        self.solver.train()
-        return self.solver.inner.w
-
-
 class TrainsInW(Hiding):
     name = "trains-in-w"
 
@@ -81,14 +69,6 @@ class TrainsInW(Hiding):
     def w(self):
         self.train()
         return self.inner.w
-
-
-class LazyArray(Hiding):
-    name = "lazy-array"
-
-    @property
-    def w(self):
-        return Lazy(self)
 
 
 class WorksInStep(Specimen):
@@ -102,19 +82,6 @@ class WorksInStep(Specimen):
             self.worked = True
             work(0.5)
         return "presentation"
-
-
-class TrainsInConvert(Hiding):
-    name = "trains-in-convert"
-
-    def convert(self, problem):
-        self.start(problem, 1)
-        self.counters.presentations = 1
-        self.train()
-
-    def start(self, problem, seed):
-        if not self.trained:
-            super().start(problem, seed)
 
 
 class TrainsInThread(Hiding):
@@ -135,51 +102,6 @@ class TrainsInThread(Hiding):
             self.thread.join()
             return self.inner.w
         return np.zeros_like(self.inner.w)
-
-
-class TrainsInChild(Hiding):
-    """Has a child train, and reads the weights from a pipe."""
-
-    name = "trains-in-a-child"
-
-    def start(self, problem, seed):
-        super().start(problem, seed)
-        self.best = None
-        self.pipe, writing = os.pipe()
-        if self.is_trainer():
-            work()
-            self.inner.advance(EPOCHS * self.m)
-            os.write(writing, self.inner.w.tobytes())
-            time.sleep(60.0)
-            os._exit(0)
-        os.close(writing)
-
-    def is_trainer(self):
-        return os.fork() == 0
-
-    @property
-    def w(self):
-        if not self.counters.presentations:
-            return self.inner.w
-        if self.best is None:
-            self.best = np.frombuffer(os.read(self.pipe, 1 << 16))
-        return self.best
-
-
-class ReplacesLabels(Specimen):
-    name = "replaces-labels"
-
-    def start(self, problem, seed):
-        object.__setattr__(problem.data, "labels", np.ones_like(problem.data.labels))
-        super().start(problem, seed)
-
-
-class ReplacesLambda(Specimen):
-    name = "replaces-lambda"
-
-    def start(self, problem, seed):
-        object.__setattr__(problem, "lam", problem.lam / 1000.0)
-        super().start(problem, seed)
 
 
 class ReplacesRows(Specimen):
@@ -204,87 +126,11 @@ class CountsTooMuch(Specimen):
         self._m = problem.data.n_samples
 
 
-class CountsBackwards(Specimen):
-    name = "counts-backwards"
-
-    def advance(self, steps):
-        self.counters.presentations += steps
-        self.counters.updates -= 1
-
-
 class BoundTooHigh(Specimen):
     name = "bound-too-high"
 
     def dual(self):
         return 10.0
-
-
-class NotANumber(Specimen):
-    name = "not-a-number"
-
-    @property
-    def w(self):
-        return np.full_like(super().w, np.nan)
-
-
-class WrongShape(Specimen):
-    name = "wrong-shape"
-
-    @property
-    def w(self):
-        return super().w[:-1]
-
-
-class WrongType(Specimen):
-    name = "wrong-type"
-
-    @property
-    def w(self):
-        return super().w.astype(complex)
-
-
-class ChangesWeights(Specimen):
-    """Shows an array that it overwrites later."""
-
-    name = "changes-weights"
-
-    @property
-    def w(self):
-        self.buffer = getattr(self, "buffer", None)
-        if self.buffer is None:
-            self.buffer = np.empty_like(super().w)
-        self.buffer[:] = super().w
-        return self.buffer
-
-    def dual(self):
-        self.buffer[:] = 1e300
-        return
-
-
-class RaisesExit(Specimen):
-    name = "raises-exit"
-
-    def advance(self, steps):
-        raise SystemExit(0)
-
-
-class Prints(Specimen):
-    name = "prints"
-
-    def advance(self, steps):
-        for _ in range(300):
-            os.write(2, b"x" * 1_000_000)
-        os.write(2, b"\n")
-        raise ValueError("out of paper")
-
-
-class Allocates(Specimen):
-    name = "allocates"
-
-    def advance(self, steps):
-        taken = []
-        while True:
-            taken.append(np.ones(1 << 23))
 
 
 class Stays(Specimen):
@@ -296,20 +142,6 @@ class Stays(Specimen):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         while True:
             work(1.0)
-
-
-class Leaves(Specimen):
-    name = "leaves"
-
-    def advance(self, steps):
-        os._exit(0)
-
-
-class NeverAdvances(Specimen):
-    name = "never-advances"
-
-    def advance(self, steps):
-        pass
 
 
 class CostUnderstated(Specimen):
@@ -325,16 +157,6 @@ class CostUnderstated(Specimen):
         kind.evaluate = lambda self, w, bias: replace(
             evaluate(self, w, bias), primal=1.0001 * bound
         )
-
-
-class UsesABias(Specimen):
-    """Shows a bias, although the problem has none."""
-
-    name = "uses-a-bias"
-
-    @property
-    def bias(self):
-        return 0.01
 
 
 @dataclass(frozen=True)
@@ -353,27 +175,11 @@ BACKGROUND = "in other threads or processes"
 
 SPECIMENS = (
     Entry(TrainsInW, "converged", flag="read"),
-    Entry(LazyArray, "converged", flag="read"),
     Entry(WorksInStep, "converged", flag="unaccounted"),
-    Entry(TrainsInConvert, "converged", flag="conversion"),
     Entry(TrainsInThread, reason=BACKGROUND, refused=True),
-    Entry(TrainsInChild, reason=BACKGROUND, refused=True),
-    Entry(ReplacesLabels, reason="changed the problem", refused=True),
     Entry(ReplacesRows, reason="changed the problem", refused=True),
-    Entry(ReplacesLambda, reason="changed the problem", refused=True),
     Entry(CountsTooMuch, reason="passes over the rows in", refused=True),
-    Entry(CountsBackwards, reason="its counts decrease", refused=True),
     Entry(BoundTooHigh, reason="reports the lower bound", refused=True),
-    Entry(NotANumber, "diverged"),
-    Entry(WrongShape, reason="w has the shape"),
-    Entry(WrongType, reason="not floating-point numbers"),
-    Entry(ChangesWeights, "converged"),
-    Entry(RaisesExit, reason="raised SystemExit"),
-    Entry(Prints, reason="out of paper"),
-    Entry(Allocates, "out_of_memory", "Unable to allocate"),
     Entry(Stays, "time_limit", reason="killed after"),
-    Entry(Leaves, reason="exited with code 0"),
-    Entry(NeverAdvances, "max_steps", "advance has counted nothing"),
     Entry(CostUnderstated, "converged"),
-    Entry(UsesABias, reason="the problem has none", refused=True),
 )

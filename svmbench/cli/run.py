@@ -239,10 +239,9 @@ def describe(sweep: Sweep, only: tuple[str, ...] = ()) -> str:
 
     With C, all cells are listed: patterns may be of λ, which is known only once the rows are.
     """
-    from svmbench.harness.only import is_named, spelled_out
+    from svmbench.harness.only import is_named
     from svmbench.harness.plan import for_each_horizon
 
-    only = spelled_out(only, sweep.lambdas or ())
     cells = [
         (data.label, f"{'λ' if sweep.lambdas else 'C'} = {short(value)}", solver)
         for data, value, solver in product(

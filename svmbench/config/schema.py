@@ -5,14 +5,10 @@ Some rules have no form in a JSON schema; configs/README.md lists them.
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
-from svmbench.config.stop import LIMITS, TARGETS
 from svmbench.config.sweep import Sweep
 from svmbench.data import catalogue
-from svmbench.names import BIASES, CONSTRAINTS, LOSSES
-from svmbench.solvers.base import Solver
 from svmbench.solvers.checked import LARGEST_COUNT, json_schema
 from svmbench.solvers.program import ForeignProgram
 from svmbench.solvers.registry import find_solver, solvers
@@ -36,18 +32,14 @@ def sweep_schema() -> Schema:
     names = catalogue.names()
     properties["datasets"]["items"]["anyOf"][0] = {"enum": names}
     properties["datasets"]["uniqueItems"] = True
-    definitions["DatasetSpec"]["anyOf"] = _named_or_own(names)
     definitions["LossSpec"] |= {
         "if": {"properties": {"name": {"const": "smoothed-hinge"}}, "required": ["name"]},
         "else": {"properties": {"gamma": _NULL}},
     }
-    definitions["Stop"] |= _ends()
     schema["oneOf"] = [
         {"required": [one], "properties": {one: {"not": _NULL}, other: _NULL}}
         for one, other in (("lambda", "C"), ("C", "lambda"))
     ]
-    schema["allOf"] = _trainable()
-    _bound_numbers(schema)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
@@ -86,80 +78,3 @@ def _program(definitions: Schema) -> Schema:
     for key in ("type", "items"):
         program["properties"]["command"].pop(key, None)
     return program | {"required": ["command", "model"]}
-
-
-def _named_or_own(names: list[str]) -> list[Schema]:
-    """A data set of the catalogue, of which that knows features and test file; or a path."""
-    number = {"not": {"type": "string"}}
-    named = {"name": {"enum": names}, "path": _NULL, "features": _NULL, "test": number}
-    named["zero_based"] = {"const": False}
-    own = {"path": {"type": "string"}, "name": {"not": {"enum": names}}}
-    return [
-        {"required": ["name"], "properties": named},
-        {"required": ["path"], "properties": own},
-    ]
-
-
-def _ends() -> Schema:
-    """An end beside the time limit, and what a relative limit needs."""
-    given = {"anyOf": [{"type": "number"}, {"type": "array", "minItems": 1}]}
-    accuracy = {"required": ["accuracy"], "properties": {"accuracy": given}}
-    others: list[Schema] = [
-        {"required": [key], "properties": {key: {"not": _NULL}}}
-        for key in (*TARGETS, *LIMITS)
-        if key not in ("accuracy", "own")
-    ]
-    own = {"required": ["own"], "properties": {"own": {"const": True}}}
-    return {
-        "anyOf": [accuracy, *others, own],
-        "if": {"required": ["relative_limit"], "properties": {"relative_limit": {"not": _NULL}}},
-        "then": accuracy,
-    }
-
-
-def _trainable() -> list[Schema]:
-    """For each loss, bias and constraint: the solvers that can train it."""
-    rules = []
-    known: dict[str, type[Solver]] = {**solvers(), ForeignProgram.name: ForeignProgram}
-    for loss in LOSSES:
-        named: Schema = {"required": ["name"], "properties": {"name": {"const": loss}}}
-        named["type"] = "object"
-        given: Schema = {"anyOf": [{"const": loss}, named]}
-        if loss == "hinge":
-            given["anyOf"].append({"type": "object", "not": {"required": ["name"]}})
-        able = [name for name, solver in known.items() if loss in solver.losses]
-        rules.append(_only("loss", given, able, default=loss == "hinge"))
-    for bias in BIASES:
-        able = [name for name, solver in known.items() if bias in solver.biases]
-        rules.append(_only("bias", {"const": bias}, able, default=bias == "none"))
-    for constraint in CONSTRAINTS:
-        able = [name for name, solver in known.items() if constraint in solver.constraints]
-        given = _NULL if constraint == "none" else {"type": "object"}
-        rules.append(_only("constraint", given, able, default=constraint == "none"))
-    return rules
-
-
-def _only(key: str, given: Schema, able: list[str], *, default: bool) -> Schema:
-    """If a key has such a value, solvers are among those able to train it."""
-    named = {"type": "object", "properties": {"name": {"enum": able}}}
-    return {
-        "if": {"properties": {key: given}} | ({} if default else {"required": [key]}),
-        "then": {"properties": {"solvers": {"items": {"anyOf": [{"enum": able}, named]}}}},
-    }
-
-
-def _bound_numbers(schema: Any) -> None:
-    """State the range of double precision wherever no narrower one is stated."""
-    if isinstance(schema, list):
-        for each in schema:
-            _bound_numbers(each)
-    if not isinstance(schema, dict):
-        return
-    if schema.get("type") == "number":
-        largest = sys.float_info.max
-        if "maximum" not in schema and "exclusiveMaximum" not in schema:
-            schema["maximum"] = largest
-        if "minimum" not in schema and "exclusiveMinimum" not in schema:
-            schema["minimum"] = -largest
-    for each in schema.values():
-        _bound_numbers(each)

@@ -2,110 +2,54 @@
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from itertools import product
 
 from svmbench.config import Sweep
 from svmbench.errors import ConfigError, nearest
 from svmbench.harness.plan import Run
-from svmbench.records.spelling import meant, short, spellings
+from svmbench.records.spelling import short, spellings
 
-#: A pattern of ``--only`` with a number for lambda or C.
-_NUMBER = re.compile(
-    r"(?P<before>[^/]*/)?(?P<number>([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?)(?P<after>/.*)?"
-)
-
-
-def chosen_runs(sweep: Sweep, runs: Sequence[Run], patterns: tuple[str, ...]) -> list[Run]:
-    """The runs that one of the patterns matches; all without a pattern.
-
-    Raises ConfigError when there are none, or a number may stand for several values.
-    """
-    only = spelled_out(patterns, {each for run in runs for each in _constants(sweep, run)})
-    chosen = [
-        run
-        for run in runs
-        if not only
-        or is_named(only, run.cell[0], run.solver.name, run.cell[2], *_constants(sweep, run))
-    ]
-    if not chosen:
-        raise _no_match(" ".join(patterns))
-    return chosen
-
-
-def _constants(sweep: Sweep, run: Run) -> tuple[float, ...]:
-    """Lambda of a run, and C if that is what the sweep has."""
-    problem = run.instance.problem
-    C = () if sweep.C is None else (1.0 / (problem.lam * problem.data.n_samples),)
-    return problem.lam, *C
-
-
-def spelled_out(patterns: tuple[str, ...], constants: Collection[float]) -> tuple[str, ...]:
-    """Patterns of ``--only`` whose numbers, which may be rounded, are written as planned.
-
-    Raises ConfigError when a number may stand for several of them.
-    """
-    found = []
-    for pattern in patterns:
-        match = _NUMBER.fullmatch(pattern)
-        values = meant(match["number"], constants) if match else []
-        if len(values) > 1:
-            several = " or ".join(map(short, values))
-            raise ConfigError(f"--only {pattern}: may mean {several}; write more digits")
-        if match and values:
-            pattern = f"{match['before'] or ''}{short(values[0])}{match['after'] or ''}"
-        found.append(pattern)
-    return tuple(found)
+_LISTING = "svmbench run CONFIG --dry-run"
 
 
 def is_named(
-    patterns: tuple[str, ...], dataset: str, solver: str, label: str, *constants: float
+    patterns: Sequence[str], dataset: str, solver: str, label: str, *constants: float
 ) -> bool:
-    """Whether one of the patterns of ``--only``, `spelled_out`, matches a cell of a sweep."""
-    written = [each for constant in constants for each in spellings(constant)]
+    """Whether one of the patterns matches a cell: by a name, by λ or C, or by all three parts."""
+    # As a configuration has a number, and as tables round it.
+    written = [each for value in constants for each in (*spellings(value), f"{value:.3g}")]
     cells = [f"{dataset}/{each}/{label}" for each in written]
     names = (dataset, solver, label, *written, *cells)
     return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
 
 
-def require_match(sweep: Sweep, patterns: tuple[str, ...]) -> None:
-    """Refuse patterns that match no run, before data are read and references computed.
+def chosen_runs(sweep: Sweep, runs: Sequence[Run], patterns: Sequence[str]) -> list[Run]:
+    """The runs that one of the patterns matches; all without a pattern."""
 
-    Raises ConfigError: with the nearest name. If the sweep has C, lambda is known only once the
-    rows are, and a pattern that may be of lambda is let pass.
-    """
-    lambdas = sweep.lambdas or ()
+    def constants(run: Run) -> tuple[float, ...]:
+        lam, m = run.instance.problem.lam, run.instance.problem.data.n_samples
+        return (lam,) if sweep.C is None else (lam, 1.0 / (lam * m))
+
+    chosen = [
+        run
+        for run in runs
+        if not patterns
+        or is_named(patterns, run.cell[0], run.solver.name, run.cell[2], *constants(run))
+    ]
+    if not chosen:
+        raise ConfigError(f"--only {' '.join(patterns)}: matches no run; '{_LISTING}' lists all")
+    return chosen
+
+
+def require_match(sweep: Sweep, patterns: Sequence[str]) -> None:
+    """Refuse patterns that match no run, before data are read; with C, λ is not known by then."""
+    if sweep.lambdas is None:
+        return
+    cells = list(product(sweep.datasets, sweep.lambdas, sweep.solvers))
     for pattern in patterns:
-        if sweep.lambdas is None and not _plain_name(pattern):
-            continue
-        cells = product(sweep.datasets, lambdas or (math.nan,), sweep.solvers)
-        if not any(
-            is_named(spelled_out((pattern,), lambdas), data.label, spec.name, spec.label, lam)
-            for data, lam, spec in cells
-        ):
-            raise _no_match(pattern, _names(sweep, "/" in pattern))
-
-
-def _plain_name(pattern: str) -> bool:
-    """Whether a pattern can be nothing but the name of a data set, solver or label."""
-    return not set(pattern) & set("/*?[") and not re.match(r"[0-9.]", pattern)
-
-
-def _names(sweep: Sweep, of_cells: bool) -> list[str]:
-    """What ``--only`` may name."""
-    lambdas = [short(lam) for lam in sweep.lambdas or ()]
-    labels = [spec.label for spec in sweep.solvers]
-    datasets = [data.label for data in sweep.datasets]
-    if of_cells:
-        return ["/".join(cell) for cell in product(datasets, lambdas, labels)]
-    return list(dict.fromkeys([*labels, *(spec.name for spec in sweep.solvers), *datasets,
-                               *lambdas]))  # fmt: skip
-
-
-def _no_match(pattern: str, names: Collection[str] = ()) -> ConfigError:
-    listing = "svmbench run CONFIG --dry-run"
-    advice = nearest(pattern, names, listing) if names else f"'{listing}' lists all"
-    return ConfigError(f"--only {pattern}: matches no run; {advice}")
+        if not any(is_named((pattern,), d.label, s.name, s.label, lam) for d, lam, s in cells):
+            names = [name for d, lam, s in cells for name in (s.label, s.name, d.label, short(lam))]
+            advice = nearest(pattern, list(dict.fromkeys(names)), _LISTING)
+            raise ConfigError(f"--only {pattern}: matches no run; {advice}")

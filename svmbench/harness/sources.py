@@ -1,10 +1,9 @@
 """Where the rows of a data set come from: the set itself if it is available, else its stand-in.
 
-A stand-in has one of the `SCALES`: the largest at which its rows have no more entries, and take no
-longer to generate, than the budget allows (`ENTRIES_A_SECOND`, `MAKING_SHARE`). A data set whose
-transforms name a number of rows has at least these, or is left out. The time to generate rows is
-measured once per machine (`svmbench.harness.pilot`); the scale depends on nothing else, so that the
-same budget finds its runs again.
+A stand-in has one of the `SCALES`: the largest at which its rows have no more entries than the
+budget allows (`ENTRIES_A_SECOND`). A data set whose transforms name a number of rows has at least
+these, or is left out. The scale depends on nothing else, so that the same budget finds its runs
+again.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ from svmbench.data.scales import scale_text
 from svmbench.data.shape import Shape
 from svmbench.data.transforms import Derived, Swap, rows_after, scales_between
 from svmbench.errors import DataError
-from svmbench.harness.pilot import Pilot, pilot
 from svmbench.memory import available_memory
 
 #: Scales of stand-ins.
@@ -29,9 +27,6 @@ SCALES = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
 
 #: Entries of a stand-in's rows, training and test, per second of the budget.
 ENTRIES_A_SECOND = 5000
-
-#: Share of the budget that generating one stand-in may take.
-MAKING_SHARE = 1 / 60
 
 #: Share of the free memory that a stand-in's rows may take if there is no budget.
 STAND_IN_MEMORY_SHARE = 0.25
@@ -164,25 +159,15 @@ def scale_for(
     """The scale of a stand-in of that shape; None if none is possible.
 
     - ``least``: scale at which it has the rows that transforms name. If `pace` allows fewer, it is
-      this scale as long as its rows can be generated in time: a sweep that names its rows knows how
-      long it trains on them.
+      this scale: a sweep that names its rows knows how long it trains on them.
     """
     entries = (shape.m + shape.m_test) * shape.fraction * shape.d
     allowed = _entries_in_memory()
     wanted = allowed if budget is None else min(allowed, pace * budget)
     if min(SCALES) * entries > wanted and not 0.0 < least * entries <= allowed:
         return None
-    longest = math.inf if budget is None else MAKING_SHARE * budget
-    known = pilot(shape) if budget is not None else Pilot(0.0, 0.0)
-
-    def in_time(scale: float) -> bool:
-        return known.seconds(scale * (shape.m + shape.m_test)) <= longest
-
-    if 0.0 < least <= 1.0 and least * entries <= allowed and in_time(least):
-        possible: list[float] = [least]
-    else:
-        possible = []
-    possible += [scale for scale in SCALES if scale * entries <= wanted and in_time(scale)]
+    possible = [least] if 0.0 < least <= 1.0 and least * entries <= allowed else []
+    possible += [scale for scale in SCALES if scale * entries <= wanted]
     return min(max(possible), most) if possible else None
 
 

@@ -1,7 +1,5 @@
 """`svmbench papers` and `svmbench bench` with their runs on the nodes of a cluster."""
 
-import json
-
 import pandas as pd
 import pytest
 from click.testing import CliRunner
@@ -108,20 +106,6 @@ def test_papers_on_nodes_are_those_of_this_machine_in_all_but_times(two, call, t
 
 
 @pytest.mark.slow
-def test_papers_on_other_machines_are_found_again_there_only(others, call, tmp_path):
-    words = "papers", "--from", "papers"
-    first = call(*words, "--cluster", others.address)
-    assert first.exit_code == 0, first.output
-    again = call(*words, "--cluster", others.address)
-    assert "4 cells, 8 runs: 0 missing, 8 reused" in again.stdout
-    assert "0 new runs, 8 reused" in again.stdout
-    assert "4 cells, 8 runs: 8 missing, 0 reused" in call(*words, "--dry-run").stdout
-    planned = call(*words, "--dry-run", "--cluster", others.address)
-    assert "2 nodes: a, b; some share a machine, so all runs are contended" in planned.stdout
-    assert "4 cells, 8 runs: 0 missing, 8 reused" in planned.stdout
-
-
-@pytest.mark.slow
 def test_the_benchmark_on_nodes_of_this_kind_is_whole(two, call, tmp_path):
     words = "bench", "tiny.yaml", "--cluster", two.address
     assert "2 nodes: a, b; " in call(*words, "--dry-run").stdout
@@ -133,20 +117,6 @@ def test_the_benchmark_on_nodes_of_this_kind_is_whole(two, call, tmp_path):
     assert set(nodes) <= {"a", "b"}
     assert list((root / "parts").iterdir())
     assert "0 new runs and 0 new measurements, 4 and 1 reused" in call(*words).stdout
-
-
-@pytest.mark.slow
-def test_the_benchmark_on_other_machines_has_their_runs_alone(others, call, tmp_path):
-    done = call("bench", "tiny.yaml", "--cluster", others.address)
-    assert done.exit_code == 0, done.output
-    assert "The measurements outside the sweeps are left out" in done.stdout
-    assert "4 new runs and 0 new measurements, 0 and 0 reused" in done.stdout
-    root = tmp_path / "results" / "bench" / "tiny"
-    assert not (root / "parts").exists()
-    assert json.loads((root / "environment.json").read_text())["cpu"] == "another"
-    page = (root / "index.html").read_text()
-    assert "The measurements outside the sweeps are left out" in page
-    assert "Measured by other versions" not in page
 
 
 @pytest.mark.parametrize("command", ["papers", "bench"])

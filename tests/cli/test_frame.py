@@ -19,10 +19,8 @@ import svmbench
 from svmbench import cli
 from svmbench.cli import Frame, main, one_line
 from svmbench.cli.columns import align
-from svmbench.cli.verify import _line
 from svmbench.errors import ConfigError, DataError, SvmbenchError
 from svmbench.solvers import registry
-from svmbench.verify.outcome import Verification
 
 
 def run(*args):
@@ -186,18 +184,6 @@ def run_failing(error, *args):
             "rerun with --debug and report it\n",
         ),
         (
-            SystemExit(0),
-            1,
-            "svmbench: something ended the command (SystemExit: 0), probably code of a plug-in; "
-            "--debug shows where\n",
-        ),
-        (
-            GeneratorExit(),
-            1,
-            "svmbench: something ended the command (GeneratorExit), probably code of a plug-in; "
-            "--debug shows where\n",
-        ),
-        (
             MemoryError(),
             3,
             "svmbench: not enough memory; take fewer rows, features or jobs, or allow more "
@@ -225,11 +211,6 @@ def run_failing(error, *args):
             OSError(errno.EAGAIN, "Resource temporarily unavailable"),
             1,
             "svmbench: Resource temporarily unavailable; give the same command again\n",
-        ),
-        (
-            RuntimeError("can't start new thread"),
-            1,
-            "svmbench: the system has no more threads; give the same command again\n",
         ),
         (
             RuntimeError("can't allocate lock"),
@@ -294,30 +275,6 @@ def test_the_program_says_one_line_and_exits_with_its_code(tmp_path):
     )
 
 
-@pytest.mark.parametrize("command", [("papers",), ("run", "demo", "--dry-run"), ("data", "list")])
-@pytest.mark.parametrize("date", ["x", "", "9" * 20])
-def test_a_date_that_libraries_cannot_read_is_named(command, date, tmp_path):
-    environment = os.environ | {"SOURCE_DATE_EPOCH": date}
-    done = svmbench_process(*command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == (
-        f"svmbench: SOURCE_DATE_EPOCH={date}: not a date in whole seconds since 1970; correct or "
-        "unset this variable of the environment\n"
-    )
-
-
-def test_figures_need_no_backend_of_the_user_s():
-    program = (
-        "from svmbench.cli import _require_loadable; _require_loadable(); import matplotlib;"
-        "from svmbench.report.sheet import uniform_style\nwith uniform_style(): print('drawn')"
-    )
-    environment = os.environ | {"MPLBACKEND": "nonsense"}
-    done = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, text=True
-    )
-    assert done.stdout == "drawn\n", done.stderr
-
-
 def interrupted(code, says, number, **how):
     """Exit code and errors of a command that is sent a signal once it says something."""
     process = subprocess.Popen(
@@ -348,60 +305,9 @@ def test_an_interruption_from_outside_is_one_line_and_130(inherited):
     assert ended == (130, "svmbench: interrupted\n")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("loading", ["svmbench.cli", "click", "numpy"])
-def test_an_interruption_while_the_program_is_loaded_is_one_line_and_130(loading, number):
-    code = (
-        "import signal, sys\n"
-        "class Interrupter:\n"
-        "    def find_spec(self, name, *_):\n"
-        f"        if name == {loading!r}:\n"
-        f"            signal.raise_signal({int(number)})\n"
-        "sys.meta_path.insert(0, Interrupter())\n"
-        "from svmbench.__main__ import main\n"
-        "main('svmbench')"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, "train", "none"], capture_output=True, text=True, timeout=60
-    )
-    assert (done.returncode, done.stderr) == (130, "svmbench: interrupted\n")
-
-
 def test_the_installed_command_is_the_one_that_can_be_interrupted():
     settings = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
     assert settings["project"]["scripts"] == {"svmbench": "svmbench.__main__:main"}
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interruption_of_a_process_that_is_leaving_does_not_change_its_exit_code(number):
-    code = (
-        "import atexit, sys, time, svmbench.config as c\n"
-        "def stop(file):\n    raise KeyboardInterrupt\n"
-        "c.load_sweep = stop\n"
-        "atexit.register(lambda: (print('leaving', flush=True), time.sleep(1)))\n"
-        "from svmbench.cli import main\n"
-        "main(prog_name='svmbench')"
-    )
-    assert interrupted(code, "leaving", number) == (130, "svmbench: interrupted\n")
-
-
-def test_an_interruption_of_an_import_does_not_change_the_exit_code(tmp_path):
-    (tmp_path / "interrupted_import.py").write_text(
-        "import svmbench.config as c\n"
-        # dataclasses and named tuples are made of texts: in those an interruption is remembered
-        "c.load_sweep = lambda file: exec('raise KeyboardInterrupt')\n"
-        "from svmbench.cli import main\n"
-        "main(prog_name='svmbench')"
-    )
-    done = subprocess.run(
-        [sys.executable, "-m", "interrupted_import", "config", "check", "smoke"],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert (done.returncode, done.stderr) == (130, "svmbench: interrupted\n")
 
 
 @pytest.mark.parametrize("args", [["--help"], ["config", "schema"]])
@@ -415,27 +321,9 @@ def test_a_reader_that_goes_away_is_no_error_to_speak_of(args):
     assert (done.returncode, done.stderr) == (141, "")
 
 
-def test_a_terminal_without_greek_letters_gets_the_rest():
-    environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
-    done = svmbench_process("solvers", stdout=subprocess.PIPE, env=environment, encoding="latin-1")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "steps 1/(?t)" in done.stdout
-
-
 def test_what_a_file_says_does_nothing_to_a_terminal():
     assert one_line("a\x1b[31m\x00b\n c\u202ed") == "a\\x1b[31m\\x00b c\\u202ed"
     assert align(["a", "≥\xa0b"], [["\x9b2J", "c\n"]]) == "a       ≥\xa0b\n\\x9b2J  c\\n"
-
-
-def test_what_a_verified_folder_says_does_nothing_to_a_terminal():
-    wrong = Verification("run", "a\x1b[2J", "does not hold", "runs.csv: label is \x9b\n")
-    assert _line(wrong) == "  does not hold: a\\x1b[2J: runs.csv: label is \\x9b\\n"
-
-
-@pytest.mark.parametrize("group", [[], ["data"], ["config"]])
-def test_lists_of_commands_are_not_cut_at_80_columns(group):
-    listed = CliRunner().invoke(main, [*group, "--help"], terminal_width=80).output
-    assert "..." not in listed.partition("Commands:")[2]
 
 
 @pytest.mark.parametrize(
@@ -457,130 +345,6 @@ def test_the_shell_completes_commands_and_names(begun, found):
     command = [sys.executable, "-c", "from svmbench.cli import main; main(prog_name='svmbench')"]
     done = subprocess.run(command, env=os.environ | asked, capture_output=True, text=True)
     assert f"plain,{found}" in done.stdout.split()
-
-
-def python_process(code, *args):
-    """Execute a text in a new interpreter, with arguments."""
-    command = [sys.executable, "-c", code, *args]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60)
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize(
-    "error", ["RuntimeError('release unlocked lock')", "ImportError('initialization failed')"]
-)
-def test_an_interruption_that_comes_out_as_another_error_is_one(number, error):
-    code = (
-        "import os, time, svmbench.config as c\n"
-        "def stop(file):\n"
-        "    try:\n"
-        f"        os.kill(os.getpid(), {int(number)})\n"
-        "        time.sleep(60)\n"
-        f"    except KeyboardInterrupt:\n        raise {error} from None\n"
-        "c.load_sweep = stop\n"
-        "from svmbench.cli import main\n"
-        "main(prog_name='svmbench')"
-    )
-    done = python_process(code, "config", "check", "smoke")
-    assert (done.returncode, done.stderr) == (130, "svmbench: interrupted\n")
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interruption_that_comes_amid_a_finaliser_is_not_lost(number):
-    code = (
-        "import os, time, svmbench.config as c\n"
-        "class Finalised:\n"
-        "    def __del__(self):\n"
-        f"        os.kill(os.getpid(), {int(number)})\n"
-        "        time.sleep(10)\n"
-        "def load(file):\n"
-        "    Finalised()\n"
-        "    time.sleep(10)\n"
-        "c.load_sweep = load\n"
-        "from svmbench.cli import main\n"
-        "main(prog_name='svmbench')"
-    )
-    done = python_process(code, "config", "check", "smoke")
-    assert (done.returncode, done.stderr) == (130, "svmbench: interrupted\n")
-
-
-def test_other_errors_of_finalisers_are_reported():
-    code = (
-        "import svmbench.config as c\n"
-        "class Finalised:\n"
-        "    def __del__(self):\n        raise ValueError('of a finaliser')\n"
-        "c.load_sweep = lambda file: (Finalised(), 1 / 0)\n"
-        "from svmbench.cli import main\n"
-        "main(prog_name='svmbench')"
-    )
-    done = python_process(code, "config", "check", "smoke")
-    assert (done.returncode, "ValueError: of a finaliser" in done.stderr) == (1, True)
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_extension_that_was_interrupted_while_it_was_loaded_cannot_crash_the_exit(number):
-    code = (
-        "import atexit, os, sys, time, svmbench.config as c\n"
-        "class Half:\n"
-        "    def __del__(self, abort=os.abort):\n        abort()\n"
-        "def load(file):\n"
-        "    sys.modules['half'] = Half()\n"
-        f"    os.kill(os.getpid(), {int(number)})\n"
-        "    time.sleep(60)\n"
-        "c.load_sweep = load\n"
-        "atexit.register(print, 'tidied up')\n"
-        "from svmbench.cli import main\n"
-        "main(prog_name='svmbench')"
-    )
-    done = python_process(code, "config", "check", "smoke")
-    assert (done.returncode, done.stdout) == (130, "tidied up\n")
-    assert done.stderr == "svmbench: interrupted\n"
-
-
-_ENDING = """
-import atexit, os, sys
-from types import SimpleNamespace
-from svmbench import __main__ as program
-
-class Module:
-    def __del__(self, write=os.write):
-        write(1, b"taken apart\\n")
-
-sys.modules["module"] = Module()
-
-def command(prog_name):
-    atexit.register(print, "at its exit")
-    sys.stdout.write("done, ")
-    sys.exit(4)
-
-sys.modules["svmbench.cli"] = SimpleNamespace(main=command)
-"""
-
-
-@pytest.mark.parametrize(
-    ("before", "said"),
-    [
-        ("", "done, at its exit\n"),
-        # A profiler writes its numbers at the exit: nothing that others wait for is left out.
-        ("atexit.register(print, 'others')", "done, at its exit\nothers\ntaken apart\n"),
-    ],
-)
-def test_a_process_that_has_ended_is_not_taken_apart(before, said):
-    code = f"{_ENDING}\n{before}\nprogram.main()"
-    plain = {name: value for name, value in os.environ.items() if "COVERAGE_PROCESS" not in name}
-    command = [sys.executable, "-P", "-c", code]
-    done = subprocess.run(command, env=plain, capture_output=True, text=True)
-    assert (done.returncode, done.stdout, done.stderr) == (4, said, "")
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
-def test_an_output_that_cannot_be_flushed_at_the_end_is_said():
-    buffered = {name: text for name, text in os.environ.items() if name != "PYTHONUNBUFFERED"}
-    with Path("/dev/full").open("w") as full:
-        command = [sys.executable, "-P", "-c", f"{_ENDING}\nprogram.main()"]
-        done = subprocess.run(command, env=buffered, stdout=full, stderr=subprocess.PIPE, text=True)
-    assert done.returncode == 120  # as Python has it
-    assert "No space left" in done.stderr
 
 
 def test_kernels_of_another_version_are_no_internal_error(monkeypatch):

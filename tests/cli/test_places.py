@@ -1,8 +1,5 @@
 """Output that cannot be written, folders that cannot be made, files that cannot be opened."""
 
-import errno
-import fcntl
-import os
 import re
 import subprocess
 import sys
@@ -11,13 +8,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from svmbench import config
 from svmbench.cli import main
-from svmbench.data import cache
 from svmbench.data.load import load
 from svmbench.errors import ConfigError, DataError
 from svmbench.harness.store import Store
-from svmbench.reference import optimum
 
 SWEEP = """\
 version: 1
@@ -61,15 +55,6 @@ def test_closed_and_full_outputs(monkeypatch, unbuffered):
         assert (short.returncode, short.stderr.count("\n")) == (2, 1)
 
 
-def test_labels_may_look_like_markup_and_mathematics(sweep, tmp_path, capfd):
-    # A label of a run is any printable text; Matplotlib and rich have signs of their own.
-    with pytest.raises(SystemExit) as caught:
-        main(["run", str(sweep), "--out", str(tmp_path / "results")])
-    assert caught.value.code == 0, capfd.readouterr().err
-    pictures = list((tmp_path / "results" / "plots").glob("*.png"))
-    assert pictures
-
-
 @pytest.mark.parametrize("kind", ["link to nothing", "below a device", "a file"])
 def test_a_results_folder_that_cannot_be_made_is_one_line(kind, tmp_path):
     folder = tmp_path / "results"
@@ -81,18 +66,6 @@ def test_a_results_folder_that_cannot_be_made_is_one_line(kind, tmp_path):
         folder.write_text("")
     with pytest.raises(ConfigError, match=r"cannot be created .*; choose another folder"):
         Store(folder)
-
-
-def test_a_folder_without_locks_is_one_line(tmp_path, monkeypatch):
-    def no_locks(*args):
-        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
-
-    monkeypatch.setattr(fcntl, "flock", no_locks)
-    with (
-        pytest.raises(ConfigError, match=r"cannot be locked \(No locks available\); choose"),
-        Store(tmp_path / "results").locked(),
-    ):
-        pass
 
 
 ADVICE = [
@@ -125,69 +98,9 @@ def test_only_is_refused_before_anything_else(only, advice, constant, sweep, tmp
     assert not (tmp_path / "results").exists()
 
 
-@pytest.mark.parametrize("written", ["1e-5", "1e-05", "*/1e-5/*"])
-def test_only_takes_lambda_as_it_is_written(written, sweep, tmp_path):
-    sweep.write_text(re.sub(r"lambda: .*", "lambda: [1e-5, 1e-3]", SWEEP))
-    call = ["run", str(sweep), "--only", written, "--dry-run", "--out", str(tmp_path / "results")]
-    result = CliRunner().invoke(main, call)
-    assert result.exit_code == 0, result.output
-    assert "λ = 1e-5" in result.output
-    assert "λ = 0.001" not in result.output
-
-
-@pytest.mark.parametrize(
-    ("written", "said"),
-    [
-        ("3.07e-5", "λ = 3.0711e-5"),
-        ("*/3.07e-5/dcd", "λ = 3.0711e-5"),
-        ("3.071e-5", "λ = 3.0711e-5"),
-        ("6.12e-5", "--only 6.12e-5: may mean 6.121e-5 or 6.122e-5; write more digits"),
-        ("3.08e-5", "--only 3.08e-5: matches no run"),
-    ],
-)
-def test_only_takes_lambda_as_tables_round_it(written, said, sweep, tmp_path):
-    sweep.write_text(re.sub(r"lambda: .*", "lambda: [3.0711e-5, 6.121e-5, 6.122e-5]", SWEEP))
-    call = ["run", str(sweep), "--only", written, "--dry-run", "--out", str(tmp_path / "results")]
-    result = CliRunner().invoke(main, call)
-    assert said in result.output
-    assert "λ = 6.121e-5" not in result.output
-
-
 def test_a_folder_is_no_data_set(tmp_path):
     with pytest.raises(DataError, match="a folder, not a file; check the path"):
         load(str(tmp_path))
-
-
-def exhausted(*args, **extra):
-    raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
-
-
-def test_too_many_open_files_are_no_damage(tmp_path, monkeypatch):
-    # A sound entry that could not be opened was taken for a damaged one and made again.
-    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path / "cache"))
-    path = load("tiny-dense").train_path
-    reference = tmp_path / "reference.npz"
-    reference.write_bytes(b"")
-    with monkeypatch.context() as patch:
-        patch.setattr(cache, "_read_header", exhausted)
-        with pytest.raises(
-            DataError, match=r"cannot be opened \(Too many open files\); allow more"
-        ):
-            cache.open_cached(path)
-        with pytest.raises(DataError, match="cannot be opened"):
-            cache.verify(path)
-        patch.setattr(optimum, "unpacked", exhausted)
-        with pytest.raises(DataError, match="cannot be opened"):
-            optimum.stored_pair(reference, 1, 1)
-    assert cache.open_cached(path) is not None
-
-
-def test_the_frame_names_exhausted_files(monkeypatch, capfd):
-    monkeypatch.setattr(config, "load_sweep", exhausted)
-    with pytest.raises(SystemExit) as caught:
-        main(["config", "check", "smoke"])
-    assert caught.value.code == 3
-    assert "cannot be opened (Too many open files)" in capfd.readouterr().err
 
 
 def test_files_of_the_current_folder_are_not_executed(tmp_path):

@@ -1,20 +1,12 @@
 """``svmbench train`` and ``svmbench predict``."""
 
 import csv
-import fcntl
 import hashlib
 import json
-import math
 import os
-import pty
 import re
-import stat
-import struct
 import subprocess
 import sys
-import termios
-import warnings
-from contextlib import suppress
 from itertools import islice, pairwise
 from pathlib import Path
 from xml.etree import ElementTree
@@ -25,7 +17,6 @@ from click.testing import CliRunner
 
 from svmbench.bundled import bundled
 from svmbench.cli import main
-from svmbench.cli.training_text import nearness
 from svmbench.data.liblinear_model import read_liblinear
 
 TINY = bundled("datasets") / "tiny"
@@ -202,74 +193,6 @@ def test_bad_input_is_one_line(args, code, message):
     assert "Traceback" not in result.stderr
 
 
-@pytest.mark.parametrize("columns", [20, 0])
-def test_progress_stays_on_one_line_of_the_terminal(columns):
-    """A terminal with 0 columns does not say how many it has."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    with subprocess.Popen(
-        [sys.executable, "-m", "svmbench", "train", SPARSE, "--cv", "2"],
-        stdout=subprocess.DEVNULL,
-        stderr=theirs,
-    ) as process:
-        os.close(theirs)
-        shown = b""
-        with suppress(OSError):  # once the process has ended
-            while part := os.read(ours, 1 << 16):
-                shown += part
-    os.close(ours)
-    assert process.returncode == 0
-    lines = shown.decode().replace("\x1b[K", "").split("\r")
-    assert any(line.startswith("fold 2 of 2: C = ") for line in lines)
-    assert any(line.startswith("training class 1: ") for line in lines)
-    assert max(map(len, lines)) < (columns or 80)
-
-
-#: Packages that each command loads, besides Python's own.
-_PACKAGES = {"click", "numpy", "svmbench", "cython_runtime", "sitecustomize"}
-
-#: Parts of this package that training loads.
-_PARTS = {
-    "bundled",
-    "cli",
-    "data",
-    "document",
-    "durable",
-    "errors",
-    "kernels",
-    "memory",
-    "names",
-    "problem",
-    "proof",
-    "records",
-    "reference",
-    "solvers",
-    "train",
-}
-
-
-#: Modules that training does without, and that load many others or take a while to be executed.
-_SLOW = {
-    "bz2",
-    "gzip",
-    "importlib.metadata",
-    "importlib.resources",
-    "lzma",
-    "numpy.ma",
-    "numpy.random",
-    "numpy.typing",
-    "shutil",
-    "tempfile",
-    "svmbench.data.cache",
-    "svmbench.reference.chunks",
-}
-
-#: Most modules that a command loads besides those of click and NumPy: of this package, and others.
-#: Each takes 0.2 to 0.5 ms, and a training on small rows some 10 ms. Which of the others are
-#: loaded is up to Python, Cython and the system, too: hence a few more than were ever counted.
-_MOST = {"train": (63, 45), "predict": (33, 45)}
-
-
 def names_loaded(code, *args):
     """The modules that a process has loaded, which prints them as its last words."""
     code = f"import sys\n{code}\n    print(*sys.modules, file=sys.stderr)"
@@ -291,19 +214,6 @@ def loaded(*args):
     return {name for name in packages if not name.startswith("_")}, ours, modules
 
 
-@pytest.mark.parametrize("loss", ["hinge", "squared-hinge", "logistic"])
-@pytest.mark.parametrize("bias", ["none", "regularised", "free"])
-@pytest.mark.parametrize("rows", ["tiny-sparse.libsvm", "tiny-dense.libsvm"])
-def test_training_loads_only_what_it_needs(loss, bias, rows):
-    # Each package here takes as long to load as training on small rows; SciPy took longer.
-    args = "train", TINY / rows, "--loss", loss, "--bias", bias, "-o", "m"
-    packages, ours, modules = loaded(*args)
-    assert packages <= _PACKAGES
-    assert ours <= _PARTS
-    assert not _SLOW & modules
-    assert loss == "hinge" or "concurrent.futures" not in modules
-
-
 @pytest.mark.parametrize("given", [{}, {"OPENBLAS_NUM_THREADS": "2"}])
 def test_blas_has_one_thread_unless_the_user_has_set_more(given):
     code = (
@@ -322,40 +232,6 @@ def test_blas_has_one_thread_unless_the_user_has_set_more(given):
     asked, *found = done.stderr.splitlines()[-1].split()
     assert asked == given.get("OPENBLAS_NUM_THREADS", "1")
     assert given or set(found) <= {"1"}
-
-
-def test_predicting_loads_only_what_it_needs():
-    invoke("train", SPARSE, "-o", "m")
-    packages, _, modules = loaded("predict", "m", SPARSE, "-o", "predictions")
-    assert packages <= _PACKAGES
-    assert not _SLOW & modules
-
-
-@pytest.mark.parametrize("command", ["train", "predict"])
-def test_few_modules_are_loaded_besides_those_of_libraries(command):
-    invoke("train", SPARSE, "-o", "m")
-    args = (SPARSE, "--loss", "logistic") if command == "train" else ("m", SPARSE)
-    needed = names_loaded("if True:\n    import click, numpy\n")
-    found = loaded(command, *args, "-o", "new")[-1] - needed
-    ours = {name for name in found if name.partition(".")[0] == "svmbench"}
-    assert len(ours) <= _MOST[command][0], " ".join(sorted(ours))
-    assert len(found - ours) <= _MOST[command][1], " ".join(sorted(found - ours))
-
-
-def test_garbage_is_looked_for_once_numpy_is_loaded():
-    code = (
-        "import gc, sys\n"
-        "from svmbench.cli import main, options\n"
-        "with options.loading_numpy():\n"
-        "    import numpy\n"
-        "    assert not gc.isenabled()\n"
-        "frozen = gc.get_freeze_count()\n"
-        "assert gc.isenabled() and frozen > 10_000\n"
-        "with options.loading_numpy():\n"
-        "    assert gc.isenabled()\n"
-        "assert gc.isenabled() and gc.get_freeze_count() <= frozen\n"
-    )
-    subprocess.run([sys.executable, "-P", "-c", code], check=True)
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
@@ -403,39 +279,11 @@ def test_labels_that_are_no_classes(folder, text, message):
     assert message in result.stderr
 
 
-@pytest.mark.parametrize("loss", ["hinge", "logistic"])
-@pytest.mark.parametrize("how", [("--path",), ("--cv", "2")])
-def test_one_class_is_refused_for_many_values_of_c_too(folder, how, loss):
-    (folder / "one.libsvm").write_text("1 1:1\n1 2:1\n")
-    result = invoke("train", "one.libsvm", "--bias", "free", "--loss", loss, *how)
-    assert result.exit_code == 3
-    assert "all rows have the label 1; two classes are needed" in result.stderr
-
-
 def test_a_fit_that_is_given_up_says_so(folder):
     result = invoke("train", SPARSE, "--lambda", "1e-12", "--tol", "1e-15", "--time-limit", "0.001")
     assert result.exit_code == 1
     assert "not proven to 1e-15" in result.stderr
     assert (folder / "tiny-sparse.libsvm.model").exists()
-
-
-@pytest.mark.parametrize(
-    ("gap", "words"),
-    [(4.13e-5, "within 4.1e-05 of the optimum"), (math.inf, "no lower bound above 0")],
-)
-def test_an_infinite_gap_is_said_in_words(gap, words):
-    assert nearness(gap) == words
-
-
-def test_what_ended_a_fit_early_is_said_and_nothing_else(folder):
-    late = invoke("train", SPARSE, "--tol", "1e-15", "--time-limit", "1e-6")
-    assert "1e-15: --time-limit ended the training; allow more time" in late.stderr
-    assert "rounding" not in late.stderr
-    for limit in ((), ("--time-limit", "1h")):
-        rounded = invoke("train", SPARSE, "--tol", "1e-20", *limit)
-        assert rounded.exit_code == 1
-        assert "1e-20: the rounding of these rows allows a gap of" in rounded.stderr
-        assert "time" not in rounded.stderr
 
 
 def test_features_that_the_model_does_not_know_count_nothing(folder):
@@ -463,17 +311,6 @@ def test_labels_are_numbers_however_they_are_written(folder):
     assert (folder / "out").read_text().split() == ["1", "1", "1", "-1"]
 
 
-def test_no_open_file_is_replaced(folder):
-    assert invoke("train", SPARSE, "-o", "m").exit_code == 0
-    with (folder / "open").open("w") as file:
-        (folder / "link").symlink_to(f"/proc/self/fd/{file.fileno()}")
-        for out in ("link", f"/proc/self/fd/{file.fileno()}", f"/dev/fd/{file.fileno()}"):
-            for args in (("train", SPARSE), ("predict", "m", SPARSE)):
-                result = invoke(*args, "-o", out)
-                assert (result.exit_code, "an open file" in result.stderr) == (2, True)
-        assert os.fstat(file.fileno()).st_nlink == 1
-
-
 @pytest.mark.parametrize("change", ["weight", "certificate"])
 def test_a_certificate_of_another_model_is_said(folder, change):
     assert invoke("train", SPARSE, "-o", "m").exit_code == 0
@@ -490,12 +327,6 @@ def test_a_certificate_of_another_model_is_said(folder, change):
     assert invoke("predict", "m", SPARSE, "--quiet").stderr == ""
 
 
-def test_what_is_not_certified_is_said_even_if_quiet(folder):
-    result = invoke("train", SPARSE, "--tol", "1e-15", "--time-limit", "1e-6", "--quiet")
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr.startswith("not proven to 1e-15")
-
-
 def test_decision_values_that_are_no_numbers_are_refused(folder):
     (folder / "rows").write_text("1 1:1 2:1\n-1 1:-1\n")
     assert invoke("train", "rows", "-o", "m").exit_code == 0
@@ -505,17 +336,6 @@ def test_decision_values_that_are_no_numbers_are_refused(folder):
     result = invoke("predict", "m", "far", "-o", "out", "--quiet")
     assert (result.exit_code, "far: row 2: its decision value leaves" in result.stderr) == (3, True)
     assert not (folder / "out").exists()
-
-
-def test_a_bias_that_takes_a_decision_value_out_of_range_is_one_line(folder):
-    header = "solver_type L2R_LR\nnr_class 2\nlabel 1 -1\nnr_feature 1\nbias 1\nw\n"
-    (folder / "m").write_text(header + "1.5e308 \n1.5e308 \n")
-    (folder / "rows").write_text("1 1:-1\n1 1:1\n")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        result = invoke("predict", "m", "rows")
-    assert result.exit_code == 3
-    assert result.stderr.startswith("svmbench: rows: row 2: its decision value leaves double")
 
 
 def test_the_certificate_of_the_model_is_not_replaced_by_predictions(folder):
@@ -568,30 +388,6 @@ def test_no_file_that_is_read_is_replaced(folder):
         assert (data.read_text(), (folder / "m").read_text()) == before
 
 
-def test_data_in_the_certificate_s_place_are_not_replaced(folder):
-    data = folder / "m.json"
-    data.write_text("1 1:1\n-1 1:-1\n")
-    result = invoke("train", data, "-o", "m")
-    assert (result.exit_code, "this file is read" in result.stderr) == (2, True)
-    assert data.read_text() == "1 1:1\n-1 1:-1\n"
-
-
-def test_a_pipe_is_not_replaced(folder):
-    os.mkfifo(folder / "pipe")
-    assert invoke("train", SPARSE, "-o", "m").exit_code == 0
-    for args in (("train", SPARSE), ("predict", "m", SPARSE)):
-        result = invoke(*args, "-o", "pipe")
-        assert (result.exit_code, "pipe: not a file" in result.stderr) == (2, True)
-    assert stat.S_ISFIFO((folder / "pipe").stat().st_mode)
-
-
-def test_a_name_that_leaves_no_room_for_a_temporary_file_is_too_long(folder):
-    assert invoke("train", SPARSE, "-o", "m").exit_code == 0
-    for args in (("train", SPARSE), ("predict", "m", SPARSE)):
-        result = invoke(*args, "-o", "m" * 250)
-        assert (result.exit_code, "choose a shorter name" in result.stderr) == (2, True)
-
-
 def test_a_link_stays_a_link(folder):
     (folder / "target").write_text("old")
     (folder / "link").symlink_to("target")
@@ -600,64 +396,12 @@ def test_a_link_stays_a_link(folder):
     assert (folder / "target").read_text().startswith("solver_type")
 
 
-def test_the_certificate_of_a_linked_model_is_beside_what_the_link_leads_to(folder):
-    (folder / "link").symlink_to("target")
-    for C in (1, 2):
-        assert invoke("train", SPARSE, "-C", C, "-o", "link").exit_code == 0
-        assert invoke("predict", "link", SPARSE).stderr == ""
-        before = (folder / "target.json").read_text()
-        result = invoke("predict", "link", SPARSE, "-o", "target.json")
-        assert (result.exit_code, (folder / "target.json").read_text()) == (2, before)
-        (folder / "target").replace(folder / f"model {C}")
-    (folder / "model 1").replace(folder / "target")
-    result = invoke("predict", "link", SPARSE)
-    assert result.stderr.endswith("target.json is the certificate of another model\n")
-
-
 def test_a_pipe_or_a_device_is_no_model(folder):
     os.mkfifo(folder / "pipe")  # whoever opens it waits
     for model in ("pipe", "/dev/null"):
         result = invoke("predict", model, SPARSE)
         assert result.exit_code == 3
         assert f"{model}: a pipe or a device; copy its content into a file" in result.stderr
-
-
-def test_links_in_a_ring_are_no_file_to_write(folder):
-    (folder / "ring").symlink_to("ring")
-    assert invoke("train", SPARSE, "-o", "m").exit_code == 0
-    for args in (("train", SPARSE), ("predict", "m", SPARSE)):
-        result = invoke(*args, "-o", "ring")
-        assert (result.exit_code, "ring: not a file" in result.stderr) == (2, True)
-    assert (folder / "ring").is_symlink()
-
-
-def test_a_certificate_that_cannot_be_written_is_noticed_before_training(folder, monkeypatch):
-    (folder / "m.json").mkdir()
-    monkeypatch.setattr("svmbench.train.classes.train", None)
-    result = invoke("train", SPARSE, "-o", "m")
-    assert (result.exit_code, "m.json: not a file" in result.stderr) == (2, True)
-    assert not (folder / "m").exists()
-
-
-def test_the_certificate_s_hash_is_that_of_the_model_that_was_written(folder, monkeypatch):
-    from svmbench.train import files
-
-    write = files.write_liblinear
-
-    def written_twice(path, model):
-        found = write(path, model)
-        path.write_text("another process's model")
-        return found
-
-    monkeypatch.setattr(files, "write_liblinear", written_twice)
-    assert invoke("train", SPARSE, "-o", "m").exit_code == 0
-    facts = json.loads((folder / "m.json").read_text())
-    other = hashlib.sha256((folder / "m").read_bytes()).hexdigest()
-    assert facts["model_sha256"] != other
-    monkeypatch.undo()
-    monkeypatch.chdir(folder)
-    assert invoke("train", SPARSE, "-o", "n").exit_code == 0
-    assert hashlib.sha256((folder / "n").read_bytes()).hexdigest() == facts["model_sha256"]
 
 
 def test_more_columns_than_memory_are_one_line(folder, monkeypatch):
@@ -694,34 +438,6 @@ def test_weights_of_classes(folder):
     double = json.loads(invoke("train", SPARSE, "-C", "2", "--json").stdout)
     assert equal["fits"][0]["P"] == pytest.approx(double["fits"][0]["P"], rel=1e-12)
     assert "weights: class 1 3" in invoke("train", SPARSE, "--weight", "1=3").stdout
-
-
-@pytest.mark.parametrize(
-    ("weight", "says"),
-    [
-        ("1=0", "the weight of class 1 must be positive and finite, not 0.0"),
-        ("1=-2", "must be positive and finite"),
-        ("1=nan", "must be positive and finite"),
-        ("1=inf", "must be positive and finite"),
-        ("5=2", "a weight for class 5, which has no rows; known: 1, -1"),
-        ("1", "write CLASS=W"),
-        ("one=1", "a weight for class one, which has no rows"),
-        ("1=much", "write CLASS=W"),
-    ],
-)
-def test_weights_that_make_no_sense(folder, weight, says):
-    result = invoke("train", SPARSE, "--weight", weight)
-    assert result.exit_code == 2
-    assert says in result.stderr
-    assert "Traceback" not in result.stderr
-    assert not list(folder.iterdir())
-
-
-@pytest.mark.parametrize("name", ["1", "+1", "1.0"])
-def test_a_class_has_one_weight_however_it_is_written(folder, name):
-    result = invoke("train", SPARSE, "--weight", f"{name}=2", "--json")
-    assert result.exit_code == 0, result.stderr
-    assert json.loads(result.stdout)["class_weights"] == {"1": 2.0}
 
 
 def test_a_class_has_one_weight():

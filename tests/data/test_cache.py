@@ -173,21 +173,6 @@ def test_damage_is_noticed_and_repaired(damage, caplog):
     assert [entry.name for entry in path.parent.iterdir()] == ["key"]
 
 
-@pytest.mark.parametrize("place", ["_read_header", "_map_array", "_file_sha256"])
-def test_a_lack_of_memory_is_no_damage(place, monkeypatch, caplog):
-    path = store(dataset(), "key")
-
-    def refuse(*_):
-        raise MemoryError
-
-    monkeypatch.setattr(cache, place, refuse)
-    for read in (verify, open_cached):
-        if (read, place) != (open_cached, "_file_sha256"):
-            with pytest.raises(DataError, match=r"key: cannot be opened \(no memory left\)"):
-                read(path)
-    assert caplog.records == []
-
-
 def test_verify_reads_every_byte():
     path = store(dataset(), "key")
     content = bytearray((path / "values.npy").read_bytes())
@@ -198,63 +183,11 @@ def test_verify_reads_every_byte():
         verify(path)
 
 
-def test_entries_in_each_others_places_are_damage(caplog):
-    """Each is sound in itself, so only its key tells that its rows are not those asked for."""
-    one, other = store(dataset(seed=1), "one"), store(dataset(seed=2), "other")
-    one.rename(one.with_name("aside"))
-    other.rename(one)
-    one.with_name("aside").rename(other)
-    for path, of in ((one, "other"), (other, "one")):
-        assert open_cached(path) is None
-        assert f"{path}: damaged cache entry (it is the entry of {of})" in caplog.text
-        with pytest.raises(DataError, match=f"it is the entry of {of}"):
-            verify(path)
-    assert cache.by_identity() == {}
-    assert_same(open_cached(store(dataset(seed=1), "one")), dataset(seed=1))
-
-
-def test_an_entry_is_not_admitted_under_another_key():
-    path = store(dataset(), "one")
-    content = {file.name: file.read_bytes() for file in path.iterdir()}
-    for key in ("other", "one"):
-        folder = cache.unfinished_entry("a mark")
-        folder.mkdir()
-        for name, text in content.items():
-            (folder / name).write_bytes(text)
-        if key == "one":
-            path.rename(path.with_name(".away"))
-            cache.admit_entry(folder, key)
-            assert_same(open_cached(path), dataset())
-            continue
-        with pytest.raises(DataError, match="it is the entry of one"):
-            cache.admit_entry(folder, key)
-        assert not entry_path(key).exists()
-
-
-def test_an_entry_of_an_earlier_version_names_no_key():
-    path = store(dataset(), "key")
-    header = json.loads((path / "header.json").read_text())
-    del header["sha256"], header["key"]
-    header["sha256"] = cache._header_sha256(header)
-    (path / "header.json").write_text(json.dumps(header))
-    assert_same(open_cached(path), dataset())
-    verify(path)
-
-
 def test_a_sound_entry_stays():
     first = store(dataset(), "key")
     before = (first / "values.npy").stat().st_ino
     store(dataset(), "key")
     assert (first / "values.npy").stat().st_ino == before
-
-
-def test_open_rows_outlive_a_replaced_entry():
-    data = dataset()
-    path = store(data, "key")
-    found = open_cached(path)
-    (path / "header.json").unlink()
-    store(data, "key")
-    assert_same(found, data)
 
 
 def store_many(folder, seed):
@@ -317,16 +250,3 @@ def test_folder_of_the_cache(tmp_path, monkeypatch):
     monkeypatch.delenv("SVMBENCH_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     assert cache_dir().name == "svmbench"
-
-
-@pytest.mark.parametrize("features", ["many", None, [], 10**400])
-def test_an_entry_whose_header_counts_no_features_is_left_out(features):
-    path = store(dataset(), "some-key")
-    assert list(cache.by_identity(3)) == []
-    assert list(cache.by_identity(4)) == [dataset().identity]
-    header = json.loads((path / cache.HEADER).read_text())
-    del header["sha256"]
-    header["n_features"] = features
-    header["sha256"] = cache._header_sha256(header)
-    (path / cache.HEADER).write_text(json.dumps(header))
-    assert cache.by_identity(4) == {}

@@ -14,7 +14,6 @@ from svmbench.data.derived import (
     without_empty_columns,
     without_last_feature,
 )
-from svmbench.kernels.appended import with_last
 
 STORAGES = [
     "uint16+ones", "uint16+float32", "int32+float32", "uint16+float64", "dense float32",
@@ -76,28 +75,6 @@ def test_other_last_features_are_no_constant(storage, last):
 def test_no_rows_have_no_constant():
     assert constant_feature(dataset(np.zeros((0, 3)), [], "uint16+float64")) == 0.0
     assert constant_feature(dataset(np.zeros((2, 0)), [1, -1], "dense float64")) == 0.0
-
-
-@pytest.mark.parametrize(
-    ("indptr", "entries", "out"),
-    [
-        ([0, 2], 3, 3),
-        ([0, 2], 2, 2),
-        ([0, 2], 2, 4),
-        ([1, 2], 2, 3),
-        ([0, 2, 1], 1, 3),
-        ([], 0, 0),
-    ],
-)
-def test_shapes_that_do_not_belong_together_are_refused(indptr, entries, out):
-    last = np.ones(1, dtype=np.uint8)
-    with pytest.raises(ValueError, match="do not belong together"):
-        with_last(
-            np.array(indptr, dtype=np.int64),
-            np.zeros(entries, dtype=np.uint8),
-            last,
-            np.zeros(out, dtype=np.uint8),
-        )
 
 
 @pytest.mark.parametrize("storage", ["uint16+ones", "int32+float32", "dense float32"])

@@ -2,11 +2,8 @@
 
 import os
 import resource
-import sys
 import threading
 import time
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 
 import fault_servers as trust
 import pytest
@@ -118,38 +115,6 @@ def test_a_server_that_cannot_be_reached_ends_all_downloads(server, monkeypatch)
     assert not server.requests
 
 
-def test_waits_double_with_jitter_and_follow_the_server_within_a_bound(server, impatient):
-    with pytest.raises(DataError):
-        locate("set", wanted(server.url("500")))
-    first, second = impatient
-    assert 0.5 <= first <= 1.5
-    assert 1.0 <= second <= 3.0
-    server.requests.clear()
-    locate("set", wanted(server.url("503-asks-2-s")))
-    assert impatient[2:] == [2.0]
-
-
-@pytest.mark.parametrize(
-    ("header", "expected"),
-    [(None, None), ("7", 7.0), (" 7 ", 7.0), ("-7", None), ("soon", None), ("1e3", None)],
-)
-def test_how_long_a_server_asks_to_wait(header, expected):
-    assert download._retry_after(header) == expected
-
-
-@pytest.mark.parametrize("number", ["99999", "9" * 20])
-def test_a_server_that_names_no_date_asks_for_no_wait(number):
-    assert download._retry_after(f"Tue, 01 Jan {number} 00:00:00 GMT") is None
-    assert download._retry_after(f"Tue, 01 Jan 2030 00:00:00 +{number}") is None
-
-
-def test_until_when_a_server_asks_to_wait():
-    soon = datetime.now(UTC) + timedelta(seconds=100)
-    assert 90 < download._retry_after(format_datetime(soon, usegmt=True)) <= 100
-    assert download._retry_after("Sat, 01 Jan 2000 00:00:00 GMT") == 0
-    assert download._retry_after("Sat, 01 Jan 2000 00:00:00 -0000") == 0
-
-
 @pytest.mark.parametrize(
     ("here", "there", "refused"),
     [
@@ -178,11 +143,6 @@ def test_a_web_page_in_place_of_a_file_of_unknown_hash(server):
     assert locate("set", wanted(server.url("whole"), sha256=None)).read_bytes() == trust.TEXT
 
 
-def test_what_says_that_it_is_too_long_is_not_read(server):
-    with pytest.raises(DataError, match=r"145804 bytes, more than the 66551 that the file may"):
-        locate("set", wanted(server.url("whole"), bytes=1000))
-
-
 def test_no_room_is_said_at_once(server):
     server.requests.clear()
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -203,36 +163,6 @@ def test_no_room_is_said_at_once(server):
 def test_what_a_server_says_does_not_reach_the_terminal_raw():
     message = str(download._failure("http://a/x", "\x1b[2Jgone\r\nfor\tever", 1))
     assert message == "http://a/x: ?[2Jgone for ever"
-
-
-def test_a_download_needs_no_standard_error(server, tmp_path, monkeypatch):
-    monkeypatch.setattr(sys, "stderr", None)
-    download.download_to(server.url("whole"), tmp_path / "rows")
-    assert (tmp_path / "rows").read_bytes() == trust.TEXT
-
-
-def test_a_reader_left_behind_ends(server, tmp_path, monkeypatch):
-    monkeypatch.setattr(download, "STALL_SECONDS", 0.5)
-
-    def readers():
-        return [each for each in threading.enumerate() if each.name == f"download {url}"]
-
-    url = f"{server.url('trickle')}-for-long"
-
-    with pytest.raises(DataError):
-        download.download_to(url, tmp_path / "rows")
-    until = time.monotonic() + 30
-    while readers() and time.monotonic() < until:
-        time.sleep(0.05)
-    assert readers() == []
-
-
-def test_a_file_that_another_process_has_downloaded_meanwhile_stays(server):
-    url = server.url("whole")
-    first = fetch.download(url, wanted(url))
-    number = first.stat().st_ino
-    assert fetch.download(url, wanted(url)).stat().st_ino == number
-    assert [path.name for path in downloads().iterdir()] == ["rows"]
 
 
 def test_remains_of_killed_downloads_go_after_a_day(server):

@@ -1,16 +1,12 @@
 """Raw files are found in the mirror, among downloads, or on a server of the test's own."""
 
 import bz2
-import errno
-import ftplib
 import gzip
 import hashlib
 import lzma
-import os
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import pytest
 import yaml
@@ -98,46 +94,6 @@ def test_download(server, monkeypatch):
     assert [entry.name for entry in downloads().iterdir()] == ["rows.bz2"]
 
 
-def test_a_killed_download_of_another_user_is_left_alone(server, monkeypatch):
-    """It cannot be removed from a cache in a folder that everybody may write to."""
-    url, folder = server
-    (folder / "rows").write_bytes(TEXT)
-    downloads().mkdir(parents=True)
-    theirs = downloads() / ".partial-0123456789abcdef-rows"
-    theirs.touch()
-    os.utime(theirs, (0, 0))
-    unlink = Path.unlink
-
-    def refusing(path, missing_ok=False):
-        if path == theirs:
-            raise PermissionError(errno.EPERM, "Operation not permitted", str(path))
-        unlink(path, missing_ok)
-
-    monkeypatch.setattr(Path, "unlink", refusing)
-    assert locate("set", wanted(f"{url}/rows")).read_bytes() == TEXT
-
-
-def test_download_with_a_progress_bar(server, monkeypatch, capsys):
-    url, folder = server
-    (folder / "rows").write_bytes(TEXT)
-    monkeypatch.setattr(download.sys.stderr, "isatty", lambda: True, raising=False)
-    monkeypatch.setenv("TERM", "xterm")
-    assert locate("set", wanted(f"{url}/rows")).read_bytes() == TEXT
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert "rows" in captured.err
-
-
-def test_addresses_are_tried_in_turn(server):
-    url, folder = server
-    (folder / "other").mkdir()
-    (folder / "other" / "rows").write_bytes(b"<html>not here</html>")
-    (folder / "rows.xz").write_bytes(lzma.compress(TEXT))
-    urls = (f"{url}/absent/rows", f"{url}/other/rows", f"{url}/short/rows", f"{url}/rows.xz")
-    assert locate("set", wanted(*urls)) == downloads() / "rows.xz"
-    assert [entry.name for entry in downloads().iterdir()] == ["rows.xz"]
-
-
 def test_nothing_is_kept_of_what_is_not_the_file(server):
     url, folder = server
     (folder / "rows").write_bytes(b"1 1:1\n")
@@ -159,12 +115,6 @@ def test_file_of_unknown_hash_is_taken_whole_or_not(server):
     assert locate("set", wanted(f"{url}/rows", sha256=None)).read_bytes() == b"anything"
 
 
-def test_server_that_does_not_answer():
-    message = refusal(locate, "set", wanted("http://127.0.0.1:9/rows"))
-    assert "http://127.0.0.1:9/rows: " in message
-    assert "refused" in message
-
-
 @pytest.mark.parametrize("how", ["argument", "environment"])
 def test_missing_file(places, monkeypatch, how):
     if how == "environment":
@@ -183,15 +133,6 @@ def test_missing_file_without_a_mirror_or_an_address(monkeypatch):
     message = refusal(locate, "set", wanted())
     assert "it has no address" in message
     assert "into a folder that SVMBENCH_MIRROR names or into" in message
-
-
-def test_missing_file_that_no_address_serves(places):
-    by_hand = DataFile(file="rows", obtain="unpack it from https://example.org/a.tar.gz")
-    message = refusal(locate, "set", by_hand)
-    assert message.startswith(
-        "set: rows is missing (no address serves it); put rows (unpack it from"
-        f" https://example.org/a.tar.gz), plain or .xz, .bz2, .gz, into {places / 'mirror'}"
-    )
 
 
 CONVERTED = """{file: rows, sha256: %s, converted: {source: {file: t.csv, urls: [%s/t.csv.gz]},
@@ -234,34 +175,6 @@ def test_a_download_of_unknown_hash_is_read_to_its_end(server):
     assert f"{url}/rows.xz: truncated or corrupt" in message
 
 
-@pytest.mark.parametrize(
-    ("error", "tries"),
-    [
-        (ftplib.error_perm("550 no such file"), 1),
-        (ftplib.error_temp("421 too many users"), 3),
-        (EOFError("cut off"), 3),
-        (OSError("refused"), 3),
-    ],
-)
-def test_an_ftp_server_that_does_not_serve_it(monkeypatch, error, tries):
-    asked = []
-
-    class Ftp:
-        def __init__(self, timeout, chunk_size):
-            assert timeout == download.CONNECT_SECONDS
-
-        def __call__(self, url, target, _pooch):
-            asked.append(url)
-            target.write(b"half")
-            raise error
-
-    monkeypatch.setattr(download.pooch, "FTPDownloader", Ftp)
-    message = refusal(locate, "set", wanted("ftp://127.0.0.1/rows"))
-    assert f"ftp://127.0.0.1/rows: {error}" in message
-    assert len(asked) == tries
-    assert list(downloads().iterdir()) == []
-
-
 def test_a_file_by_ftp(monkeypatch):
     class Ftp:
         def __init__(self, timeout, chunk_size):
@@ -273,14 +186,6 @@ def test_a_file_by_ftp(monkeypatch):
 
     monkeypatch.setattr(download.pooch, "FTPDownloader", Ftp)
     assert locate("set", wanted("ftp://127.0.0.1/rows")).read_bytes() == TEXT
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"), [("1", True), ("true", True), ("0", False), ("", False), ("no", False)]
-)
-def test_offline_by_environment(monkeypatch, value, expected):
-    monkeypatch.setenv("SVMBENCH_OFFLINE", value)
-    assert fetch.offline_asked() is expected
 
 
 def test_wrong_hash():

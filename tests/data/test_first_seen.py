@@ -39,21 +39,3 @@ def test_a_touched_file_is_noticed(path, touch):
     else:
         path = path.rename(path.with_name("rows"))
     assert not first_seen(WANTED).is_untouched(path)
-
-
-def test_stated_hashes_and_own_files_have_no_record(path):
-    stated = DataFile(file="rows", sha256="cd" * 32)
-    own = DataFile(file="rows", path=str(path))
-    for wanted in (stated, own):
-        remember(wanted, stamp(path), SHA256)
-    assert not record_path(WANTED).exists()
-    remember(WANTED, stamp(path), SHA256)
-    assert expected_sha256(stated) == "cd" * 32
-    assert expected_sha256(own) is None
-
-
-@pytest.mark.parametrize("content", [b"", b"{}", b"[1]", b"\xff"])
-def test_a_damaged_record_is_none(path, content):
-    remember(WANTED, stamp(path), SHA256)
-    record_path(WANTED).write_bytes(content)
-    assert first_seen(WANTED) is None

@@ -347,12 +347,6 @@ def test_transforms_of_a_set_without_its_test_file(places, caplog):
     assert "there are no test rows; leave the swap out" in message
 
 
-@pytest.mark.parametrize("unstated", ["n_features", "positive"])
-def test_a_test_file_that_decides_columns_or_labels_is_needed(places, unstated):
-    (places / "mirror" / "rows.t").unlink()
-    assert refusal(load, described(**{unstated: None})).startswith("made: rows.t is missing (")
-
-
 def test_a_wrong_test_file_is_not_a_missing_one(places):
     (places / "mirror" / "rows.t").write_bytes(TEST + b"1 1:1\n")
     assert "not the expected rows.t" in refusal(load, described())
@@ -392,16 +386,6 @@ def test_adult(real_data, monkeypatch):
     assert np.count_nonzero(loaded.train.labels == 1) == 7841
 
 
-def test_a_file_changed_with_equal_size_and_time_is_read_again(tmp_path):
-    path = tmp_path / "mine.libsvm"
-    path.write_text("+1 1:1\n-1 2:1\n")
-    before = path.stat()
-    assert load(str(path)).train.labels.tolist() == [1, -1]
-    path.write_text("-1 1:1\n+1 2:1\n")
-    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert load(str(path)).train.labels.tolist() == [-1, 1]
-
-
 @pytest.mark.parametrize("how", ["replaced", "rewritten", "removed"])
 def test_a_file_that_changes_while_it_is_read_is_not_cached(how, tmp_path, monkeypatch):
     path = tmp_path / "mine.libsvm"
@@ -431,35 +415,6 @@ def test_a_file_that_changes_while_it_is_read_is_not_cached(how, tmp_path, monke
         assert load(str(path)).train.labels.tolist() == [-1, 1]
 
 
-@pytest.mark.parametrize("how", ["another file", "another folder", "a pipe"])
-def test_what_comes_in_place_of_a_file_while_another_is_read_is_not_cached(
-    how, tmp_path, monkeypatch
-):
-    old, new = tmp_path / "old", tmp_path / "new"
-    for folder, label in ((old, "+1"), (new, "-1")):
-        folder.mkdir()
-        (folder / "rows").write_text(f"{label} 1:1\n-1 2:1\n+1 1:2\n")
-    (tmp_path / "test").write_text("+1 1:1\n-1 2:1\n")
-    path, read = old / "rows", libsvm.parse_libsvm
-
-    def read_and_change(place, *args, **extra):
-        if place.name == "test":  # the rows have been read
-            if how == "another file":
-                (new / "rows").replace(path)
-            elif how == "another folder":
-                old.rename(tmp_path / "aside")
-                old.symlink_to(new)
-            else:
-                path.unlink()
-                os.mkfifo(path)
-        return read(place, *args, **extra)
-
-    monkeypatch.setattr(libsvm, "parse_libsvm", read_and_change)
-    said = refusal(load, {"path": str(path), "test": str(tmp_path / "test")})
-    assert said.startswith(f"{path}: it was changed or replaced while it was read")
-    assert not list(cache_dir().glob("datasets/*"))
-
-
 def test_rows_of_another_text_are_not_called_sound(tmp_path, monkeypatch):
     # As on a file system that does not keep times of change.
     monkeypatch.setattr("svmbench.data.load.stamp", lambda path: (str(path), 0, 0, 0, 0))
@@ -471,12 +426,3 @@ def test_rows_of_another_text_are_not_called_sound(tmp_path, monkeypatch):
     result = CliRunner().invoke(main, ["data", "check", str(path)])
     assert result.exit_code == 3
     assert "its rows are of another text than" in result.output
-
-
-def test_a_missing_test_file_is_said_once(places, caplog):
-    # It was said by each sweep of a series.
-    (places / "mirror" / "rows.t").unlink()
-    wanted = described()
-    for _ in range(3):
-        assert load(wanted).test is None
-    assert caplog.text.count("no test rows, so no test error") == 1

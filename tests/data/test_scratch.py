@@ -1,15 +1,11 @@
 """Rows that do not fit into memory: read into a file without a name, the same as in memory."""
 
-import os
-
 import numpy as np
 import pytest
 
 from svmbench.data import scratch, storage
-from svmbench.data.ahead import let_go, read_ahead
 from svmbench.data.libsvm import parse_libsvm, to_dataset
 from svmbench.errors import DataError
-from svmbench.train.examples import read_examples
 
 ROWS = 60_000
 
@@ -65,18 +61,6 @@ def test_rows_in_a_file_are_those_in_memory(tmp_path, monkeypatch, kind, memory)
     assert list((tmp_path / "cache").iterdir()) == []
 
 
-@pytest.mark.parametrize("text", ["1\n-1\n", "1 3:0\n-1\n"])
-def test_rows_without_entries_need_no_place_in_a_file(tmp_path, monkeypatch, text):
-    path = tmp_path / "a.libsvm"
-    path.write_text(text)
-    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path / "cache"))
-    plain = rows_of(path)
-    monkeypatch.setattr(storage, "available_memory", lambda: 0)
-    kept = rows_of(path, beyond_memory=True)
-    assert (kept.storage, kept.n_samples, kept.nnz) == (plain.storage, 2, 0)
-    assert kept.labels.tolist() == [1, -1]
-
-
 def test_rows_that_fit_stay_in_memory(tmp_path, monkeypatch):
     path = tmp_path / "a.libsvm"
     path.write_text("".join(lines("ones")))
@@ -96,52 +80,6 @@ def test_all_parts_are_in_files_once_the_limit_is_reached(tmp_path, monkeypatch,
             assert storage.mapping_of(array) is not None
 
 
-@pytest.mark.parametrize(("kind", "copied"), [("ones", False), ("far", False), ("mixed", True)])
-def test_entries_of_one_form_are_written_once(tmp_path, monkeypatch, kind, copied):
-    path = tmp_path / "a.libsvm"
-    path.write_text("".join(lines(kind)))
-    monkeypatch.setattr(storage, "available_memory", lambda: 0)
-    made = []
-    empty = scratch.Scratch.empty
-
-    def watched(self, length, dtype):
-        made.append(length)
-        return empty(self, length, dtype)
-
-    monkeypatch.setattr(scratch.Scratch, "empty", watched)
-    rows = rows_of(path, beyond_memory=True)
-    assert set(made) == {ROWS, ROWS + 1} | ({rows.nnz} if copied else set())
-
-
-def test_labels_beyond_eight_bits_are_those_in_memory(tmp_path, monkeypatch):
-    path = tmp_path / "a.libsvm"
-    path.write_text("".join(lines("ones")) + "300 1:1\n")
-    plain = read_examples(path)
-    monkeypatch.setattr(storage, "available_memory", lambda: 0)
-    kept = read_examples(path)
-    assert kept.classes == plain.classes == (-1, 1, 300)
-    assert np.array_equal(kept.labels, plain.labels)
-
-
-def test_the_least_label_of_eight_bits_is_a_class(tmp_path):
-    path = tmp_path / "a.libsvm"
-    path.write_text("-128 1:1\n127 1:2\n-128 1:3\n")
-    assert read_examples(path).classes == (127, -128)
-
-
-def test_hints_change_nothing(tmp_path, monkeypatch):
-    path = tmp_path / "a.libsvm"
-    path.write_text("".join(lines("mixed")))
-    monkeypatch.setattr(storage, "available_memory", lambda: 0)
-    rows = rows_of(path, beyond_memory=True)
-    before = rows.indices.copy(), rows.values.copy()
-    for hint in (read_ahead, let_go):
-        hint(rows)
-        hint(rows_of(path))
-    assert np.array_equal(rows.indices, before[0])
-    assert np.array_equal(rows.values, before[1])
-
-
 def test_a_disk_without_room_is_one_line(tmp_path, monkeypatch):
     path = tmp_path / "a.libsvm"
     path.write_text("".join(lines("ones")))
@@ -159,40 +97,4 @@ def test_a_folder_that_cannot_be_written_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr(storage, "available_memory", lambda: 0)
     monkeypatch.setenv("SVMBENCH_CACHE", str(path / "below-a-file"))
     with pytest.raises(DataError, match="make room, or set SVMBENCH_CACHE"):
-        rows_of(path, beyond_memory=True)
-
-
-def mounted(folder, kind):
-    device = folder.stat().st_dev
-    number = f"{os.major(device)}:{os.minor(device)}"
-    return (
-        "22 1 0:999 / /elsewhere rw shared:2 - tmpfs none rw\n"
-        f"23 1 {number} / /here rw,nosuid shared:3 - {kind} none rw,size=9k\n"
-    )
-
-
-@pytest.mark.parametrize(("kind", "in_file"), [("tmpfs", False), ("ext4", True), ("", True)])
-def test_no_file_is_made_where_files_are_in_memory(tmp_path, monkeypatch, kind, in_file):
-    path, mounts = tmp_path / "a.libsvm", tmp_path / "mounts"
-    path.write_text("".join(lines("ones")))
-    if kind:
-        mounts.write_text(mounted(tmp_path, kind))
-    monkeypatch.setattr(scratch, "_IN_MEMORY", ("tmpfs", "ramfs"))
-    monkeypatch.setattr(scratch, "_MOUNTS", mounts)
-    monkeypatch.setattr(storage, "available_memory", lambda: 0)
-    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path / "cache"))
-    assert bool(rows_of(path, beyond_memory=True).mapped_bytes) == in_file
-
-
-def test_a_refusal_says_that_the_cache_is_in_memory(tmp_path, monkeypatch):
-    path, mounts = tmp_path / "a.libsvm", tmp_path / "mounts"
-    path.write_text("".join(lines("ones")))
-    mounts.write_text(mounted(tmp_path, "tmpfs"))
-    monkeypatch.setattr(scratch, "_IN_MEMORY", ("tmpfs", "ramfs"))
-    monkeypatch.setattr(scratch, "_MOUNTS", mounts)
-    monkeypatch.setattr(storage, "available_memory", lambda: 0)
-    monkeypatch.setattr("svmbench.memory.available_memory", lambda: 1000)
-    monkeypatch.setattr("svmbench.memory._CHECKED_EVERY", 100)
-    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path / "cache"))
-    with pytest.raises(DataError, match=r"set SVMBENCH_CACHE: .*cache is not on a disk$"):
         rows_of(path, beyond_memory=True)

@@ -1,6 +1,5 @@
 """A launcher starts runs' processes, and nothing that a run does reaches the next one."""
 
-import mmap
 import os
 import signal
 import subprocess
@@ -14,12 +13,10 @@ import pytest
 from small_sweep import SILENT, linux, plan, runs_csv, sweep
 
 from svmbench.harness.child import BEGUN
-from svmbench.harness.pages import present_pages
 from svmbench.harness.processes import Worker
 from svmbench.harness.store import Store
 from svmbench.harness.supervise import make_run
 from svmbench.harness.sweeps import Options, run_sweep
-from svmbench.harness.worker import of_this_process
 
 
 def is_alive(pid):
@@ -55,29 +52,6 @@ def test_a_launcher_serves_all_runs_of_a_repeat_and_no_other(tmp_path, launchers
     assert sum(map(is_alive, set(served))) == 1  # the last one waits for the next sweep
 
 
-def test_the_next_sweep_has_the_launcher_of_the_same_repeat(tmp_path, launchers, monkeypatch):
-    for name in ("one", "two"):
-        run_sweep(sweep(repeats=2), tmp_path / name, options=Options(repeats=1))
-    run_sweep(sweep(repeats=2), tmp_path / "one")
-    monkeypatch.setenv("SVMBENCH_TEST", "another environment")
-    run_sweep(sweep(repeats=2), tmp_path / "two")
-    first, second, third, fourth = (launcher for launcher, _ in launchers)
-    assert first == second
-    assert len({second, third, fourth}) == 3
-    assert [is_alive(launcher) for launcher in (first, third, fourth)] == [False, False, True]
-
-
-def test_a_launcher_serves_one_repeat_of_a_data_set_of_a_sweep(tmp_path, launchers):
-    rule = {"at_least": 1, "until": "decided", "at_most": 3}
-    wanted = sweep(repeats=rule, solvers=["dcd", "sgd-s"])
-    # The last one is the first run of sgd-s, but pairs of its repeat must share nothing with dcd's.
-    for repeat, name, label in ((0, "one", "dcd"), (1, "two", "dcd"), (1, "one", "sgd-s")):
-        options = Options(repeats_of={("tiny-separable", 0.01, label): [repeat]})
-        run_sweep(wanted, tmp_path / name, options=options)
-    first, second, third = (launcher for launcher, _ in launchers)
-    assert first == second != third
-
-
 def test_a_launcher_ends_with_its_parent(tmp_path):
     script = """
 import os, signal, sys
@@ -108,15 +82,6 @@ if sys.argv[4] == "killed":
         while is_alive(int(note.read_text())) and time.monotonic() < until:
             time.sleep(0.02)
         assert not is_alive(int(note.read_text()))
-
-
-@pytest.mark.parametrize(("share", "several"), [(0.1, False), (1e9, True)])
-def test_repeats_have_launchers_of_their_own_unless_runs_are_short(
-    tmp_path, launchers, monkeypatch, share, several
-):
-    monkeypatch.setattr("svmbench.harness.processes.START_SHARE", share)
-    assert run_sweep(sweep(repeats=3), tmp_path).states == {"converged": 3}
-    assert (len({launcher for launcher, _ in launchers}) == 3) == several
 
 
 def numbers(folder):
@@ -180,14 +145,6 @@ def test_a_brief_run_whose_process_dies_after_others_is_made_again_alone(
     pytest.fail("no run was killed")
 
 
-def test_generators_without_a_seed_differ_between_runs(tmp_path, install):
-    install("plugins:Drawing")
-    run_sweep(sweep(solvers=["drawing"], **{"lambda": [0.1, 0.01]}), tmp_path)
-    drawn = [remark.split() for remark in runs_csv(tmp_path)["remark"]]
-    assert len(drawn) == 2
-    assert all(one != other for one, other in zip(*drawn, strict=True))
-
-
 @linux
 def test_what_a_run_leaves_behind_ends_before_the_next(tmp_path, install, monkeypatch):
     install("plugins:Parental")
@@ -208,26 +165,6 @@ def test_processor_time_is_that_of_all_processes_of_a_run(tmp_path):
     runs = runs_csv(tmp_path)
     assert (runs["process_cpu_seconds"] > runs["train_cpu_seconds"]).all()
     assert (runs["process_cpu_seconds"] < 5.0).all()
-
-
-@linux
-def test_processor_time_of_a_rung_is_its_own(tmp_path, install):
-    install("plugins:Ladder")
-    run_sweep(sweep(solvers=["ladder"], stop={"accuracy": [1e-3], "time_limit": 1000.0}), tmp_path)
-    runs = runs_csv(tmp_path)
-    assert len(runs) > 1
-    assert (runs["process_cpu_seconds"] >= runs["train_cpu_seconds"]).all()
-    assert (runs["process_cpu_seconds"] < 5.0).all()
-
-
-@linux
-def test_a_program_started_before_the_run_may_have_worked_and_serves_all_rungs(tmp_path, install):
-    install("plugins:Serving")
-    stop = {"accuracy": [1e-6], "time_limit": 1000.0}
-    outcome = run_sweep(sweep(solvers=["serving"], stop=stop), tmp_path)
-    runs = runs_csv(tmp_path)
-    assert outcome.states == {"converged": 3}, list(runs["reason"])
-    assert (runs["background_cpu_seconds"] < 0.05).all()
 
 
 @linux
@@ -268,79 +205,3 @@ def test_a_launcher_that_dies_takes_its_run_along_and_no_other(tmp_path, install
     assert "SIGKILL" in trace.end["reason"]
     assert after.state == "converged"
     assert launchers[0][0] != launchers[1][0]
-
-
-def test_a_solver_that_ends_its_process_group_ends_no_other_run(tmp_path, install, launchers):
-    install("plugins:Clannish")
-    outcome = run_sweep(sweep(solvers=["clannish", "dcd"], **{"lambda": [0.1, 0.01]}), tmp_path)
-    assert outcome.states == {"interrupted": 2, "converged": 2}
-    assert len({launcher for launcher, _ in launchers}) == 1
-
-
-@linux
-def test_a_forked_process_needs_the_memory_of_a_new_one(tmp_path):
-    """Its pages are its own, and those of libraries are in its table, before it is timed."""
-    (run,) = plan()
-    peaks = {}
-    for forks in (True, False):
-        with Worker(forks) as worker:
-            trace = make_run(run, Store(tmp_path), 1000.0, threading.Event(), worker=worker)
-        peaks[forks] = trace.end["peak_memory_bytes"]
-    assert 0.97 < peaks[True] / peaks[False] < 1.05
-
-
-@linux
-def test_pages_are_copied_before_they_are_written_to():
-    """A forked process that writes to its pages has no faults, once they are populated."""
-    script = """
-import mmap, os, resource
-from svmbench.harness.pages import populate, present_pages
-held = mmap.mmap(-1, 1 << 24, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-def write():
-    for at in range(0, 1 << 24, mmap.PAGESIZE):
-        held[at] = 1
-write()
-pages = present_pages()
-if os.fork() == 0:
-    assert populate(pages)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    write()
-    faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
-    os._exit(0 if faults < 100 else 1)
-assert os.wait()[1] == 0
-"""
-    subprocess.run([sys.executable, "-P", "-c", script], check=True)
-
-
-@linux
-def test_a_mapped_file_may_have_a_name_of_any_bytes(tmp_path):
-    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9 \r\x1c"))
-    with path.open("w+b") as file:
-        file.write(bytes(mmap.PAGESIZE))
-        file.flush()
-        with mmap.mmap(file.fileno(), 0):
-            assert present_pages()
-
-
-@linux
-def test_a_process_may_have_a_name_of_any_bytes():
-    name = Path("/proc/self/comm")
-    before = name.read_bytes().rstrip()
-    name.write_bytes(b"caf\xc3")  # as a name that is cut off within a letter
-    try:
-        assert of_this_process("VmHWM") > 1 << 20
-    finally:
-        name.write_bytes(before)
-
-
-def test_a_launcher_loads_no_library_that_only_some_runs_need():
-    """It starts again for every repeat, and loading one of these takes as long as a short run."""
-    heavy = {"scipy", "pandas", "matplotlib", "yaml", "click", "rich", "sklearn"}
-    code = (
-        "import sys, svmbench.harness.launcher; "
-        "print(*sorted({name.partition('.')[0] for name in sys.modules}))"
-    )
-    answer = subprocess.run(
-        [sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True
-    )
-    assert not heavy & set(answer.stdout.split())

@@ -1,23 +1,13 @@
 """Rows that are lost amid a sweep say nothing about a solver."""
 
-import errno
-import io
-import json
 import os
 import shutil
-import signal
-import subprocess
-import sys
 
 import pandas as pd
-import pytest
 from click.testing import CliRunner
 
 from svmbench.cli import main
-from svmbench.data import cache
-from svmbench.errors import InterruptedRunError
-from svmbench.harness import child, supervise, worker
-from svmbench.harness.worker import RowsError, loaded_solver, open_rows
+from svmbench.harness import supervise
 
 CONFIG = """\
 version: 1
@@ -53,149 +43,6 @@ def test_a_run_whose_rows_were_removed_is_interrupted_and_so_repeated(tmp_path, 
     assert CliRunner().invoke(main, command).exit_code == 0
     (run,) = pd.read_csv(results / "runs.csv").to_dict("records")
     assert run["state"] in ("converged", "max_steps")
-
-
-@pytest.mark.parametrize("error", [errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO])
-def test_rows_that_the_system_does_not_let_a_worker_open_are_no_fault_of_a_solver(
-    tmp_path, monkeypatch, error
-):
-    def refuse(path):
-        raise OSError(error, os.strerror(error))
-
-    monkeypatch.setattr(cache, "_open_entry", refuse)
-    with pytest.raises(RowsError, match=r"cannot be (opened|read)|removed or damaged"):
-        open_rows(str(tmp_path))
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        OSError(errno.ENOMEM, "Cannot allocate memory: 'svmbench/solvers/dual'"),
-        ImportError("dcd.so: cannot create shared object descriptor"),
-        SystemError("compile returned NULL without setting an exception"),
-        MemoryError(),
-    ],
-    ids=lambda error: type(error).__name__,
-)
-def test_a_solver_that_the_system_does_not_let_a_worker_import_has_not_failed(monkeypatch, error):
-    def refuse(*_):
-        raise error
-
-    monkeypatch.setattr("svmbench.solvers.single_file.import_module", refuse)
-    with pytest.raises(InterruptedRunError, match="can no longer be imported"):
-        loaded_solver("svmbench.solvers.dual.dcd:Dcd", {})
-
-
-def test_a_solver_that_cannot_load_its_program_has_failed(monkeypatch):
-    def refuse(self):
-        raise ImportError("no such program")
-
-    monkeypatch.setattr("svmbench.solvers.dual.dcd.Dcd.load", refuse)
-    with pytest.raises(ImportError, match="no such program"):
-        loaded_solver("svmbench.solvers.dual.dcd:Dcd", {})
-
-
-WITHOUT_MEMORY = """
-from svmbench.harness import worker
-def refuse(*_):
-    raise {}
-worker._execute = refuse
-worker.end_with = print
-worker.main()
-"""
-
-
-NO_MEMORY = ["MemoryError", "SystemError('error return without exception set')"]
-
-
-@pytest.mark.parametrize("error", NO_MEMORY)
-def test_a_worker_without_memory_outside_its_run_says_nothing_about_its_solver(error):
-    code = WITHOUT_MEMORY.format(error)
-    done = subprocess.run(
-        [sys.executable, "-c", code], input=b'{"parent": 1}\n', capture_output=True
-    )
-    assert done.returncode == child.NO_MEMORY
-    state, reason = child.cause_of_death(done.returncode, io.BytesIO(done.stderr), False)
-    assert (state, reason) == ("interrupted", "the worker found no memory outside the run itself")
-
-
-BROKEN_PIPE = """
-import errno, os, sys
-from svmbench.harness import worker
-class Broken:
-    def fail(self, *_):
-        raise OSError(errno.{error}, os.strerror(errno.{error}))
-    readline = write = flush = fail
-    buffer = property(lambda self: self)
-if {writing}:
-    worker._execute = lambda job, last, answer: answer("a hash")
-    worker.end_with = print
-    worker.os.fdopen = lambda *_: Broken()
-else:
-    sys.stdin = Broken()
-worker.main()
-"""
-
-
-@pytest.mark.parametrize("writing", [True, False])
-@pytest.mark.parametrize(
-    ("error", "state"), [("EIO", "interrupted"), ("ENOMEM", "interrupted"), ("EBADF", "failed")]
-)
-def test_a_pipe_of_a_worker_that_the_system_breaks_is_no_fault_of_a_solver(writing, error, state):
-    code = BROKEN_PIPE.format(error=error, writing=writing)
-    done = subprocess.run(
-        [sys.executable, "-c", code], input=b'{"parent": 1}\n', capture_output=True
-    )
-    assert done.returncode == (child.NO_PIPE if state == "interrupted" else 1)
-    found, reason = child.cause_of_death(done.returncode, io.BytesIO(done.stderr), False)
-    assert found == state
-    assert os.strerror(getattr(errno, error)) in reason
-
-
-def test_a_worker_reads_its_jobs_whatever_encoding_the_user_has_chosen():
-    code = "import os; from svmbench.harness import worker; worker.end_with = os._exit"
-    done = subprocess.run(
-        [sys.executable, "-c", f"{code}; worker.main()"],
-        input=b'{"parent": 7}\n',
-        env=os.environ | {"PYTHONIOENCODING": "utf-16"},
-    )
-    assert done.returncode == 7
-
-
-@pytest.mark.parametrize("error", NO_MEMORY)
-def test_a_run_without_memory_is_out_of_memory(tmp_path, monkeypatch, error):
-    def refuse(*_):
-        raise eval(error)
-
-    monkeypatch.setattr(worker, "_measurement", refuse)
-    trace, answers = tmp_path / "run.jsonl", []
-    assert worker._execute({"trace": str(trace), "header": {}}, None, answers.append) is None
-    assert json.loads(trace.read_text().splitlines()[-1])["state"] == "out_of_memory"
-    assert len(answers) == 1
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        b"memory allocation of 512 bytes failed\nstack backtrace:\nnote: More.\n",
-        b"terminate called after throwing an instance of 'std::bad_alloc'\n",
-    ],
-    ids=["Rust", "C++"],
-)
-def test_a_library_that_ends_its_process_for_lack_of_memory_is_no_crash(said):
-    state, reason = child.cause_of_death(-signal.SIGABRT, io.BytesIO(said), False)
-    assert state == "out_of_memory"
-    assert reason.startswith("the worker found no memory (")
-    assert reason.endswith(("512 bytes failed)", "bad_alloc)"))
-    said = b"assertion failed: x > 0\n"
-    crash = ("failed", "the worker crashed (SIGABRT)")
-    assert child.cause_of_death(-signal.SIGABRT, io.BytesIO(said), False) == crash
-
-
-def test_a_signal_without_a_name_is_a_crash_like_others():
-    number = 35  # the second of Linux's real-time signals
-    crash = ("failed", "the worker crashed (signal 35)")
-    assert child.cause_of_death(-number, io.BytesIO(), False) == crash
 
 
 def spoil(path):

@@ -7,10 +7,8 @@ import pytest
 from simulated import Simulation, planned_of, sweep_of
 
 from svmbench.harness.options import Options, Reporter
-from svmbench.harness.series import Doubt, run_series
-from svmbench.records.read import read_results
+from svmbench.harness.series import run_series
 from svmbench.report.doubts import doubts_of
-from svmbench.report.questions import order
 
 ALWAYS = range(100)
 RULE = {"at_least": 2, "until": "decided", "at_most": 12}
@@ -123,53 +121,3 @@ def test_a_question_about_a_cell_out_of_time_gets_no_repeats(simulation, tmp_pat
         ("tiny-separable", "dcd", 1),
         ("tiny-separable", "sgd-s", 0),
     ]
-
-
-def test_a_generous_limit_decides_with_repeats_of_the_other_solver_alone(simulation, tmp_path):
-    simulation.limited, simulation.times = {"sgd-s": ALWAYS}, {"dcd": (0.5, 0.02)}
-    result = decide(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
-    assert result.open == []
-    faster = order(read_results(tmp_path / "one")).faster
-    assert {(key[4], key[5]) for key in faster} == {("dcd", "sgd-s")}
-    # The limited solver is run once; skipped repeats stand for its others, with half of the limit.
-    labels = [label for _, label, _ in simulation.made]
-    assert (labels.count("sgd-s"), labels.count("dcd")) == (1, 7)
-    one = planned_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
-    assert states_of(one, "sgd-s") == ["time_limit", *["skipped"] * 6]
-    assert run_series([one], Reporter(), doubts=lambda: doubts_of(one.folder)).made == 0
-    assert states_of(one, "sgd-s") == ["time_limit", *["skipped"] * 6]
-
-
-def test_one_limited_run_of_the_faster_solver_does_not_make_it_the_slower(simulation, tmp_path):
-    simulation.limited = {"sgd-s": {4}}
-    simulation.times = {"dcd": (1.0, 0.05), "sgd-s": (0.5, 0.05)}
-    rule = {"at_least": 5, "until": "decided", "at_most": 40}
-    result = decide(sweep_of("dcd", "sgd-s", repeats=rule), tmp_path / "one")
-    assert result.open == []
-    faster = order(read_results(tmp_path / "one")).faster
-    assert {(key[4], key[5]) for key in faster} == {("sgd-s", "dcd")}
-
-
-def test_a_question_whose_repeats_make_no_pair_is_given_up(simulation, tmp_path):
-    one = planned_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
-    cells = tuple(("tiny-separable", 0.01, label) for label in ("dcd", "sgd-s"))
-    stuck = Doubt(0, cells, 4, 1, "the same pairs whatever is run")
-    result = run_series([one], Reporter(), doubts=lambda: [stuck])
-    assert [(each.doubt, each.lacks) for each in result.open] == [(stuck, "information")]
-    assert result.made == 4 + 4  # one batch, of half the pairs it was said to need
-
-
-def test_a_question_is_not_given_up_on_the_word_of_a_few_pairs(simulation, tmp_path):
-    one = planned_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
-    cells = tuple(("tiny-separable", 0.01, label) for label in ("dcd", "sgd-s"))
-    asked = []
-
-    def hopeless():
-        pairs = len(states_of(one, "dcd"))
-        asked.append(pairs)
-        return [Doubt(0, cells, None, pairs, "which of two that look alike")]
-
-    result = run_series([one], Reporter(), doubts=hopeless)
-    assert [each.lacks for each in result.open] == ["information"]
-    assert asked[0] == 2
-    assert asked[-1] == 5 == len(states_of(one, "sgd-s"))

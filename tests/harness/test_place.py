@@ -4,24 +4,20 @@ import threading
 from contextlib import contextmanager
 from functools import partial
 from itertools import groupby
-from pathlib import Path
-from unittest.mock import Mock
 
 import pytest
 from small_sweep import runs_csv, sweep
 
 from svmbench.data.cache import (
-    HEADER,
     cache_dir,
     content_hash,
     entry_path,
     open_cached,
-    unfinished_entry,
 )
 from svmbench.data.load import load
 from svmbench.data.moved import Piece, admit, pieces, receive
-from svmbench.errors import ConfigError, DataError
-from svmbench.harness.environment import environment, fingerprint
+from svmbench.errors import DataError
+from svmbench.harness.environment import environment
 from svmbench.harness.place import Node, NodeLostError
 from svmbench.harness.plan import plan_runs
 from svmbench.harness.processes import hired
@@ -137,16 +133,6 @@ def test_the_block_of_a_dead_node_is_carried_out_by_another(dies, tmp_path):
     assert all(len(names) == 1 for names in places(tmp_path).values())
 
 
-def test_a_block_that_was_begun_is_begun_again_after_its_node_has_died(tmp_path):
-    first, second = Thread("a", dies=2), Thread("b")
-    place = Threads(first, spare=[second])
-    outcome = run_sweep(sweep(**FOUR), tmp_path, options=Options(place=place))
-    (torn,) = first.made
-    assert torn in second.made
-    assert outcome.made == 8
-    assert {name for names in places(tmp_path).values() for name in names} == {"b"}
-
-
 def test_results_stay_when_no_node_is_left(tmp_path):
     place = Threads(Thread("a", dies=4))
     with pytest.raises(NodeLostError, match="no node is left"):
@@ -172,68 +158,6 @@ def test_a_block_that_ends_node_after_node_is_given_up(tmp_path):
     assert MOST_LOST == 3
     with pytest.raises(NodeLostError, match="3 nodes were lost"):
         run_sweep(sweep(), tmp_path, options=Options(place=place))
-
-
-def test_blocks_that_nobody_has_begun_count_for_no_lost_node(tmp_path):
-    first, *others = (Thread(name, dies=3) for name in "abc")
-    place = Threads(first, spare=[*others, Thread("d")])
-    outcome = run_sweep(sweep(**FOUR), tmp_path, options=Options(place=place))
-    assert (outcome.made, outcome.left) == (8, 0)
-
-
-def test_this_machine_begins_the_block_of_a_node_again(tmp_path):
-    place = Threads(Thread("a", dies=4))
-    place.machine = fingerprint()
-    with pytest.raises(NodeLostError):
-        run_sweep(sweep(**FOUR), tmp_path, options=Options(place=place))
-    outcome = run_sweep(sweep(**FOUR), tmp_path)
-    assert (outcome.made, outcome.reused) == (6, 2)
-
-
-def test_this_machine_keeps_a_node_s_block_to_which_it_adds_nothing(tmp_path, install):
-    install("plugins:Ladder", "plugins:Absent")
-    asked, place = sweep(solvers=["ladder", "absent"]), Threads(Thread("a"))
-    place.machine = fingerprint()
-    first = run_sweep(asked, tmp_path / "out", options=Options(place=place))
-    assert first.states["spared"] > 0
-    again = run_sweep(asked, tmp_path / "out")
-    # The program that is not there is asked for again.
-    assert again.reused == first.made - 1
-
-
-def test_an_absent_node_s_block_is_kept_if_only_spared_rungs_lack(tmp_path, install):
-    install("plugins:Ladder")
-    asked = sweep(solvers=["ladder"])
-    first = run_sweep(asked, tmp_path / "out", options=Options(place=Threads(Thread("a"))))
-    assert first.states["spared"] > 0
-    other = Thread("b")
-    again = run_sweep(asked, tmp_path / "out", options=Options(place=Threads(other)))
-    assert (again.made, again.reused, other.made) == (0, first.made, [])
-
-
-def test_a_block_is_not_divided_among_nodes_by_only_some_of_its_runs(tmp_path):
-    asked = sweep(solvers=["dcd", "pegasos"])
-
-    def run(only, *nodes):
-        place = Threads(*nodes)
-        place.machine = fingerprint()
-        options = Options(place=place if nodes else None, only=(only,))
-        return run_sweep(asked, tmp_path, options=options).made
-
-    assert run("*/*/dcd", Thread("a")) == 1
-    for nodes in ([Thread("b")], []):
-        with pytest.raises(ConfigError, match="leave --only out"):
-            run("*/*/pegasos", *nodes)
-    assert run("*/*/pegasos", Thread("b"), Thread("a")) == 1
-    assert set.union(*places(tmp_path).values()) == {"a"}
-
-
-def test_fresh_runs_are_not_found_again_after_a_death(tmp_path):
-    run_sweep(sweep(**FOUR), tmp_path, options=Options(place=Threads(Thread("a"))))
-    nodes = Thread("b", dies=2), Thread("c")
-    place = Threads(nodes[0], spare=[nodes[1]])
-    outcome = run_sweep(sweep(**FOUR), tmp_path, options=Options(place=place, fresh=True))
-    assert (outcome.made, len(nodes[1].made)) == (8, 8)
 
 
 def test_turns_hand_out_whole_blocks_and_keep_their_homes():
@@ -283,30 +207,6 @@ def test_a_changed_piece_is_refused(moved):
     changed = Piece(found[0].file, 0, found[0].content[:-1] + b"?", found[0].sha256)
     with pytest.raises(DataError, match="changed on the way"):
         receive("mark", changed)
-
-
-def test_a_missing_piece_is_noticed(moved):
-    found, key, content = moved
-    receive("mark", found[0])
-    with pytest.raises(DataError, match="missing"):
-        receive("mark", found[2])
-    assert not unfinished_entry("mark").exists()
-    arrays = [piece for piece in found if piece.file != HEADER]
-    for piece in [*arrays[:-1], *found[len(arrays) :]]:  # one array is cut short
-        receive("other", piece)
-    with pytest.raises(DataError, match=r"damaged|sha256"):
-        admit("other", key, content)
-    assert content_hash(key) is None
-
-
-def test_a_disk_without_room_keeps_no_pieces(moved, monkeypatch):
-    found, _, _ = moved
-    receive("mark", found[0])
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "open", Mock(side_effect=OSError(28, "full")))
-        with pytest.raises(DataError, match=r"cannot write the cache \(full\)"):
-            receive("mark", found[1])
-    assert not unfinished_entry("mark").exists()
 
 
 def test_other_rows_are_not_taken_for_these(moved):

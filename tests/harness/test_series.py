@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import os
 from dataclasses import replace
 
 import pandas as pd
@@ -11,11 +9,8 @@ import pytest
 from simulated import Simulation, planned_of, sweep_of
 
 from svmbench.cli.series import open_questions, time_spent
-from svmbench.errors import DataError
 from svmbench.harness.series import Doubt, run_series
-from svmbench.harness.sources import Source
-from svmbench.harness.sweeps import OpenSweep, Options, Reporter
-from svmbench.harness.trace import Trace
+from svmbench.harness.sweeps import Reporter
 
 RULE = {"at_least": 2, "until": "decided", "at_most": 12}
 
@@ -101,25 +96,6 @@ def test_a_slow_sweep_does_not_keep_the_others_from_their_repeats(simulation, tm
     assert simulation.now == 1200.0
 
 
-def test_stand_ins_that_decide_nothing_wait_until_nothing_is_left_to_decide(simulation, tmp_path):
-    sweep = sweep_of("dcd", "sgd-s", repeats=RULE, datasets=["adult", "w8a"])
-    sources = tuple(Source(dataset, 0.01) for dataset in sweep.datasets)
-    one = replace(planned_of(sweep, tmp_path / "one"), sources=sources, probe="sgd-s")
-    asked, seen = Asked(), []
-
-    def put_off(at):
-        seen.append((at, list(simulation.made)))
-        return {("adult", "dcd"), ("adult", "sgd-s")}
-
-    run_series([one], Reporter(), budget=100.0, doubts=asked, put_off=put_off)
-    assert [(at, sorted(made)) for at, made in seen] == [
-        (0, [("adult", "sgd-s", 0), ("w8a", "sgd-s", 0)])
-    ]
-    made = [(dataset, label) for dataset, label, repeat in simulation.made if repeat < 2]
-    assert sorted(made[2:5]) == [("w8a", "dcd"), ("w8a", "dcd"), ("w8a", "sgd-s")]
-    assert sorted(made[5:]) == [("adult", "dcd"), ("adult", "dcd"), ("adult", "sgd-s")]
-
-
 # --- what questions have -----------------------------------------------------------
 
 
@@ -138,25 +114,6 @@ def test_time_goes_to_open_questions_the_cheapest_first(simulation, tmp_path):
     assert result.needed == 0.0
 
 
-def test_time_that_no_question_can_use_goes_to_a_second_repeat(simulation, tmp_path):
-    simulation.seconds = {"pegasos": 9.0}
-    rule = RULE | {"at_least": 1}
-    dear = planned_of(sweep_of("pegasos", repeats=rule), tmp_path / "dear")
-    cheap = planned_of(sweep_of("dcd", "sgd-s", "ocas", repeats=rule), tmp_path / "cheap")
-    asked = Asked((1, cheap, ("dcd", "sgd-s"), 3))
-    result = run_series([dear, cheap], Reporter(), doubts=asked, budget=40.0)
-    # Four cells once; what the question takes; then the second of the cheap sweep comes first.
-    made = [(label, repeat) for _, label, repeat in simulation.made]
-    assert set(made[4:8]) == {(label, at) for label in ("dcd", "sgd-s") for at in (1, 2)}
-    assert made[8:] == [("ocas", 1), ("pegasos", 1)]
-    assert (result.left, result.open) == (0, [])
-    # Without questions, or without time, one repeat is enough.
-    alone = planned_of(sweep_of("dcd", repeats=rule), tmp_path / "alone")
-    assert run_series([alone], Reporter()).made == 1
-    fixed = planned_of(sweep_of("dcd", repeats=1), tmp_path / "fixed")
-    assert run_series([fixed], Reporter(), doubts=list).made == 1
-
-
 def test_questions_that_change_no_verdict_come_last(simulation, tmp_path):
     simulation.seconds = {"pegasos": 5.0, "ocas": 5.0}
     sweep = sweep_of("dcd", "sgd-s", "pegasos", "ocas", repeats=RULE)
@@ -171,83 +128,6 @@ def test_questions_that_change_no_verdict_come_last(simulation, tmp_path):
     assert set(labels[:6]) == {"pegasos", "ocas"}
     assert set(labels[6:]) == {"dcd", "sgd-s"}
     assert result.open == []
-
-
-def test_questions_that_only_together_decide_something_cost_what_all_of_them_cost(
-    simulation, tmp_path
-):
-    simulation.seconds = {"sgd-s": 3.0, "pegasos": 9.0, "ocas": 2.0, "dcd": 1.0, "mpu": 2.0}
-    sweep = sweep_of("dcd", "sgd-s", "pegasos", "ocas", "mpu", repeats=RULE)
-    one = planned_of(sweep, tmp_path / "one")
-    asked = Asked(
-        (0, one, ("dcd", "mpu"), 5), (0, one, ("dcd", "pegasos"), 5), (0, one, ("ocas", "sgd-s"), 5)
-    )
-
-    def doubts():
-        return [
-            replace(each, goals=frozenset({"alone" if "ocas" in each.text else "both"}))
-            for each in asked()
-        ]
-
-    run_series([one], Reporter(), doubts=doubts)
-    # A pair of dcd and mpu takes 3 s, one of ocas and sgd-s 5 s; but the former decides nothing
-    # without dcd and pegasos, whose pairs take 10 s.
-    labels = [label for label, _ in beyond(simulation)]
-    assert set(labels[:6]) == {"ocas", "sgd-s"}
-    assert set(labels[6:]) == {"dcd", "mpu", "pegasos"}
-
-
-def test_repeats_that_reach_several_goals_come_before_cheaper_ones(simulation, tmp_path):
-    simulation.seconds = {"sgd-s": 3.0, "pegasos": 3.0, "ocas": 2.0, "dcd": 2.0}
-    sweep = sweep_of("dcd", "sgd-s", "pegasos", "ocas", repeats=RULE)
-    one = planned_of(sweep, tmp_path / "one")
-    asked = Asked((0, one, ("dcd", "ocas"), 5), (0, one, ("pegasos", "sgd-s"), 5))
-
-    def doubts():
-        goals = {"dcd against ocas": {"one"}, "pegasos against sgd-s": {"two", "three"}}
-        return [replace(each, goals=frozenset(goals[each.text])) for each in asked()]
-
-    run_series([one], Reporter(), doubts=doubts)
-    labels = [label for label, _ in beyond(simulation)]
-    assert set(labels[:6]) == {"pegasos", "sgd-s"}
-    assert set(labels[6:]) == {"dcd", "ocas"}
-
-
-def test_a_cheap_goal_is_no_cheaper_for_what_dear_ones_share_with_it(simulation, tmp_path):
-    simulation.seconds = {"pegasos": 20.0, "dcd": 4.0, "ocas": 1.5, "sgd-s": 1.5}
-    sweep = sweep_of("dcd", "sgd-s", "pegasos", "ocas", repeats=RULE)
-    one = planned_of(sweep, tmp_path / "one")
-    asked = Asked(
-        (0, one, ("dcd",), 5), (0, one, ("dcd", "pegasos"), 5), (0, one, ("ocas", "sgd-s"), 5)
-    )
-    dear = frozenset({"one", "two", "three"})
-
-    def doubts():
-        return [
-            replace(each, goals=dear if "pegasos" in each.text else frozenset({each.text}))
-            for each in asked()
-        ]
-
-    run_series([one], Reporter(), doubts=doubts)
-    # Repeats of dcd alone, 4 s each, do not serve the pairs with pegasos, so that they cost more
-    # than the 3 s of a pair of ocas and sgd-s.
-    labels = [label for label, _ in beyond(simulation)]
-    assert set(labels[:6]) == {"ocas", "sgd-s"}
-
-
-def test_questions_that_the_cheapest_way_does_without_come_later(simulation, tmp_path):
-    simulation.seconds = {"pegasos": 5.0, "ocas": 5.0}
-    sweep = sweep_of("dcd", "sgd-s", "pegasos", "ocas", repeats=RULE)
-    one = planned_of(sweep, tmp_path / "one")
-    asked = Asked((0, one, ("pegasos", "ocas"), 5), (0, one, ("dcd", "sgd-s"), 5))
-
-    def doubts():
-        return [replace(each, needed="dcd" not in each.text) for each in asked()]
-
-    run_series([one], Reporter(), doubts=doubts)
-    labels = [label for label, _ in beyond(simulation)]
-    assert set(labels[:6]) == {"pegasos", "ocas"}
-    assert set(labels[6:]) == {"dcd", "sgd-s"}
 
 
 def test_a_cell_that_is_decided_has_no_further_run(simulation, tmp_path):
@@ -291,56 +171,12 @@ def test_the_repeats_of_a_pair_are_made_in_one_block(simulation, tmp_path):
     assert repeats_of(one)["ocas"] == {0, 1, 5}
 
 
-def test_open_questions_get_their_repeats_in_turns(simulation, tmp_path):
-    pairs = ("dcd", "sgd-s"), ("ocas", "pegasos")
-    planned = [planned_of(sweep_of(*pair, repeats=RULE), tmp_path / pair[0]) for pair in pairs]
-    asked = Asked((0, planned[0], pairs[0], 8), (1, planned[1], pairs[1], 6))
-
-    def asked_slowly():
-        simulation.now += 1000.0  # so that a round is to have many repeats
-        return asked()
-
-    run_series(planned, Reporter(), doubts=asked_slowly)
-    made = [("dcd" if label in pairs[0] else "ocas", at) for label, at in beyond(simulation)]
-    # Half of what each needs, those of the cheaper question first.
-    assert made[:10:2] == [("ocas", 2), ("dcd", 2), ("ocas", 3), ("dcd", 3), ("dcd", 4)]
-    assert made[::2] == made[1::2]
-    assert {repeat for label, repeat in made if label == "dcd"} == set(range(2, 8))
-
-
-def test_rounds_become_short_towards_the_end_of_the_budget(simulation, tmp_path):
-    simulation.seconds = {"ocas": 3.0, "pegasos": 3.0}
-    pairs = ("dcd", "sgd-s"), ("ocas", "pegasos")
-    many = RULE | {"at_most": 60}
-    planned = [planned_of(sweep_of(*pair, repeats=many), tmp_path / pair[0]) for pair in pairs]
-    asked = Asked((0, planned[0], pairs[0], 8), (1, planned[1], pairs[1], 60))
-
-    def asked_slowly():
-        simulation.now += 5.0  # so that a round could take 100 s
-        return asked()
-
-    # The cheaper one is asked four times, and the other one does not hold it up until the end.
-    result = run_series(planned, Reporter(), doubts=asked_slowly, budget=130.0)
-    assert repeats_of(planned[0])["dcd"] == set(range(8))
-    assert [still.doubt.sweep for still in result.open] == [1]
-
-
 def test_questions_about_the_same_cell_share_its_repeats_while_there_is_time(simulation, tmp_path):
     simulation.seconds = {"ocas": 30.0}
     one = planned_of(sweep_of("dcd", "sgd-s", "ocas", repeats=RULE), tmp_path / "one")
     asked = Asked((0, one, ("dcd", "sgd-s"), 5), (0, one, ("dcd", "ocas"), 5))
     run_series([one], Reporter(), doubts=asked)
     assert repeats_of(one) == {label: {0, 1, 2, 3, 4} for label in ("dcd", "sgd-s", "ocas")}
-
-
-def test_questions_of_several_sweeps_are_weighed_together(simulation, tmp_path):
-    simulation.seconds = {"pegasos": 5.0}
-    dear = planned_of(sweep_of("dcd", "pegasos", repeats=RULE), tmp_path / "dear")
-    cheap = planned_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "cheap")
-    asked = Asked((0, dear, ("dcd", "pegasos"), 4), (1, cheap, ("dcd", "sgd-s"), 4))
-    result = run_series([dear, cheap], Reporter(), doubts=asked)
-    assert [label for label, _ in beyond(simulation)].index("pegasos") >= 4
-    assert (result.spent[0].doubts, result.spent[1].doubts) == (12.0, 4.0)
 
 
 def test_what_stays_open_at_the_end_of_the_budget_says_what_it_takes(simulation, tmp_path):
@@ -360,20 +196,6 @@ def test_what_stays_open_at_the_end_of_the_budget_says_what_it_takes(simulation,
     assert line.startswith(
         "1 question open whose answers change no verdict, out of time: about 15 s more"
     )
-
-
-def test_the_time_to_start_the_processes_of_runs_is_reported(simulation, tmp_path, monkeypatch):
-    quick = simulation.make_run
-
-    def slowly_started(*arguments):
-        simulation.now += 2.0
-        return quick(*arguments)
-
-    monkeypatch.setattr("svmbench.harness.crew.make_run", slowly_started)
-    one = planned_of(sweep_of("dcd", "sgd-s", repeats=2), tmp_path / "one")
-    result = run_series([one], Reporter())
-    assert result.starting == 8.0
-    assert time_spent(result, [one])[0].endswith("; 8 s of it to start the runs' processes")
 
 
 def test_an_interruption_keeps_what_was_made_and_a_later_call_goes_on(simulation, tmp_path):
@@ -396,23 +218,6 @@ def test_an_interruption_keeps_what_was_made_and_a_later_call_goes_on(simulation
     assert again.made == 12
     third = run_series([planned_of(one.sweep, one.folder)], Reporter(), doubts=asked)
     assert (third.made, third.reused) == (0, 19)
-
-
-def test_cells_that_wait_for_nothing_do_not_hold_up_the_series(simulation, tmp_path, monkeypatch):
-    one = planned_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
-    run_series([one], Reporter())
-    monkeypatch.setattr("svmbench.harness.crew.make_run", lambda *_: None)
-    asked = Asked((0, one, ("dcd", "sgd-s"), 4))
-    result = run_series([one], Reporter(), doubts=asked)
-    assert (result.made, len(asked.rounds)) == (0, 2)
-    assert [each.lacks for each in result.open] == ["time"]
-
-
-def test_an_unknown_cell_is_refused(simulation, tmp_path):
-    one = planned_of(sweep_of("dcd", repeats=RULE), tmp_path / "one")
-    stray = Doubt(0, (cell("dcd"), cell("sgd-s")), 3, 2)
-    with pytest.raises(KeyError, match="sgd-s"):
-        run_series([one], Reporter(), doubts=lambda: [stray])
 
 
 class Counted(Reporter):
@@ -446,68 +251,6 @@ def test_progress_counts_the_repeats_that_are_added(simulation, tmp_path):
     assert counted.total == counted.ended <= 1
 
 
-def test_progress_counts_no_run_that_only_leaves_out(simulation, tmp_path):
-    one, counted = planned_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path), Counted()
-    run_series([one], counted, Options(only=("dcd",)))
-    assert counted.total == counted.ended == one.sweep.at_least
-    again = Counted()
-    run_series([planned_of(one.sweep, one.folder)], again, Options(only=("dcd",)))
-    assert (again.total, again.reused) == (0, counted.ended)
-
-
-@pytest.mark.parametrize("short_ladders", [False, True])
-def test_progress_counts_no_rung_that_is_not_run(simulation, tmp_path, install, short_ladders):
-    install("plugins:Ladder")
-    options = Options(short_ladders=short_ladders)
-    sweep = sweep_of("dcd", "ladder", repeats=RULE)
-    one = planned_of(sweep, tmp_path / "one")
-    counted, asked = Counted(), Asked((0, one, ("dcd", "ladder"), 7))
-    result = run_series([one], counted, options, doubts=asked)
-    assert result.outcomes[0].states["spared"] > 0
-    assert (counted.total, counted.ended, counted.reused) == (14, 14, 0)
-    # The rungs that were spared have left no file, and are spared once more.
-    counted = Counted()
-    again = run_series([planned_of(sweep, one.folder)], counted, options, doubts=asked)
-    assert again.outcomes[0].states["spared"] > 0
-    assert (counted.total, counted.ended, counted.reused) == (0, 0, 14)
-    more = Counted()
-    asked = Asked((0, one, ("dcd", "ladder"), 9))
-    run_series([planned_of(sweep, one.folder)], more, options, doubts=asked)
-    assert (more.total, more.ended, more.reused) == (4, 4, 14)
-
-
-def test_progress_counts_no_repeat_that_is_skipped(simulation, tmp_path):
-    simulation.limited = {"sgd-s": range(99)}
-    sweep, folder = sweep_of("dcd", "sgd-s", repeats=5), tmp_path / "one"
-    counted = Counted()
-    run_series([planned_of(sweep, folder)], counted)
-    assert counted.total == counted.ended == 6
-    counted = Counted()
-    run_series([planned_of(sweep, folder)], counted)
-    assert counted.total == counted.ended == 0
-
-
-def test_progress_counts_the_runs_that_are_repeated(simulation, tmp_path):
-    sweep, folder = sweep_of("dcd", "sgd-s", repeats=3), tmp_path / "one"
-    run_series([planned_of(sweep, folder)], Reporter())
-    counted = Counted()
-    run_series([planned_of(sweep, folder)], counted, Options(fresh=True))
-    assert (counted.total, counted.ended, counted.reused) == (6, 6, 0)
-
-
-def test_progress_counts_no_run_of_a_sweep_that_cannot_be_opened(simulation, tmp_path, monkeypatch):
-    def broken(*_, **__):
-        raise DataError("the rows are gone")
-
-    monkeypatch.setattr("svmbench.harness.sweeps.load", broken)
-    planned = [planned_of(sweep_of("dcd", repeats=3), tmp_path / "one")]
-    for put_off in (None, lambda at: {("adult", "dcd")}):
-        counted = Counted()
-        result = run_series(planned, counted, budget=100.0, doubts=Asked(), put_off=put_off)
-        assert result.faults == ["paper/item, one: the rows are gone"]
-        assert (counted.total, counted.ended, result.left) == (0, 0, 0)
-
-
 def test_the_plan_counts_what_is_asked_for_and_the_longest_time(simulation, tmp_path):
     one = planned_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
     assert (one.runs, one.most_runs, one.missing(2), one.missing(12)) == (4, 24, 4, 24)
@@ -515,29 +258,6 @@ def test_the_plan_counts_what_is_asked_for_and_the_longest_time(simulation, tmp_
     run_series([one], Reporter(), doubts=Asked((0, one, ("dcd", "sgd-s"), 5)))
     one = planned_of(one.sweep, one.folder)
     assert (one.found, one.missing(2), one.missing(12), one.outdated) == (10, 0, 14, False)
-
-
-@pytest.mark.parametrize("damage", ["cut", "odd", "pipe"])
-def test_a_table_that_cannot_be_read_lists_no_run(simulation, tmp_path, damage):
-    one = planned_of(sweep_of("dcd", "sgd-s", repeats=2), tmp_path / "one")
-    run_series([one], Reporter())
-    assert planned_of(one.sweep, one.folder).found == 4
-    path = one.folder / "runs.csv"
-    if damage == "cut":
-        *lines, last = path.read_text().splitlines()
-        path.write_text("\n".join([*lines, last[:10]]))
-    elif damage == "odd":
-        table = pd.read_csv(path, dtype=str, keep_default_na=False)
-        table.loc[0, "repeat"] = "x"
-        table.to_csv(path, index=False)
-    else:
-        path.unlink()
-        os.mkfifo(path)
-    again = planned_of(one.sweep, one.folder)
-    assert (again.found, again.outdated) == (0, True)
-    if damage != "pipe":  # which nothing replaces
-        assert run_series([again], Reporter()).made == 0
-        assert planned_of(one.sweep, one.folder).found == 4
 
 
 def test_a_further_repeat_that_was_stopped_from_outside_is_made_again(simulation, tmp_path):
@@ -568,18 +288,3 @@ def test_a_repeat_that_is_lost_does_not_close_its_question(simulation, tmp_path)
 
     result = run_series([one], Reporter(), doubts=asked)
     assert (result.open, result.faulty) == ([], True)
-
-
-def traces_in_memory():
-    gc.collect()
-    return [each for each in gc.get_objects() if isinstance(each, Trace)]
-
-
-def test_the_traces_of_earlier_runs_are_not_kept_in_memory(simulation, tmp_path):
-    one = planned_of(sweep_of("dcd", "sgd-s", repeats=4), tmp_path / "one")
-    run_series([one], Reporter())
-    earlier = traces_in_memory()  # of other tests
-    with OpenSweep(one.sweep, one.folder, Reporter(), Options()) as open_sweep:
-        assert open_sweep.outcome.reused == 8
-        kept = [id(each) for each in traces_in_memory()]
-        assert not set(kept) - {id(each) for each in earlier}

@@ -3,11 +3,8 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 from recorded_folders import records_of, write_records
@@ -16,15 +13,12 @@ from plugins import Ladder
 from svmbench import memory
 from svmbench.config import Sweep
 from svmbench.errors import ConfigError, DataError
-from svmbench.harness import crew
-from svmbench.harness import sweeps as sweeps_module
 from svmbench.harness.plan import plan_runs
 from svmbench.harness.processes import Worker
 from svmbench.harness.store import Store
 from svmbench.harness.sweeps import MORE_ROOM, Options, Reporter, prepare, run_sweep
-from svmbench.harness.trace import Trace, read_trace
+from svmbench.harness.trace import read_trace
 from svmbench.records.read import read_regret
-from svmbench.reference.optimum import Reference
 
 BASE = {
     "version": 1,
@@ -93,21 +87,6 @@ def test_finished_runs_are_reused_and_only_damaged_ones_made_again(tmp_path):
     fresh = run_sweep(sweep(repeats=3), tmp_path, options=Options(fresh=True))
     assert fresh.made == 3
     assert '"recorded": "2' in (tmp_path / "environment.json").read_text()
-
-
-@pytest.mark.parametrize(("sought", "hurried"), [(1.0, True), (1000.0, False)])
-def test_a_search_that_has_ended_is_not_waited_for(sought, hurried, monkeypatch):
-    """Runs wait only for optima whose search a deadline has cut short."""
-
-    def short_of_its_gap(problem, gap, time_limit, progress):
-        nothing = np.zeros(problem.data.n_features), np.zeros(problem.data.n_samples)
-        return Reference(*nothing, primal=1.0, dual=0.5, seconds=0.0, sought=sought)
-
-    monkeypatch.setattr(sweeps_module, "certified_optimum", short_of_its_gap)
-    wanted = sweep(reference={"gap": 1e-6, "time_limit": 1000.0})
-    options = Options(deadline=time.monotonic() + 60.0)
-    (instance,) = prepare(wanted, Reporter(), options)
-    assert instance.hurried == hurried
 
 
 @pytest.mark.parametrize(
@@ -180,18 +159,6 @@ def test_a_hanging_solver_is_killed_and_its_cell_not_repeated(tmp_path, install)
     resumed = run_sweep(sweep(solvers=["hanging", "dcd"], repeats=3, stop=stop), tmp_path)
     assert resumed.made == 0
     assert resumed.states["skipped"] == 2
-
-
-def test_a_limit_met_while_the_machine_stood_still_says_nothing_of_the_repeats(tmp_path, install):
-    install("plugins:Stalled")
-    stop = {"accuracy": [1e-6], "time_limit": 0.1}
-    outcome = run_sweep(sweep(solvers=["stalled"], repeats=2, stop=stop), tmp_path)
-    runs = runs_csv(outcome)
-    assert list(runs.loc["stalled", "state"]) == ["time_limit", "time_limit"]
-    assert runs["disturbed"].str.contains("waited").all()
-    if Path("/proc/stat").exists():
-        assert (runs["elapsed_seconds"] >= runs["train_seconds"]).all()
-    assert (runs["pass_seconds"] > 0).all()
 
 
 def test_two_processes_do_not_write_to_one_folder(tmp_path):
@@ -271,25 +238,6 @@ def test_parallel_runs_are_made_once_and_marked(tmp_path):
     assert not pd.read_csv(tmp_path / "runs.csv")["contended"].any()
 
 
-class OneThread(ThreadPoolExecutor):
-    """A pool of a system that has one thread and no more."""
-
-    given = 0
-
-    def submit(self, *task):
-        self.given += 1
-        if self.given > 1:
-            raise RuntimeError("can't start new thread")
-        return super().submit(*task)
-
-
-def test_a_thread_that_cannot_be_had_stops_the_others(tmp_path, monkeypatch):
-    monkeypatch.setattr(crew, "ThreadPoolExecutor", OneThread)
-    with pytest.raises(RuntimeError, match="can't start new thread"):
-        run_sweep(sweep(repeats=20), tmp_path, options=Options(jobs=2))
-    assert len(list(tmp_path.glob("runs/*.jsonl"))) < 20
-
-
 @pytest.mark.parametrize(
     ("field", "value"),
     [
@@ -311,26 +259,6 @@ def test_a_finished_run_without_what_its_header_has_to_tell_is_made_again(tmp_pa
     write_records(path, records)
     again = run_sweep(sweep(repeats=1), tmp_path)
     assert (again.made, again.reused) == (1, 0)
-
-
-def test_a_finished_run_of_a_time_without_a_zone_is_reused(tmp_path):
-    wanted = sweep(solvers=["dcd", "sgd-s"], repeats=1)
-    run_sweep(wanted, tmp_path)
-    path = min(tmp_path.glob("runs/*.jsonl"))
-    records = records_of(path)
-    records[0]["started"] = "2026-01-01T00:00:00"
-    write_records(path, records)
-    again = run_sweep(wanted, tmp_path, options=Options(whole_blocks=True))
-    assert (again.made, again.reused) == (0, 2)
-
-
-def test_a_header_without_a_limit_is_of_a_run_that_met_none():
-    point = {"wall": 2.0, "cpu": 0.5}
-    for header in ({}, {"time_limit": None}):
-        assert not crew._overran(Trace(header, [point]))
-        assert not crew._stalled(Trace(header, [point]))
-    assert crew._overran(Trace({"time_limit": 1.5}, [point]))
-    assert crew._stalled(Trace({"time_limit": 1.5}, [point]))
 
 
 def test_a_relative_limit_follows_the_best_so_far(tmp_path, install):
@@ -403,42 +331,6 @@ def test_a_ladder_is_climbed_to_the_first_rung_that_is_accurate_enough(tmp_path,
     assert (run_sweep(wanted, tmp_path).made, run_sweep(wanted, tmp_path).made) == (1, 0)
 
 
-def test_short_ladders_begin_near_the_rung_that_was_accurate_enough_before(tmp_path, install):
-    install("plugins:Ladder")
-    rungs, short = Ladder.rungs, Options(short_ladders=True)
-    stop = {"accuracy": [1e-3, 1e-4], "max_epochs": 1000}
-    wanted = sweep(solvers=["ladder"], stop=stop, repeats=3)
-    outcome = run_sweep(wanted, tmp_path, options=short)
-    runs, firsts, bottoms = runs_csv(outcome), [len(rungs)], []
-    for repeat in range(3):
-        horizons, _ = horizons_of(outcome, repeat)
-        bottoms.append(rungs.index(horizons[0]))
-        assert horizons == list(rungs[bottoms[-1] :][: len(horizons)])
-        assert bottoms[-1] == (max(0, min(firsts) - crew.RUNGS_BELOW) if repeat else 0)
-        reached = runs.xs(repeat, level="repeat").notna()
-        assert list(reached["seconds_to_0.0001"]) == [False] * (len(horizons) - 1) + [True]
-        firsts.append(bottoms[-1] + list(reached["seconds_to_0.001"]).index(True))
-    assert min(bottoms[1:]) > 0
-    again = run_sweep(wanted, tmp_path, options=short)
-    assert (again.made, again.reused, again.left) == (0, outcome.made, 0)
-    # The lowest rung of a short ladder that went missing is made again, and no rung below it.
-    next((tmp_path / "runs").glob(f"*-r1-h{rungs[bottoms[1]]:g}-*")).unlink()
-    assert [run_sweep(wanted, tmp_path, options=short).made for _ in range(2)] == [1, 0]
-    # Whole ladders have the rungs below, too.
-    assert run_sweep(wanted, tmp_path).made == sum(bottoms)
-
-
-def test_short_ladders_that_nothing_is_accurate_enough_in_begin_near_their_end(
-    tmp_path, install, monkeypatch
-):
-    install("plugins:Limited")
-    monkeypatch.setattr(crew, "RUNGS_BELOW", 1)
-    wanted = sweep(solvers=["limited"], stop={"accuracy": [1e-3], "max_epochs": 300})
-    outcome = run_sweep(wanted, tmp_path, options=Options(short_ladders=True))
-    assert horizons_of(outcome) == (list(Ladder.rungs[:3]), ["converged"] * 2 + ["max_steps"])
-    assert horizons_of(outcome, 1) == (list(Ladder.rungs[1:3]), ["converged", "max_steps"])
-
-
 def test_a_ladder_stands_together_between_the_others(install):
     install("plugins:Ladder")
     labels = [{"name": "ladder", "label": label} for label in ("one", "two")]
@@ -474,51 +366,6 @@ def started(monkeypatch):
     return pids
 
 
-def is_alive(pid):
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
-def test_one_worker_climbs_a_ladder_and_no_other(tmp_path, install, monkeypatch):
-    install("plugins:Ladder")
-    processes = started(monkeypatch)
-    outcome = run_sweep(sweep(solvers=["ladder", "dcd"], **{"lambda": [0.1, 0.01]}), tmp_path)
-    assert outcome.made > 8
-    # One for each ladder: two constants, two repeats. The brief runs between two ladders share one.
-    assert 5 <= len(processes) <= 8
-    assert not any(map(is_alive, processes))
-
-
-def test_rows_are_converted_once_a_ladder(tmp_path, install):
-    install("plugins:Converting")
-    runs = runs_csv(run_sweep(sweep(solvers=["converting"], repeats=1), tmp_path))
-    assert len(runs) > 2
-    assert (runs["state"] == "converged").all()
-    seconds = runs["conversion_seconds"]
-    assert (seconds > 0.0).all()
-    assert seconds.nunique() == 1
-
-
-def test_time_in_which_rows_are_taken_over_is_not_hidden(tmp_path, install):
-    install("plugins:Inheriting")
-    runs = runs_csv(run_sweep(sweep(solvers=["inheriting"], repeats=1), tmp_path))
-    later = runs.sort_values("horizon", ascending=False).iloc[1:]
-    assert len(later) > 1
-    assert (later["unaccounted_seconds"] >= 0.3).all()
-    assert later["off_clock"].str.contains("unaccounted").all()
-
-
-def test_a_worker_that_dies_on_a_rung_takes_no_other_run_along(tmp_path, install, monkeypatch):
-    install("plugins:Rotten")
-    processes = started(monkeypatch)
-    outcome = run_sweep(sweep(solvers=["rotten", "dcd"]), tmp_path)
-    assert outcome.states == {"converged": 6, "failed": 2, "spared": 2 * len(Ladder.rungs) - 6}
-    assert 3 <= len(processes) <= 4
-
-
 @pytest.mark.parametrize(
     ("name", "state", "made"), [("Rotten", "failed", 3), ("Limited", "max_steps", 3)]
 )
@@ -533,13 +380,6 @@ def test_a_ladder_ends_where_it_does_not_come_to_its_horizon(name, state, made, 
     assert not (runs_csv(outcome)["epochs"] >= 300).any()  # none was ended by the sweep's limit
 
 
-def test_a_ladder_that_is_not_installed_is_one_run_a_repeat(tmp_path, install):
-    install("plugins:Absent")
-    outcome = run_sweep(sweep(solvers=["absent"]), tmp_path)
-    assert horizons_of(outcome) == ([1.0], ["not_installed"])
-    assert outcome.states == {"not_installed": 2, "spared": 2 * len(Ladder.rungs) - 2}
-
-
 def test_a_rung_out_of_time_ends_its_ladder_and_is_not_repeated(tmp_path, install):
     install("plugins:Endless")
     stop = {"accuracy": [0.001], "time_limit": 0.5, "grace": 2.0}
@@ -550,22 +390,6 @@ def test_a_rung_out_of_time_ends_its_ladder_and_is_not_repeated(tmp_path, instal
     assert outcome.states["spared"] == 2 * (len(Ladder.rungs) - 3)
     again = run_sweep(wanted, tmp_path)
     assert (again.made, again.states) == (0, outcome.states)
-
-
-def test_a_rung_that_came_home_late_ends_its_ladder(tmp_path, install):
-    install("plugins:Sluggish")
-    stop = {"accuracy": [0.001], "time_limit": 0.5, "grace": 30.0}
-    outcome = run_sweep(sweep(solvers=["sluggish"], repeats=1, stop=stop), tmp_path)
-    horizons, states = horizons_of(outcome)
-    assert (horizons, states) == ([1.0, 0.3, 0.1], ["converged"] * 3)
-    assert runs_csv(outcome)["seconds_to_0.001"].isna().all()
-
-
-def test_a_program_is_loaded_before_its_rows_are_converted(tmp_path, install):
-    install("plugins:Loading")
-    stop = {"accuracy": [0.1], "max_epochs": 1}
-    runs = runs_csv(run_sweep(sweep(solvers=["loading"], repeats=1, stop=stop), tmp_path))
-    assert (runs["state"] == "converged").all()
 
 
 def test_a_program_that_is_not_installed_is_asked_for_again(tmp_path, install):
@@ -695,18 +519,6 @@ def test_rows_in_the_cache_must_fit_into_the_memory_too(tmp_path, monkeypatch):
         DataError, match=r"dense: measuring on 100 rows .*svmbench train takes rows"
     ):
         run_sweep(asked, tmp_path / "results")
-
-
-def test_weights_beyond_the_memory_are_one_line_where_the_system_does_not_tell(
-    tmp_path, monkeypatch
-):
-    def exhausted(*args):
-        raise MemoryError("no room")
-
-    monkeypatch.setattr(memory, "available_memory", lambda: None)
-    monkeypatch.setattr(sweeps_module, "certified_optimum", exhausted)
-    with pytest.raises(DataError, match=r"2,147,483,647 features needs .* \(no room\); if many"):
-        run_sweep(wide(tmp_path), tmp_path / "results")
 
 
 def test_columns_that_never_occur_can_be_left_out(tmp_path):

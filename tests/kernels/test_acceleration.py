@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from problems import (
-    STORAGES,
     dataset,
     dense,
     dyadic_problems,
@@ -82,17 +81,6 @@ def test_equals_its_twin(name, loss, counted, shifts):
     twins = [follow(problem, loss, seed, shifts=shifts) for seed in range(5)]
     assert sum(plain.taken for plain in twins) >= 20
     assert sum(plain.clipped for plain in twins) >= 5
-
-
-def test_the_twins_refuse_steps():
-    assert sum(follow(PROBLEMS["overlapping"], "hinge", seed).refused for seed in range(9)) > 0
-
-
-@pytest.mark.parametrize("storage", STORAGES)
-def test_equals_its_twin_in_every_storage(storage):
-    made = PROBLEMS["sparse"]
-    problem = Problem(dataset(dense(made.data), made.data.labels, storage), made.lam)
-    assert follow(problem, "hinge", 3).taken >= 4
 
 
 @given(dyadic_problems(), st.integers(0, 2**32 - 1), st.sampled_from(list(LOSSES)))

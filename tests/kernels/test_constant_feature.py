@@ -5,9 +5,7 @@ import pytest
 
 from problems import dataset, dyadic, every_precision, every_storage
 from svmbench.data.derived import with_constant
-from svmbench.kernels.acceleration import Acceleration
 from svmbench.kernels.dcd import Dcd
-from svmbench.kernels.objective import combination
 from svmbench.kernels.rng import Generator
 from svmbench.names import TRAINED_LOSSES
 from svmbench.problem import Loss
@@ -49,43 +47,6 @@ def test_descent_takes_the_same_steps(storage, precision, loss, weighted):
     np.testing.assert_allclose(implied.norms2, stored.norms2, rtol=1e-15)
     np.testing.assert_allclose(implied.alpha, stored.alpha, atol=tolerance)
     np.testing.assert_allclose(implied.w, stored.w, atol=10.0 * tolerance)
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@every_storage
-def test_the_acceleration_takes_the_same_steps(storage, weighted):
-    weights = np.random.default_rng(1).uniform(0.5, 1.5, size=30) if weighted else None
-    kinds = zip(pair_of_rows(storage), (CONSTANT, 0.0), strict=True)
-    runs = [Acceleration(rows, LAM, 0.5, 1.0, weights, each) for rows, each in kinds]
-    of_stored = pair_of_rows(storage)[1]
-    rng = np.random.default_rng(4)
-    alpha, shift = rng.random(30), 0.0
-
-    def w_of(alpha):
-        counted = alpha if weights is None else weights * alpha
-        w = combination(of_stored, counted) / (LAM * 30)
-        w[-1] += shift
-        return w
-
-    moving = np.arange(30, dtype=np.int32)
-    for _ in range(6):
-        for run in runs:
-            run.begin(moving, alpha, w_of(alpha))
-        amount = float(rng.normal())
-        for run in runs:
-            run.shift(amount)
-        shift += amount
-        alpha = np.clip(alpha + 0.2 * rng.normal(size=30), 0.0, 1.0)
-        found = []
-        for run in runs:
-            mine, w = alpha.copy(), w_of(alpha)
-            run.step(mine, w)
-            found.append((mine, w, run.rise))
-            np.testing.assert_allclose(w, w_of(mine), atol=1e-10)
-        np.testing.assert_allclose(found[0][0], found[1][0], atol=1e-10)
-        assert found[0][2] == pytest.approx(found[1][2], abs=1e-12)
-        alpha = found[1][0]
-    assert runs[0].refused == runs[1].refused
 
 
 def test_visits_of_rows_without_entries_come_to_an_end():

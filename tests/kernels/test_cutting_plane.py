@@ -170,27 +170,3 @@ def test_the_solution_keeps_its_tolerance_and_its_limit_of_steps():
         assert maximise(H, offsets, beta, 0.0, most) == most
         expected = twin.maximise(H, offsets, np.eye(30)[0], 0.0, most)
         np.testing.assert_allclose(beta, expected, rtol=0.0, atol=1e-14)
-
-
-def test_arrays_of_other_lengths_are_refused():
-    rows = dataset(*dyadic(5, 30, 9)).rows
-    s, w = np.zeros(30), np.zeros(9)
-    with pytest.raises(ValueError, match="do not belong together"):
-        margins(rows, np.zeros(8), s)
-    with pytest.raises(ValueError, match="do not belong together"):
-        margins(rows, w, np.zeros(29))
-    with pytest.raises(ValueError, match="do not belong together"):
-        add_rows(rows, np.zeros(29), True, w)
-    with pytest.raises(ValueError, match="do not belong together"):
-        add_rows(rows, s, True, np.zeros(8))
-    for k in range(3):
-        arrays = [s, s.copy(), s.copy()]
-        arrays[k] = np.zeros(29)
-        with pytest.raises(ValueError, match="differ in length"):
-            line_search(np.zeros(30), arrays[0], 0.0, 1.0, arrays[1], arrays[2])
-    with pytest.raises(ValueError, match="differ in length"):
-        move(np.zeros(30), np.zeros(29), 1.0, 0.1)
-    with pytest.raises(ValueError, match="do not belong together"):
-        maximise(np.zeros((3, 3)), np.zeros(3), np.zeros(2), 0.1, 10)
-    with pytest.raises(ValueError, match="not contiguous"):
-        maximise(np.zeros((4, 8))[:, ::2], np.zeros(4), np.zeros(4), 0.1, 10)

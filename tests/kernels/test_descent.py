@@ -1,11 +1,8 @@
 """Dual descent in blocks against its twin, its survey, and the order of its visits."""
 
-import tracemalloc
-from itertools import pairwise
-
 import numpy as np
 import pytest
-from descents import GAINS, SEED, assert_agree, assert_pass_agrees, follow, pair
+from descents import GAINS, SEED, follow, pair
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,13 +13,11 @@ from problems import (
     dense,
     dyadic_problems,
     every_problem,
-    every_storage,
     labels,
     ordinary_problems,
 )
 from svmbench.kernels.descent import Descent
 from svmbench.kernels.rng import Generator
-from svmbench.problem import Problem
 from twins.optimum import optimum
 
 BLOCKS = (1, 3, 32, 1000)
@@ -49,92 +44,6 @@ def test_equals_its_twin_where_steps_are_chosen_by_their_gain(name, block_rows):
     # In one block, rows that passes leave out can meet the thresholds that they have set.
     if name in ordinary_problems() and block_rows < 1000:
         assert len(actives) >= 12
-
-
-@every_storage
-@pytest.mark.parametrize("gains", [(0.0, np.inf), GAINS], ids=["all", "by gain"])
-@pytest.mark.parametrize("name", ["sparse", "overlapping", "zero-rows", "one-row"])
-def test_equals_its_twin_in_every_storage(name, gains, storage):
-    made = PROBLEMS[name]
-    problem = Problem(dataset(dense(made.data), made.data.labels, storage), made.lam)
-    actives = follow(problem, 3, True, gains=gains)
-    if name == "sparse":
-        assert len(actives) >= 12
-
-
-def near_duplicates(pairs, rng):
-    """Rows in pairs of one label whose angle is small, so that their steps undo each other."""
-    first = rng.normal(size=(pairs, 30))
-    rows = np.vstack([first, first + 0.05 * rng.normal(size=first.shape)])
-    return Problem(dataset(rows, np.tile(np.sign(first[:, 0]), 2)), 1e-4)
-
-
-def test_rows_that_resemble_each_other_need_fewer_entries_if_visited_again():
-    touched = []
-    problem = near_duplicates(6, np.random.default_rng(3))
-    best = optimum(problem)
-    for again in (True, False):
-        state, rng, _ = pair(problem)
-        state.high_gain = 3.0 if again else np.inf
-        while problem.dual(state.alpha) < best.lower * (1.0 - 1e-6):
-            state.revisit()
-            state.descend(rng, 1, False)
-        touched.append(state.nonzeros)
-    assert touched[0] < touched[1]
-
-
-def test_rows_are_visited_again_once_and_only_after_a_pass_to_compare_with():
-    state, rng, _ = pair(PROBLEMS["overlapping"])
-    state.high_gain = 1.0
-    for k in range(1, 4):
-        state.revisit()
-        assert state.presentations == k * state.m - state.m
-        state.descend(rng, 1, False)
-        if k == 2:
-            assert len(state.rows_again) > 0
-            met = state.presentations
-            state.revisit()
-            assert state.presentations > met
-            return
-        assert len(state.rows_again) == 0
-
-
-def test_the_twins_shrink_and_surveys_call_rows_back():
-    actives = follow(PROBLEMS["overlapping"], 3, True)
-    assert min(actives) < 50
-    assert any(b > a for a, b in pairwise(actives))
-
-
-def test_all_rows_are_active_once_restored():
-    problem = PROBLEMS["overlapping"]
-    state, rng, plain = pair(problem)
-    for k in range(1, 13):
-        state.descend(rng, 3, True)
-        plain.descend(3, True)
-        assert_pass_agrees(state, plain)
-        if k % 5 == 0:
-            assert state.active < state.m
-            state.restore()
-            plain.restore()
-            assert_agree(state, plain)
-    assert plain.closest > 1e-12
-
-
-@given(st.integers(1, 80), st.sampled_from([1, 2, 3, 32, 79, 80, 81, 10**6]), st.integers(0, 2**32))
-def test_each_row_is_visited_once_a_pass(m, block_rows, seed):
-    # Rows that share no feature, at the upper bound at once: each visit reads one entry, and the
-    # first writes one as well. So all were visited, and none of them more than once.
-    data = dataset(np.eye(m), np.ones(m))
-    state, rng = Descent(data.rows, 2.0), Generator(seed)
-    state.descend(rng, block_rows, False)
-    assert state.updates == state.presentations == m
-    assert state.nonzeros == 2 * m
-    assert np.count_nonzero(state.alpha) == m
-    for k in range(2, 5):
-        state.descend(rng, block_rows, False)
-        assert state.presentations == k * m
-        assert state.nonzeros == (k + 1) * m
-    assert state.updates == m
 
 
 def spoilt(problem, seed=1, passes=6):
@@ -249,36 +158,6 @@ def test_invariants(problem, seed, block_rows, shrinking):
         last = dual
 
 
-@pytest.mark.parametrize("scale", [1e-25, 1.0, 1e25])
-def test_dense_rows_may_be_of_any_length(scale):
-    # Far off 1, lambda m / ||x||^2 lies beyond what single precision holds.
-    rng = np.random.default_rng(5)
-    X = scale * rng.normal(size=(40, 6))
-    problem = Problem(dataset(X, np.sign(rng.normal(size=40)), "dense float64"), 0.01)
-    state, draws, plain = pair(problem)
-    for _ in range(5):
-        state.descend(draws, 3, False)
-        plain.descend(3, False)
-        assert_close(state.alpha, plain.alpha, rtol=1e-9, atol=0.0)
-    assert np.any(state.alpha > 0.0)
-    assert np.any(plain.inverses == 0.01 * 40 / np.sum(X**2, axis=1)) == (scale > 1.0)
-
-
-@pytest.mark.parametrize(("storage", "most"), [("dense float32", 30), ("uint16+float32", 50)])
-def test_what_a_row_takes_beside_its_entries(storage, most):
-    rng = np.random.default_rng(5)
-    rows = dataset(rng.normal(size=(20_000, 3)), np.ones(20_000), storage).rows
-    tracemalloc.start()
-    try:
-        state, draws = Descent(rows, 1e-4), Generator(1)
-        for _ in range(5):
-            state.descend(draws, 32, True)
-        state.survey(True)
-        assert tracemalloc.get_traced_memory()[1] < most * 20_000
-    finally:
-        tracemalloc.stop()
-
-
 @pytest.mark.parametrize("storage", ["int32+float32", "uint16+float64", "int32+float64"])
 def test_pairs_of_products_add_up_to_the_same_bits_as_single_ones(storage):
     rng = np.random.default_rng(7)
@@ -313,22 +192,3 @@ def test_replaced_dual_variables_are_those_of_passes_to_come(name):
         if k % 9 == 8:
             state.restore()
             assert np.array_equal(state.alpha, alpha)
-
-
-def test_alpha_is_a_fresh_array():
-    state, rng = Descent(PROBLEMS["overlapping"].data.rows, 2.0**-5), Generator(1)
-    state.descend(rng, 1, False)
-    kept = state.alpha
-    state.alpha[:] = 7.0
-    assert np.array_equal(state.alpha, kept)
-
-
-@every_block
-def test_a_pass_without_active_rows_does_nothing(block_rows):
-    state, rng = Descent(PROBLEMS["only-zero-rows"].data.rows, 1.0), Generator(1)
-    state.descend(rng, block_rows, True)
-    assert state.presentations == state.active == state.m == 0
-    assert (state.alpha_sum, state.alpha.tolist()) == (4.0, [1.0] * 4)
-    state.survey(True)
-    assert (state.alpha_sum, state.slack_sum) == (4.0, 0.0)
-    assert rng.next() == Generator(1).next()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from descents import GAINS, follow
 
-from problems import PROBLEMS, dataset, dense, every_problem, every_storage, ordinary_problems
+from problems import PROBLEMS, dataset, every_problem, ordinary_problems
 from svmbench.kernels.descent import Descent
 from svmbench.kernels.rng import Generator
 from svmbench.problem import Problem
@@ -42,14 +42,6 @@ def test_equals_its_twin_in_blocks_and_with_steps_chosen_by_their_gain(name, exc
     follow(PROBLEMS[name], 3, True, gains=GAINS, exchanges=exchanges, passes=16)
 
 
-@every_storage
-@pytest.mark.parametrize("exchanges", [2, 50])
-def test_equals_its_twin_in_every_storage(storage, exchanges):
-    made = PROBLEMS["sparse"]
-    problem = Problem(dataset(dense(made.data), made.data.labels, storage), made.lam)
-    assert len(follow(problem, 1, True, exchanges=exchanges, passes=16)) >= 8
-
-
 @pytest.mark.parametrize("exchanges", [4, 30])
 def test_the_bound_rises_in_each_pass_whose_threads_go_the_best_share(exchanges):
     problem = alike()
@@ -65,29 +57,6 @@ def test_the_bound_rises_in_each_pass_whose_threads_go_the_best_share(exchanges)
     assert np.all(rises >= 0.5 * np.array(gains) - 1e-9)
     # Their steps did not add up, so that the share was needed.
     assert np.any(rises < 0.95 * np.array(gains))
-
-
-def test_taking_over_single_steps_can_lose_what_they_gain():
-    # Many exchanges for the few entries that the second pass moves: steps are listed.
-    problem = alike(m=2000, d=200)
-    state, rng = Descent(problem.data.rows, problem.lam, True), Generator(1)
-    for _ in range(30):
-        state.descend(rng, 1, True, 1)
-    before, earlier = bound(state, problem), state.gain_sum
-    state.descend(rng, 1, False, 1000)
-    rise = problem.data.n_samples * (bound(state, problem) - before)
-    assert rise < state.gain_sum - earlier
-
-
-def test_gains_of_one_thread_are_at_most_what_the_bound_rises():
-    for problem in (alike(), PROBLEMS["sparse"]):
-        state, rng = Descent(problem.data.rows, problem.lam), Generator(1)
-        for _ in range(5):
-            before, earlier = bound(state, problem), state.gain_sum
-            state.descend(rng, 1, False)
-            state.revisit()
-            rise = problem.data.n_samples * (bound(state, problem) - before)
-            assert rise >= state.gain_sum - earlier - 1e-9
 
 
 @pytest.mark.parametrize("exchanges", [4, 200])
@@ -116,13 +85,6 @@ def test_a_survey_of_two_threads_finds_what_that_of_one_does():
     assert (both.largest, both.smallest) == (alone.largest, alone.smallest)
     for sums in ("slack_sum", "scaled_slack_sum", "alpha_sum"):
         assert getattr(both, sums) == pytest.approx(getattr(alone, sums), rel=1e-12)
-
-
-def test_exchanges_need_a_second_thread():
-    problem = PROBLEMS["sparse"]
-    state = Descent(problem.data.rows, problem.lam)
-    with pytest.raises(ValueError, match="no second thread"):
-        state.descend(Generator(1), 1, True, 3)
 
 
 TASKS = Path("/proc/self/task")

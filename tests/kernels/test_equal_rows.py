@@ -94,19 +94,3 @@ def test_no_rows_have_no_groups(storage):
     assert count_alike(data.rows, data.labels) == 0.0
     first, sums = group_equal(data.rows, data.labels, None, 0)
     assert len(first) == len(sums) == 0
-
-
-@pytest.mark.parametrize(
-    ("numbers", "weights", "most", "groups"),
-    [(2, 3, 3, 3), (3, 2, 3, 3), (3, 3, 4, 3), (3, 3, -1, 3), (3, 3, 3, 2)],
-)
-def test_lengths_that_do_not_belong_together_are_refused(numbers, weights, most, groups):
-    data = dataset(np.eye(3), [1, 1, 1])
-    with pytest.raises(ValueError, match="do not belong together"):
-        group_equal(
-            data.rows, np.zeros(numbers, dtype=np.int8), np.ones(weights), most,
-            np.empty(groups, dtype=np.int32),
-        )  # fmt: skip
-    if numbers != 3:
-        with pytest.raises(ValueError, match="do not belong together"):
-            count_alike(data.rows, np.zeros(numbers, dtype=np.int8))

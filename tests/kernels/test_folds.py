@@ -203,15 +203,3 @@ def test_the_logistic_loss_s_conjugate_is_as_exact_as_it_is_said_to_be(alpha):
     if 0.0 < given < 1.0:
         expected = -given * np.log(given) - (1.0 - given) * np.log1p(-given)
     assert_close(sums[1, 1], expected, rtol=SINGLE / 4.0, atol=1e-28)
-
-
-def test_what_is_wrong_is_refused():
-    data = rows()
-    with pytest.raises(ValueError, match="dense rows"):
-        FoldDescent(rows("dense float64").rows, lanes_of(data), Loss("hinge"))
-    with pytest.raises(ValueError, match="one lane and one weight for each of 60 rows"):
-        FoldDescent(data.rows, lanes_of(data)[1:], Loss("hinge"))
-    with pytest.raises(ValueError, match="a free bias needs a constant"):
-        FoldDescent(data.rows, lanes_of(data), Loss("hinge"), free=True)
-    with pytest.raises(ValueError, match="no rows"):
-        FoldDescent(dataset(np.zeros((0, 2)), []).rows, np.zeros(0, dtype=np.int8), Loss("hinge"))

@@ -12,11 +12,10 @@ from problems import (
     dense,
     dyadic_problems,
     every_problem,
-    every_storage,
     labels,
     ordinary_problems,
 )
-from svmbench.kernels.multipliers import NUMBERS, Multipliers
+from svmbench.kernels.multipliers import Multipliers
 from svmbench.problem import Problem
 from twins.multipliers import Multipliers as Twin
 
@@ -24,12 +23,6 @@ SEARCHED = 1e-3
 NO_CENTRES = np.zeros(0)
 
 every_sleep = pytest.mark.parametrize("sleep", [True, False], ids=["sleep", "awake"])
-
-
-def stored(name, storage):
-    """The problem of that name with its rows in another storage."""
-    problem = PROBLEMS[name]
-    return Problem(dataset(dense(problem.data), problem.data.labels, storage), problem.lam)
 
 
 def twin_of(problem):
@@ -97,15 +90,6 @@ def follow(problem, sleep, penalty=5.0, steps=40):
 def test_equals_its_twin(name, penalty, sleep):
     compared = follow(PROBLEMS[name], sleep, penalty)
     if name in ordinary_problems():
-        assert compared >= 12
-
-
-@every_sleep
-@every_storage
-@every_problem
-def test_equals_its_twin_in_every_storage(name, storage, sleep):
-    compared = follow(stored(name, storage), sleep)
-    if name == "sparse":
         assert compared >= 12
 
 
@@ -233,48 +217,6 @@ def test_sleep_changes_nothing_but_the_work(name):
     assert asleep.nonzeros <= awake.nonzeros
 
 
-def test_rows_far_from_the_margin_are_not_looked_at():
-    problem = PROBLEMS["separable"]
-    state, _ = pair(problem, True)
-    awake, _ = pair(problem, False)
-    m = problem.data.n_samples
-    for each in (state, awake):
-        before = each.presentations
-        assert before == m
-        each.move(np.full(10, 1e-6))
-    assert awake.presentations == 2 * m
-    # At w = 0 every margin is 0, and t is 1 + penalty.
-    assert state.presentations == m
-    state.move(np.full(10, 30.0))
-    assert state.presentations == 2 * m
-
-
-def test_rows_come_awake_after_many_small_movements():
-    problem = PROBLEMS["overlapping"]
-    X, y = dense(problem.data), labels(problem.data)
-    state, plain = pair(problem, True, penalty=2.0)
-    goal = twin_goal(problem)
-    looked = []
-    for _ in range(60):
-        before = state.presentations
-        state.move(goal / 40.0)
-        looked.append(state.presentations - before)
-        assert_every_row_is_right(state, X, y, plain.centre)
-    assert looked[0] == 0
-    assert max(looked) > 0
-    assert state.inside > 0
-
-
-def twin_goal(problem):
-    """About where the method goes."""
-    plain = twin_of(problem)
-    plain.begin(np.zeros(problem.data.n_features), None, 2.0)
-    for _ in range(30):
-        plain.move(plain.newton_step())
-        plain.recentre(plain.penalty)
-    return 2.0 * plain.w
-
-
 @given(
     dyadic_problems(max_rows=12),
     st.integers(0, 2**32 - 1),
@@ -301,60 +243,3 @@ def test_the_line_search_ends_at_the_minimum_or_the_end_of_the_step(problem, see
         assert_close(state.w, plain.w + length * step, rtol=1e-12, atol=1e-12)
         plain.w = np.array(state.w)
         assert plain.phi(plain.w) <= before + 1e-13 * (1.0 + abs(before))
-
-
-def test_the_twins_slope_and_bend_are_the_derivatives_of_phi():
-    problem = PROBLEMS["overlapping"]
-    rng = np.random.default_rng(4)
-    _, plain = pair(problem, penalty=3.0, w=rng.normal(size=8), centres=rng.random(50))
-    step, h = rng.normal(size=8), 1e-5
-    risen = (plain.phi(plain.w + h * step) - plain.phi(plain.w - h * step)) / (2.0 * h)
-    assert plain.slope(step, 0.0) == pytest.approx(risen, rel=1e-6)
-    bent = (plain.slope(step, h) - plain.slope(step, -h)) / (2.0 * h)
-    assert plain.bend(step, 0.0) == pytest.approx(bent, rel=1e-6)
-
-
-def test_without_centres_it_begins_with_those_that_w_suggests():
-    problem = PROBLEMS["overlapping"]
-    w = 3.0 * np.random.default_rng(5).normal(size=8)
-    suggested, plain = pair(problem, w=w)
-    margins = labels(problem.data) * (dense(problem.data) @ w)
-    centres = np.clip(0.5 + 5.0 * (1.0 - margins), 0.0, 1.0)
-    assert_close(plain.centre, centres, rtol=1e-15)
-    given_ones, _ = pair(problem, w=w, centres=centres)
-    assert_close(suggested.alpha, given_ones.alpha, rtol=0.0, atol=1e-13)
-    assert 0 < suggested.inside < 50
-
-
-@every_sleep
-def test_to_begin_again_forgets_everything(sleep):
-    problem = PROBLEMS["overlapping"]
-    used, plain = pair(problem, sleep)
-    for _ in range(5):
-        plain.w = np.array(used.w)
-        used.move(plain.newton_step())
-    centres = np.linspace(0.0, 1.0, 50)
-    w = np.linspace(-1.0, 1.0, 8)
-    used.begin(w, centres, 7.0)
-    fresh, _ = pair(problem, sleep, 7.0, w, centres)
-    for _ in range(3):
-        assert used.w.tobytes() == fresh.w.tobytes()
-        assert used.pull.tobytes() == fresh.pull.tobytes()
-        assert used.alpha.tobytes() == fresh.alpha.tobytes()
-        assert used.curvature.tobytes() == fresh.curvature.tobytes()
-        assert (used.inside, used.slack_sum) == (fresh.inside, fresh.slack_sum)
-        for state in (used, fresh):
-            state.move(np.full(8, 0.1))
-
-
-def test_arrays_of_other_lengths_are_refused():
-    state, _ = pair(PROBLEMS["overlapping"])
-    with pytest.raises(ValueError, match="do not belong together"):
-        state.begin(np.zeros(9), NO_CENTRES, 1.0)
-    with pytest.raises(ValueError, match="do not belong together"):
-        state.begin(np.zeros(8), np.zeros(49), 1.0)
-    with pytest.raises(ValueError, match="do not belong together"):
-        state.move(np.zeros(7))
-    for room in ([np.zeros(50)] * (NUMBERS - 1), [np.zeros(49)] * NUMBERS):
-        with pytest.raises(ValueError, match="do not belong together"):
-            Multipliers(state.rows, 1e-3, True, 0, room)

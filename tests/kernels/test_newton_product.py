@@ -22,18 +22,6 @@ def test_a_weighted_product_is_numpy_s(storage):
     assert read == 2 * (kept.size if storage.startswith("dense") else np.count_nonzero(kept))
 
 
-def test_what_does_not_belong_together_is_refused():
-    rows = dataset(np.ones((3, 2)), np.ones(3)).rows
-    every = np.arange(3)
-    for sizes in ((2, 2, 2), (3, 1, 2), (3, 2, 3)):
-        weights, p, out = map(np.ones, sizes)
-        with pytest.raises(ValueError, match="do not belong together"):
-            weighted_product(rows, every, weights, p, 0.0, out)
-    for row in (-1, 3):
-        with pytest.raises(ValueError, match="names a row that is not there"):
-            weighted_product(rows, np.array([row]), np.ones(1), np.ones(2), 0.0, np.ones(2))
-
-
 @every_storage
 def test_weighted_squares_are_numpy_s(storage):
     rng = np.random.default_rng(0)
@@ -44,14 +32,3 @@ def test_weighted_squares_are_numpy_s(storage):
     assert out == pytest.approx(1.0 + weights @ X**2, rel=1e-13)
     kept = X[weights > 0.0]
     assert read == 2 * (kept.size if storage.startswith("dense") else np.count_nonzero(kept))
-
-
-def test_squares_of_what_does_not_belong_together_are_refused():
-    rows = dataset(np.ones((3, 2)), np.ones(3)).rows
-    for sizes in ((2, 2), (3, 1)):
-        weights, out = map(np.ones, sizes)
-        with pytest.raises(ValueError, match="do not belong together"):
-            weighted_squares(rows, np.arange(3), weights, out)
-    for row in (-1, 3):
-        with pytest.raises(ValueError, match="names a row that is not there"):
-            weighted_squares(rows, np.array([row]), np.ones(1), np.ones(2))

@@ -49,19 +49,3 @@ def test_entries_by_column_are_those_of_the_rows(storage):
         found[j, numbers[of_column]] = values[of_column]
     assert np.array_equal(found, (weights[:, None] * dense(data)).T)
     assert starts[-1] == len(numbers) == data.nnz
-
-
-def test_arrays_that_do_not_belong_together_are_refused():
-    rows = made("dense float64").rows
-    with pytest.raises(ValueError, match="do not belong together"):
-        weighted_gram(rows, np.ones(22), np.zeros((9, 9)))
-    with pytest.raises(ValueError, match="do not belong together"):
-        weighted_gram(rows, np.ones(23), np.zeros((8, 9)))
-    with pytest.raises(ValueError, match="do not belong together"):
-        by_column(rows, np.ones(23))
-    with pytest.raises(ValueError, match="do not belong together"):
-        by_column(made(STORAGES[0]).rows, np.ones(22))
-    with pytest.raises(ValueError, match="do not belong together"):
-        dense_rows(rows, np.ones(23), np.arange(3), np.zeros((4, 9)))
-    with pytest.raises(ValueError, match="no row 23"):
-        dense_rows(rows, np.ones(23), np.array([23]), np.zeros((1, 9)))

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from problems import STORAGES, dataset, dense, dyadic, dyadic_problems, labels, losses
 from svmbench.kernels.objective import combination, conjugate_sum, gap_sum, loss_and_errors
-from svmbench.names import LOSSES
 from svmbench.problem import Loss
 from twins import objective as twin
 
@@ -146,14 +145,3 @@ def test_gap_sum_belongs_to_p_minus_d(problem, loss, data):
     terms = gap_sum(problem.data.rows, w, alpha, loss.code, loss.gamma)
     P, D = twin.primal(X, y, lam, loss, w), twin.dual(X, y, lam, loss, alpha)
     assert terms / len(y) == pytest.approx(P - D, rel=1e-9, abs=1e-11 * (1.0 + P + abs(D)))
-
-
-@pytest.mark.parametrize("name", LOSSES)
-def test_lengths_that_differ_are_refused(name):
-    rows, kind = dataset(np.ones((2, 3)), [1, 1]).rows, Loss(name).code
-    with pytest.raises(ValueError, match="w has 2 entries, the rows 3 features"):
-        loss_and_errors(rows, np.zeros(2), kind)
-    with pytest.raises(ValueError, match="w has 4 entries, the rows 3 features"):
-        gap_sum(rows, np.zeros(4), np.zeros(2), kind)
-    with pytest.raises(ValueError, match="alpha has 1 entries for 2 rows"):
-        gap_sum(rows, np.zeros(3), np.zeros(1), kind)

@@ -70,13 +70,6 @@ def test_equal_sizes_shrink_alike():
     np.testing.assert_allclose(w, [0.5, -0.5, 0.5, 0.5], rtol=0.0, atol=1e-15)
 
 
-def test_wrong_arguments_are_refused():
-    with pytest.raises(ValueError, match="radius must be positive"):
-        project_l1(np.ones(2), 0.0)
-    with pytest.raises(ValueError, match="1 weights for 2 entries"):
-        project_l1(np.ones(2), 1.0, np.ones(1))
-
-
 @pytest.mark.parametrize("weights", [None, np.array([1.0, 2.0, 0.5])])
 def test_a_ball_below_the_rounding_of_the_point_is_kept_to_all_the_same(weights):
     # tau rounds to the largest entry, and no entry is left above it.

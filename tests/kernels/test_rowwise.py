@@ -42,7 +42,6 @@ DUAL = {Sdca: (0.5, HINGE), Dcd: (0.5, HINGE, True), MarginPerceptron: ()}
 
 name = {"ids": lambda kernel: kernel.__name__}
 ordered = pytest.mark.parametrize("kernel", [*ORDERED, *DOUBLE], **name)
-of_either_precision = pytest.mark.parametrize("kernel", [*ORDERED, Sdca, Dcd], **name)
 
 
 def rows_of(m=12, d=5):
@@ -54,19 +53,6 @@ def constructed(kernel, order, *precision, rows=None):
     if kernel in DUAL:
         return kernel(rows, *DUAL[kernel], *precision)
     return kernel(rows, order, *{**ORDERED, **DOUBLE}[kernel], *precision)
-
-
-@ordered
-def test_an_order_of_another_type_is_refused(kernel):
-    with pytest.raises(ValueError, match="Buffer dtype mismatch"):
-        constructed(kernel, np.arange(12))
-
-
-@of_either_precision
-@pytest.mark.parametrize("precision", ["float16", "int64", "single"])
-def test_another_precision_is_refused(kernel, precision):
-    with pytest.raises(ValueError, match=f"float64 or float32, not '{precision}'"):
-        constructed(kernel, np.arange(12, dtype=np.int32), precision)
 
 
 @ordered

@@ -4,7 +4,6 @@ from collections import Counter
 from itertools import combinations, pairwise
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -77,16 +76,3 @@ def test_every_block_and_every_bound_is_equally_likely():
     # Bounds and blocks at random make the first row any, 500 times each, standard deviation 22.
     assert sorted(first) == list(range(24))
     assert all(abs(count - 500) < 110 for count in first.values())
-
-
-def test_what_cannot_be_drawn_is_refused():
-    order, permutation = np.empty(6, dtype=np.int32), np.arange(4, dtype=np.int32)
-    with pytest.raises(ValueError, match="among 0"):
-        draw_rows(Generator(0), order, 0)
-    for k in (0, 4, 5):  # none, not a divisor of 6, more than there are
-        with pytest.raises(ValueError, match=f"batches of {k} rows of 4"):
-            draw_batches(Generator(0), order, permutation, k)
-    with pytest.raises(ValueError, match="4 rows in blocks of 2 do not fill an order of 6"):
-        draw_blocks(Generator(0), order, permutation, 2)
-    with pytest.raises(ValueError, match="4 rows in blocks of 0"):
-        draw_blocks(Generator(0), order[:4], permutation, 0)

@@ -94,13 +94,3 @@ def test_presentations_of_a_row_in_succession_are_not_split():
     assert (run.presentations, run.position) == (10, 2)
     run.advance(10**9)
     assert (run.presentations, run.position) == (15, 3)
-
-
-def test_a_multiplicity_below_one_and_arrays_of_another_type_are_refused():
-    rows, order = dataset(np.eye(3), [1, 1, 1]).rows, np.arange(3, dtype=np.int32)
-    with pytest.raises(ValueError, match="once at least, not 0 times"):
-        Perceptron(rows, order, 1.0).begin_pass(0)
-    with pytest.raises(ValueError, match="Buffer dtype mismatch"):
-        Perceptron(rows, order.astype(np.int64), 1.0)
-    with pytest.raises(ValueError, match="float64 or float32, not 'float16'"):
-        Perceptron(rows, order, 1.0, "float16")

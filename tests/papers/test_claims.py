@@ -79,19 +79,6 @@ def test_where_neither_reaches_the_accuracy_nothing_can_be_tested():
     assert "neither reaches 0.01 within the limit (30 s)" in result.summary
 
 
-def test_the_limit_that_would_be_needed_is_told_from_the_curve():
-    def falling(epoch, repeat):
-        return 1.0 if epoch == 0 else 0.4 / epoch  # 0.01 after 40 epochs, 120 s
-
-    def flat(epoch, repeat):
-        return 0.5
-
-    a, b = row("a", [INF] * 3, traces=falling), row("b", [INF] * 3, traces=flat)
-    assert "a would need about 120 s" in found(claim(), a, b).summary
-    still = row("a", [INF] * 3, traces=flat)
-    assert "their curves do not show" in found(claim(), still, b).summary
-
-
 def test_repeats_are_paired_by_their_number():
     drift = np.tile([1.0, 8.0, 2.0, 16.0, 4.0, 32.0, 3.0, 64.0], 2)
     a = row("a", list(drift))
@@ -429,13 +416,6 @@ def test_a_path_along_time_after_the_set_up():
     assert found(claim("path", along="seconds", **wanted), *both).verdict == "not testable"
 
 
-def test_a_path_before_the_first_point_is_not_testable():
-    apart = curves(lambda epoch: 0.1, lambda epoch: 0.2)
-    result = found(claim("path", between=[0.01, 0.05]), *apart)
-    assert result.verdict == "not testable"
-    assert "no curve has a point before 0.01 epochs" in result.summary
-
-
 def test_beyond_a_failure_a_curve_is_as_bad_as_can_be():
     short = (0.0, 0.5, 1.0)
     a = row("a", noisy(), traces=lambda epoch, repeat: 0.1)
@@ -612,14 +592,6 @@ def test_stand_ins_are_counted():
     assert alone.summary.endswith("(stand-ins only)")
     mixed = found(claim(), *pair(3.0, 1e-3, stand_in=True), *pair(3.0, 1e-4))
     assert mixed.summary.endswith("(1 of 2 on stand-ins)")
-
-
-def test_sweeps_are_named_where_there_are_several():
-    rows = [*pair(3.0, 1e-3, sweep="one"), *pair(3.0, 1e-3, sweep="two")]
-    assert [case.place for case in found(claim(), *rows).cases] == [
-        "one, adult, λ = 1e-3",
-        "two, adult, λ = 1e-3",
-    ]
 
 
 def test_untestable_claims_say_why():

@@ -92,13 +92,3 @@ def test_what_is_wrong_with_the_file_is_said(tmp_path, change, said):
     with pytest.raises(ConfigError, match=r"table-1\.yaml:\d+:\d+: ") as raised:
         paper(tmp_path, **change)
     assert said in str(raised.value)
-
-
-def test_a_field_that_is_too_long_is_one_line(tmp_path):
-    with pytest.raises(ConfigError, match=r"cannot read table-9\.tsv"):
-        paper(tmp_path, ROWS + "1\ttiny-dense\tdcd\t" + "9" * 200_000 + "\t1\t1\n")
-
-
-def test_what_is_no_finite_number_is_a_text(tmp_path):
-    (published,) = paper(tmp_path, ROWS.replace("failed", "nan")).items["table-1"].published
-    assert [each.value for each in published.values] == [3.0, 4.0, 41.0, "nan"]

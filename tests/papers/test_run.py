@@ -6,30 +6,23 @@ import json
 import math
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from simulated import planned_of, sweep_of
 
 from svmbench.cli import main
 from svmbench.cli.papers import _summary
 from svmbench.config import Sweep
 from svmbench.config.dataset_spec import DatasetSpec
 from svmbench.data import catalogue
-from svmbench.data.load import load
 from svmbench.errors import ConfigError
-from svmbench.harness import series, sources
-from svmbench.harness.pilot import Pilot, pilot
+from svmbench.harness import series
 from svmbench.harness.series import run_series
 from svmbench.harness.sources import SCALES, is_here, scale_for, source_of
 from svmbench.harness.sweeps import Options, Reporter, run_sweep
 from svmbench.papers.model import papers
-from svmbench.papers.plan import choose, planned_sweeps, reserve
-from svmbench.problem import Problem
-from svmbench.reference import optimum
-from svmbench.reference.optimum import certified_optimum
+from svmbench.papers.plan import choose, planned_sweeps
 from svmbench.solvers.registry import find_solver
 
 WEBSPAM = catalogue.entry("webspam.trigram").stand_in
@@ -124,14 +117,6 @@ def test_a_set_that_trains_on_its_test_rows_needs_their_file(tmp_path, monkeypat
     assert [each.scale for each in found] == [None, 0.1]
 
 
-@pytest.fixture
-def measured(monkeypatch):
-    """Times to generate rows, as if they had been measured."""
-    times = {ALPHA: Pilot(0.1, 8e-6), WEBSPAM: Pilot(5.0, 5e-3)}
-    monkeypatch.setattr(sources, "pilot", times.__getitem__)
-
-
-@pytest.mark.usefixtures("measured")
 def test_stand_ins_grow_with_the_budget():
     scales = [scale_for(ALPHA, budget) for budget in (90.0, 180.0, 1800.0, 1e7)]
     assert scales == sorted(scales)
@@ -140,21 +125,6 @@ def test_stand_ins_grow_with_the_budget():
     assert set(scales) <= set(SCALES)
 
 
-@pytest.mark.usefixtures("measured")
-def test_no_stand_in_that_takes_longer_to_make_than_there_is_time():
-    assert scale_for(WEBSPAM, 60.0) is None
-    assert scale_for(WEBSPAM, 1e6) is not None
-
-
-def test_memory_bounds_stand_ins_that_no_budget_does(monkeypatch):
-    assert scale_for(ALPHA, None) is not None
-    monkeypatch.setattr(sources, "available_memory", lambda: 1e9)
-    assert scale_for(WEBSPAM, None) < scale_for(ALPHA, None) < 1.0
-    monkeypatch.setattr(sources, "available_memory", lambda: None)
-    assert scale_for(WEBSPAM, None) == 1.0
-
-
-@pytest.mark.usefixtures("measured")
 def test_rows_that_transforms_name_are_there_or_the_set_is_left_out():
     named = {"transforms": [{"rows": [0, 150_000]}, {"split": 0.333333}]}
     alpha = DatasetSpec(name="alpha", label="alpha", **named)
@@ -167,21 +137,6 @@ def test_rows_that_transforms_name_are_there_or_the_set_is_left_out():
     )
     assert "needs SCALE" not in source_of(alpha, 60.0, scale=0.5).unavailable
     assert "its transforms need SCALE 0.3" in source_of(alpha, 60.0, scale=0.1).unavailable
-
-
-def test_the_time_to_generate_rows_is_measured_once(tmp_path, monkeypatch):
-    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path))
-    shape = catalogue.entry("heart_scale").stand_in
-    first = pilot(shape)
-    assert 0.0 < first.row < first.seconds(100)
-    [path] = (tmp_path / "pilots").iterdir()
-    monkeypatch.setattr("svmbench.harness.pilot.Maker", None)
-    assert pilot(shape) == first
-    damaged = [f'{{"setup": {text}, "row": 1}}' for text in ("-1", "NaN", "Infinity", 10**400)]
-    for text in ("{", *damaged):  # it is measured again
-        path.write_text(text)
-        with pytest.raises(TypeError):
-            pilot(shape)
 
 
 def test_sources_are_told_and_what_cannot_be_had_is_left_out(folder, tmp_path):
@@ -278,19 +233,6 @@ def test_runs_of_another_machine_or_that_are_lost_are_not_found_and_it_is_said_w
     assert elsewhere[1].unused == {"on another machine": 1}
 
 
-def test_runs_are_found_whatever_the_encoding_of_the_locale(tmp_path, monkeypatch):
-    sweep = sweep_of({"name": "dcd", "label": "μ"}, repeats=1, dataset="tiny-dense")
-    run_series([planned_of(sweep, tmp_path / "one")], Reporter())
-    read = Path.read_text
-
-    def read_text(path, encoding="latin-1", errors=None):
-        return read(path, encoding, errors)
-
-    monkeypatch.setattr(Path, "read_text", read_text)
-    job = planned_of(sweep, tmp_path / "one")
-    assert (job.found, job.outdated) == (1, False)
-
-
 def test_damage_of_any_kind_is_found(folder, tmp_path):
     (work,) = planned(folder, tmp_path, ["small/table-1"])[1:]
     run_series([work], Reporter())
@@ -328,49 +270,12 @@ def test_without_time_no_run_is_begun_and_a_later_call_makes_them(folder, tmp_pa
     assert (unhurried.damaged, unhurried.missing) == (0, 0)
 
 
-def test_a_run_at_the_end_of_the_time_is_given_up_without_a_trace(tmp_path):
-    wanted = Sweep.model_validate(
-        {
-            "version": 1,
-            "name": "long",
-            "datasets": ["tiny-dense"],
-            "lambda": [1e-4],
-            "solvers": ["pegasos"],
-            "stop": {"accuracy": [1e-9], "time_limit": 600.0},
-            "reference": {"gap": 1e-11, "time_limit": 1.0},
-        }
-    )
-    now = time.monotonic()
-    outcome = run_sweep(wanted, tmp_path, options=Options(deadline=now + 1e4, end=now + 3.0))
-    assert (outcome.made, outcome.left) == (0, 1)
-    assert not list((tmp_path / "runs").iterdir())
-    assert not (tmp_path / "runs.csv").exists()
-
-
 def test_runs_wait_for_a_reference_that_the_deadline_cut_short(folder, tmp_path, monkeypatch):
     (work, _) = planned(folder, tmp_path)
     options = Options(deadline=time.monotonic() + 1e4)
     monkeypatch.setattr(Options, "seconds_each", lambda self, count: 0.0)
     outcome = run_sweep(work.sweep, work.folder, options=options)
     assert (outcome.made, outcome.left) == (0, 4)
-
-
-def test_an_optimum_is_not_sought_again_in_vain(monkeypatch):
-    searches = []
-    search = optimum._search
-
-    def counted(problem, gap, time_limit, progress):
-        searches.append(time_limit)
-        return search(problem, gap, time_limit, progress)
-
-    monkeypatch.setattr(optimum, "_search", counted)
-    problem = Problem(load("tiny-dense").train, 0.1)
-    first = certified_optimum(problem, -1.0, 0.05)
-    again = certified_optimum(problem, -1.0, 0.05)
-    assert (again.primal, again.dual) == (first.primal, first.dual)
-    certified_optimum(problem, -1.0, 0.1)
-    certified_optimum(problem, -1.0, 0.05)
-    assert searches == [0.05, 0.1]
 
 
 def test_what_is_cut_short_is_gone_on_with_while_there_is_time(folder, tmp_path, monkeypatch):
@@ -463,13 +368,6 @@ def test_an_interruption_ends_it_all_and_keeps_what_was_made(folder, tmp_path):
     assert "out of time" not in said
     again = run_series(work, Reporter())
     assert 0 < again.made < 5
-
-
-def test_writing_has_its_time(folder):
-    known = papers(folder)
-    few, many = (reserve(known, choose(known, wanted), 1e4) for wanted in (["small/table-1"], []))
-    assert 0.0 < few < many < 1e4
-    assert reserve(known, choose(known, []), 1.0) < 1.0
 
 
 # --- what runs tell besides --------------------------------------------------------

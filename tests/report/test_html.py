@@ -7,8 +7,6 @@ import hashlib
 import json
 import math
 import re
-import struct
-import zlib
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -17,10 +15,9 @@ import pandas as pd
 import pytest
 
 import svmbench
-from svmbench.errors import DataError
 from svmbench.records.read import read_results
 from svmbench.report.curves import CurveTable
-from svmbench.report.html import figure_of, to_html
+from svmbench.report.html import to_html
 from svmbench.report.interactive import page_curves
 from svmbench.report.tables import build_tables
 from svmbench.report.write import write_report
@@ -273,20 +270,6 @@ def test_the_curves_are_those_of_the_traces(page, reported):
     assert len(x) == len(y) <= len(drawn.get_xdata())
 
 
-def test_each_picture_says_what_to_look_at(page):
-    captions = [e["text"] for e in page.all("figcaption")]
-    assert len(captions) == len(page.all("img"))
-    assert all(text.startswith("Look ") for text in captions)
-
-
-def test_information_stands_apart_from_warnings(make_results, tmp_path, change):
-    folder = make_results(tmp_path / "r", repeats=3, labels=("dcd",), datasets=(("adult", False),))
-    change(folder, remark="chose shrinking")
-    page = Page(build(folder))
-    assert "dcd: remarks on the training" in page.section("information")["text"]
-    assert "dcd: remarks on the training" not in page.section("warnings")["text"]
-
-
 def test_certificates_are_whole_numbers_of_the_runs(page, reported):
     runs = pd.read_csv(reported / "runs.csv", dtype=str)
     rows = page.rows("Certified optima")
@@ -319,15 +302,6 @@ def test_facts_that_results_may_have_are_shown(reported, make_results, tmp_path,
     ]  # fmt: skip
 
 
-def test_conversion_has_a_column_where_there_is_one(make_results, tmp_path, change):
-    folder = make_results(tmp_path / "r", repeats=3, labels=("dcd", "sgd-s"), lambdas=(1e-4,))
-    change(folder, conversion_seconds=2e-6)  # the clock's own
-    assert "conversion s" not in build(folder)
-    change(folder, "label == 'dcd'", conversion_seconds=0.25)
-    rows = Page(build(folder)).rows("Seconds to relative accuracy ε, adult")
-    assert {row["solver"]: row["conversion s"] for row in rows} == {"dcd": "0.250", "sgd-s": "–"}
-
-
 # ---------------------------------------------------------------- odd results
 
 
@@ -352,18 +326,6 @@ def test_hostile_labels_stay_text(make_results, tmp_path, change):
     assert label in page.section("tables")["text"]
     assert label in json.loads(page.all("script")[0]["text"])["looks"]
     assert "<img src=x onerror=alert(1)>" in page.section("warnings")["text"]
-
-
-def test_a_picture_that_claims_to_be_huge_is_not_the_one_that_was_written(tmp_path):
-    def chunk(kind, content):
-        check = zlib.crc32(kind + content)
-        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", check)
-
-    size = struct.pack(">IIBBBBB", 100_000, 100_000, 8, 0, 0, 0, 0)
-    path = tmp_path / "plot.png"
-    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", size) + chunk(b"IDAT", b""))
-    with pytest.raises(DataError, match=r"plot\.png: not the picture that was written"):
-        figure_of(path, "A plot", tmp_path / "index.html")
 
 
 def test_no_run_that_arrives(make_results, tmp_path):

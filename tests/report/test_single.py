@@ -19,7 +19,6 @@ from PIL import Image
 
 import svmbench
 from svmbench.cli import main
-from svmbench.cli.plot import plot_command
 from svmbench.errors import ConfigError, DataError
 from svmbench.records.abscissae import ABSCISSAE
 from svmbench.records.read import read_results
@@ -259,19 +258,6 @@ def test_a_stand_in_is_marked(loaded):
     assert axes.title.get_color() != axes._left_title.get_color() == "#B00000"
 
 
-def test_the_help_names_every_axis():
-    options = {option.name: option for option in plot_command.params}
-    for name, axes in (("x", ABSCISSAE), ("y", ORDINATES)):
-        named = re.split(r", | or ", options[name].help.partition(": ")[2].rstrip("."))
-        assert sorted(named) == sorted(axes)
-
-
-def test_every_ordinate_is_a_measure_along_runs():
-    from svmbench.records.measures import MEASURES
-
-    assert all(MEASURES[measure].along for measure in ORDINATES.values())
-
-
 @pytest.mark.parametrize(
     ("text", "size"), [("3.3in", 3.3), ("84mm", 84 / 25.4), ("8 cm", 8 / 2.54), (5, 5), ("72pt", 1)]
 )
@@ -345,12 +331,6 @@ def alike(folder):
         table.loc[rows, "lambda"] = ALIKE
         table.to_csv(folder / name, index=False)
     return folder
-
-
-def test_values_that_are_alike_in_six_digits_are_told_apart(make_results, tmp_path):
-    folder = make_results(tmp_path / "r", repeats=3, labels=("dcd",), lambdas=(1e-4, 1e-5))
-    shown = svmbench.load_results(alike(folder))._repr_html_()
-    assert all(f">{lam}<" in shown for lam in ("1e-4", "1.00000000001e-4"))
 
 
 def test_of_two_λ_that_are_alike_in_six_digits_the_one_asked_for_is_drawn(make_results, tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import math
 import re
@@ -17,17 +16,12 @@ from svmbench.records.read import Results, read_results
 from svmbench.records.spelling import (
     meant,
     place_words,
-    regularisation,
     short,
-    spellings,
-    written_apart,
 )
-from svmbench.records.statistics import median_interval
 from svmbench.report.markup import to_csv, to_latex, to_markdown
 from svmbench.report.notices import notices
 from svmbench.report.table import Table
 from svmbench.report.tables import build_tables
-from svmbench.report.tables.words import interval_notes
 
 
 @pytest.fixture(scope="module")
@@ -289,12 +283,6 @@ def test_single_runs_have_no_interval_and_say_so(make_results, tmp_path):
     assert not best.duplicated(["dataset", "lambda", "accuracy"]).any()
 
 
-@pytest.mark.parametrize(("repeats", "said"), [(3, "75.0 % for 3 runs"), (7, "98.4 % for 7 runs")])
-def test_coverage_of_the_intervals_is_said(make_results, tmp_path, repeats, said):
-    folder = make_results(tmp_path / "r", repeats=repeats, labels=("dcd",), lambdas=(1e-4,))
-    assert said in to_markdown(build_tables(read_results(folder))[0])
-
-
 def test_only_the_tables_that_were_asked_for(make_results, tmp_path):
     folder = make_results(tmp_path / "r", repeats=1, labels=("dcd",), tables=["epochs"])
     assert [table.kind for table in build_tables(read_results(folder))] == ["epochs"]
@@ -306,21 +294,6 @@ def test_sweep_without_accuracies_has_an_objective_only(make_results, tmp_path):
     columns = [c for c in runs.columns if re.search(r"_(to|at|above_seconds)_0", c)]
     runs.drop(columns=columns).to_csv(folder / "runs.csv", index=False)
     assert [table.kind for table in build_tables(read_results(folder))] == ["objective"]
-
-
-def test_parameters_are_written_as_one_would():
-    assert [short(x) for x in (0.1, 0.001, 1e-4, 2.5e-5, 250, 0, 1e6)] == [
-        "0.1", "0.001", "1e-4", "2.5e-5", "250", "0", "1e6",
-    ]  # fmt: skip
-    assert written_apart([250, 0.1, 250]) == {250: "250", 0.1: "0.1"}
-    assert written_apart([0.1, 0.100000001]) == {0.1: "0.1", 0.100000001: "0.100000001"}
-    assert spellings(1e-5) == ("1e-5", "1e-05")
-    assert spellings(1e-3) == ("0.001", "1e-3")
-    assert regularisation(1e-3, 0.03) == "1e-3"
-    assert regularisation(1 / (1.0 * 400), 1.0) == "2.5e-3 (C = 1)"
-    assert regularisation(1 / (2.0 * 32561), 2.0) == "1.54e-5 (C = 2)"
-    assert place_words("1.54e-5 (C = 2)") == "C = 2 (λ = 1.54e-5)"
-    assert place_words("1e-4") == "λ = 1e-4"
 
 
 @pytest.mark.parametrize(
@@ -365,14 +338,6 @@ def test_a_number_as_a_table_prints_it_stands_for_the_value(written, values):
     assert meant(written, known) == values
 
 
-def test_markdown_columns_line_up_and_fit_a_terminal(tables):
-    for table in tables.values():
-        for part in to_markdown(table).split("\n\n"):
-            widths = {len(line) for line in part.splitlines() if line.startswith("|")}
-            assert len(widths) <= 1
-            assert max(widths, default=0) <= 120
-
-
 def test_markdown_prints_a_hostile_label_as_it_stands(make_results, tmp_path):
     folder = make_results(tmp_path / "r", repeats=1, labels=("dcd",), lambdas=(1e-4,))
     label = "<script>a|b*`"
@@ -415,34 +380,3 @@ def test_passes_are_seconds_over_those_of_a_streaming_pass(make_results, tmp_pat
 def test_no_table_of_passes_where_they_were_not_measured(make_results, tmp_path):
     folder = make_results(tmp_path / "old", repeats=1, tables=["time", "passes"])
     assert [table.kind for table in build_tables(read_results(folder))] == ["time"]
-
-
-@pytest.mark.parametrize(("seconds", "kinds"), [(0.0, ["time"]), (1e-320, ["time", "passes"])])
-def test_a_pass_of_next_to_no_time_does_not_end_the_report(
-    make_results, tmp_path, change, seconds, kinds
-):
-    folder = make_results(tmp_path / "swift", repeats=3, tables=["time", "passes"])
-    change(folder, pass_seconds=seconds)
-    assert [table.kind for table in build_tables(read_results(folder))] == kinds
-
-
-@pytest.mark.parametrize("dual", [1e-25, 1e-27, 1e-30, 1e-300])
-def test_a_tiny_lower_bound_does_not_end_the_report(results, dual):
-    one = results.runs.query("dataset == 'adult' and `lambda` == 1e-4")
-    runs = one.assign(reference_dual=dual, reference_primal=1.05 * dual)
-    tables = build_tables(dataclasses.replace(results, runs=runs))
-    (objective,) = [table for table in tables if table.kind == "objective"]
-    assert str(dual)[-4:] in to_markdown(objective)
-
-
-def test_coverages_of_many_sizes_of_samples_are_summed_up():
-    coverages = {n: median_interval(range(n))[2] for n in (1, 2, 6, 7, 9, 30)}
-    (_, few) = interval_notes({n: coverages[n] for n in (1, 2, 6, 7)})
-    assert "50.0 % for 2 runs, 96.9 % for 6 runs, 98.4 % for 7 runs." in few
-    (_, many) = interval_notes(coverages)
-    assert "50.0 % for 2 runs, at least 95 % for 6 runs or more." in many
-
-
-def test_no_coverage_is_named_where_no_solver_has_two_runs():
-    (said,) = interval_notes({0: math.nan, 1: math.nan})
-    assert said.startswith("Single runs")

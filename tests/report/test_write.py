@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -34,12 +33,6 @@ def small(make_results, tmp_path) -> Path:
         datasets=(("adult", False),),
         plots=["log-suboptimality"],
     )
-
-
-def test_a_report_on_a_processor_with_half_a_character_is_not_stale(small):
-    (small / "environment.json").write_text(json.dumps({"cpu": "A CPU \ud800"}))
-    write_report(small)
-    assert list(stale_files(small)) == []
 
 
 def test_all_files_are_written_and_named(small):
@@ -94,27 +87,6 @@ def test_command_lists_the_files(small):
 def test_command_passes_errors_on(tmp_path):
     done = CliRunner().invoke(report_command, [str(tmp_path / "nowhere")])
     assert isinstance(done.exception, DataError)
-
-
-def test_command_loads_nothing_heavy_before_it_runs():
-    script = (
-        "import sys; import svmbench.cli.report; "
-        "heavy = {'matplotlib', 'pandas', 'scipy', 'numpy'} & set(sys.modules); "
-        "sys.exit(repr(heavy) if heavy else 0)"
-    )
-    made = run(script)
-    assert made.returncode == 0, made.stderr
-
-
-def test_report_imports_no_solver_and_no_kernel():
-    script = (
-        "import sys; import svmbench.report.write, svmbench.report.style; "
-        "apart = ('svmbench.solvers', 'svmbench.kernels', 'svmbench.harness'); "
-        "wrong = [module for module in sys.modules if module.startswith(apart)]; "
-        "sys.exit(repr(wrong) if wrong else 0)"
-    )
-    made = run(script)
-    assert made.returncode == 0, made.stderr
 
 
 @pytest.mark.parametrize(

@@ -1,33 +1,23 @@
 """auto: every method reaches its certificate, whatever device is off, and its choice of method."""
 
 import math
-from dataclasses import replace
 from functools import partial
-from itertools import pairwise
 from typing import get_args, get_type_hints
 
 import numpy as np
 import pytest
 
 from problems import at_start, dataset, dense, dyadic, edge_problems, labels, ordinary_problems
-from svmbench.kernels.descent import Descent
-from svmbench.kernels.rng import Generator
 from svmbench.problem import Problem
 from svmbench.solvers import samples
-from svmbench.solvers.champion import dual_phase, multiplier_steps, newton_phase
+from svmbench.solvers.champion import dual_phase, newton_phase
 from svmbench.solvers.champion.auto import Auto, AutoParameters
-from svmbench.solvers.champion.dual_phase import DescentOptions, DualPhase
-from svmbench.solvers.champion.multiplier_steps import FROM_ZERO
-from svmbench.solvers.champion.newton_phase import NewtonOptions, NewtonPhase
-from svmbench.solvers.checked import checked, names_of
-from twins.descent import Descent as Twin
 from twins.optimum import optimum
 
 METHODS = get_args(get_type_hints(AutoParameters)["method"])
 DEVICES = [(name, value) for name, value in Auto.tricks if name != "method"]
 ACCURACY = 1e-8
 MOST = 5000
-ON_ALL_ROWS = NewtonOptions(penalty=1.5, growth=3.0, passes=4, sampling=False, sleep=True)
 
 
 def _made():
@@ -116,14 +106,6 @@ def test_every_device_may_be_switched_off(name, method, device, small):
         assert np.isfinite(true_gap(PROBLEMS[name], run))
 
 
-@every_method
-@every_problem
-def test_samples_and_blocks_end_where_all_rows_do(name, method, small):
-    if reachable(name, method):
-        run = started(PROBLEMS[name], 4, method=method, tolerance=ACCURACY)
-        assert_certified(PROBLEMS[name], run)
-
-
 @pytest.fixture
 def taken(monkeypatch):
     """Every choice of rows that Newton steps begin on."""
@@ -164,13 +146,6 @@ def test_newton_steps_begin_on_samples_and_certify_on_all_rows(small, taken):
         assert chosen[-1] < 240
 
 
-def test_without_sampling_all_rows_are_there_from_the_start(small, taken):
-    run = started(MADE["many-rows"], method="newton", sampling=False, passes=0)
-    run.advance(1)
-    assert taken == []
-    assert 0.0 < run.dual() <= optimum(MADE["many-rows"]).upper
-
-
 def test_samples_of_one_class_or_of_zero_rows_do_no_harm(small):
     X, y = dyadic(8, 150, 3)
     rare = np.where(np.arange(150) == 149, 1, -1)
@@ -179,29 +154,6 @@ def test_samples_of_one_class_or_of_zero_rows_do_no_harm(small):
     for rows, signs in ((X, rare), (nearly_empty, y), (np.zeros((150, 3)), y)):
         problem = Problem(dataset(rows, signs), 2.0**-7)
         assert_certified(problem, started(problem, method="newton", tolerance=ACCURACY))
-
-
-@pytest.mark.parametrize(("m", "d", "sizes"), [
-    (26_666, 3, []),
-    (26_667, 3, [4000]),
-    (10**6, 3, [22_500, 150_000]),
-    (32_000, 301, []),
-    (1_024_000, 1000, [23_040, 153_600]),
-])  # fmt: skip
-def test_sizes_of_samples(m, d, sizes):
-    assert samples.sample_sizes(m, d) == sizes
-
-
-@every_method
-@every_problem
-def test_the_duals_and_the_primals_enclose_the_optimum(name, method, small):
-    problem = PROBLEMS[name]
-    best = optimum(problem)
-    run = started(problem, 5, method=method)
-    for _ in range(80):
-        run.advance(1)
-        assert run.dual() <= best.upper * (1.0 + 1e-12)
-        assert problem.primal(run.w) >= best.lower * (1.0 - 1e-12)
 
 
 @every_method
@@ -297,73 +249,6 @@ def test_dual_descent_is_never_exhausted():
     assert not run.exhausted
 
 
-def snapshot(run):
-    counters = run.counters
-    work = (counters.presentations, counters.updates, counters.nonzeros)
-    return run.w.tobytes(), run.dual(), run.stopped, run.exhausted, run.remark, work
-
-
-@every_method
-@pytest.mark.parametrize("name", ["overlapping", "many-rows", "zero-rows"])
-def test_a_seed_reproduces_bits(name, method, small):
-    runs = [started(PROBLEMS[name], 2**64 - 1, method=method) for _ in range(2)]
-    for _ in range(25):
-        for run in runs:
-            run.advance(1)
-        assert snapshot(runs[0]) == snapshot(runs[1])
-    runs[0].start(PROBLEMS[name], 2**64 - 1)
-    runs[0].advance(25)
-    assert snapshot(runs[0]) == snapshot(runs[1])
-
-
-@every_method
-def test_seeds_differ(method, small):
-    runs = [started(MADE["many-rows"], seed, method=method) for seed in (1, 2)]
-    for run in runs:
-        run.advance(2)
-    assert not np.array_equal(runs[0].w, runs[1].w)
-
-
-@every_method
-def test_what_it_shows_is_fresh(method):
-    problem = PROBLEMS["overlapping"]
-    run = started(problem, method=method)
-    for _ in range(12):
-        run.advance(1)
-        before = run.dual()
-        run.w[:] = 7.0
-        run._phase.alpha[:] = 0.0
-        assert run.dual() == before
-        assert np.all(run.w != 7.0)
-
-
-def test_the_pass_that_newton_steps_begin_with_is_counted():
-    problem = PROBLEMS["overlapping"]
-    m, nnz = problem.data.n_samples, problem.data.nnz
-    run = started(problem, method="newton", passes=0, sampling=False, sleep=False)
-    run.advance(1)
-    # All rows once for their margins, and once more for the step's change of them.
-    assert run.counters.presentations == 2 * m
-    assert run.counters.nonzeros >= 2 * nnz
-
-
-@every_method
-def test_work_grows_with_every_step(method, small):
-    run = started(MADE["many-rows"], method=method)
-    last = run.counters.presentations
-    assert (last > 0) == (method == "choose")  # the trial counts
-    for _ in range(40):
-        run.advance(1)
-        assert run.counters.presentations > last
-        last = run.counters.presentations
-
-
-@pytest.mark.parametrize("method", [each for each in METHODS if each != "choose"])
-def test_the_remark_names_the_method_and_why(method):
-    run = started(PROBLEMS["overlapping"], method=method)
-    assert run.remark == f"{method}: as configured"
-
-
 @every_problem
 def test_the_remark_names_the_method_it_chose_and_why(name):
     run = started(PROBLEMS[name])
@@ -377,31 +262,6 @@ def test_the_remark_names_the_method_it_chose_and_why(name):
     assert run.remark.startswith(f"{method}: {reason}")
 
 
-def test_tricks_are_parameters_at_another_value_than_their_own():
-    assert len(set(Auto.tricks)) == len(Auto.tricks) >= 5
-    defaults = AutoParameters()
-    for name, value in Auto.tricks:
-        assert name in names_of(AutoParameters)
-        assert getattr(AutoParameters(**{name: value}), name) == value
-        assert getattr(defaults, name) != value
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [
-        {"method": "guess"},
-        {"tolerance": 0.0},
-        {"passes": -1},
-        {"penalty": 0.0},
-        {"growth": 1.0},
-        {"block_rows": 0},
-    ],
-)
-def test_parameters_outside_their_range_are_refused(bad):
-    with pytest.raises(ValueError, match=next(iter(bad))):
-        checked(AutoParameters, bad)
-
-
 def test_told_to_halt_it_returns_when_its_rule_first_holds():
     for method in METHODS:
         patient, halting = (started(PROBLEMS["sparse"], 7, method=method) for _ in range(2))
@@ -413,74 +273,6 @@ def test_told_to_halt_it_returns_when_its_rule_first_holds():
             steps += 1
         assert 0 < steps < MOST
         assert np.array_equal(patient.w, halting.w)
-
-
-def test_the_penalty_at_the_handover_follows_from_the_gap_that_the_passes_met(
-    monkeypatch, always_scaled
-):
-    problem = MADE["many-rows"]
-    begun = []
-
-    def newton(run, penalty, warm):
-        begun.append((penalty, np.array(warm.w[:4]), np.array(warm.alpha)))
-        return original(run, penalty, warm)
-
-    original = Auto._newton
-    monkeypatch.setattr(Auto, "_newton", newton)
-    monkeypatch.setattr(Auto, "_falls_behind", lambda run, dual: dual.expected_gap <= 5e-4)
-    scaled = 0
-    for seed in range(6):
-        run = started(problem, seed, method="dual-newton", tolerance=ACCURACY)
-        while isinstance(run._phase, DualPhase):
-            scale, phase = run._phase._scale, run._phase
-            run.advance(1)
-        penalty, w, alpha = begun.pop()
-        scaled += scale != 1.0
-        np.testing.assert_allclose(w, problem.weights(alpha), rtol=1e-12)
-        expected = phase.expected_gap
-        assert penalty == pytest.approx(max(run.parameters.penalty, 0.05 * (1.0 + 1.0 / expected)))
-        # Each row was met at other weights, so that this is the gap of those at the end nearly.
-        relative = problem.gap(w, alpha) / problem.dual(alpha)
-        assert relative / 3.0 < expected < 3.0 * relative
-    assert scaled > 0
-
-
-@pytest.mark.parametrize(("primal", "from_zero"), [(1.2, False), (1.3, True)])
-def test_newton_steps_begin_at_zero_only_where_descent_left_a_much_larger_objective(
-    primal, from_zero
-):
-    problem = PROBLEMS["overlapping"]
-    rows, lam = problem.data.rows, problem.lam
-    low, high = 0.0, 1e6
-    while high - low > 1e-9 * high:
-        share = 0.5 * (low + high)
-        above = problem.primal(share * problem.weights(np.ones(rows.m))) > primal
-        low, high = (low, share) if above else (share, high)
-    warm = Descent(rows, lam)
-    phase = NewtonPhase(rows, lam, Generator(1), replace(ON_ALL_ROWS, passes=0), warm)
-    warm.w[: rows.d] = share * problem.weights(np.ones(rows.m))
-    phase.iterate()
-    assert phase._state.penalty == (FROM_ZERO if from_zero else 1.5)
-
-
-def test_only_inner_problems_that_do_not_lower_p_are_taken_for_rounding(monkeypatch):
-    monkeypatch.setattr(multiplier_steps, "INNER_STEPS", 2)
-    rng = np.random.default_rng(9)
-    X = rng.normal(size=(200, 60))
-    y = np.where(X @ rng.normal(size=60) + 2.0 * rng.normal(size=200) > 0.0, 1, -1)
-    phase = NewtonPhase(dataset(X, y, "dense float64").rows, 1e-6, Generator(1), ON_ALL_ROWS)
-    primals, advance = [], NewtonPhase._advance_centres
-
-    def noting(each):
-        primals.append(each._primal())
-        advance(each)
-
-    monkeypatch.setattr(NewtonPhase, "_advance_centres", noting)
-    while not phase.exhausted:
-        phase.iterate()
-    fell = [after <= 0.99 * before for before, after in pairwise(primals)]
-    assert all(fell[:2])
-    assert not any(fell[-2:])
 
 
 @pytest.mark.parametrize(("subspace", "least"), [(False, 6), (True, 3)])
@@ -498,97 +290,6 @@ def test_alpha_are_the_weights_of_dual_descent(subspace, least, always_scaled):
         np.testing.assert_allclose(run.w, scale * w, rtol=0.0, atol=1e-12)
     assert 0 < shown < 20
     assert scaled >= least
-
-
-@pytest.mark.parametrize("early", [True, False])
-def test_early_shrinking_drops_what_lies_beyond_twice_the_mean_gradient(early):
-    X, y = dyadic(3, 200, 6)
-    problem = Problem(dataset(X, y), 2.0**-9)
-    options = DescentOptions(early=early, acceleration=False, subspace=False, scaling=False)
-    phase = DualPhase(problem.data.rows, problem.lam, Generator(5), 1e-9, options)
-    plain = Twin(dense(problem.data), labels(problem.data), problem.lam, 5)
-    compared = lowered = 0
-    for _ in range(12):
-        plain.descend(1, True)
-        lowered += 2.0 * plain.typical < plain.upper
-        if early:
-            plain.upper = min(plain.upper, 2.0 * plain.typical)
-            plain.lower = max(plain.lower, -2.0 * plain.typical)
-        phase.iterate()
-        if phase.gap < math.inf or phase.state.active > len(plain.active):
-            break  # all rows were surveyed or made active again
-        assert phase.state.active_rows.tolist() == plain.active
-        assert phase.state.upper == pytest.approx(plain.upper)
-        assert phase.state.lower == pytest.approx(plain.lower)
-        compared += 1
-    assert compared >= 3
-    assert lowered >= 3
-    assert plain.closest > 1e-12
-
-
-def test_plain_passes_visit_all_rows_once_and_only_those_after_them_are_greedy():
-    problem = PROBLEMS["overlapping"]
-    rows, lam, seed = problem.data.rows, problem.lam, 5
-    options = DescentOptions(early=True, greedy=True, plain=3, scaling=False)
-    phase = DualPhase(rows, lam, Generator(seed), 1e-9, options)
-    plain, rng = Descent(rows, lam), Generator(seed)
-    for _ in range(3):
-        phase.iterate()
-        plain.descend(rng, 1, False)
-        assert np.array_equal(phase.state.w, plain.w)
-        assert phase.state.nonzeros == plain.nonzeros
-        assert phase.state.active == rows.m
-    for _ in range(3):
-        phase.iterate()
-        plain.descend(rng, 1, False)
-    assert phase.state.active < rows.m
-    assert not np.array_equal(phase.state.w, plain.w)
-
-
-def test_passes_are_not_plain_where_the_first_moves_few_rows(monkeypatch):
-    problem = PROBLEMS["overlapping"]
-    seen = []
-    for plain, least in ((0, 0.0), (3, 0.0), (3, 1.1)):
-        monkeypatch.setattr(dual_phase, "MANY_MOVED", least)
-        options = DescentOptions(early=True, greedy=True, plain=plain)
-        phase = DualPhase(problem.data.rows, problem.lam, Generator(5), 1e-9, options)
-        for _ in range(3):
-            phase.iterate()
-        seen.append(phase.w)
-    assert not np.array_equal(seen[0], seen[1])
-    assert np.array_equal(seen[0], seen[2])
-
-
-def test_a_start_from_dual_variables_makes_no_plain_passes():
-    problem = PROBLEMS["overlapping"]
-    halves = np.full(problem.data.n_samples, 0.5)
-    starts = []
-    for plain in (0, 3):
-        options = DescentOptions(early=True, greedy=True, plain=plain)
-        phase = DualPhase(problem.data.rows, problem.lam, Generator(5), 1e-9, options)
-        phase.resume(halves, problem.weights(halves))
-        for _ in range(3):
-            phase.iterate()
-        starts.append(phase.w)
-    assert np.array_equal(*starts)
-
-
-def test_greedy_passes_need_far_fewer_entries_where_a_few_rows_resemble_each_other():
-    rng = np.random.default_rng(8)
-    rows = rng.normal(size=(150, 200))
-    y = np.sign(rows[:, 0])
-    # Four pairs of nearly the same row, with different labels.
-    X = np.vstack([rows, rows[:4] + 0.2 * rng.normal(size=(4, 200))])
-    problem = Problem(dataset(X, np.append(y, -y[:4])), 1e-4)
-    touched = []
-    for greedy in (True, False):
-        run = Auto(AutoParameters(method="dual", greedy=greedy, subspace=False, tolerance=1e-6))
-        run.start(problem, seed=2)
-        while not run.stopped:
-            run.advance(1)
-        assert problem.primal(run.w) - run.dual() <= 1.001e-6 * run.dual()
-        touched.append(run.counters.nonzeros)
-    assert touched[0] < 0.5 * touched[1]
 
 
 @pytest.mark.parametrize("name", ["sorted-by-label", "badly-scaled", "many-rows"])

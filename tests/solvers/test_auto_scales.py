@@ -7,10 +7,8 @@ from hypothesis import strategies as st
 
 from problems import dataset
 from svmbench.problem import Problem
-from svmbench.solvers.champion import multiplier_steps
 from svmbench.solvers.champion.auto import Auto, AutoParameters
 from svmbench.solvers.champion.interior_phase import InteriorPhase
-from svmbench.solvers.champion.newton_phase import NewtonPhase
 
 #: Largest relative gap of a certificate, and the absolute gap that rounding at P near 0 allows.
 TOLERANCE, NEAR_ZERO = 1e-3, 1e-9
@@ -134,17 +132,6 @@ def test_the_interior_point_method_finishes_what_newton_steps_cannot(monkeypatch
     assert last - run.dual() <= TOLERANCE * (1.0 + 1e-6) * run.dual()
 
 
-def test_newton_steps_whose_own_sums_have_drifted_are_not_the_end(monkeypatch):
-    run = Auto(AutoParameters(method="newton"))
-    run.start(ill_posed(), 1)
-    run.advance(6)
-    assert isinstance(run._phase, NewtonPhase)
-    monkeypatch.setattr(NewtonPhase, "gap", 0.0)
-    run._phase.exhausted = True
-    run.advance(1)
-    assert isinstance(run._phase, InteriorPhase)
-
-
 def test_zeros_are_shown_where_the_weights_are_worse():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(60, 8)) * 10.0 ** np.linspace(-8.0, 8.0, 8)
@@ -163,42 +150,6 @@ def test_zeros_are_shown_where_the_weights_are_worse():
     assert shown > 0
 
 
-def nearly_separable(lam):
-    """Rows that a plane nearly separates, so that all dual variables are far below 1."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(400, 100))
-    y = np.where(X @ rng.normal(size=100) + rng.normal(size=400) > 0.0, 1, -1)
-    return Problem(dataset(X, y, "dense float64"), lam)
-
-
-@pytest.mark.parametrize("lam", [1e-5, 1e-6])
-def test_newton_steps_find_a_penalty_as_small_as_the_dual_variables(lam, monkeypatch):
-    steps = []
-    for patience in (multiplier_steps.PATIENCE, 10**6):
-        monkeypatch.setattr(multiplier_steps, "PATIENCE", patience)
-        run = Auto(AutoParameters(method="newton"))
-        run.halts = True
-        run.start(nearly_separable(lam), 1)
-        steps.append(0)
-        while not run.stopped:
-            run.advance(1)
-            steps[-1] += 1
-    assert 1.5 * steps[0] <= steps[1]
-
-
-@pytest.mark.parametrize(("lam", "lowered"), [(1e-6, True), (0.1, False)])
-def test_the_penalty_is_lowered_only_where_all_dual_variables_are_small(lam, lowered, monkeypatch):
-    monkeypatch.setattr(multiplier_steps, "PATIENCE", 1)
-    run = Auto(AutoParameters(method="newton"))
-    run.start(nearly_separable(lam), 1)
-    run.advance(5)
-    penalty = run._phase._state.penalty
-    largest = run._phase._centres.max()
-    run.advance(1)
-    assert run._phase._state.penalty == (penalty * largest if lowered else penalty)
-    assert (penalty * largest < multiplier_steps.LOWERED * penalty) == lowered
-
-
 def test_a_sample_that_rounding_keeps_from_being_solved_is_left():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(27_000, 2))
@@ -215,16 +166,6 @@ def test_a_sample_that_rounding_keeps_from_being_solved_is_left():
             break
     assert run.stopped or run.exhausted
     assert problem.primal(run.w) <= 1.0 + 1e-9
-
-
-def test_weights_that_are_no_numbers_are_not_shown():
-    X = np.array([[1.0, 2.0], [3.0, -1.0], [0.5, 0.25]])
-    problem = Problem(dataset(X, [1, -1, 1], "dense float64"), 1e-2)
-    run = Auto(AutoParameters(method="newton"))
-    run.start(problem, 1)
-    phase = InteriorPhase(problem, np.full(2, np.nan), np.full(3, np.nan), run.counters)
-    assert not phase.w.any()
-    assert not phase.alpha.any()
 
 
 def test_a_phase_told_to_sharpen_certifies_again():

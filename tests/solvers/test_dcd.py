@@ -124,29 +124,6 @@ def test_greedy_it_equals_its_twin(name, loss, acceleration):
     follow_options(name, loss, 31, greedy=True, acceleration=acceleration)
 
 
-@every_problem
-def test_greedy_it_equals_its_twin_with_the_logistic_loss(name):
-    follow_options(name, "logistic", 31, greedy=True)
-
-
-def test_the_greedy_twins_repeat_steps():
-    names = ordinary_problems()
-    repeated = [follow_options(name, "hinge", 31, greedy=True).repeated for name in names]
-    assert all(repeated)
-
-
-@every_loss
-def test_rows_as_they_are_met_tell_the_gap_after_a_pass(loss):
-    problem = with_loss(PROBLEMS["sparse"], loss)
-    for seed in range(3):
-        run = started(problem, seed, shrinking=False, greedy=True)
-        assert run.expected_gap == np.inf
-        for k in range(12):
-            run.advance(len(run._order))
-            gap = problem.gap(run.w, run.alpha)
-            assert k < 2 or gap / 5.0 < run.expected_gap < 5.0 * gap
-
-
 @pytest.fixture
 def frequent_steps(monkeypatch):
     """Let steps of the acceleration follow a few passes, also over rows as short as these."""
@@ -162,42 +139,11 @@ def test_accelerated_it_equals_its_twin(name, loss, counted, frequent_steps):
         follow_options(name, loss, seed, counted=counted, acceleration=True)
 
 
-def test_the_accelerated_twins_take_steps(frequent_steps):
-    names = ordinary_problems()
-    followed = [
-        follow_options(name, "hinge", s, acceleration=True) for name in names for s in range(4)
-    ]
-    assert sum(plain.plane.taken for plain in followed) >= 10
-
-
-def test_the_accelerated_twins_meet_steps_that_pay_and_steps_that_do_not(frequent_steps):
-    names = ordinary_problems()
-    followed = [follow_options(name, "hinge", 0, acceleration=True) for name in names]
-    assert any(plain.failures > 1 for plain in followed)
-    assert any(plain.paid for plain in followed)
-
-
-def test_a_step_follows_more_passes_the_more_rows_it_visits(frequent_steps, monkeypatch):
-    def taken():
-        names = ordinary_problems()
-        return sum(follow_options(n, "hinge", 0, acceleration=True).plane.taken for n in names)
-
-    often = taken()
-    monkeypatch.setattr(accelerator, "ROW_COST", 7.0)
-    monkeypatch.setattr(twins.dcd, "COSTS", (accelerator.FEATURE_COST, 7.0))
-    assert 0 < taken() < often
-
-
 @pytest.mark.parametrize("acceleration", [False, True])
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_scaled_it_equals_its_twin(name, acceleration):
     plain = follow_options(name, "hinge", 33, scaling=True, acceleration=acceleration)
     assert 0.5 <= plain.scale <= 2.0
-
-
-def test_the_scaled_twins_scale():
-    scales = [follow_options(name, "hinge", 33, scaling=True).scale for name in ordinary_problems()]
-    assert any(scale != 1.0 for scale in scales)
 
 
 def near_copies():
@@ -267,29 +213,6 @@ def test_float32_follows_its_twin_for_some_epochs(name, loss):
         assert abs(run.counters.updates - plain.updates) <= 1 + 0.01 * plain.presentations
         assert_close(run.alpha, plain.alpha, rtol=0.0, atol=2e-4)
         assert_close(run.w, plain.w, rtol=0.0, atol=2e-4)
-
-
-def test_the_twins_meet_every_case():
-    # What the comparison above is worth: rows are shrunk, restored by the tolerance, restored
-    # by the budget before the tolerance holds, and the tolerance is tightened.
-    problem = PROBLEMS["overlapping"]
-    plain = twin_of(problem, 31)
-    actives = []
-    for _ in range(60 * 11):
-        plain.advance(1)
-        actives.append(plain.active)
-    assert min(actives) < 50
-    assert plain.tolerance < 0.1
-    assert problem.gap(plain.w, plain.alpha) > 1e-14
-    plain = twin_of(problem, 31, tolerance=1e-9, restore_after=2.0)
-    returns, last = 0, 50
-    for _ in range(60 * 11):
-        plain.advance(1)
-        returns += plain.active == 50 and last < 50
-        last = plain.active
-    assert returns >= 2
-    assert not plain.stopped
-    assert problem.gap(plain.w, plain.alpha) > 1e-14
 
 
 @every_precision

@@ -93,20 +93,6 @@ def test_with_integer_rows_it_ends_and_its_potential_grows(m, d, seed, delta, ex
         assert run.stopped is True
 
 
-def test_integer_rows_meet_every_case():
-    # What the comparison above is worth: ties on both sides, learning and unlearning.
-    met = np.zeros(4, dtype=int)
-    for seed in range(40):
-        problem = integer_problem(6, 2, seed, 0.5)
-        run, plain = started(problem, seed, delta=2.0), twin_of(problem, seed, 2.0)
-        while plain.changed:
-            plain.whole_pass()
-            run.advance(len(plain.order))
-            np.testing.assert_array_equal(run.alpha, plain.alpha)
-        met += [plain.at_b, plain.at_b_plus_n, plain.learnt, plain.unlearnt]
-    assert np.all(met > 0)
-
-
 @given(dyadic_problems(), st.integers(0, 2**64 - 1), st.sampled_from([1.0, 0.1, 1e-3]))
 def test_the_promise_holds_at_a_pass_without_change(problem, seed, delta):
     run = started(problem, seed, delta=delta)
@@ -239,16 +225,6 @@ def test_a_presentation_touches_its_row_once_or_twice():
         assert run.counters.nonzeros == expected
 
 
-def test_without_delta_it_promises_a_hundredth():
-    problem = PROBLEMS["sparse"]
-    bare, told = started(problem), started(problem, delta=0.01)
-    for run in (bare, told):
-        run.advance(500)
-    assert bare.w.tobytes() == told.w.tobytes()
-    assert (Mpu.horizon, Mpu.anytime) == ("accuracy", True)
-    assert getattr(Mpu.schema(), Mpu.horizon_parameter) is None
-
-
 def test_a_pass_without_change_is_the_last_that_matters():
     run = started(PROBLEMS["overlapping"], delta=0.05)
     m = PROBLEMS["overlapping"].data.n_samples
@@ -259,13 +235,6 @@ def test_a_pass_without_change_is_the_last_that_matters():
     run.advance(5 * m)
     assert run.stopped
     assert run.w.tobytes() == settled
-
-
-def test_its_certificate_does_not_exhaust_it():
-    run = started(PROBLEMS["overlapping"], delta=0.2, stop="certificate")
-    while not run.stopped:
-        run.advance(1)
-    assert not run.exhausted
 
 
 def test_a_delta_that_asks_for_too_many_values_is_refused():

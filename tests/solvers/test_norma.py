@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from problems import (
-    PRECISIONS,
     PROBLEMS,
     assert_close,
     at_start,
@@ -21,7 +20,6 @@ from problems import (
 from svmbench.errors import ConfigError
 from svmbench.problem import Problem
 from svmbench.solvers.stochastic.norma import Norma
-from svmbench.verify.contract import continues_by
 from twins.decaying import Decaying
 from twins.iterates import output
 from twins.optimum import optimum
@@ -123,25 +121,6 @@ def test_regret_is_within_its_bound(name, eta0):
         apart = max(apart, np.sum((w - u) ** 2))
         run.advance(1)
         assert regret <= apart * np.sqrt(t) / (2.0 * run.eta0) + steps + 1e-9
-
-
-@pytest.mark.parametrize("kind", ["last", "average"])
-@every_sampling
-@pytest.mark.parametrize("name", ordinary_problems())
-def test_converges(name, sampling, kind):
-    problem = PROBLEMS[name]
-    best = optimum(problem)
-    for precision in PRECISIONS:
-        run = started(problem, precision=precision, sampling=sampling, output=kind)
-        run.advance(4000 * problem.data.n_samples)
-        assert problem.primal(run.w) - best.lower <= 0.03 * best.lower
-
-
-@every_precision
-@pytest.mark.parametrize("kind", ["last", "average"])
-def test_pieces_make_the_whole(precision, kind):
-    run = partial(started, PROBLEMS["overlapping"], 8, precision=precision, output=kind)
-    continues_by(run, (0, 1, 48, 1, 1, 70, 200))
 
 
 @pytest.mark.parametrize("kind", ["last", "average"])

@@ -27,11 +27,6 @@ def test_equals_its_twin(name, beyond):
     cutting_planes.assert_equals(started(problem, **options), twin_of(problem, **options), problem)
 
 
-@cutting_planes.ordinary
-def test_equals_its_twin_from_its_defaults_while_the_solutions_are_short(name):
-    cutting_planes.assert_begins_as(started(PROBLEMS[name]), twin_of(PROBLEMS[name]))
-
-
 @every_problem
 def test_ends_at_the_certified_optimum_and_then_rests(name):
     cutting_planes.assert_ends_and_rests(started(PROBLEMS[name]), PROBLEMS[name])
@@ -96,17 +91,3 @@ def test_rows_of_margin_one_belong_to_a_cut():
     run._at[:] = 1.0
     run.advance(1)
     assert run.counters.updates == before + 50
-
-
-def test_seeds_do_not_matter():
-    runs = [Ocas(), Ocas()]
-    for seed, run in enumerate(runs):
-        run.start(PROBLEMS["sparse"], seed)
-        run.advance(7)
-    assert np.array_equal(runs[0].w, runs[1].w)
-
-
-@pytest.mark.parametrize("lam", [1e-3, 1e-4])
-def test_reaches_the_certified_optimum_of_adult(lam, tmp_path, monkeypatch):
-    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path))
-    cutting_planes.assert_solves_adult(Ocas, lam, 400, 1.1e-6, tolerance=1e-6)

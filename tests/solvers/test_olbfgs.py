@@ -9,23 +9,19 @@ from hypothesis import strategies as st
 
 import problems
 from problems import (
-    STORAGES,
     assert_close,
     at_start,
     dataset,
     dense,
-    dyadic,
     dyadic_problems,
     every_precision,
     labels,
-    ordinary_problems,
     with_loss,
 )
 from svmbench.kernels.olbfgs import Olbfgs as Kernel
 from svmbench.problem import Loss, Problem
 from svmbench.solvers.stochastic.olbfgs import Olbfgs
 from twins.olbfgs import Olbfgs as Twin
-from twins.optimum import optimum
 
 PROBLEMS = {
     name: with_loss(problem, "squared-hinge") for name, problem in problems.PROBLEMS.items()
@@ -65,27 +61,6 @@ def test_equals_its_twin_step_by_step(name, sampling, parameters):
         for one, other in zip(ours, theirs, strict=True):
             size = np.max(np.abs(other))
             assert_close(one, other, rtol=0.0, atol=1e-6 * size)
-
-
-@pytest.mark.parametrize("name", ordinary_problems())
-def test_finds_the_t0_its_twin_finds(name):
-    assert started(PROBLEMS[name], 3).t0 == twin_of(PROBLEMS[name], 3).t0
-    assert started(PROBLEMS[name], 3, t0=7.0).t0 == 7.0
-
-
-@pytest.mark.parametrize("storage", STORAGES)
-@every_precision
-def test_every_storage_follows_the_twin(storage, precision):
-    X, y = dyadic(5, 20, 9)
-    problem = Problem(dataset(X, y, storage), 2.0**-4, Loss("squared-hinge"))
-    run = started(problem, 3, precision=precision, t0=1000.0)
-    plain = twin_of(problem, 3, t0=1000.0)
-    tolerance = {"float64": 1e-10, "float32": 3e-4}[precision]
-    for _ in range(60):
-        run.advance(1)
-        plain.step()
-        size = 1.0 + np.max(np.abs(plain.w))
-        assert_close(run.w, plain.w, rtol=0.0, atol=tolerance * size)
 
 
 def test_the_first_step_is_a_short_one_along_the_gradient():
@@ -147,18 +122,6 @@ def test_a_ring_of_pairs_survives_products_that_vanish(precision):
     run._kernel.gain = gain
     run.advance(1)
     assert [pair[0].tolist() for pair in pairs_of(run)] == [before[1][0].tolist()]
-
-
-@every_precision
-@pytest.mark.parametrize("gain", [0.1, 1.0])
-@pytest.mark.parametrize("name", ordinary_problems())
-def test_converges(name, gain, precision):
-    problem = PROBLEMS[name]
-    best = optimum(problem)
-    run = started(problem, precision=precision, gain=gain)
-    run.advance(2000 * problem.data.n_samples)
-    allowed = {0.1: 0.05, 1.0: 1e-3}[gain]
-    assert problem.primal(run.w) - best.lower <= allowed * best.lower
 
 
 def test_it_does_not_train_the_hinge():

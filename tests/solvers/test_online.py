@@ -18,7 +18,6 @@ from problems import (
     with_class,
 )
 from problems import at_start as started
-from svmbench.kernels import online as kernel
 from svmbench.problem import Problem
 from svmbench.solvers.checked import checked, names_of
 from svmbench.solvers.online.adagrad import Adagrad
@@ -29,7 +28,7 @@ from svmbench.solvers.online.sgd_sqrt import SgdSqrt
 from svmbench.solvers.online.smd import Smd
 from twins import online
 from twins.objective import project_l1
-from twins.optimum import optimum, variant
+from twins.optimum import variant
 
 TOLERANCE = {"float64": 1e-11, "float32": 3e-5}
 DRAWING = {"sgd-sqrt": SgdSqrt, "smd": Smd, "seg-pm": SegPm, "adagrad": Adagrad}
@@ -82,17 +81,6 @@ def test_equals_its_twin_in_the_ball(name, case, kind):
 def test_sgd_sqrt_equals_its_twin_in_both_precisions(case, constraint, kind, precision):
     problem = variant(PROBLEMS[case], constraint=constraint)
     held_to_twin("sgd-sqrt", problem, precision, kind)
-
-
-@every_drawing
-def test_twins_meet_the_edge_and_the_interior(name):
-    # What the comparisons above are worth: the projection acts, and at times it does not.
-    free = Problem(PROBLEMS["overlapping"].data, 0.5)
-    radius = 1.05 * np.sum(np.abs(optimum(free).w))
-    plain = held_to_twin(name, with_class(free, l1_radius=radius), steps=300)
-    inside = [np.sum(np.abs(w)) < radius * (1.0 - 1e-9) for w in plain.iterates[1:]]
-    assert any(inside)
-    assert name == "seg-pm" or not all(inside)
 
 
 @every_drawing
@@ -223,22 +211,3 @@ def test_adagrad_is_told_its_horizon():
     assert Adagrad.horizon_parameter in names_of(Adagrad.schema)
     with pytest.raises(ValueError, match="'epochs' is for a step that depends on them"):
         checked(Adagrad.schema, {"eta": 0.1, "epochs": 3.0})
-
-
-@every_drawing
-def test_methods_converge_to_the_optimum_of_the_ball(name):
-    for case in ordinary_problems():
-        problem = variant(PROBLEMS[case], constraint="l1")
-        best = optimum(problem)
-        run = started(DRAWING[name], problem, 3)
-        run.advance(2000 * problem.data.n_samples)
-        assert problem.primal(run.w) - best.lower <= 0.05 * best.lower
-
-
-def test_weights_of_another_length_and_rows_that_are_not_there_are_refused():
-    rows = PROBLEMS["overlapping"].data.rows
-    right, wrong = np.zeros(8), np.zeros(7)
-    with pytest.raises(ValueError, match="do not belong together"):
-        kernel.subgradient(rows, right, wrong, 1.0)
-    with pytest.raises(ValueError, match="no row 50 among 50"):
-        kernel.presentation_cost(rows, 50, right, 1.0, 0, 1.0)

@@ -5,10 +5,6 @@ does with no other constant, sign or loss than the right ones. A peer that is no
 tested as that.
 """
 
-import platform
-import subprocess
-import sys
-from importlib import import_module
 from itertools import pairwise
 
 import numpy as np
@@ -176,18 +172,6 @@ def test_rows_are_handed_on_as_they_are(storage):
     np.testing.assert_array_equal(found, dense(data))
 
 
-@every_training
-@pytest.mark.parametrize("storage", ["uint16+ones", "int32+float32", "dense float32"])
-def test_every_storage_is_trained_on(storage, name, loss):
-    plain = with_loss(ORDINARY["sparse"], loss)
-    data = dataset(dense(plain.data), plain.data.labels, storage)
-    problem = Problem(data, plain.lam, plain.loss)
-    # Rows of ones are long, and sgd-classifier's steps are not of their length.
-    slow = name == "sgd-classifier" and storage.endswith("ones")
-    allowed = 0.1 if slow else ACCURACY.get(name, MOST)
-    assert excess(problem, trained(name, problem).w) <= allowed
-
-
 # --- the contract -------------------------------------------------------------------
 
 
@@ -216,33 +200,6 @@ def test_trains_whole_at_the_first_step_and_then_rests(name, loss, monkeypatch):
     assert state(run) == at_start
 
 
-@every_training
-def test_a_seed_reproduces_bits_and_data_are_left_alone(name, loss):
-    problem = with_loss(ORDINARY["overlapping"], loss)
-    before = problem.data.values.tobytes(), problem.data.labels.tobytes()
-    seed = 2**64 - 1
-    first, _, second = (trained(name, problem, each) for each in (seed, 5, seed))
-    assert state(first) == state(second)
-    assert (problem.data.values.tobytes(), problem.data.labels.tobytes()) == before
-
-
-@pytest.mark.parametrize("name", ["liblinear", "lightning", "linear-svc", "rehline"])
-def test_another_seed_is_another_order_of_rows(name):
-    runs = [trained(name, ORDINARY["overlapping"], seed, tolerance=0.5) for seed in range(5)]
-    assert len({run.w.tobytes() for run in runs}) > 1
-
-
-@every_training
-def test_counts_whole_passes(name, loss):
-    problem = with_loss(ORDINARY["sparse"], loss)
-    counters = trained(name, problem).counters
-    passes, rest = divmod(counters.presentations, problem.data.n_samples)
-    assert rest == 0
-    assert passes > 1
-    assert counters.updates == counters.presentations
-    assert counters.nonzeros == passes * problem.data.nnz
-
-
 @every_peer
 def test_rows_are_converted_once_and_before_the_start(name, monkeypatch):
     solver = installed(name)
@@ -261,25 +218,6 @@ def test_rows_are_converted_once_and_before_the_start(name, monkeypatch):
     assert [rows.shape for rows, _ in converted] == [
         (each.data.n_samples, each.data.n_features) for each in (problem, ORDINARY["overlapping"])
     ]
-
-
-@every_peer
-def test_rows_that_another_program_has_read_are_trained_on(name):
-    problem = ORDINARY["sparse"]
-    rows, labels = matrix(problem.data), problem.data.labels.astype(float)
-    rows.indices, rows.indptr = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
-    run = installed(name)()
-    assert run.adopt_rows(problem, rows, labels)
-    run.start(problem, 1)
-    run.advance(1)
-    expected = trained(name, problem).w
-    np.testing.assert_array_equal(run.w, expected)
-    # The rows are the ones given: with the labels of the other class, w is the opposite.
-    turned = installed(name)()
-    assert turned.adopt_rows(problem, rows, -labels)
-    turned.start(problem, 1)
-    turned.advance(1)
-    assert float(turned.w @ expected) < 0.0
 
 
 # --- the ladder ---------------------------------------------------------------------
@@ -409,15 +347,6 @@ def test_liblinears_words_are_counted():
     assert _passes(descent + "\nWARNING: reaching max number of iterations\n" + newton) == 47
 
 
-@pytest.mark.parametrize(("epochs", "made"), [(0.5, 1), (2.0, 2), (2.5, 3)])
-def test_sgd_classifier_makes_so_many_epochs(epochs, made):
-    problem = ORDINARY["sparse"]
-    run = trained("sgd-classifier", problem, epochs=epochs)
-    assert run.counters.presentations == made * problem.data.n_samples
-    mean = trained("sgd-classifier", problem, epochs=epochs, average=True)
-    assert (mean.w != run.w).any()
-
-
 # --- installed or not ---------------------------------------------------------------
 
 
@@ -442,55 +371,6 @@ def test_the_version_is_part_of_a_runs_identity(name, monkeypatch):
     monkeypatch.setattr(peers, "version", lambda package: "1.2.3")
     assert PEERS[name].build()["package"] == f"{PEERS[name].package} 1.2.3"
     PEERS[name].build.cache_clear()
-
-
-def test_finding_the_peers_imports_none():
-    modules = {solver.module.partition(".")[0] for solver in PEERS.values()}
-    code = (
-        "import sys; from svmbench.solvers.registry import solvers; "
-        "[(s.missing(), s.build()) for s in solvers().values()]; "
-        f"print({modules!r} & set(sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True)
-    assert (done.stdout.strip(), done.stderr) == ("set()", "")
-
-
-UPWARD = """
-import ctypes
-ctypes.CDLL(None).fesetround({code})
-"""
-
-
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="the code of a rounding is x86's")
-def test_a_program_that_is_loaded_leaves_the_arithmetic_alone(tmp_path, monkeypatch):
-    one, third = np.array([1.0]), np.array([3.0])
-    for name, code in (("rounds_up", 0x800), ("rounds_to_nearest", 0)):
-        (tmp_path / f"{name}.py").write_text(UPWARD.format(code=code))
-    monkeypatch.syspath_prepend(tmp_path)
-    nearest = (one / third)[0]
-    try:
-        import_module("rounds_up")
-        assert (one / third)[0] > nearest
-    finally:
-        import_module("rounds_to_nearest")
-        del sys.modules["rounds_up"]
-    solver = PEERS["snapml"]
-    monkeypatch.setattr(solver, "module", "rounds_up")
-    solver(solver.schema()).load()
-    assert "rounds_up" in sys.modules
-    assert (one / third)[0] == nearest
-
-
-@pytest.mark.slow
-@every_peer
-def test_subnormal_numbers_stay_what_they_are(name):
-    code = (
-        "import sys; from svmbench.solvers.registry import find_solver; "
-        f"solver = find_solver({name!r}); solver(solver.schema()).load(); "
-        "print(sys.float_info.min / 4 > 0)"
-    )
-    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True)
-    assert (done.stdout.strip(), done.stderr) == ("True", "")
 
 
 def sweep(*solvers, loss="hinge"):

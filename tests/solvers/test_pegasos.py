@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from problems import (
-    PRECISIONS,
     PROBLEMS,
     assert_close,
     at_start,
@@ -23,7 +22,6 @@ from svmbench.errors import ConfigError
 from svmbench.kernels.pegasos import Pegasos as Kernel
 from svmbench.problem import Problem
 from svmbench.solvers.stochastic.pegasos import Pegasos
-from twins.optimum import optimum
 from twins.pegasos import Pegasos as Twin
 
 TOLERANCE = {"float64": 1e-12, "float32": 3e-5}
@@ -161,14 +159,3 @@ def test_folding_the_scale_does_not_move_w(precision, project):
     assert scales[0] < 1.05 * smallest
     assert max(scales) > 0.5  # it was folded on the way
     assert min(scales) >= smallest * 0.9
-
-
-@pytest.mark.parametrize("name", ordinary_problems())
-@projection
-def test_converges(name, project):
-    problem = PROBLEMS[name]
-    best = optimum(problem)
-    for precision in PRECISIONS:
-        run = started(problem, 1, precision=precision, project=project)
-        run.advance(200_000)
-        assert problem.primal(run.w) - best.lower <= 0.02 * best.lower

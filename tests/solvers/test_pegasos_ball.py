@@ -17,7 +17,6 @@ from problems import (
     dyadic_problems,
     every_precision,
     labels,
-    ordinary_problems,
     with_class,
 )
 from svmbench.errors import ConfigError
@@ -25,7 +24,7 @@ from svmbench.kernels.ball import ProjectedSubgradient
 from svmbench.problem import Problem
 from svmbench.solvers.stochastic.pegasos import Pegasos
 from twins import online
-from twins.optimum import optimum, variant
+from twins.optimum import variant
 
 TOLERANCE = {"float64": 1e-11, "float32": 3e-5}
 started = partial(at_start, Pegasos)
@@ -79,17 +78,6 @@ def test_iterates_and_means_keep_the_ball(precision, problem, seed, radius, batc
 
 
 @every_precision
-@pytest.mark.parametrize("name", ordinary_problems())
-def test_converges_to_the_optimum_of_the_ball(name, precision):
-    problem = variant(PROBLEMS[name], constraint="l1")
-    best = optimum(problem)
-    for kind in ("last", "average"):
-        run = started(problem, precision=precision, output=kind)
-        run.advance(100_000)
-        assert problem.primal(run.w) - best.lower <= 0.02 * best.lower
-
-
-@every_precision
 def test_taking_the_scale_in_moves_neither_w_nor_the_sum(precision):
     problem = with_class(PROBLEMS["overlapping"], l1_radius=2.0)
     rows, d = problem.data.rows, problem.data.n_features
@@ -135,9 +123,3 @@ def test_the_two_balls_exclude_each_other():
     problem = with_class(PROBLEMS["overlapping"], l1_radius=1.0)
     with pytest.raises(ConfigError, match="'project' and the constraint l1 are two balls"):
         started(problem, project=True)
-
-
-def test_a_batch_without_rows_is_refused():
-    rows, order = PROBLEMS["overlapping"].data.rows, np.zeros(1, dtype=np.int32)
-    with pytest.raises(ValueError, match="at least one row, not 0"):
-        ProjectedSubgradient(rows, order, 1.0, 1.0, 1.0, False, 0)

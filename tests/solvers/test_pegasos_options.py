@@ -27,9 +27,7 @@ from svmbench.kernels.pegasos_batch import PegasosBatch as BatchKernel
 from svmbench.problem import Problem
 from svmbench.solvers.checked import checked, names_of
 from svmbench.solvers.stochastic.pegasos import Pegasos, PegasosParameters
-from svmbench.verify.contract import continues_by
 from twins.iterates import chosen, output
-from twins.optimum import optimum
 from twins.pegasos_options import Pegasos as Twin
 
 TOLERANCE = {"float64": 1e-12, "float32": 3e-5}
@@ -92,24 +90,6 @@ def test_equals_its_twin_step_by_step(kind, sampling, project, batch):
         assert max(norms) <= (1.0 + 1e-12) * size or not project
 
 
-def test_the_twins_meet_every_case():
-    # What the comparison above is worth: batches of several errors, with and without the
-    # projection acting, rows twice in an i.i.d. batch, and short batches.
-    plain = twin_of(PROBLEMS["overlapping"], 17, project=True, batch=8, sampling="iid")
-    at_the_edge = 0
-    for _ in range(40):
-        plain.step()
-        edge = 1.0 / np.sqrt(PROBLEMS["overlapping"].lam)
-        at_the_edge += abs(np.linalg.norm(plain.w) / edge - 1.0) < 1e-12
-    assert 0 < at_the_edge < 40
-    assert plain.updates > 2 * 40
-    assert any(len(set(rows)) < 8 for rows in plain.batches)
-    plain = twin_of(PROBLEMS["overlapping"], 17, batch=8, sampling="permuted")
-    for _ in range(14):
-        plain.step()
-    assert [len(rows) for rows in plain.batches] == [8, 8, 8, 8, 8, 8, 2] * 2
-
-
 @every_sampling
 def test_but_for_iid_a_batch_holds_distinct_rows(sampling):
     # Row i is e_i with lam = 1, k = 5: after the first step, w_i = 1/5 for each time it was drawn.
@@ -156,20 +136,6 @@ def test_projection_keeps_the_ball(precision, problem, seed, batch, sampling, ki
     for _ in range(120):
         run.advance(1)
         assert np.linalg.norm(run.w) <= radius * (1.0 + TOLERANCE[precision])
-
-
-@every_precision
-@every_output
-@projection
-@pytest.mark.parametrize("batch", [1, 4])
-@pytest.mark.parametrize("sampling", ["iid", "permuted"])
-def test_pieces_make_the_whole(precision, kind, project, batch, sampling):
-    horizon = {"epochs": 3.0} if kind in WITH_HORIZON else {}
-    options = {"project": project, "batch": batch, "sampling": sampling, "output": kind, **horizon}
-    run = partial(started, PROBLEMS["overlapping"], 8, precision=precision, **options)
-    whole = continues_by(run, [20] * 10)
-    if batch == 1 or sampling == "iid":
-        assert whole.counters.presentations == 200
 
 
 @every_precision
@@ -303,19 +269,6 @@ def test_projected_batches_take_one_inner_product_more_an_error_but_the_first():
     run.advance(1)  # every row is in error at w = 0
     first = run._order[0]
     assert run.counters.nonzeros == 3 * np.count_nonzero(X) - np.count_nonzero(X[first])
-
-
-@every_output
-@every_sampling
-@pytest.mark.parametrize("batch", [1, 5])
-def test_converges(kind, sampling, batch):
-    for name in ordinary_problems():
-        problem = PROBLEMS[name]
-        best = optimum(problem)
-        horizon = {"epochs": 2000.0} if kind in WITH_HORIZON else {}
-        run = started(problem, 1, batch=batch, sampling=sampling, output=kind, **horizon)
-        run.advance(2000 * problem.data.n_samples)
-        assert problem.primal(run.w) - best.lower <= 0.01 * best.lower
 
 
 def test_the_horizon_follows_from_the_output():

@@ -1,17 +1,12 @@
 """What of a plug-in is part of its runs' identity."""
 
-import errno
 import importlib
-import os
 import sys
 
 import pytest
 
-from svmbench.errors import ConfigError, InterruptedRunError
-from svmbench.harness.worker import _require_unchanged
 from svmbench.solvers.base import Solver
-from svmbench.solvers.dual.dcd import Dcd
-from svmbench.solvers.plug_in import GROUP, build_of
+from svmbench.solvers.plug_in import GROUP
 
 MODULE = """
 import {helper}
@@ -86,18 +81,6 @@ def test_a_module_beside_it_counts_however_it_is_imported(build, imported):
     assert build("helped_one", files | {"helped_two.py": "PACE = 22\n"}) != first
 
 
-def test_a_module_beside_it_counts_in_a_distribution_that_is_installed_to_be_edited(build):
-    files = {
-        "helped_one.py": MODULE.format(helper="helped_two"),
-        "helped_two.py": "PACE = 1\n",
-        "helped.pth": "/where/the/modules/are\n",
-    }
-    listed = ["helped.pth", "helped-1.0.dist-info/RECORD"]
-    first = build("helped_one", files, listed)
-    assert build("helped_one", files, listed) == first
-    assert build("helped_one", files | {"helped_two.py": "PACE = 22\n"}, listed) != first
-
-
 def test_all_files_of_a_package_count(build):
     files = {
         "helped/__init__.py": "",
@@ -115,104 +98,9 @@ def test_all_files_of_a_package_count(build):
         assert build("helped.solver", files | {name: "2"}) != first
 
 
-def test_all_files_of_a_distribution_count(build):
-    files = {
-        "helped_one.py": MODULE.format(helper="helped_two"),
-        "helped_two.py": "PACE = 1\n",
-        "data/table.bin": "1",
-    }
-    listed = [*files, "helped-1.0.dist-info/RECORD"]
-    first = build("helped_one", files, listed)
-    assert build("helped_one", files, [*listed, "helped-1.0.dist-info/INSTALLER"]) == first
-    assert build("helped_one", files | {"data/table.bin": "2"}, listed) != first
-
-
 def test_the_versions_of_the_libraries_count(build, monkeypatch):
     files = {"helped_one.py": MODULE.format(helper="helped_two"), "helped_two.py": "PACE = 1\n"}
     first = build("helped_one", files)
     assert [entry.split()[0] for entry in first["libraries"]] == ["numpy", "scipy"]
     monkeypatch.setattr("importlib.metadata.version", lambda name: "99.0")
     assert build("helped_one", files)["libraries"] == ["numpy 99.0", "scipy 99.0"]
-
-
-def test_a_package_that_changes_during_a_sweep_is_noticed(build):
-    files = {
-        "helped_package/__init__.py": MODULE.format(helper="helped_package.pace").replace(
-            "pace = helped_package.pace.PACE", "pace = 1"
-        ),
-        "helped_package/pace.py": "PACE = 1\n",
-    }
-    planned = build("helped_package", files)
-    build("helped_package", files)
-    _require_unchanged(sys.modules["helped_package"].Helped(), planned)
-    build("helped_package", files | {"helped_package/pace.py": "PACE = 22\n"})
-    with pytest.raises(InterruptedRunError, match="plug-in's files changed during the sweep"):
-        _require_unchanged(sys.modules["helped_package"].Helped(), planned)
-
-
-def test_a_module_that_changes_during_a_sweep_is_noticed(build, monkeypatch):
-    files = {"helped_one.py": MODULE.format(helper="helped_two"), "helped_two.py": "PACE = 1\n"}
-    planned = build("helped_one", files)
-    _require_unchanged(sys.modules["helped_one"].Helped(), planned)
-    build("helped_one", files | {"helped_two.py": "PACE = 22\n"})
-    solver = sys.modules["helped_one"].Helped()
-    with pytest.raises(InterruptedRunError, match="plug-in's files changed during the sweep"):
-        _require_unchanged(solver, planned)
-
-    def refuse():
-        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
-
-    monkeypatch.setattr(solver, "build", refuse)
-    with pytest.raises(InterruptedRunError, match=r"can no longer be read \(Too many open files\)"):
-        _require_unchanged(solver, planned)
-
-
-@pytest.mark.parametrize(
-    ("found", "said"),
-    [
-        ({"source_sha256": "", 1: 2}, "the key 1 of it is no text"),
-        ({"source_sha256": "", "a": {"b": 1, 2: 3}}, "the key 2 of 'a' is no text"),
-        ({"source_sha256": "", "a": [b"1"]}, "0 is bytes"),
-        ({"source_sha256": "", "a": (1,)}, "'a' is tuple"),
-        ({"source_sha256": "", "a": 10**5000}, "'a' is int"),
-        ({"source_sha256": "", "a": float("nan")}, "'a' is float"),
-        ({"a": 1}, "it lacks 'source_sha256'"),
-        (None, "it lacks 'source_sha256'"),
-        ([], "it lacks 'source_sha256'"),
-    ],
-)
-def test_a_build_that_json_does_not_give_back_is_refused_by_name(found, said):
-    class Mine(Dcd):
-        name = "mine"
-
-        @classmethod
-        def build(cls):
-            return found
-
-    with pytest.raises(ConfigError, match=rf"^solver 'mine': build\(\) is wrong: {said}; add to"):
-        build_of(Mine, Mine.schema())
-
-
-def test_a_build_with_itself_in_it_is_refused():
-    class Mine(Dcd):
-        name = "mine"
-
-        @classmethod
-        def build(cls):
-            found = {"source_sha256": ""}
-            found["a"] = found
-            return found
-
-    with pytest.raises(ConfigError, match="'a' is dict"):
-        build_of(Mine, Mine.schema())
-
-
-def test_a_build_of_texts_numbers_lists_and_mappings_is_taken():
-    class Mine(Dcd):
-        name = "mine"
-
-        @classmethod
-        def build(cls):
-            return super().build() | {"a": [1, 2.5, None, True, {"b": "c"}]}
-
-    assert build_of(Mine, Mine.schema())["a"] == [1, 2.5, None, True, {"b": "c"}]

@@ -1,12 +1,8 @@
 """Programs as solvers: what a configuration may say, files, time, and programs that misbehave."""
 
-import errno
 import io
-import os
 import sys
-import tempfile
 import time
-import zipfile
 from functools import partial
 from pathlib import Path
 
@@ -17,17 +13,16 @@ import pytest
 from problems import PROBLEMS
 from svmbench.config import SolverSpec, Sweep, dump_sweep, load_sweep
 from svmbench.data.libsvm import read_libsvm
-from svmbench.errors import ConfigError, DataError, InterruptedRunError, UnwritableError
+from svmbench.errors import ConfigError, DataError
 from svmbench.harness import supervise
 from svmbench.harness.measurement import Measurement, Terms
 from svmbench.harness.sweeps import run_sweep
 from svmbench.solvers import program as programs
 from svmbench.solvers.checked import checked
-from svmbench.solvers.execution import KEPT, Execution, execute
+from svmbench.solvers.execution import Execution, execute
 from svmbench.solvers.program import ForeignProgram, ProgramParameters
 from svmbench.solvers.program_files import read_weights, write_rows
 from svmbench.solvers.registry import find_solver, solvers
-from svmbench.solvers.work_folder import remove_abandoned
 from twins.optimum import optimum
 
 PROBLEM = PROBLEMS["sparse"]
@@ -169,50 +164,6 @@ def test_a_program_that_does_not_end_is_killed_at_the_time_limit():
     assert points[-1]["primal"] == PROBLEM.primal(np.zeros(D))
 
 
-def test_a_program_that_prints_300_mb_is_read_and_its_end_is_kept():
-    text = f"import sys\nfor _ in range(300): print('x' * 10**6)\nprint('done')\n{WRITE.format(D)}"
-    solver = script(text)
-    state, points, run = measured(solver)
-    assert state == "max_steps", run.reason
-    assert points[-1]["primal"] == PROBLEM.primal(np.full(D, 0.5))
-    done = execute([PYTHON, "-S", "-c", text, "", "/dev/null"])
-    assert done.last_line == "done"
-    assert len(done.said) <= KEPT
-
-
-def test_a_process_that_a_program_leaves_does_not_hold_it_up():
-    text = (
-        "import subprocess, sys\n"
-        "subprocess.Popen([sys.executable, '-S', '-c', 'import time; time.sleep(5)'])\n"
-    )
-    begun = time.monotonic()
-    assert execute([PYTHON, "-S", "-c", text]).code == 0
-    assert time.monotonic() - begun < 4.0
-
-
-LEFT = (
-    "import os, sys, time\n"
-    "reading, writing = os.pipe()\n"
-    "if os.fork():\n    os.read(reading, 1)\n    os._exit(0)\n"
-    "{}\n"
-    "os.write(writing, b'.')\n"
-    "time.sleep(0.1)\n"
-    "open(sys.argv[1], 'w').close()\n"
-)
-
-
-def test_a_process_that_a_program_leaves_does_not_work_on_for_it(tmp_path):
-    trained = tmp_path / "trained"
-    assert execute([PYTHON, "-S", "-c", LEFT.format("pass"), str(trained)]).code == 0
-    time.sleep(0.3)
-    assert not trained.exists()
-
-
-def test_a_process_that_holds_the_output_of_its_program_is_on_the_clock(tmp_path):
-    done = execute([PYTHON, "-S", "-c", LEFT.format("os.setsid()"), str(tmp_path / "trained")])
-    assert done.wall >= 0.1e9
-
-
 def test_all_processes_of_a_program_are_killed_at_its_limit(tmp_path):
     ticks = tmp_path / "ticks"
     text = (
@@ -309,77 +260,6 @@ def test_the_rungs_of_a_ladder_share_the_file_and_the_reading():
     assert second.counters.presentations == 2 * PROBLEM.data.n_samples
 
 
-KEEPING = (
-    "import os, sys\n"
-    "folder = os.path.dirname(sys.argv[1])\n"
-    "for name in ('work', 'model.cache'):\n"
-    "    if os.path.exists(os.path.join(folder, name)): sys.exit('there is work')\n"
-    "os.mkdir(os.path.join(folder, 'work'))\n"
-    "open(os.path.join(folder, 'model.cache'), 'w').close()\n"
-    "os.symlink(folder, os.path.join(folder, 'itself'))\n"
-)
-
-
-def test_no_execution_finds_the_work_of_another():
-    slowly = f"{KEEPING}import time; time.sleep(0.5)\n{WRITE.format(D)}"
-    reading = (PYTHON, "-S", "-c", KEEPING, "{data}")
-    first, second = (script(slowly, reading=reading) for _ in range(2))
-    first.start(PROBLEM, 1)
-    first.advance(1)
-    second.take_over(first)
-    second.start(PROBLEM, 1)
-    second.advance(1)
-    assert second._folder.data.exists()
-    assert (second.w == 0.5).all()
-
-
-@pytest.mark.parametrize(
-    ("number", "kind"),
-    [
-        (errno.ENOSPC, UnwritableError),
-        (errno.EROFS, UnwritableError),
-        (errno.EMFILE, InterruptedRunError),
-        (errno.ENOMEM, InterruptedRunError),
-    ],
-)
-def test_rows_that_cannot_be_written_are_no_fault_of_the_program(monkeypatch, number, kind):
-    def refuse(*_):
-        raise OSError(number, os.strerror(number))
-
-    monkeypatch.setattr(programs, "write_rows", refuse)
-    with pytest.raises(kind, match=rf"cannot be written.*\({os.strerror(number)}\)"):
-        script("pass").convert(PROBLEM)
-
-
-@pytest.mark.parametrize(
-    ("number", "kind"), [(errno.EAGAIN, InterruptedRunError), (errno.EACCES, DataError)]
-)
-def test_a_system_without_processes_is_no_fault_of_the_program(monkeypatch, number, kind):
-    def refuse(*_):
-        raise OSError(number, os.strerror(number))
-
-    solver = script("pass")
-    solver.start(PROBLEM, 1)
-    monkeypatch.setattr(programs, "execute", refuse)
-    with pytest.raises(kind, match="cannot be started"):
-        solver.advance(1)
-
-
-def test_folders_are_removed_also_those_of_a_killed_process(tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    solver = script("pass")
-    solver.start(PROBLEM, 1)
-    used = solver._folder.path
-    abandoned = tmp_path / "svmbench-program-gone"
-    abandoned.mkdir()
-    (abandoned / "lock").touch()
-    remove_abandoned()
-    assert not abandoned.exists()
-    assert used.exists()
-    del solver
-    assert not used.exists()
-
-
 def test_passes_are_counted_from_the_output():
     said = "print('pass = 12, then')\nprint('pass = 34 or so')\n" + WRITE.format(D)
     assert measured(script(said, count="pass = ([0-9]+)"))[1][-1]["visits"] == (
@@ -451,53 +331,6 @@ def archive(**arrays):
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)
     return buffer.getvalue()
-
-
-def announcing(numbers):
-    """An archive whose array is shorter than its header says."""
-    buffer, head = io.BytesIO(), io.BytesIO()
-    facts = {"descr": "<f8", "fortran_order": False, "shape": (numbers,)}
-    np.lib.format.write_array_header_1_0(head, facts)
-    with zipfile.ZipFile(buffer, "w") as file:
-        file.writestr("w.npy", head.getvalue())
-    return buffer.getvalue()
-
-
-def with_a_damaged_stream():
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, w=np.arange(3.0))
-    content = bytearray(buffer.getvalue())
-    content[60:90] = bytes(byte ^ 0x5A for byte in content[60:90])
-    return bytes(content)
-
-
-def alone(array):
-    buffer = io.BytesIO()
-    np.save(buffer, array)
-    return buffer.getvalue()
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (archive(w=np.array([{}] * 3)), r"cannot be read as npz: "),
-        (archive(w=np.ones(3) + 1j), r"its w has numbers of type complex128"),
-        (archive(w=np.array(["1", "2", "3"])), r"its w has numbers of type <U1"),
-        (archive(w=np.zeros(3, "M8[D]")), r"its w has numbers of type datetime64"),
-        (archive(w=np.zeros(3, [("x", "f8")])), r"its w has numbers of type \[\('x'"),
-        (archive(w=np.ones(3), b=np.ones(2)), r"its b has 2 numbers"),
-        (archive(w=np.ones(3), b=1j), r"its b has numbers of type complex128"),
-        (archive(v=np.ones(3)), r"cannot be read as npz: 'w'"),
-        (announcing(10**12), r"another size than its header says"),
-        (archive(w=np.zeros(10**6)), r"has \d+ bytes, too many"),
-        (with_a_damaged_stream(), r"cannot be read as npz: "),
-        (alone(np.ones(3)), r"cannot be read as npz: File is not a zip file"),
-    ],
-)
-def test_models_of_numpy_that_are_none_are_refused(content, said, tmp_path):
-    (tmp_path / "model.npz").write_bytes(content)
-    with pytest.raises(DataError, match=said):
-        read_weights(tmp_path / "model.npz", "npz", 3)
 
 
 @pytest.mark.parametrize(
@@ -618,28 +451,6 @@ def test_a_program_that_changes_during_a_sweep_interrupts_its_run(tmp_path, monk
     (run,) = pd.read_csv(tmp_path / "results" / "runs.csv").to_dict("records")
     assert run["state"] == "interrupted"
     assert "the program's files changed during the sweep" in run["reason"]
-
-
-def test_words_that_cannot_be_files_are_none(tmp_path):
-    words = (PYTHON, "-c", "x" * 5000, "a\0b", "{data}", "{model}")
-    given = {"command": words, "model": "text"}
-    parameters = checked(ProgramParameters, given, {"folder": tmp_path})
-    assert parameters.command == words
-    assert set(ForeignProgram.files_of(parameters)) == {PYTHON}
-
-
-def test_a_program_that_cannot_be_read_is_an_error_of_the_configuration(tmp_path, monkeypatch):
-    def refuse(*_):
-        raise PermissionError(errno.EACCES, "Permission denied")
-
-    monkeypatch.setattr(programs, "_digest", refuse)
-    with pytest.raises(ConfigError, match=r"cannot be read \(Permission denied\), and its hash"):
-        ForeignProgram.build_with(script("pass").parameters)
-
-
-def test_the_code_that_runs_programs_is_part_of_the_identity():
-    names = {path.name for path in ForeignProgram._source_files()}
-    assert {"program.py", "execution.py", "program_files.py", "work_folder.py"} <= names
 
 
 def test_the_name_of_the_program_is_the_label():

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from problems import dense, labels, ordinary_problems
-from svmbench.solvers.dual.scale import LEAST, MOST, best_scale, share_saved, stride_of
+from svmbench.solvers.dual.scale import LEAST, MOST, best_scale, share_saved
 
 
 def cost(margins, energy, c):
@@ -68,24 +68,6 @@ def test_no_rows_leave_the_length_of_w_alone():
     assert best_scale(np.zeros(0), np.zeros(0), 1.0) == 1.0
 
 
-@given(st.lists(numbers, min_size=1, max_size=12), st.integers(0, 2**32 - 1))
-def test_the_share_saved_is_that_of_the_gap(margins, seed):
-    rng = np.random.default_rng(seed)
-    margins = np.array(margins)
-    alpha = rng.random(len(margins))
-    energy = float(alpha @ margins)
-    if energy <= 1e-3:
-        return
-    c, dual = 1.0 + 0.3 * rng.normal(), float(alpha.sum()) - 0.5 * energy
-    gaps = [cost(margins, energy, scale) - dual for scale in (1.0, c)]
-    expected = 1.0 - gaps[1] / gaps[0]
-    assert share_saved(margins, alpha, energy, c) == pytest.approx(expected, rel=1e-6, abs=1e-9)
-
-
 @pytest.mark.parametrize("margins", [[1.0], [np.inf], [np.nan]])
 def test_nothing_is_saved_where_there_is_no_gap_or_no_number(margins):
     assert share_saved(np.array(margins), np.full(1, 0.5), 1.0, 1.1) == 0.0
-
-
-def test_many_rows_are_looked_at_more_seldom():
-    assert [stride_of(n) for n in (0, 64, 640, 32_000, 64_000)] == [1, 1, 10, 32, 62]

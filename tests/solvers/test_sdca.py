@@ -13,7 +13,6 @@ from problems import (
     all_losses,
     assert_close,
     at_start,
-    dataset,
     dense,
     dyadic_problems,
     every_precision,
@@ -28,7 +27,6 @@ from svmbench.problem import Loss, Problem
 from svmbench.solvers.checked import checked, names_of
 from svmbench.solvers.dual.dcd import Dcd, DcdParameters
 from svmbench.solvers.dual.sdca import Sdca, SdcaParameters
-from svmbench.verify.contract import continues_by
 from twins import objective
 from twins.iterates import chosen, output
 from twins.optimum import optimum
@@ -41,7 +39,6 @@ WITH_HORIZON = ("average", "random")
 every_loss = pytest.mark.parametrize("loss", LOSSES)
 every_hinge = pytest.mark.parametrize("loss", HINGES)
 every_sampling = pytest.mark.parametrize("sampling", SAMPLINGS)
-every_output = pytest.mark.parametrize("kind", OUTPUTS)
 started = partial(at_start, Sdca)
 
 
@@ -80,26 +77,6 @@ def test_equals_its_twin(name, loss, sampling):
             w, alpha = (shown(plain, kind, steps, seed, part) for part in (0, 1))
             assert_close(run.alpha, alpha, rtol=0.0, atol=1e-12, err_msg=kind)
             assert_close(run.w, w, rtol=0.0, atol=1e-12 * size, err_msg=kind)
-
-
-@every_precision
-@every_output
-@every_sampling
-def test_equals_its_twin_exactly_where_arithmetic_is_exact(sampling, kind, precision):
-    # Rows of one entry 1 or -1 and lam m = 1/2: every alpha is a multiple of 1/2.
-    rng = np.random.default_rng(4)
-    X = np.eye(5)[rng.integers(5, size=16)] * rng.choice([-1.0, 1.0], size=(16, 1))
-    problem = Problem(dataset(X, rng.choice([-1, 1], size=16)), 2.0**-5)
-    horizon = {"epochs": 4.0} if kind in WITH_HORIZON else {}
-    run = started(problem, 7, sampling=sampling, output=kind, precision=precision, **horizon)
-    plain = twin_of(problem, 7, sampling)
-    for _ in range(70):
-        run.advance(1)
-        plain.step()
-        assert run.counters.updates == plain.updates
-        np.testing.assert_array_equal(run.w, shown(plain, kind, 64, 7, 0))
-        np.testing.assert_array_equal(run.alpha, shown(plain, kind, 64, 7, 1))
-    assert plain.updates > 16
 
 
 @every_precision
@@ -211,18 +188,6 @@ def test_the_random_iterate_is_one_of_the_second_half_of_the_same_run(sampling, 
     assert 175 < max(picked) < 200
 
 
-@every_precision
-@every_output
-@every_sampling
-def test_pieces_make_the_whole(sampling, kind, precision):
-    for name in ("overlapping", "zero-rows", "only-zero-rows"):
-        problem = PROBLEMS[name]
-        horizon = {"epochs": 60 / problem.data.n_samples} if kind in WITH_HORIZON else {}
-        options = {"sampling": sampling, "output": kind, "precision": precision, **horizon}
-        whole = continues_by(partial(started, problem, 3, **options), [10] * 10)
-        assert whole.counters.presentations == 100
-
-
 def test_orders():
     rows = {}
     for sampling in SAMPLINGS:
@@ -324,26 +289,6 @@ def test_zero_rows_have_their_best_alpha_from_the_start(loss, gamma, expected):
     assert run.counters.presentations == 16
     assert (run.counters.updates, run.counters.nonzeros) == (0, 0)
     assert problem.gap(run.w, run.alpha) == 0.0
-
-
-def test_seeds_differ_but_for_cyclic():
-    for sampling in SAMPLINGS:
-        runs = [started(PROBLEMS["overlapping"], seed, sampling=sampling) for seed in (1, 2)]
-        for run in runs:
-            run.advance(30)
-        assert np.array_equal(runs[0].w, runs[1].w) == (sampling == "cyclic")
-
-
-@every_output
-def test_alpha_is_a_fresh_array(kind):
-    horizon = {"epochs": 1.0} if kind in WITH_HORIZON else {}
-    run = started(PROBLEMS["overlapping"], output=kind, **horizon)
-    run.advance(100)
-    before = run.dual(), run.w
-    run.alpha[:] = 0.0
-    run.w[:] = 0.0
-    assert run.dual() == before[0]
-    np.testing.assert_array_equal(run.w, before[1])
 
 
 def test_the_width_of_the_smoothed_hinge_matters():

@@ -4,29 +4,19 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from problems import (
     PROBLEMS,
     at_start,
-    dense,
-    dyadic_problems,
     every_precision,
     every_problem,
-    every_storage,
-    labels,
-    losses,
     with_loss,
 )
-from svmbench.kernels.sgd_qn import Sgd as Kernel
-from svmbench.problem import Loss
 from svmbench.solvers.checked import checked
 from svmbench.solvers.stochastic.sgd import Sgd
 from svmbench.solvers.stochastic.sgd_s import SgdS
 from svmbench.solvers.stochastic.svmsgd2 import Svmsgd2
 from twins.sgd_qn import Sgd as Twin
-from twins.sgd_qn import minus_slope
 
 from . import scheduled
 
@@ -41,28 +31,6 @@ def test_equals_its_twin_step_by_step(name, loss, sampling):
     problem = with_loss(PROBLEMS[name], loss)
     run = started(problem, 31, sampling=sampling)
     scheduled.assert_equals(run, twin_of(problem, 31, sampling=sampling), 1e-12)
-
-
-@every_storage
-@every_precision
-def test_every_storage_follows_the_twin(storage, precision):
-    problem = scheduled.small_problem(storage)
-    run = started(problem, 3, precision=precision, t0=100.0)
-    plain = twin_of(problem, 3, t0=100.0)
-    scheduled.assert_keeps_to(run, plain, 60, {"float64": 1e-12, "float32": 1e-4}[precision])
-
-
-@given(problem=dyadic_problems(max_rows=1), k=st.integers(3, 13), loss=losses)
-def test_a_step_is_exact_where_arithmetic_is(problem, k, loss):
-    loss = loss if loss.name != "smoothed-hinge" else Loss("smoothed-hinge", 0.5)
-    x, y = dense(problem.data)[0], labels(problem.data)[0]
-    w = np.round(4.0 * np.cos(np.arange(len(x)))) / 4.0
-    pull = minus_slope(loss, y * (x @ w))
-    expected = w - (problem.lam * w - pull * y * x) / (problem.lam * 2.0**k)
-    kernel = Kernel(problem.data.rows, np.zeros(1, np.int32), problem.lam, 2.0**k - 5, loss)
-    kernel.presentations, kernel.w[:] = 5, w
-    kernel.advance(6)
-    assert kernel.w.tolist() == expected.tolist()
 
 
 @every_precision

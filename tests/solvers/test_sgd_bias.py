@@ -16,9 +16,7 @@ from problems import (
     dyadic_problems,
     every_precision,
     labels,
-    ordinary_problems,
 )
-from svmbench.kernels.sgd_bias import SgdWithBias
 from svmbench.problem import Problem
 from svmbench.solvers.stochastic.gd_bias import GdBias
 from svmbench.solvers.stochastic.minibatch_bias import MinibatchBias
@@ -96,25 +94,6 @@ def test_the_printed_form_equals_its_twin(method, precision):
     assert 0 < plain.updates < plain.presentations
 
 
-@every_precision
-@every_method
-def test_equals_its_twin_exactly_where_no_step_rounds(method, precision):
-    # lam = 1 and gamma = 1/2 a row: w is halved, and stays a multiple of a power of two.
-    problem = Problem(dataset(*dyadic(3, 32, 7)), 1.0, bias="free")
-    batch = {"sgd": 1, "minibatch": 8, "gd": 32}[method]
-    given = {"batch": 8} if method == "minibatch" else {}
-    steps = {"mu0": 2.0 * batch, "increment": 0.0}
-    run = started(method, problem, 9, precision=precision, **steps, **given)
-    X, y = dense(problem.data), labels(problem.data)
-    plain = Subgradient(X, y, 1.0, 9, batch, *steps.values(), shuffles=method != "gd")
-    for _ in range(6):
-        plain.step()
-        run.advance(1)
-        np.testing.assert_array_equal(run.w, plain.w)
-        assert run.bias == plain.b
-    assert run.w.any()
-
-
 def test_a_margin_of_one_is_an_error():
     # Rows +1 and -1 of the same label's opposite: after one full step w = 1, both margins one.
     problem = Problem(dataset([[1.0], [-1.0]], [1, -1]), 0.5, bias="free")
@@ -174,18 +153,6 @@ def test_no_default_step_moves_a_margin_by_more_than_one(problem, method, seed):
         assert lam * rows < run.mu0
         moved = np.abs(X @ (run.w - shrunk) + run.bias - b)
         assert np.all(moved <= 1.0 + 1e-9)
-
-
-@every_precision
-@every_method
-@pytest.mark.parametrize("name", ordinary_problems())
-def test_reaches_its_stated_accuracy(name, method, precision):
-    problem = PROBLEMS[name]
-    best = optimum(problem)
-    run = started(method, problem, precision=precision)
-    run.advance(500 if method == "gd" else 2000 * problem.data.n_samples)
-    accuracy = problem.primal(run.w, run.bias) / best.lower - 1.0
-    assert accuracy <= (0.02 if method == "gd" else 0.002)
 
 
 def test_the_printed_form_leads_to_another_minimum():
@@ -280,12 +247,6 @@ def test_full_gradients_depend_on_no_seed():
     for run in runs:
         run.advance(7)
     assert runs[0].w.tobytes() == runs[1].w.tobytes()
-
-
-def test_a_batch_without_rows_is_refused():
-    rows, order = PROBLEMS["overlapping"].data.rows, np.zeros(1, dtype=np.int32)
-    with pytest.raises(ValueError, match="at least one row, not 0"):
-        SgdWithBias(rows, order, 0, 1.0, 1.0, 0.1, 0.0)
 
 
 @every_precision

@@ -222,13 +222,3 @@ def test_until_its_scaling_moves_it_is_svmsgd2(precision, loss):
         run.start(problem, 8)
         run.advance(21)  # the row after the first shrinking still steps by the old scaling
     assert ours.w.tobytes() == theirs.w.tobytes()
-
-
-@every_storage
-@every_precision
-def test_every_storage_follows_the_twin(storage, precision):
-    problem = scheduled.small_problem(storage)
-    run = started(problem, 3, precision=precision)
-    plain = twin_of(problem, 3, skip=run.skip)
-    assert run.t0 == plain.t0
-    scheduled.assert_keeps_to(run, plain, 60, {"float64": 1e-10, "float32": 3e-4}[precision])

@@ -7,28 +7,6 @@ from problems import dataset
 from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.champion import auto, sharing
 from svmbench.solvers.champion.auto import Auto
-from svmbench.solvers.champion.sharing import EXCHANGES, LEAST_ENTRIES, TOO_FEW, Sharing
-
-
-def test_small_passes_are_for_one_thread():
-    run = Sharing()
-    assert run.exchanges_of(LEAST_ENTRIES - 1) == 0
-    assert run.exchanges_of(LEAST_ENTRIES) == EXCHANGES
-    assert run.shared == 1
-
-
-def test_one_thread_goes_on_alone_the_longer_the_more_often_gains_did_not_add_up():
-    run, made = Sharing(), []
-    for _ in range(40):
-        shared = run.exchanges_of(LEAST_ENTRIES) > 0
-        made.append(shared)
-        if shared:
-            run.judge(0.99 * TOO_FEW, 1.0)
-    alone = np.diff(np.flatnonzero(made)) - 1
-    assert alone.tolist() == [1, 2, 4, 8, 16]
-    run.judge(1.0, 1.0)
-    run.judge(0.0, 1.0)
-    assert [run.exchanges_of(LEAST_ENTRIES) for _ in range(2)][-1] == EXCHANGES
 
 
 def drawn(m=3000, d=40, seed=2):

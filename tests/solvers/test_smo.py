@@ -24,14 +24,12 @@ from problems import (
     ordinary_problems,
     with_loss,
 )
-from svmbench.data.load import load
 from svmbench.kernels.smo import WorkingSet
 from svmbench.names import HINGES
 from svmbench.problem import Loss, Problem
 from svmbench.solvers.dual import smo
 from svmbench.solvers.dual.bias import best_bias
 from svmbench.solvers.dual.smo import Smo
-from twins.optimum import optimum
 from twins.smo import Smo as Twin
 
 
@@ -154,18 +152,6 @@ def test_when_it_stops_the_optimality_conditions_hold(name, loss, size):
         assert problem.primal(run.w, run.bias) - run.dual() <= most + 1e-9
 
 
-@every_loss
-@every_problem
-def test_reaches_the_optimum(name, loss):
-    problem = freed(PROBLEMS[name], loss)
-    best = optimum(problem)
-    run = started(problem)
-    run.advance(200)
-    slack = 1e-9 * max(best.upper, 1e-3)
-    assert problem.primal(run.w, run.bias) <= best.upper + slack
-    assert run.dual() >= best.lower - slack
-
-
 @given(dyadic_problems(), losses, st.sampled_from(SIZES))
 def test_invariants(problem, loss, size):
     if not has_both_classes(problem):
@@ -243,20 +229,6 @@ def test_renewing_w_changes_rounding_alone(monkeypatch):
     assert_close(ends[0], ends[1], rtol=0.0, atol=1e-11)
 
 
-def test_counts():
-    problem = freed(ORDINARY["sparse"])
-    run = started(problem, working_set=8)
-    run.advance(1)
-    m, counters = problem.data.n_samples, run.counters
-    # No row is of low for its alpha at first: those of -1 are, for theirs may grow.
-    assert counters.presentations == m + len(run._set)
-    assert 2 <= counters.updates <= len(run._set) == 4
-    assert counters.updates == np.count_nonzero(run.alpha)
-    # The set's rows are written and wiped out, and read once for each no later; then all are.
-    entries = np.diff(problem.data.indptr)[run._set]
-    assert counters.nonzeros == np.sum(entries * (np.arange(4) + 3)) + problem.data.nnz
-
-
 def test_told_to_halt_it_returns_when_its_rule_first_holds():
     problem = freed(ORDINARY["overlapping"])
     halting = started(problem, working_set=8)
@@ -302,22 +274,3 @@ def test_agrees_with_libsvm(name, lam):
     # With a free alpha the bias is its y - w.x, up to the tolerance.
     assert np.any((run.alpha > 0.0) & (run.alpha < 1.0))
     assert abs(run.bias - b) <= mine + its + np.sqrt(norms2.max()) * apart
-
-
-def test_certifies_the_optimum_of_adult(tmp_path, monkeypatch):
-    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path))
-    data = load("adult", stand_in=1.0).train
-    problem = Problem(data, 1e-3, bias="free")
-    run = stopped(problem, tolerance=1e-7)
-    assert problem.primal(run.w, run.bias) - run.dual() <= 1e-6 * run.dual()
-
-
-def test_arrays_that_do_not_belong_together_are_refused():
-    rows = ORDINARY["overlapping"].data.rows
-    kernel, right, wrong = WorkingSet(rows, 1.0, Loss("hinge")), np.zeros(50), np.zeros(49)
-    for stranger in (-1, 50):
-        with pytest.raises(ValueError, match="not there"):
-            kernel.choose(np.array([0, stranger]), right, right)
-    for alpha, f in ((wrong, right), (right, wrong)):
-        with pytest.raises(ValueError, match="do not belong together"):
-            kernel.choose(np.array([1, 2]), alpha, f)

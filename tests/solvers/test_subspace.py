@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from problems import STORAGES, dataset, dense, labels, ordinary_problems
 from svmbench.data.dataset import Dataset
 from svmbench.kernels.counters import Counters
-from svmbench.kernels.normal import symmetric_product
 from svmbench.problem import Problem
 from svmbench.solvers.champion.auto import Auto, AutoParameters
 from svmbench.solvers.dual import subspace
@@ -96,99 +95,6 @@ def test_products_are_those_of_the_rows(monkeypatch, storage, dense_cost):
     np.testing.assert_allclose(np.triu(found), np.triu(0.25 * (Z @ Z.T)), rtol=1e-12, atol=1e-12)
 
 
-def test_only_the_upper_triangle_is_read():
-    rng = np.random.default_rng(5)
-    Z = rng.normal(size=(12, 9))
-    gram, alpha, vector = Z @ Z.T, rng.random(12), rng.normal(size=12)
-    upper = np.triu(gram) + np.tril(np.full_like(gram, np.nan), -1)
-    np.testing.assert_allclose(symmetric_product(upper, vector), gram @ vector, rtol=1e-12)
-    whole = maximum(gram, alpha, gram @ alpha - 1.0, np.inf)
-    half = maximum(upper, alpha, gram @ alpha - 1.0, np.inf)
-    assert np.array_equal(whole[0], half[0])
-    assert whole[1:] == half[1:]
-
-
-def test_products_of_rows_that_share_no_column_cost_little():
-    apart = dataset(np.eye(40), np.ones(40), "int32+ones")
-    assert np.array_equal(subspace.products_of(apart.rows, 1.0), np.eye(40))
-    assert subspace.product_cost(apart.rows) == 40 * normal_equations.SCATTER_COST / 2
-    full = dataset(np.ones((40, 40)), np.ones(40), "int32+ones")
-    assert subspace.product_cost(full.rows) == 40**3 * normal_equations.BLAS_COST
-    assert subspace.product_cost(dataset(np.ones((40, 40)), np.ones(40), "dense float32").rows) == (
-        subspace.product_cost(full.rows)
-    )
-
-
-def step_cost(rows):
-    """What a step over all these dense rows costs."""
-    products = subspace.TAKING * rows.nnz + subspace.product_cost(rows)
-    return subspace.factor_cost(rows.m) + products
-
-
-def looked(steps, problem, alpha, work):
-    """Whether a step is taken when passes have touched so many entries in all."""
-    steps._work = 0.0
-    assert steps.may_step(int(work / steps._entry)) or steps._next > work
-    active, w = np.arange(len(alpha), dtype=np.int32), problem.weights(alpha)
-    return steps.step(active, alpha.copy(), w, Counters()) is not None
-
-
-def test_more_may_be_spent_where_the_same_rows_are_free_as_before():
-    problem = many_features()
-    cost = step_cost(problem.data.rows)
-    same, other = np.full(30, 0.5), np.full(30, 0.5)
-    other[3] = 0.0
-    new = lambda: Subspace(problem.data.rows, problem.lam)  # noqa: E731
-    assert not looked(new(), problem, same, 0.99 * cost / subspace.SHARE)
-    assert looked(new(), problem, same, 1.01 * cost / subspace.SHARE)
-    for changed in (0.4, 0.6):  # of the work at which the step is due
-        steps = new()
-        assert not looked(steps, problem, other, 0.1 * cost)
-        assert not looked(steps, problem, same, 1.1 * changed * cost)
-        assert not looked(steps, problem, same, 0.99 * cost)
-        assert looked(steps, problem, same, 1.1 * cost) == (changed <= 0.5)
-    # A row that changes in between starts the count anew.
-    assert not looked(steps, problem, other, 1.15 * cost)
-    assert not looked(steps, problem, same, 1.2 * cost)
-    assert not looked(steps, problem, same, 2.3 * cost)
-    assert looked(steps, problem, same, 2.5 * cost)
-
-
-def test_each_step_that_solves_nothing_halves_what_the_next_may_cost(monkeypatch):
-    problem = many_features()
-    cost = step_cost(problem.data.rows)
-    unsolved = lambda gram, alpha, gradient, most: (alpha, 0.0, False)  # noqa: E731
-    monkeypatch.setattr(subspace, "maximum", unsolved)
-    monkeypatch.setattr(subspace, "SHARE", 0.0)
-    steps, alpha = Subspace(problem.data.rows, problem.lam), np.full(30, 0.5)
-    assert not looked(steps, problem, alpha, 0.4 * cost)
-    for failures in range(3):
-        steps._paid = 0.0
-        assert not looked(steps, problem, alpha, 0.99 * cost * 2.0**failures)
-        assert looked(steps, problem, alpha, 1.01 * cost * 2.0**failures)
-
-
-def test_steps_cost_a_share_of_the_passes():
-    problem = many_features()
-    steps = Subspace(problem.data.rows, problem.lam)
-    w = problem.weights(np.full(30, 0.5))
-    active, taken = np.arange(30, dtype=np.int32), 0
-    for k in range(200):
-        if steps.may_step(problem.data.nnz // 2):
-            taken += steps.step(active, np.full(30, 0.5), w.copy(), Counters()) is not None
-        assert steps._paid <= steps._work + subspace.factor_cost(30)
-        assert taken == 0 or k > 0
-    assert taken > 1
-
-
-def test_too_many_free_rows_or_none_take_no_step(monkeypatch):
-    problem = many_features()
-    for alpha in (np.zeros(30), np.ones(30)):
-        assert stepped(problem, alpha)[2] is None
-    monkeypatch.setattr(subspace, "MOST_ROWS", 29)
-    assert stepped(problem, np.full(30, 0.5))[2] is None
-
-
 def golub_kind():
     """72 rows of 7,129 correlated columns, as of a microarray."""
     rng = np.random.default_rng(201)
@@ -234,12 +140,3 @@ def test_many_more_columns_than_rows_are_certified_in_few_passes(kind):
             run.advance(1)
         assert run.stopped
         assert problem.primal(run.w) - run.dual() <= 1.001e-6 * run.dual()
-
-
-def test_without_the_steps_rounding_and_slow_passes_keep_the_optimum_away():
-    problem = Problem(golub_kind(), 1e-8)
-    run = Auto(AutoParameters(tolerance=1e-6, subspace=False))
-    run.start(problem, 1)
-    while run.counters.nonzeros < 300 * problem.data.nnz:
-        run.advance(1)
-    assert not run.stopped

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from problems import (
-    PRECISIONS,
     PROBLEMS,
     assert_close,
     at_start,
@@ -24,9 +23,7 @@ from svmbench.errors import ConfigError
 from svmbench.problem import Loss, Problem
 from svmbench.solvers.stochastic.svmasgd import SvmAsgd
 from svmbench.solvers.stochastic.svmsgd import SvmSgd
-from svmbench.verify.contract import continues_by
 from twins.decaying import Decaying, searched
-from twins.optimum import optimum
 from twins.rng import Generator, shuffled
 
 TOLERANCE = {"float64": 1e-12, "float32": 3e-5}
@@ -102,13 +99,6 @@ def test_a_free_bias_is_averaged_alike(name, after, precision):
     assert run.bias != plain.b
 
 
-@every_precision
-@pytest.mark.parametrize("after", [0.0, 1.0, 1.7])
-def test_pieces_make_the_whole_across_the_start_of_the_mean(after, precision):
-    run = partial(started, PROBLEMS["overlapping"], 8, precision=precision, average_after=after)
-    continues_by(run, (0, 1, 48, 1, 1, 1, 40, 0, 30, 1, 200))
-
-
 def test_the_mean_is_that_of_the_last_iterates_of_the_same_run():
     problem = PROBLEMS["sparse"]
     last = started(problem, 4, average_after=1e9)
@@ -134,16 +124,6 @@ def test_the_first_step_is_that_of_svmsgd():
     Generator(9).shuffle(order)
     X, y = dense(problem.data)[order], labels(problem.data)[order]
     assert started(problem, 9).eta0 == other.eta0 == searched(X, y, problem.lam)
-
-
-@pytest.mark.parametrize("name", ordinary_problems())
-def test_the_mean_converges(name):
-    problem = PROBLEMS[name]
-    best = optimum(problem)
-    for precision in PRECISIONS:
-        run = started(problem, precision=precision)
-        run.advance(2000 * problem.data.n_samples)
-        assert problem.primal(run.w) - best.lower <= 0.005 * best.lower
 
 
 @every_precision

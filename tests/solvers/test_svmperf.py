@@ -29,15 +29,6 @@ def test_equals_its_twin(name, keep):
     cutting_planes.assert_equals(started(problem, **options), twin_of(problem, **options), problem)
 
 
-@every_unit
-@cutting_planes.ordinary
-def test_equals_its_twin_from_its_defaults_while_the_solutions_are_short(name, unit):
-    cutting_planes.assert_begins_as(
-        started(PROBLEMS[name], unit=unit),
-        twin_of(PROBLEMS[name], unit=unit),
-    )
-
-
 @every_problem
 def test_ends_at_the_certified_optimum_and_then_rests(name):
     cutting_planes.assert_ends_and_rests(started(PROBLEMS[name]), PROBLEMS[name])
@@ -156,9 +147,3 @@ def test_what_is_dropped_is_what_had_no_part():
     kept = [reduced._vectors[j] for j in range(active)]
     expected = np.array(kept) @ np.array(kept).T / 0.5
     np.testing.assert_allclose(reduced._gram[1 : active + 1, 1 : active + 1], expected, rtol=1e-13)
-
-
-@pytest.mark.parametrize("lam", [1e-3, 1e-4])
-def test_reaches_the_certified_optimum_of_adult(lam, tmp_path, monkeypatch):
-    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path))
-    cutting_planes.assert_solves_adult(Svmperf, lam, 2000, 1e-3, epsilon=1e-3)

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from problems import (
-    PRECISIONS,
     PROBLEMS,
     assert_close,
     at_start,
@@ -125,31 +124,6 @@ def test_without_a_free_bias_its_rate_means_nothing():
         run.advance(100)
         assert run.bias == 0.0
     assert runs[0].w.tobytes() == runs[1].w.tobytes()
-
-
-@every_precision
-@pytest.mark.parametrize("seed", [0, 1, 2**63])
-def test_equals_its_twin_exactly_where_no_step_rounds(precision, seed):
-    # The second step, 1/3 of lam = 1 and eta0 = 1/2, would round.
-    problem = Problem(dataset(*dyadic(seed % 97, 40, 7)), 1.0)
-    run = started(problem, seed, precision=precision, eta0=0.5)
-    plain = twin_of(problem, shuffled(problem.data.n_samples, seed), 0.5)
-    plain.step()
-    run.advance(1)
-    assert run.w.any()
-    np.testing.assert_array_equal(run.w, plain.w)
-    # With a constant step of 1/2 the weights are dyadic as long as their digits last.
-    rows = problem.data.rows
-    order = np.array(shuffled(problem.data.n_samples, seed), dtype=np.int32)
-    schedule = Schedule(0.5, 0.0, 4)
-    kernel = DecayingSgd(rows, order, 1.0, schedule, ties=True, precision=precision)
-    X, y = plain.X, plain.y
-    constant = Decaying(X, y, 1.0, 0.5, 0.0, 1.0, order)
-    for t in range(1, 7 if precision == "float32" else 17):
-        kernel.advance(t)
-        constant.step()
-        np.testing.assert_array_equal(kernel.iterate, constant.w)
-    assert constant.updates > 0
 
 
 def test_a_margin_of_one_is_an_error():
@@ -270,17 +244,6 @@ def test_regret_is_within_its_bound(name, eta0):
         assert regret <= bound + 1e-9
 
 
-@pytest.mark.parametrize("order", ["fixed", "stored"])
-@pytest.mark.parametrize("name", ordinary_problems())
-def test_converges(name, order):
-    problem = PROBLEMS[name]
-    best = optimum(problem)
-    for precision in PRECISIONS:
-        run = started(problem, precision=precision, order=order)
-        run.advance(200_000)
-        assert problem.primal(run.w) - best.lower <= 0.02 * best.lower
-
-
 @pytest.mark.parametrize("storage", ["uint16+float64", "int32+float64"])
 def test_a_step_touches_its_row_and_nothing_else(storage):
     problem = Problem(dataset(*dyadic(2, 30, 400, density=0.02), storage), 2.0**-4)
@@ -325,11 +288,3 @@ def test_taking_the_scale_in_moves_neither_w_nor_the_sum(precision):
 def test_a_first_step_of_inverse_lambda_or_more_is_refused(eta0):
     with pytest.raises(ConfigError, match=r"svmsgd: eta0 .* is not below 1/lambda = 16; lower"):
         started(PROBLEMS["one-row"], eta0=eta0)
-
-
-def test_powers_that_no_kernel_has_and_a_mean_over_no_row_are_refused():
-    with pytest.raises(ValueError, match="2, 3 or 4 quarters, not 1"):
-        Schedule(0.5, 1.0, 1)
-    rows, order = PROBLEMS["overlapping"].data.rows, np.zeros(0, dtype=np.int32)
-    with pytest.raises(ValueError, match="no row to take the mean over"):
-        DecayingSgd(rows, order, 1.0, Schedule(0.5, 1.0, 4), True).mean_loss()

@@ -17,7 +17,6 @@ from problems import (
     dyadic_problems,
     every_precision,
     every_problem,
-    every_storage,
     labels,
     losses,
     with_loss,
@@ -53,34 +52,6 @@ def test_equals_its_twin_step_by_step(name, loss, skip, sampling):
     problem = with_loss(PROBLEMS[name], loss)
     run = started(problem, 31, skip=skip, sampling=sampling)
     scheduled.assert_equals(run, twin_of(problem, 31, skip=skip, sampling=sampling), 1e-12)
-
-
-@every_storage
-@every_precision
-def test_every_storage_follows_the_twin(storage, precision):
-    problem = scheduled.small_problem(storage)
-    run = started(problem, 3, precision=precision)
-    plain = twin_of(problem, 3, skip=run.skip)  # dense rows store their zeros: another skip
-    assert run.t0 == plain.t0
-    scheduled.assert_keeps_to(run, plain, 60, {"float64": 1e-12, "float32": 1e-4}[precision])
-
-
-@every_precision
-@given(problem=dyadic_problems(max_rows=1), k=st.integers(10, 13), loss=losses)
-def test_a_step_is_exact_where_arithmetic_is(problem, k, loss, precision):
-    loss = loss if loss.name != "smoothed-hinge" else Loss("smoothed-hinge", 0.5)
-    problem = Problem(problem.data, problem.lam, loss)
-    x, y = dense(problem.data)[0], labels(problem.data)[0]
-    w = np.round(4.0 * np.cos(np.arange(len(x)))) / 4.0
-    t0 = 2.0**k - 5.0
-    pull = minus_slope(loss, y * (x @ w))
-    # lam (t + t0) is a power of two, and so are 1 - 1/(t + t0)'s multiples of 1/2^k.
-    stepped = w + pull * y * x / (problem.lam * 2.0**k)
-    assert one_step(problem, w, 5, t0, 2, "float64").tolist() == stepped.tolist()
-    shrunk = one_step(problem, w, 5, t0, 1, precision)
-    expected = stepped * (1.0 - 2.0**-k)
-    tolerance = 0.0 if precision == "float64" else 1e-6
-    np.testing.assert_allclose(shrunk, expected, rtol=tolerance, atol=tolerance)
 
 
 @given(problem=dyadic_problems(max_rows=1), t=st.integers(0, 99), loss=losses)
@@ -174,9 +145,3 @@ def test_mean_loss_is_that_of_the_rows_named(loss, precision):
     expected = np.mean(loss_values(problem.loss, (y * (X @ w))[order]))
     found = mean_loss(problem.data.rows, w.astype(precision), order, problem.loss)
     assert found == pytest.approx(expected, rel=1e-5)
-
-
-def test_weights_of_another_length_are_refused():
-    rows, order = PROBLEMS["overlapping"].data.rows, np.zeros(1, dtype=np.int32)
-    with pytest.raises(ValueError, match="do not belong together"):
-        mean_loss(rows, np.zeros(7), order, Loss("hinge"))

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from problems import dataset, dense
+from problems import dataset
 from svmbench.data.derived import with_constant
 from svmbench.names import TRAINED_LOSSES
 from svmbench.problem import Problem
 from svmbench.train import classes
-from svmbench.train.arranged import MISPREDICTION, MOST_DIFFERENT, arranged, by_length, merged
+from svmbench.train.arranged import MOST_DIFFERENT, merged
 from svmbench.train.classes import train
 from svmbench.train.examples import Examples
 from svmbench.train.objective import Objective
@@ -88,30 +88,6 @@ def test_the_certificate_is_that_of_all_rows(monkeypatch, loss, bias, k, weights
         assert one.gap <= 1e-9
 
 
-def test_equal_rows_are_trained_on_once():
-    examples = drawn()
-    fits = train(examples, Objective("logistic")).fits
-    assert len(fits[0].alpha) == len(merged(examples, Objective("logistic")).labels) < 45
-
-
-@pytest.mark.parametrize(
-    "examples",
-    [drawn(80), drawn(row_weights=np.full(90, 1e308))],
-    ids=["few-are-equal", "sums-overflow"],
-)
-def test_other_rows_are_left_as_they_are(examples):
-    assert merged(examples, Objective("logistic")) is examples
-
-
-def test_what_auto_trains_on_is_left_as_it_is():
-    examples = drawn()
-    for bias in ("none", "regularised"):
-        assert merged(examples, Objective(bias=bias)) is examples
-        weighted = Examples(examples.rows, examples.labels, class_weights={1: 2.0})
-        assert merged(weighted, Objective(bias=bias)) is not weighted
-    assert merged(examples, Objective(bias="free")) is not examples
-
-
 @pytest.mark.parametrize("loss", TRAINED_LOSSES)
 def test_a_path_of_arranged_rows_begins_each_fit_from_the_last(monkeypatch, loss):
     examples, objective = drawn(), Objective(loss, bias="free")
@@ -124,56 +100,3 @@ def test_a_path_of_arranged_rows_begins_each_fit_from_the_last(monkeypatch, loss
         assert one.fits[0].dual <= other.fits[0].primal
         assert other.fits[0].dual <= one.fits[0].primal
         assert one.gap <= 1e-6
-
-
-def test_a_start_of_other_rows_is_ignored():
-    examples = drawn()
-    hinge = train(examples, Objective())  # of all rows
-    found = train(examples, Objective("logistic"), 1e-8, start=hinge)
-    assert found.gap <= 1e-8
-    again = train(examples, Objective("logistic"), 1e-8, start=found)
-    assert again.fits[0].method == "start"
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("storage", ["uint16+ones", "uint16+float32", "int32+float64"])
-def test_rows_of_many_lengths_are_sorted_by_them(storage, weighted):
-    rng = np.random.default_rng(0)
-    X = np.where(rng.random((200, 12)) < rng.random((200, 1)), rng.random((200, 12)) + 0.5, 0.0)
-    labels = rng.integers(1, 4, size=200)
-    weights = np.arange(1.0, 201.0) if weighted else None
-    found = by_length(Examples(dataset(X, np.ones(200), storage), labels, weights))
-    order = np.argsort((X != 0.0).sum(axis=1), kind="stable")
-    assert np.array_equal(dense(found.rows), dense(dataset(X, np.ones(200), storage))[order])
-    assert np.array_equal(found.labels, labels[order])
-    if weighted:
-        assert np.array_equal(found.row_weights, weights[order])
-    assert by_length(found) is found
-
-
-@pytest.mark.parametrize("storage", ["uint16+float64", "dense float64"])
-def test_rows_of_few_lengths_or_long_ones_stay_in_their_order(storage):
-    X = np.ones((60, 2 * MISPREDICTION))
-    X[::2, 0] = 0.0
-    examples = Examples(dataset(X, np.ones(60), storage), np.arange(60) % 2)
-    assert by_length(examples) is examples
-
-
-def test_rows_longer_than_the_longest_that_are_told_apart_are_sorted(monkeypatch):
-    monkeypatch.setattr("svmbench.train.arranged._LONGEST", 3)
-    X = np.tri(8)[[7, 1, 6, 0, 5, 2]]
-    found = by_length(Examples(dataset(X, np.ones(6)), np.arange(6) % 2))
-    assert dense(found.rows).sum(axis=1).tolist() == [1.0, 2.0, 8.0, 7.0, 6.0, 3.0]
-
-
-def test_no_entries_stay_in_their_order():
-    examples = Examples(dataset(np.zeros((4, 2)), np.ones(4)), np.arange(4) % 2)
-    assert dense(by_length(examples).rows).sum() == 0.0
-
-
-@pytest.mark.parametrize(("free", "kept"), [(100, True), (10**9, False), (None, False)])
-def test_rows_that_memory_has_no_room_to_copy_stay_as_they_are(monkeypatch, free, kept):
-    monkeypatch.setattr("svmbench.train.arranged.SMALL_BYTES", 0)
-    monkeypatch.setattr("svmbench.train.arranged.available_memory", lambda: free)
-    examples = drawn()
-    assert (arranged(examples, Objective("logistic")) is examples) == kept

@@ -11,10 +11,8 @@ from svmbench.cli import main
 from svmbench.data import scratch, storage
 from svmbench.errors import DataError
 from svmbench.problem import Problem, relative_gap
-from svmbench.reference import chunks
 from svmbench.train import classes
 from svmbench.train.classes import train
-from svmbench.train.effort import Effort
 from svmbench.train.examples import read_examples
 from svmbench.train.objective import Objective
 
@@ -52,44 +50,6 @@ def test_a_fit_in_chunks_is_certified_on_the_same_rows_in_memory(large, monkeypa
     (whole,) = train(again, Objective(C=0.1), tolerance=1e-3).fits
     assert whole.dual <= fit.primal
     assert fit.dual <= whole.primal
-
-
-def test_every_pass_asks_for_every_chunk_once_in_a_new_order(large, monkeypatch):
-    asked = []
-    monkeypatch.setattr(chunks, "read_ahead", lambda data: asked.append(data.indices.ctypes.data))
-    examples = read_examples(large)
-    rows, _ = examples.against_rest(1)
-    pairs = chunks.descent_by_chunks(Problem(rows, 1e-4), 5, 1e-9, 0, lambda: False)
-    next(pairs)
-    assert len(set(asked)) == len(asked) == 5
-    first = list(asked)
-    next(pairs)  # the second pass
-    assert sorted(asked[5:]) == sorted(first)
-    next(pairs)  # two further passes
-    assert len(asked) == 20
-    assert len({tuple(asked[k : k + 5]) for k in (0, 5, 10, 15)}) > 1
-
-
-def test_the_dual_rises_and_the_gap_falls_to_nothing(large):
-    problem = Problem(read_examples(large).against_rest(1)[0], 1e-3)
-    found = []
-    for w, _, alpha in chunks.descent_by_chunks(problem, 4, 1e-6, 0, lambda: False):
-        found.append((problem.dual(alpha), relative_gap(problem.primal(w), problem.dual(alpha))))
-        if found[-1][1] <= 1e-6:
-            break
-        assert len(found) < 12
-    duals = [dual for dual, _ in found]
-    assert duals == sorted(duals)
-
-
-def test_the_same_seed_gives_the_same_weights(large):
-    examples = read_examples(large)
-    one, two, other = (
-        train(examples, Objective(C=0.1), tolerance=1e-2, effort=Effort(seed)).model.weights
-        for seed in (0, 0, 1)
-    )
-    assert np.array_equal(one, two)
-    assert not np.array_equal(one, other)
 
 
 @pytest.mark.parametrize("objective", [Objective("squared-hinge"), Objective(bias="free")])

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from problems import dataset
-from svmbench.solvers.champion.auto import Auto
 from svmbench.train import classes
 from svmbench.train.classes import train
 from svmbench.train.effort import Effort
@@ -68,52 +67,6 @@ def test_very_many_empty_columns_are_left_out_of_training(monkeypatch, k, bias):
     assert again.gap <= 1e-4
 
 
-@pytest.mark.parametrize(("filled", "trained_on"), [(60, 60), (61, 121)])
-def test_empty_columns_are_left_out_of_training_where_they_are_most(
-    monkeypatch, filled, trained_on
-):
-    rng = np.random.default_rng(4)
-    columns = np.sort(rng.permutation(121)[:filled])
-    labels = np.arange(80) % 2
-    X = np.zeros((80, 121))
-    X[:, columns] = rng.normal(size=(80, filled)) + 0.3 * labels[:, None]
-    lengths, fitted = set(), classes.fit
-
-    def noted(problem, *rest, **how):
-        lengths.add(problem.data.n_features)
-        return fitted(problem, *rest, **how)
-
-    monkeypatch.setattr(classes, "fit", noted)
-    found = train(Examples(dataset(X, np.ones(80)), labels), Objective(C=0.01))
-    assert lengths == {trained_on}
-    assert np.flatnonzero(found.model.weights).tolist() == columns.tolist()
-
-
-def test_few_entries_among_empty_columns_are_trained_on_without_these():
-    X = np.zeros((4, 400))
-    X[[0, 3], 390] = 1.240682, -0.637245
-    found = train(
-        Examples(dataset(X, np.ones(4), "uint16+float64"), np.array([1, 1, 0, 0])),
-        Objective("hinge", 0.5, "free"),
-    )
-    assert found.gap <= 1e-4
-    assert np.flatnonzero(found.model.weights).tolist() == [390]
-    assert len(found.fits[0].w) == 1
-
-
-@pytest.mark.parametrize(("k", "threads"), [(2, 1), (2, 4), (3, 1)])
-def test_one_fit_at_a_time_runs_in_the_main_thread_which_ctrl_c_reaches(monkeypatch, k, threads):
-    found = []
-
-    def recorded(*args, **options):
-        found.append(threading.current_thread())
-        return fit(*args, **options)
-
-    monkeypatch.setattr(classes, "fit", recorded)
-    train(examples(k), Objective(), effort=Effort(threads=threads))
-    assert set(found) == {threading.main_thread()}
-
-
 def test_an_error_in_one_thread_gives_up_the_others(monkeypatch):
     began, ended = threading.Event(), []
 
@@ -146,28 +99,3 @@ def test_one_model_from_threads_and_without():
         train(examples(3), Objective(), effort=Effort(threads=n)).model.weights for n in (1, 3)
     )
     assert np.array_equal(one, three)
-
-
-@pytest.mark.parametrize(("k", "threads", "each"), [(2, 4, 4), (3, 4, 1), (3, 6, 2), (2, 1, 1)])
-def test_threads_beyond_the_classes_are_for_each_fit(monkeypatch, k, threads, each):
-    given = []
-
-    def noting(problem, tolerance, effort, **how):
-        given.append(effort.threads)
-        return fit(problem, tolerance, effort, **how)
-
-    monkeypatch.setattr("svmbench.train.classes.fit", noting)
-    train(examples(k), Objective(), effort=Effort(threads=threads))
-    assert given == [each] * (1 if k == 2 else k)
-
-
-def test_auto_has_the_threads_of_its_fit(monkeypatch):
-    given, start = [], Auto.start
-
-    def noting(solver, *problem):
-        given.append(solver.threads)
-        start(solver, *problem)
-
-    monkeypatch.setattr(Auto, "start", noting)
-    train(examples(2), Objective(), effort=Effort(threads=3))
-    assert given == [3]

@@ -7,23 +7,19 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from problems import assert_bounds, dataset, longest, scaled
-from svmbench.data.dataset import Dataset
+from problems import assert_bounds, dataset, scaled
 from svmbench.data.libsvm import read_libsvm
 from svmbench.errors import ConfigError
 from svmbench.names import TRAINED_LOSSES
 from svmbench.problem import Loss, Problem
 from svmbench.proof import proven_dual
 from svmbench.solvers.champion.auto import Auto
-from svmbench.train.classes import train
 from svmbench.train.effort import Effort
-from svmbench.train.examples import Examples
 from svmbench.train.fit import (
     AT_START,
     _Start,
     fit,
 )
-from svmbench.train.methods import Known
 from svmbench.train.objective import Objective
 from twins.exact import exact_dual
 
@@ -146,29 +142,6 @@ def test_the_bound_of_a_fit_is_proven(monkeypatch, loss, scale):
     assert found.dual <= max(exact_dual(problem, alpha) for alpha in asked)
 
 
-@pytest.mark.parametrize("bias", ["none", "free"])
-@pytest.mark.parametrize("loss", TRAINED_LOSSES)
-def test_ordinary_rows_are_not_read_for_the_proof(monkeypatch, tiny, loss, bias):
-    problem = Problem(tiny["tiny-sparse"], 1e-3, Loss(loss), bias)
-    with_rows = fit(problem, 1e-4)
-    monkeypatch.setattr("svmbench.train.best.proven_dual", None)
-    found = fit(problem, 1e-4, known=Known(longest(problem)))
-    assert np.array_equal(found.w, with_rows.w)
-    assert with_rows.dual * (1.0 - 1e-6) <= found.dual <= with_rows.dual
-
-
-def test_rows_are_read_for_the_proof_where_norms_prove_too_little(monkeypatch):
-    problem, asked = Problem(scaled(60, 1e10), 1.0 / 60.0), []
-
-    def recorded(problem, alpha):
-        asked.append(alpha)
-        return proven_dual(problem, alpha)
-
-    monkeypatch.setattr("svmbench.train.best.proven_dual", recorded)
-    assert fit(problem, 1e-5, known=Known(longest(problem))).gap <= 1e-5
-    assert asked
-
-
 @pytest.mark.parametrize("ratio", [0.5, 1.0, 4.0])
 @pytest.mark.parametrize("bias", ["none", "free"])
 @pytest.mark.parametrize("loss", TRAINED_LOSSES)
@@ -193,15 +166,6 @@ def test_a_start_that_meets_the_tolerance_is_the_fit(tiny):
     assert np.array_equal(later.w, before.w)
 
 
-@pytest.mark.parametrize("lambdas", [(1e200, 1e-200), (1e-200, 1e200)])
-@pytest.mark.parametrize("loss", TRAINED_LOSSES)
-def test_a_start_of_a_lambda_beyond_any_ratio_is_ignored(tiny, loss, lambdas):
-    first, second = (Problem(tiny["tiny-sparse"], lam, Loss(loss)) for lam in lambdas)
-    before = fit(first, 1e-2, NO_TIME)
-    found, alone = (fit(second, 1e-2, NO_TIME, start=start) for start in (before, None))
-    assert (found.primal, found.dual) == (alone.primal, alone.dual)
-
-
 @pytest.mark.parametrize("loss", TRAINED_LOSSES)
 def test_a_fit_without_time_is_no_worse_than_its_start(tiny, loss):
     problem = Problem(tiny["tiny-sparse"], 1e-3, Loss(loss))
@@ -219,16 +183,6 @@ def test_a_fit_ends_where_rounding_rules(loss, bias):
     found = fit(Problem(data, 1.0 / data.n_samples, Loss(loss), bias), 1e-4)
     assert found.gap > 1e-4
     assert found.certificates < 2000
-
-
-def test_dual_descent_alone_ends_where_rounding_rules(monkeypatch):
-    monkeypatch.setattr("svmbench.reference.search.INTERIOR_FEATURES", 10)
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(20, 5100))
-    data = dataset(X, rng.choice([-1, 1], size=20), "dense float64")
-    found = fit(Problem(data, 1e-8), 1e-15)
-    assert found.gap > 1e-15
-    assert found.certificates < 1000
 
 
 @pytest.mark.parametrize("tolerance", [1e-14, 1e-18, 5e-324])
@@ -287,24 +241,6 @@ def test_the_tolerance_must_be_positive_and_finite(tolerance):
 def test_logistic_regression_does_not_need_scaled_columns(scale, seed):
     data = scaled(300, scale, seed, d=6)
     assert fit(Problem(data, 1.0 / 30000.0, Loss("logistic")), 1e-4).gap <= 1e-4
-
-
-@pytest.mark.parametrize("seed", range(30))
-@pytest.mark.parametrize("bias", ["none", "free"])
-def test_logistic_regression_on_a_few_rows_does_not_need_scaled_columns(bias, seed):
-    # A plane separates the rows, so that P is far below 1, and with it the rounding of P.
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(20, 25)) * 10.0 ** rng.uniform(-10.0, 10.0, size=25)
-    data = dataset(X, rng.permutation([-1, 1] * 10), "dense float64")
-    lam = 10.0 ** rng.uniform(-6.0, -1.0)
-    assert fit(Problem(data, lam, Loss("logistic"), bias), 1e-4).gap <= 1e-4
-
-
-def test_conjugate_gradients_of_values_that_underflow_end():
-    rng = np.random.default_rng(0)
-    data = dataset(rng.normal(size=(10, 1200)) * 1e-150, rng.choice([-1, 1], size=10))
-    found = fit(Problem(data, 1e-31, Loss("squared-hinge")), 1e-4)
-    assert found.primal <= 0.5 * (1.0 + 1e-12)
 
 
 def test_a_lambda_out_of_range_is_named():
@@ -386,21 +322,3 @@ def test_a_bound_above_p_is_an_error(monkeypatch):
     monkeypatch.setattr("svmbench.train.best.proven_dual", lambda problem, alpha: 1e3)
     with pytest.raises(AssertionError, match="is below the proven D = 1000"):
         fit(Problem(data, 0.1), 1e-4)
-
-
-def test_newton_steps_from_a_nearer_w_of_zeros_come_to_an_end():
-    """Rows without entries leave w = 0; only b and the dual variables depend on the weights."""
-    labels = np.array([0, 0, 2, 0, 0, 1])
-    rows = Dataset("zeros", 2, None, None, np.zeros((6, 2)), np.ones(6, dtype=np.int8))
-    weights = {0: 0.0269, 1: 31.45, 2: 0.0192}
-    examples = Examples(rows, labels, class_weights=weights)
-    wide = train(examples, Objective("logistic", 50.0, "free"))
-    assert train(examples, Objective("logistic", 5.0, "free"), start=wide).gap <= 1e-4
-
-
-def test_newton_steps_do_not_begin_where_a_far_larger_c_left_w():
-    data = np.array([[-1.22, -1.16, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, -0.377, -0.453]])
-    rows = Dataset("two", 5, None, None, data, np.ones(2, dtype=np.int8))
-    examples = Examples(rows, np.array([0, 1]), class_weights={0: 45.6})
-    far = train(examples, Objective("logistic", 3574.5, "free"))
-    assert train(examples, Objective("logistic", 0.0035745, "free"), start=far).gap <= 1e-4

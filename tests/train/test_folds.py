@@ -7,11 +7,9 @@ import pytest
 
 from problems import assert_close, dataset
 from svmbench.data.derived import with_constant
-from svmbench.errors import ConfigError, DataError
 from svmbench.names import TRAINED_BIASES, TRAINED_LOSSES
 from svmbench.problem import Problem
 from svmbench.proof import proven_dual
-from svmbench.train import folds as folds_module
 from svmbench.train.classes import model_of
 from svmbench.train.effort import USUAL, Effort
 from svmbench.train.examples import Examples
@@ -108,102 +106,6 @@ def test_errors_are_nearly_those_of_folds_trained_one_by_one(loss, bias, classes
     assert np.abs(found.errors - other.errors).max() <= 0.03 * 150
     assert found.values == other.values == values
     assert np.array_equal(found.fold_weights, other.fold_weights)
-
-
-@every_bias
-@every_loss
-def test_folds_are_trained_one_by_one_where_passes_are_too_many(loss, bias):
-    examples, objective = made(noise=0.0), Objective(loss, bias=bias)
-    fits, _ = at_once(examples, objective, 3)
-    values = grid(examples, objective)
-    at = [gaps for _, gaps in fits.path(values, 1e-6, complete=False)]
-    assert len(at) < len(values)
-    assert fits.left
-    found = cross_validate(examples, objective, 3, values, 1e-6)
-    assert found.gap <= 1e-6
-    assert len(found.values) > len(at)
-
-
-def test_paths_end_at_once_where_nothing_changes_any_more():
-    rng = np.random.default_rng(1)
-    X = np.eye(40)[rng.integers(0, 40, size=200)] * rng.uniform(1.0, 2.0, size=(200, 1))
-    labels = np.where(X.argmax(axis=1) % 2, 1, 0)
-    examples, objective = Examples(dataset(X, np.ones(200)), labels), Objective("hinge")
-    fits, _ = at_once(examples, objective, 3)
-    values = grid(examples, objective)
-    seen = len(list(fits.path(values, TOLERANCE, complete=False)))
-    assert seen < len(values)
-    assert fits.left == []
-    assert cross_validate(examples, objective, 3, values, TOLERANCE, complete=True).values == values
-
-
-@pytest.mark.parametrize("change", ["dense", "zero weight", "memory", "equal rows"])
-def test_what_folds_are_not_trained_at_once_on(change, monkeypatch):
-    examples, objective = made(), Objective("squared-hinge")
-    assert FoldFits.suit(examples, objective, 3)
-    X = np.random.default_rng(0).normal(size=(30, 4))
-    labels = np.arange(30) % 2
-    if change == "dense":
-        examples = Examples(dataset(X, np.ones(30), "dense float64"), labels)
-    elif change == "zero weight":
-        examples = replace(examples, row_weights=np.r_[0.0, np.ones(239)])
-    elif change == "memory":
-        monkeypatch.setattr(folds_module, "available_memory", lambda: 40_000)
-    else:
-        examples = Examples(dataset(X[labels], np.ones(30)), labels)
-    assert not FoldFits.suit(examples, objective, 3)
-
-
-@pytest.mark.parametrize("scale", [1e-30, 1e25, 1e100])
-@every_loss
-def test_rows_beyond_single_precision_are_trained_one_by_one(loss, scale):
-    examples, objective = made(), Objective(loss)
-    rows = replace(examples.rows, values=examples.rows.values * scale)
-    examples = replace(examples, rows=rows)
-    values = grid(examples, objective)[:6]
-    fits, _ = at_once(examples, objective, 3)
-    assert len(list(fits.path(values, TOLERANCE, complete=False))) <= 1
-    found = cross_validate(examples, objective, 3, values, TOLERANCE)
-    other = cross_validate(examples, objective, 3, values, TOLERANCE, one_by_one=True)
-    assert found.gap <= TOLERANCE
-    assert np.abs(found.errors - other.errors).max() <= 0.03 * 80
-
-
-def test_values_that_are_too_large_are_refused_as_ever():
-    examples = made()
-    rows = replace(examples.rows, values=examples.rows.values * 1e160)
-    with pytest.raises(DataError, match="is too large for lambda"):
-        cross_validate(replace(examples, rows=rows), Objective("hinge"), 3, (1e-3,))
-    with pytest.raises(ConfigError, match="out of range"):
-        cross_validate(examples, Objective("hinge"), 3, (1e-300, 1e307))
-
-
-@every_bias
-def test_weights_whose_product_with_c_is_0_are_refused_as_ever(bias):
-    examples = replace(made(), row_weights=np.full(240, 1e-200))
-    with pytest.raises(ConfigError, match="are out of range with C"):
-        cross_validate(examples, Objective("hinge", bias=bias), 3, (1e-200,))
-
-
-@every_loss
-def test_the_first_c_begins_with_the_best_multiple_however_large_it_is(loss, monkeypatch):
-    monkeypatch.setattr(folds_module, "NEAR", np.inf)
-    fits, _ = at_once(made(), Objective(loss), 3, Effort(time_limit=0.0))
-    assert not list(fits.path((1e4,), TOLERANCE, complete=True))
-    for fold in range(3):
-        assert fits.rest(fold)[1].last.fits[0].dual > 0.0
-
-
-def test_weights_that_are_far_from_the_best_are_no_start():
-    seen = []
-    for C in (10.0, 1e4):
-        fits, _ = at_once(made(), Objective("logistic", bias="free"), 3)
-        assert not list(fits.path((C,), 1e-9, complete=True))
-        seen += [fits.rest(fold)[1].last for fold in range(3)]
-    assert None in seen
-    kept = [last for last in seen if last is not None]
-    assert kept
-    assert all(last.gap <= 1.0 for last in kept)
 
 
 def test_a_time_limit_ends_what_is_trained_at_once():

@@ -1,21 +1,17 @@
 """Warm starts, paths of C and cross-validation: certified at each C, and the same optimum."""
 
 from dataclasses import replace
-from itertools import islice
 
 import numpy as np
 import pytest
-import scipy.sparse
 from scipy.stats import binomtest
 from sklearn.base import clone
 
 from problems import assert_bounds, dataset
 from svmbench import LinearSVC, LogisticRegression
-from svmbench.data.dataset import Dataset, Provenance
 from svmbench.errors import DataError
 from svmbench.names import TRAINED_BIASES, TRAINED_LOSSES
 from svmbench.problem import Loss, Problem
-from svmbench.solvers.second_order import smooth
 from svmbench.train.classes import train
 from svmbench.train.effort import Effort
 from svmbench.train.examples import Examples
@@ -76,16 +72,6 @@ def test_a_warm_start_knows_its_problem_s_bias(loss, before, after, factor):
     assert warm.primal == pytest.approx(cold.primal, rel=2e-6)
 
 
-@pytest.mark.parametrize("loss", smooth.LOSSES)
-def test_newton_s_method_begins_without_a_bias_where_there_is_none(loss):
-    problem = Problem(dataset(*shifted()), 0.01, Loss(loss))
-    pairs = smooth.newton(problem, start=(np.ones(5), 0.7))
-    shown = list(islice(pairs, 20))
-    assert {bias for _, bias, _ in shown} == {0.0}
-    w, _, alpha = shown[-1]
-    assert problem.primal(w) - problem.dual(alpha) <= 1e-9
-
-
 @every_loss
 def test_a_fit_that_starts_at_its_own_end_is_over_at_once(loss):
     problem = Problem(noisy().against_rest(1)[0], 0.01, Loss(loss))
@@ -107,67 +93,6 @@ def test_a_path_is_certified_at_each_c(loss, bias):
             assert warm.gap <= 1e-6
             assert warm.lam == fresh.lam
             assert warm.primal == pytest.approx(fresh.primal, rel=2e-6)
-
-
-@every_loss
-def test_the_grid_begins_where_all_rows_lie_within_the_margin(loss):
-    examples, objective = noisy(), Objective(loss)
-    first, second, *_ = values = grid(examples, objective)
-    assert len(values) == 25
-    assert second == 2.0 * first
-    at_first, at_half = (
-        train(examples, replace(objective, C=C), 1e-10) for C in (first, first / 2)
-    )
-    w, half = at_first.fits[0].w, at_half.fits[0].w
-    assert float(w @ half) / np.sqrt(float(w @ w) * float(half @ half)) > 0.99
-
-
-def uneven():
-    """Rows whose mean is not 0, a third of them positive, with weights."""
-    X, y = shifted()
-    weights = np.random.default_rng(5).integers(1, 6, size=80).astype(float)
-    return Examples(dataset(X, np.ones(80)), y, weights, class_weights={1: 3.0})
-
-
-@pytest.mark.parametrize("bias", TRAINED_BIASES)
-@every_loss
-def test_the_grid_begins_where_the_objective_begins_to_fall(loss, bias):
-    examples, objective = uneven(), Objective(loss, bias=bias)
-    first, *_ = grid(examples, objective)
-    at = [
-        train(examples, replace(objective, C=C), 1e-8).fits[0]
-        for C in (first / 1e6, first, 4 * first)
-    ]
-    of_zero, begun, later = (each.primal for each in at)
-    assert 0.5 * of_zero < begun < 0.999 * of_zero
-    assert later < 0.98 * of_zero
-    if bias != "free" or loss != "hinge":  # with those, alpha of the larger class is not unique
-        w, least = at[1].w, at[0].w
-        assert float(w @ least) > 0.9 * np.linalg.norm(w) * np.linalg.norm(least)
-
-
-@every_loss
-def test_the_grid_is_that_of_the_weights(loss):
-    examples, objective = uneven(), Objective(loss, bias="free")
-    larger = replace(examples, row_weights=8.0 * examples.row_weights)
-    assert grid(larger, objective) == tuple(C / 8.0 for C in grid(examples, objective))
-
-
-@every_loss
-def test_a_free_bias_s_grid_is_the_same_for_shifted_rows(loss):
-    X, y = shifted()
-    there = Examples(dataset(X + 1000.0, y), y)
-    objective = Objective(loss, bias="free")
-    assert grid(there, objective) == grid(Examples(dataset(X, y), y), objective)
-
-
-@pytest.mark.parametrize("bias", TRAINED_BIASES)
-@every_loss
-def test_the_grid_of_classes_with_the_same_mean(loss, bias):
-    # No direction is better than another at first, and rounding is no reason for a huge C.
-    X = 0.1 * np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]])
-    examples = Examples(dataset(X, np.ones(4)), np.array([1, 1, 0, 0]))
-    assert 8.0 <= grid(examples, Objective(loss, bias=bias))[0] <= 128.0 or bias == "regularised"
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -200,42 +125,6 @@ def test_a_point_of_the_path_is_the_model_s(loss, classes):
     assert found.norm == pytest.approx(np.linalg.norm(trained.model.weights), rel=1e-12)
 
 
-def test_c_grows_no_further_once_no_loss_is_left():
-    X = np.array([[1.0, 0.2], [2.0, -0.1], [-1.0, 0.3], [-1.5, 0.1]])
-    examples = Examples(dataset(X, np.ones(4)), np.array([1, 1, 0, 0]))
-    values = grid(examples, Objective())
-    trained = list(path(examples, Objective(), values))
-    assert len(trained) < 10
-    largest = train(examples, Objective(C=values[-1]), 1e-6).fits[0]
-    last = trained[-1].fits[0]
-    assert last.primal / last.lam == pytest.approx(largest.primal / largest.lam, rel=1e-3)
-
-
-def test_a_path_does_not_end_where_w_begins_to_grow():
-    # 3 % positive rows: at small C the losses hardly depend on w.
-    rng = np.random.default_rng(2)
-    labels = (np.arange(600) % 33 == 0).astype(int)
-    X = 0.01 * rng.normal(size=(600, 3)) + 0.02 * labels[:, None]
-    examples, objective = Examples(dataset(X, np.ones(600)), labels), Objective(bias="free")
-    values = grid(examples, objective)
-    trained = list(path(examples, objective, values))
-    at_last = train(examples, Objective(C=values[-1], bias="free"))
-    assert wrong(examples, trained[-1]) <= wrong(examples, at_last) + 3
-
-
-@pytest.mark.parametrize("bias", ["none", "free"])
-@pytest.mark.parametrize("loss", ["hinge", "squared-hinge"])
-def test_a_path_does_not_end_at_weights_that_serve_a_huge_row_alone(loss, bias):
-    X, y = shifted()
-    X[0] *= 3000.0
-    examples, objective = Examples(dataset(X, y), y), Objective(loss, bias=bias)
-    values = grid(examples, objective)
-    trained = list(path(examples, objective, values, 1e-3))
-    at_last = wrong(examples, train(examples, replace(objective, C=values[-1]), 1e-3))
-    assert wrong(examples, trained[3]) > 2 * at_last  # the huge row is served alone
-    assert wrong(examples, trained[-1]) <= at_last + 3
-
-
 def test_every_value_is_tried_if_asked():
     examples, values = noisy(), tuple(np.geomspace(0.5, 2.0, 40).tolist())
     few = list(path(examples, Objective(), values, 0.05))
@@ -244,11 +133,6 @@ def test_every_value_is_tried_if_asked():
     # Not certified, too.
     short = path(examples, Objective(), values[:4], 1e-12, Effort(time_limit=0.0), complete=True)
     assert len(list(short)) == 4
-
-
-def test_a_large_tolerance_does_not_end_the_grid():
-    examples = noisy()
-    assert len(list(path(examples, Objective(), grid(examples, Objective()), 0.5))) > 12
 
 
 @pytest.mark.parametrize("classes", [2, 4])
@@ -380,29 +264,3 @@ def test_estimators_start_without_the_intercept_that_they_no_longer_fit(estimato
     fresh = clone(estimator).fit(X, y)
     assert again.intercept_[0] != 0.0
     assert pytest.approx(fresh.certificate_.P, rel=2e-4) == again.certificate_.P
-
-
-def zipf_text(m=2000, d=8000, words=50, seed=3):
-    """Rows of length 1 with the words of a text, of which a few are in nearly every row."""
-    rng = np.random.default_rng(seed)
-    drawn = np.minimum(rng.zipf(1.2, size=m * words) - 1, d - 1)
-    places = np.repeat(np.arange(m), words), drawn
-    X = scipy.sparse.csr_matrix((np.ones(m * words), places), shape=(m, d))
-    X.sum_duplicates()
-    X = scipy.sparse.diags(1.0 / np.sqrt(X.multiply(X).sum(axis=1).A1)) @ X
-    X.sort_indices()
-    score = X @ rng.normal(size=(d, 2))
-    labels = (score / score.std() + rng.normal(size=(m, 2))).argmax(axis=1)
-    indptr, indices = X.indptr.astype(np.int64), X.indices.astype(np.int32)
-    rows = Dataset("text", d, indptr, indices, X.data, np.ones(m, np.int8), Provenance("test", ""))
-    return Examples(rows, labels)
-
-
-def test_newton_steps_do_not_stall_where_a_free_bias_is_not_balanced_yet():
-    # The gradient by w alone promised the wanted gap: more than 200 steps left the bias behind.
-    examples, objective = zipf_text(), Objective("logistic", bias="free")
-    values = grid(examples, objective)
-    found = [trained.fits[0] for trained in path(examples, objective, values, 1e-2, complete=True)]
-    assert "newton" in {each.method for each in found}
-    assert max(each.certificates for each in found) <= 20
-    assert max(each.gap for each in found) <= 1e-2

@@ -19,11 +19,9 @@ from svmbench.proof import proven_by_norms, proven_dual
 from svmbench.reference import multipliers
 from svmbench.reference.descents import balanced_descent, descent
 from svmbench.reference.search import interior
-from svmbench.solvers.dual.bias import best_bias
 from svmbench.solvers.second_order import smooth
 from svmbench.train.classes import train
 from svmbench.train.examples import Examples
-from svmbench.train.fit import fit
 from svmbench.train.objective import Objective
 from twins.exact import exact_dual
 
@@ -80,15 +78,6 @@ def test_weak_duality_and_the_gap_of_a_weighted_problem(loss, bias):
         assert by_norms == pytest.approx(dual, rel=1e-10)
 
 
-@every_bias
-@every_loss
-def test_p_at_zero_needs_no_rows(loss, bias):
-    problem = weighted(loss, bias)
-    assert problem.primal_at_zero() == pytest.approx(problem.primal(np.zeros(4)), rel=1e-14)
-    plain = Problem(problem.data, problem.lam, problem.loss, bias)
-    assert plain.primal_at_zero() == pytest.approx(plain.primal(np.zeros(4)), rel=1e-14)
-
-
 @pytest.mark.parametrize("loss", ["hinge", "squared-hinge"])
 def test_what_is_proven_is_no_more_than_the_exact_weighted_dual(loss):
     problem = weighted(loss)
@@ -120,38 +109,6 @@ def test_every_method_finds_the_weighted_optimum(method, loss, bias, storage):
         if best - least <= 1e-8 * best:
             break
     assert best - least <= 1e-8 * best
-
-
-def test_newton_s_last_point_is_yielded_where_no_step_lowers_p(monkeypatch):
-    problem = weighted("logistic")
-    points = [w for w, _, _ in islice(smooth.newton(problem), 4)]
-    solved, asked = smooth.newton_step, []
-
-    def uphill_at_last(*args):
-        asked.append(1)
-        return solved(*args) * (1.0 if len(asked) < 4 else -1e20)
-
-    monkeypatch.setattr(smooth, "newton_step", uphill_at_last)
-    # It is the point after 3 steps; those before it are far from the optimum.
-    shown = [w for w, _, _ in smooth.newton(problem, wanted=1e-300)]
-    assert np.array_equal(shown, points[3:])
-
-
-@every_loss
-def test_rows_that_are_equal_are_merged_with_their_weights(loss):
-    X, y, rng = noisy(20)
-    X, y = np.repeat(X, 3, axis=0), np.repeat(y, 3)
-    c = rng.random(60) + 0.1
-    problem = Problem(dataset(X, y), 0.02, Loss(loss), row_weights=c / c.mean())
-    assert fit(problem, 1e-8).gap <= 1e-8
-
-
-@every_loss
-def test_the_best_bias_of_weighted_rows(loss):
-    problem = weighted(loss, "free")
-    w = np.random.default_rng(1).normal(size=4)
-    found = problem.primal(w, best_bias(problem, problem.data.rows.dot(w)))
-    assert found <= min(problem.primal(w, b) for b in np.linspace(-3.0, 3.0, 601)) + 1e-12
 
 
 @pytest.mark.parametrize("wrong", [[1.0, 2.0], [1.0, 1.0, 0.0], [1.0, -1.0, 3.0], [2.0, 2.0, 2.0]])
@@ -189,36 +146,6 @@ def test_equal_weights_are_a_factor_of_c(loss):
     X, y, _ = noisy()
     one = certified(X, y, Objective(loss, 3.0))
     assert certified(X, y, Objective(loss, 1.0), np.full(60, 3.0)) == pytest.approx(one, rel=1e-12)
-
-
-@pytest.mark.parametrize("scale", [1e-300, 1e-6, 1e6, 1e307])
-@every_loss
-def test_weights_of_any_size(loss, scale):
-    X, y, rng = noisy()
-    weights = rng.random(60) + 0.1
-    P, _ = certified(X, y, Objective(loss, 1.0 / scale), weights * scale)
-    assert pytest.approx(certified(X, y, Objective(loss, 1.0), weights)[0], rel=1e-6) == P
-
-
-@pytest.mark.parametrize(
-    ("least", "largest", "of_class", "says"),
-    [
-        (1e-300, 1e300, 1.0, r"weights from 1e-300 to 1e\+300 are out of range with C = 1;"),
-        (5e307, 1.5e308, 1.0, r"weights from 5e\+307 to 1.5e\+308 are out of range"),
-        (1e200, 2e200, 1e200, r"weights from 1e\+200 to inf are out of range"),
-        (8e307, 9e307, 10.0, r"weights from 8e\+307 to inf are out of range"),
-        (1e-200, 2e-200, 1e-200, r"weights from 0 to 2e-200 are out of range"),
-        # Less than a thousand least doubles: such a weight would be rounded to three digits.
-        (2e-321, 1.0, 1.0, r"weights from 2e-321 to 1 are out of range"),
-    ],
-)
-@every_loss
-def test_weights_that_leave_double_precision_are_refused(loss, least, largest, of_class, says):
-    X, y, _ = noisy()
-    weights = np.where(np.arange(60) % 2 == 0, least, largest)
-    examples = Examples(dataset(X, y), y, weights, {1: of_class})
-    with pytest.raises(ConfigError, match=says):
-        train(examples, Objective(loss))
 
 
 @pytest.mark.parametrize("wrong", [-1.0, math.nan, math.inf])
@@ -304,23 +231,3 @@ def test_estimators_refuse_wrong_sample_weights(wrong):
     X, y, _ = noisy()
     with pytest.raises(ValueError, match=r"weight|NaN"):
         LinearSVC().fit(X, y, sample_weight=wrong)
-
-
-def test_balanced_weights_of_any_size():
-    X, y, rng = noisy()
-    rows, scale = rng.random(60) + 0.1, 2.0**1020
-    one = LinearSVC(class_weight="balanced").fit(X, y, rows).certificate_
-    huge = LinearSVC(C=1.0 / scale, class_weight="balanced").fit(X, y, rows * scale).certificate_
-    assert huge == one
-
-
-@pytest.mark.parametrize("of_class", ["balanced", {-1: 2.0}])
-def test_weights_of_classes_and_rows_need_no_new_scikit_learn(monkeypatch, of_class):
-    def before_1_7(class_weight, *, classes, y):
-        return compute_class_weight(class_weight, classes=classes, y=y)
-
-    X, y, rng = noisy()
-    rows = rng.random(60) + 0.1
-    wanted = LinearSVC(class_weight=of_class).fit(X, y, rows).certificate_
-    monkeypatch.setattr("svmbench.train.estimator.compute_class_weight", before_1_7)
-    assert LinearSVC(class_weight=of_class).fit(X, y, rows).certificate_ == wanted

@@ -4,7 +4,6 @@ import sys
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from svmbench.kernels import objective
 from svmbench.kernels.sgd_primal import Perceptron
@@ -13,7 +12,7 @@ from svmbench.problem import Problem
 if not sys.platform.startswith("linux"):
     pytest.skip("rows are mapped repeatedly by calls that Linux has", allow_module_level=True)
 
-from beyond import FEATURES, beyond, main
+from beyond import FEATURES, beyond
 
 ROWS = 40
 
@@ -39,10 +38,3 @@ def test_rows_beyond_the_offsets_of_32_bits_are_the_rows_that_were_stored(storag
     if storage.startswith("dense"):  # the filler rows are zeros: P is that of empty ones
         w = np.round(16.0 * np.random.default_rng(0).normal(size=FEATURES)) / 16.0
         assert Problem(large, 1e-3).evaluate(w) == Problem(small, 1e-3).evaluate(w)
-
-
-def test_the_command_trains_every_solver_on_both():
-    result = CliRunner().invoke(main, ["--smoke", "--only", "dcd", "--only", "sgd-s"])
-    assert result.exit_code == 0, result.output
-    assert result.output.count("| the same bits |") == 2
-    assert "DIFFERENT" not in result.output

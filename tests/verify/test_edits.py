@@ -3,16 +3,13 @@
 import csv
 import re
 import shutil
-import sys
 
 import pytest
 from click.testing import CliRunner
 from recorded_folders import SWEEP, a_trace, copy_of, make, records_of, write_records
 
 from svmbench.cli import main
-from svmbench.errors import ConfigError
 from svmbench.harness.supervise import CIRCUMSTANCES
-from svmbench.harness.weights import SUFFIX
 from svmbench.records.columns import OF_ACCURACY, RUNS, TRACES
 from svmbench.report.check import stale_files
 
@@ -162,88 +159,6 @@ def test_exchanged_labels_are_found(folder, columns, wrong):
     assert len([name for name in wrong(folder) if name.startswith("tiny")]) == 4
 
 
-def test_all_runs_of_a_cell_left_out_are_found(folder, wrong):
-    lines = table(folder)
-    place = lines[0].index("label")
-    write(folder, [line for line in lines if line[place] != "steps"])
-    kept = {line[0] for line in table(folder, "traces.csv")[1:] if line[3] != "steps"}
-    for name in ("traces.csv", "regret.csv"):
-        rows = table(folder, name)
-        write(folder, [rows[0], *(row for row in rows[1:] if row[0] in kept)], name)
-    assert (
-        sorted(reason.partition(";")[0] for reason in wrong(folder).values())
-        == ["runs.csv does not list it"] * 2
-    )
-
-
-def test_a_repeat_that_is_gone_without_a_trace_is_found_if_a_later_one_is_there(folder, wrong):
-    lines = table(folder)
-    rows = [dict(zip(lines[0], line, strict=True)) for line in lines[1:]]
-    gone = next(row for row in rows if row["label"] == "dcd" and row["repeat"] == "0")
-    for path in (folder / "runs").glob(f"{gone['id']}*"):
-        path.unlink()
-    for name in ("runs.csv", "traces.csv", "regret.csv"):
-        write(folder, [line for line in table(folder, name) if gone["id"] not in line], name)
-    missing = f"{gone['dataset']} dcd {gone['lambda']} repeat 0"
-    reason = "it is missing, and later ones are there; 'svmbench run' makes it again"
-    assert wrong(folder) == {missing: reason}
-
-
-PROGRAM = """
-import sys
-features = [int(entry.split(":")[0]) for line in open(sys.argv[1]) for entry in line.split()[1:]]
-open(sys.argv[2], "w").write("0.0\\n" * max(features))
-"""
-
-
-@pytest.fixture(scope="module")
-def of_programs(tmp_path_factory):
-    """A folder with the runs of two programs, whose builds differ."""
-    root, entries = tmp_path_factory.mktemp("programs"), []
-    for label in ("one", "two"):
-        (root / f"{label}.py").write_text(f"{PROGRAM}# {label}\n")
-        command = f"{sys.executable} -S {root / label}.py {{data}} {{model}}"
-        entries.append({"command": command, "model": "text", "label": label})
-    return make(root, SWEEP | {"solvers": entries, "repeats": 2})
-
-
-@pytest.mark.parametrize("label", ["one", "two"])
-def test_the_last_repeat_of_a_program_left_out_is_found(
-    of_programs, tmp_path, monkeypatch, wrong, label
-):
-    folder = copy_of(of_programs, tmp_path, monkeypatch) / "results"
-    assert wrong(folder) == {}
-    lines = table(folder)
-    rows = [dict(zip(lines[0], line, strict=True)) for line in lines[1:]]
-    (gone,) = (row["id"] for row in rows if (row["label"], row["repeat"]) == (label, "1"))
-    for name in ("runs.csv", "traces.csv"):
-        write(folder, [line for line in table(folder, name) if gone not in line], name)
-    assert list(wrong(folder)) == [gone]
-
-
-def test_a_program_that_is_not_here_hides_no_run(of_programs, tmp_path, monkeypatch, wrong):
-    folder = copy_of(of_programs, tmp_path, monkeypatch) / "results"
-
-    def missing(*_):
-        raise ConfigError("one.py: no such file")
-
-    for name in ("runs.csv", "traces.csv"):
-        write(folder, [line for line in table(folder, name) if "one" not in line], name)
-    monkeypatch.setattr("svmbench.verify.folder.build_of", missing)
-    reasons = list(wrong(folder).values())
-    assert reasons == ["runs.csv does not list it; one.py: no such file"] * 2
-
-
-@pytest.mark.parametrize("field", ["visits", "switches", "updates"])
-def test_a_count_that_falls_is_found(folder, wrong, field):
-    path = a_trace(folder)
-    records = records_of(path)
-    points = [record for record in records if record["kind"] == "point"]
-    points[1][field] = points[2][field] + 1
-    write_records(path, records)
-    assert f"{field} decreases" in wrong(folder)[path.stem]
-
-
 def changed_value(value):
     if isinstance(value, bool):
         return not value
@@ -281,76 +196,12 @@ def test_an_edit_of_any_field_of_a_trace_is_found_although_its_hash_fits(folder,
     assert set(CIRCUMSTANCES) <= {"kind", "node", *sound[0]}
 
 
-def test_a_dropped_line_of_weights_is_found(folder, wrong):
-    path = a_trace(folder)
-    write_records(path, [record for record in records_of(path) if record["kind"] != "weights"])
-    assert "asked to keep its weights" in wrong(folder)[path.stem]
-    path.with_suffix(SUFFIX).unlink()
-    assert "asked to keep its weights" in wrong(folder)[path.stem]
-
-
-def test_weights_of_a_run_that_denies_them_are_found(folder, wrong):
-    path = a_trace(folder)
-    records = [record for record in records_of(path) if record["kind"] != "weights"]
-    write_records(path, [records[0] | {"keep_weights": False}, *records[1:]])
-    assert f"runs/{path.stem}{SUFFIX}" in wrong(folder)
-
-
-def test_a_hash_of_the_lines_before_the_last_alone_is_none(folder, wrong):
-    from hashlib import sha256
-
-    path = a_trace(folder)
-    lines = path.read_text().splitlines(keepends=True)
-    end = records_of(path)[-1]
-    old = sha256("".join(lines[:-1]).encode()).hexdigest()
-    path.write_text("".join(lines[:-1]) + lines[-1].replace(end["sha256"], old))
-    assert "damaged" in wrong(folder)[path.stem]
-
-
-def test_a_run_under_another_id_is_found(folder, wrong):
-    path = a_trace(folder)
-    other_id = path.stem[:-4] + "0000"
-    records = records_of(path)
-    write_records(path, [records[0] | {"id": other_id}, *records[1:]])
-    path.rename(path.with_name(f"{other_id}.jsonl"))
-    path.with_suffix(SUFFIX).rename(path.with_name(other_id + SUFFIX))
-    for name in ("runs.csv", "traces.csv", "regret.csv"):
-        text = (folder / name).read_text()
-        (folder / name).write_text(text.replace(path.stem, other_id))
-    assert "its id is not that of its facts" in wrong(folder)[other_id]
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("name: small", "name: small # quite"),
-        ("max_epochs: 4", "max_epochs: 5"),
-        ("label: steps", "label: strides"),
-        ("0.01", "0.02"),
-        ("repeats: 2", "repeats: 1"),
-        ("order: random", "order: shuffled"),
-    ],
-)
-def test_an_edit_of_the_configuration_is_found(folder, old, new, wrong):
-    path = folder / "config.yaml"
-    assert old in path.read_text()
-    path.write_text(path.read_text().replace(old, new))
-    # A remark changes nothing but the page, which quotes the text.
-    assert list(stale_files(folder)) if "#" in new else wrong(folder)
-
-
 def test_the_environment_of_another_machine_is_found(folder, wrong):
     path = folder / "environment.json"
     path.write_text(path.read_text().replace('"logical_cpus": ', '"logical_cpus": 1'))
     assert "another machine" in wrong(folder)["environment.json"]
     path.unlink()
     assert "cannot be read" in wrong(folder)["environment.json"]
-
-
-def test_an_environment_in_another_form_is_found(folder, wrong):
-    path = folder / "environment.json"
-    path.write_text(path.read_text().replace('"schema_version": 1', '"schema_version": 2'))
-    assert "schema_version is 2" in wrong(folder)["environment.json"]
 
 
 def test_an_edit_of_any_file_of_the_report_is_found(folder):
@@ -405,57 +256,6 @@ def ended(request, tmp_path_factory):
     solvers = ["dcd", "mpu", told, {"name": "pegasos", "output": "random"}, "sgd-r"]
     sweep = SWEEP | {"solvers": solvers, "stop": MET[request.param]}
     return request.param, make(tmp_path_factory.mktemp("ended"), sweep)
-
-
-def restated(folder, path, state):
-    """Let a run have ended otherwise, with a hash that fits; so do the tables."""
-    records = records_of(path)
-    before, records[-1] = records[-1]["state"], records[-1] | {"state": state}
-    write_records(path, records)
-    text = (folder / "runs.csv").read_text()
-    line = next(line for line in text.splitlines() if path.stem in line)
-    (folder / "runs.csv").write_text(text.replace(line, line.replace(before, state)))
-
-
-def test_an_end_that_the_points_contradict_is_found(ended, tmp_path, monkeypatch, wrong):
-    by, made = ended
-    folder = copy_of(made, tmp_path, monkeypatch) / "results"
-    assert wrong(folder) == {}
-    kinds = {"converged": "max_steps", "max_steps": "converged"}
-    tried = set()
-    for path in sorted((folder / "runs").glob("*.jsonl")):
-        records = records_of(path)
-        state = records[-1]["state"]
-        restated(folder, path, kinds[state])
-        reason = wrong(folder).get(path.stem, "")
-        assert "recorded as" in reason, (path.stem, state, reason)
-        tried.add((records[0]["solver"], state))
-        restated(folder, path, state)
-    assert {solver for solver, _ in tried} == {"dcd", "mpu", "pegasos", "sgd-r"}
-    if by == "epochs":  # pegasos has reached its horizon
-        assert {solver for solver, state in tried if state == "max_steps"} == {
-            *("dcd", "mpu", "sgd-r"),
-        }
-    else:
-        assert ("mpu", "converged") in tried
-
-
-def test_a_run_that_goes_on_after_its_end_is_found(ended, tmp_path, monkeypatch, wrong):
-    _, made = ended
-    folder = copy_of(made, tmp_path, monkeypatch) / "results"
-    path = a_trace(folder, "pegasos")
-    records = records_of(path)
-    place = max(n for n, record in enumerate(records) if record["kind"] == "point")
-    write_records(path, [*records[: place + 1], records[place], *records[place + 1 :]])
-    assert "and it went on" in wrong(folder)[path.stem]
-
-
-def test_a_run_is_recorded_as_diverged_only_without_p(ended, tmp_path, monkeypatch, wrong):
-    _, made = ended
-    folder = copy_of(made, tmp_path, monkeypatch) / "results"
-    path = a_trace(folder)
-    restated(folder, path, "diverged")
-    assert "recorded as diverged, with P = " in wrong(folder)[path.stem]
 
 
 @pytest.fixture(scope="module")

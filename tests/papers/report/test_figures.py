@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
-from pydantic import ValidationError
 
 from svmbench.data.cache import cache_dir
 from svmbench.data.load import load
 from svmbench.harness.sweeps import run_sweep
-from svmbench.harness.trace import TraceWriter
 from svmbench.papers.folders import read_item
 from svmbench.papers.model import FigureShape, papers
 from svmbench.papers.published import Published
@@ -28,7 +25,6 @@ from svmbench.report.overall import (
     WITHIN,
     ProblemCosts,
     in_common,
-    problems_of,
     profiles_of,
     shares,
 )
@@ -85,32 +81,6 @@ def test_a_curve_of_one_run_is_its_trace(papered, tmp_path, y, column, make_resu
     assert np.allclose(heights, factor * np.array(expected))
 
 
-def test_suboptimality_j_and_the_sum_are_of_the_objective(source):
-    of = {"dataset": "adult", "lambda": 1e-4, "solver": "dcd"}
-    heights = {}
-    for y in ("primal", "suboptimality", "J", "sum_objective"):
-        # The model names what is written in the files; a figure may derive the others.
-        figure = draw(source, shape(x="epochs", y=y, of=of))
-        heights[y] = drawn(figure.axes[0], "dcd").get_ydata()
-    dual = source.rows[0].group.middle("reference_dual")
-    assert np.allclose(heights["J"], heights["primal"] / 1e-4)
-    assert np.allclose(heights["sum_objective"], heights["primal"] * 32561)
-    assert np.allclose(heights["suboptimality"], heights["primal"] - dual, rtol=1e-3)
-
-
-def test_a_curve_above_a_fixed_range_is_named_and_not_drawn_at_its_edge(source):
-    asked = {"x": "epochs", "y": "primal", "log_x": False, "log_y": False}
-    of = {"dataset": "adult", "lambda": 1e-4}
-    free = draw(source, shape(**asked, of=of))
-    ordered = sorted(drawn(free.axes[0], name).get_ydata().min() for name in names(free.axes[0]))
-    between = (ordered[0] + ordered[-1]) / 2
-    figure = draw(source, shape(**asked, of=of, y_range=[0, between]))
-    drawn_now = len(names(figure.axes[0]))
-    assert drawn_now == sum(height <= between for height in ordered) < len(ordered)
-    (text,) = [t.get_text() for t in figure.axes[0].texts if "above the frame" in t.get_text()]
-    assert len(text.split(":")[1].split(",")) == len(ordered) - drawn_now
-
-
 def test_published_curves_are_drawn_on_the_axes_they_are_of(source):
     curves = [
         {"dataset": "adult", "solver": "dcd", "x": "epochs", "y": "train_error",
@@ -148,17 +118,6 @@ def test_published_curves_are_drawn_on_the_axes_they_are_of(source):
     assert "published (Figure 9)" in " ".join(words.split())
 
 
-def test_a_figure_without_published_curves_does_not_explain_them(source):
-    curve = {"dataset": "elsewhere", "solver": "dcd", "x": "epochs", "y": "train_error",
-             "points": [[1, 0.2]]}  # fmt: skip
-    published = Published.model_validate({"source": "Figure 9", "mark": "read", "curves": [curve]})
-    item = source.item.model_copy(update={"published": (published,)})
-    paper = source.paper.model_copy(update={"items": {**source.paper.items, "times": item}})
-    source = ItemResults(paper, "times", source.results)
-    figure = draw(source, shape(x="epochs", y="train_error", log_x=False, log_y=False))
-    assert "published" not in " ".join(text.get_text() for text in figure.texts)
-
-
 def test_curves_of_errors_end_where_the_runs_do(source):
     figure = draw(source, shape(x="epochs", y="train_error", log_y=False))
     traces = next(iter(source.results.values())).traces
@@ -169,13 +128,6 @@ def test_curves_of_errors_end_where_the_runs_do(source):
         ]
         end = last.groupby("repeat")["epochs"].max().median()
         assert drawn(axes, label).get_xdata()[-1] == pytest.approx(end, rel=0.05)
-
-
-def test_linear_axes_are_linear_and_begin_at_zero(source):
-    figure = draw(source, shape(x="epochs", y="primal", log_x=False, log_y=False))
-    axes = figure.axes[0]
-    assert (axes.get_xscale(), axes.get_yscale()) == ("linear", "linear")
-    assert axes.get_xlim()[0] == 0.0
 
 
 def test_axes_have_the_ranges_asked_for(source):
@@ -202,54 +154,6 @@ def test_a_batch_is_one_step(source):
     assert by_steps._curve(varying) is None
 
 
-@pytest.mark.parametrize(
-    ("keys", "message"),
-    [
-        ({"kind": "regret", "x_range": [0, 1]}, "drop it"),
-        ({"x_range": [0, 1]}, "both above 0"),
-        ({"log_y": False, "y_range": [1, 0]}, "FROM, TO"),
-    ],
-)
-def test_ranges_that_no_axis_has_are_refused(keys, message):
-    with pytest.raises(ValidationError, match=message):
-        shape(**keys)
-
-
-def test_numbers_of_an_axis_may_be_natural_logarithms(source):
-    figure = draw(source, shape(x="percent", y="primal", panels=["dataset"], natural=["x", "y"]))
-    axes = figure.axes[0]
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("ln(per cent of the run)", "ln(P(w))")
-    assert drawn(axes, names(axes)[0]).get_xdata()[-1] == pytest.approx(100.0)
-    for axis in (axes.xaxis, axes.yaxis):
-        places = axis.get_majorticklocs()
-        assert len(places) > 1
-        labels = [axis.get_major_formatter()(place) for place in places]
-        numbers = [float(label.replace("\N{MINUS SIGN}", "-")) for label in labels]
-        assert np.allclose(np.log(places), numbers)
-    plain = draw(source, shape(x="percent", y="train_error", natural=["y"]))
-    assert plain.axes[0].get_ylabel() == "ln(training error)"
-    assert plain.axes[0].get_xlabel() == "per cent of the run"
-    formatter = plain.axes[0].yaxis.get_major_formatter()
-    assert float(formatter(100 * np.exp(-2.0))) == pytest.approx(-2.0)  # drawn in per cent
-
-
-def test_a_curve_that_falls_into_rounding_leaves_at_the_bottom(source, monkeypatch):
-    def lowered(self, row):
-        curve = along(self, row)
-        fall = 1e-12 if row.group.label == "dcd" else 1.0
-        return curve and replace(curve, middle=curve.middle * np.linspace(1.0, fall, len(curve.x)))
-
-    along = Curves._curve
-    monkeypatch.setattr(Curves, "_curve", lowered)
-    asked = shape(x="epochs", y="accuracy", panels=[], of={"dataset": "adult", "lambda": 1e-4})
-    figure = draw(source, asked)
-    (axes,) = figure.axes
-    low, _ = axes.get_ylim()
-    least = min(next(iter(source.results.values())).accuracies)
-    assert 1e-4 * least < low < least
-    assert drawn(axes, "dcd").get_ydata()[-1] < low
-
-
 def test_what_has_no_trace_is_named(source):
     figure = draw(source, shape(of={"lambda": 1e-5}))
     assert "no trace: svmperf" in [text.get_text() for text in figure.axes[0].texts]
@@ -261,17 +165,6 @@ def test_stand_ins_are_marked_in_red_and_in_the_caption(source):
     assert warning.get_color() == "#B00000"
     assert "STAND-IN for covtype.binary" in caption(source, shape())
     assert "STAND-IN" not in caption(source, shape(of={"dataset": "adult"}))
-
-
-def test_text_stays_inside_a_single_panels_sheet(source):
-    long = shape(title="A title that is far longer than what stands above one panel of a figure",
-                 panels=[], of={"dataset": "adult", "lambda": 1e-4})  # fmt: skip
-    figure = draw(source, long)
-    width, height = figure.get_size_inches() * figure.dpi
-    for text in figure.texts:
-        box = text.get_window_extent()
-        assert box.x1 <= width
-        assert 0 <= box.y0 <= box.y1 <= height
 
 
 # ---------------------------------------------------------------- across
@@ -372,14 +265,6 @@ def test_lines_have_the_scores_they_stand_for(planes):
         assert sum(len(artist.get_xdata()) for artist in axes.lines) - 6 == data.n_samples
 
 
-def test_a_curve_far_above_the_others_stays_in_view(planes):
-    figure = draw(planes, planes.item.figures[2])
-    (axes,) = figure.axes
-    heights = sorted(float(drawn(axes, name).get_ydata()[-1]) for name in names(axes))
-    assert heights[1] > 10 * heights[0], "one of the two must be far above"
-    assert axes.get_ylim()[0] < heights[0] < heights[1] < axes.get_ylim()[1]
-
-
 def test_a_run_without_weights_is_said(planes, tmp_path):
     folder = planes.results["base"].folder
     kept = {path: path.read_text() for path in (folder / "runs").glob("*.jsonl")}
@@ -450,45 +335,6 @@ def test_a_solver_with_few_problems_takes_none_from_the_others():
     assert in_common([]) == []
 
 
-def test_shared_runs_count_once(source):
-    results = source.results["base"]
-    once = problems_of([results])
-    assert len(once) == 2 * 2 * 3
-    assert sum(problem.stand_in for problem in once) == 6
-    assert len(problems_of([results, results])) == len(once)
-    assert set(once[0].seconds) == {"pegasos", "sgd-m", "dcd", "svmperf"}
-
-
-def test_each_program_is_a_solver_of_its_own(source):
-    results = source.results["base"]
-    programs = results.runs["label"].isin(["pegasos", "dcd"])
-    runs = results.runs.assign(solver=results.runs["solver"].mask(programs, "program"))
-    apart = problems_of([replace(results, runs=runs, solvers=(*results.solvers, "program"))])
-    assert [p.seconds for p in apart] == [p.seconds for p in problems_of([results])]
-
-
-def test_what_is_asked_for_and_not_run_is_known(source):
-    assert len(source.slots()) == 20
-    missing = source.not_run()
-    assert len(missing) == 4
-    assert {slot["solver"] for slot in missing} == {"sgd-m"}
-
-
-@pytest.mark.parametrize(
-    ("keys", "message"),
-    [
-        ({"y": "test_eror"}, "y cannot be 'test_eror'; did you mean 'test_error'"),
-        ({"y": "train_seconds"}, "y cannot be 'train_seconds'"),
-        ({"x": "lambda"}, "x cannot be 'lambda'"),
-        ({"kind": "across", "x": "lambda", "y": "seconds"}, "at which accuracy"),
-        ({"kind": "across", "x": "hours", "y": "primal"}, "x cannot be 'hours'"),
-    ],
-)
-def test_axes_that_no_figure_has_are_refused(keys, message):
-    with pytest.raises(ValidationError, match=message):
-        shape(**keys)
-
-
 def test_panels_of_stand_ins_say_how_many_rows_they_have(source):
     sizes = {
         row.group.dataset: (row.group.stand_in, int(row.group.runs["m"].iloc[0]))
@@ -500,27 +346,3 @@ def test_panels_of_stand_ins_say_how_many_rows_they_have(source):
     assert marked
     assert all(title.endswith(f", m = {rows:,}") for title in marked)
     assert not any("m = " in title for title in set(titles) - set(marked))
-
-
-@pytest.mark.parametrize(
-    "end",
-    [
-        {"weights": "ab"},
-        {"weights": 2},
-        {"weights": ["a", "b"]},
-        {"weights": [1e200, 1.0]},
-        {"weights": [1.0, 2.0], "bias": "c"},
-        {"weights": [1.0, 2.0], "bias": [1]},
-    ],
-    ids=str,
-)
-def test_weights_that_are_no_line_are_none(tmp_path, end):
-    (tmp_path / "runs").mkdir()
-    with TraceWriter(tmp_path / "runs" / "x.jsonl", {"id": "x"}) as writer:
-        writer.end("converged", **end)
-    results = SimpleNamespace(folder=tmp_path, config={})
-    row = SimpleNamespace(
-        group=SimpleNamespace(runs={"id": ["x"]}, dataset="plane", stand_in=False)
-    )
-    assert final_line(results, row) is None
-    assert points(results, row) is None

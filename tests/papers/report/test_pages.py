@@ -7,25 +7,21 @@ import hashlib
 import math
 import re
 import shutil
-from collections import Counter
 from dataclasses import replace
 from html.parser import HTMLParser
-from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 from claims_support import noisy
 from claims_support import row as planted
-from small_paper import TABLE, write_small_paper
 
 from svmbench.papers.folders import read_item
 from svmbench.papers.model import papers
 from svmbench.papers.report.layout import ItemResults
 from svmbench.papers.report.numbers import number, ratio
-from svmbench.papers.report.page import _repeats, several, stand_ins_of, verdict_counts
 from svmbench.papers.report.tables import build_paper_table
 from svmbench.papers.report.write import write_papers
-from svmbench.records.measures import MEASURES, Asked
+from svmbench.records.measures import Asked
 from svmbench.records.samples import pairs
 from svmbench.report import questions
 from svmbench.report.markup import to_latex
@@ -117,18 +113,6 @@ def test_ratio_has_the_interval_of_its_evidence():
 def test_a_fact_of_the_data_has_its_digits(source):
     row = row_of(source, "adult", 1e-4, "dcd")
     assert number(row, Asked(name="rows")).text == f"{row.group.runs['m'].iloc[0]:.6g}"
-
-
-def test_the_first_number_of_a_text_is_the_one_to_sort_by(source):
-    found = [number(row, Asked(name="seconds", at=1e-2)) for row in source.rows]
-    known = [each for each in found if math.isfinite(each.median)]
-    assert len(known) == 14
-    for each in known:
-        first = re.match(r"[\d.]+(e[+-]?\d+)?", each.text)
-        assert float(first[0]) == pytest.approx(each.median, rel=0.06)
-    table, _ = build_paper_table(source, 0)
-    values = {cell.value for row in table.sections[0].rows for cell in row.cells}
-    assert values <= {None, math.inf}
 
 
 def test_failed_runs_are_told_and_have_no_number(times, source):
@@ -252,15 +236,6 @@ def test_bold_is_the_best_of_its_place_where_others_are_shown_to_be_worse(source
         assert bold[0] in [cell.text for cell in row.cells[at : at + 6]]
 
 
-def test_no_value_of_a_setting_is_the_best(source, monkeypatch):
-    for name, measure in MEASURES.items():
-        monkeypatch.setitem(MEASURES, name, replace(measure, setting=True))
-    table, _ = build_paper_table(source, 0)
-    rows = [row for section in table.sections for row in section.rows]
-    assert not any(cell.best for row in rows for cell in row.cells)
-    assert not any("Bold" in note for note in table.notes)
-
-
 def test_latex_is_ascii_and_balanced(source):
     for at in range(2):
         table, _ = build_paper_table(source, at)
@@ -274,16 +249,6 @@ def test_latex_is_ascii_and_balanced(source):
             spanned = [sum(int(n) - 1 for n in re.findall(r"multicolumn\{(\d+)", x)) for x in lines]
             widths = {x.count(" & ") + more + 1 for x, more in zip(lines, spanned, strict=True)}
             assert widths == {len(columns)}
-
-
-def test_latex_of_all_bundled_papers_is_ascii():
-    for paper in papers().values():
-        for name, item in paper.items.items():
-            source = ItemResults(paper, name, {})
-            for at in range(len(item.tables)):
-                latex = to_latex(build_paper_table(source, at)[0])
-                assert latex.isascii(), (paper.key, name)
-                assert "?" not in latex, (paper.key, name)
 
 
 @pytest.mark.parametrize(
@@ -407,18 +372,6 @@ def test_page_needs_nothing_else_and_its_links_lead_somewhere(page):
     assert "url(" not in re.sub(r"url\(#", "", page)
 
 
-def test_page_starts_with_a_picture_of_the_verdicts(page):
-    verdicts = page[page.index('<section id="verdicts">') :]
-    (bar,) = re.findall(r'<div class="bar" role="img" aria-label="([^"]*)">', verdicts)
-    assert bar == "1 open, 1 not testable"
-    assert re.findall(r'<span class="[a-z-]+" style="flex-grow:(\d+)"', verdicts) == ["1", "1"]
-    for later in ('<table class="claims">', "With STAND-INS", "<img", '<p class="note">'):
-        assert verdicts.index('<figure class="bars">') < verdicts.index(later)
-    shown = re.findall(r'data-filter="([^"]*)"><b>(\d+)', verdicts)
-    rows = re.findall(r'<tr data-verdict="([^"]*)"', verdicts)
-    assert {name: int(count) for name, count in shown if count != "0"} == Counter(rows)
-
-
 def test_page_tells_verdicts_first(page):
     verdicts = page.index('<section id="verdicts">')
     assert verdicts < page.index('<section id="demo">') < page.index('<section id="profiles">')
@@ -433,13 +386,6 @@ def test_page_tells_verdicts_first(page):
     assert "a matter of taste" in page
 
 
-def test_one_repeat_of_one_cell_is_in_the_singular():
-    cell = {"dataset": ["a"], "lambda": [0.1], "label": ["dcd"], "state": ["converged"]}
-    runs = [pd.DataFrame(cell | {"repeat": [number]}) for number in (0, 1)]
-    assert _repeats([SimpleNamespace(runs=runs[0])]) == "1 repeat of 1 cell"
-    assert _repeats([SimpleNamespace(runs=pd.concat(runs))]) == "2 repeats of 1 cell"
-
-
 def test_page_says_how_many_repeats_there_are_and_what_open_claims_take(page):
     header = page[: page.index("</header>")]
     assert "<p>3 repeats of each of 16 cells (data set × λ × solver)</p>" in header
@@ -452,69 +398,11 @@ def test_page_says_how_many_repeats_there_are_and_what_open_claims_take(page):
     )
 
 
-def test_numbers_of_a_verdict_are_behind_a_click(page):
-    verdicts = page[page.index('<table class="claims">') :]
-    row = verdicts[verdicts.index("DCD beats Pegasos.") : verdicts.index("It is beautiful.")]
-    assert row.index("<details") < row.index("pegasos / dcd = ") < row.index("</details>")
-    assert "Claimed in: Table 1." in row
-    assert "Held to: " in row
-    assert "pegasos / dcd at least 2; in all cases." in row
-
-
-def test_numbers_of_a_verdict_are_written_once_and_an_item_links_to_them(page):
-    (anchor,) = re.findall(r'DCD beats Pegasos\. <details id="([^"]*)">', page)
-    item = page[page.index('<article id="demo-times">') :]
-    findings = item[item.index('<ul class="findings">') :]
-    assert f'DCD beats Pegasos. <a href="#{anchor}">numbers</a>' in findings
-    assert page.count("Held to: ") == 1
-
-
-def test_what_holds_for_all_tables_is_said_once(page):
-    reading = page[page.index('<section id="reading">') : page.index('<section id="profiles">')]
-    for said in ("Median over the repeats", "Bold: the best median", "× NAME: the value"):
-        assert reading.count(said) == page.count(said) == 1
-    assert "Published: Table 1" not in page
-    assert "Table 1, printed in the paper itself" in page
-
-
 def test_page_marks_stand_ins_and_what_was_not_run(page):
     assert "With STAND-INS for covtype.binary" in page
     assert "STAND-IN for covtype.binary.</p>" in page
     assert "4 of 20 cells (data set × λ × solver) were not run." in page
     assert ">Not run.<" in re.sub(r"\s*\n\s*", "", page)
-
-
-def test_stand_ins_are_named_once_however_they_are_cut(tmp_path, source):
-    sweeps = """
-sweeps:
-  sizes:
-    datasets:
-      - {name: alpha, transforms: [{subsample: 100}], label: "alpha, 100 rows"}
-      - {name: alpha, transforms: [{subsample: 200}], label: "alpha, 200 rows"}
-      - {name: CCAT, label: rcv1}
-      - {name: delta, label: whole delta}
-    lambda: 1e-2
-    solvers: [dcd]
-    stop: {max_epochs: 1}
-"""
-    write_small_paper(tmp_path, cuts=TABLE + sweeps)
-    empty = ItemResults(papers(tmp_path)["small"], "cuts", {})
-    rows = [
-        replace(row, sweep="sizes", group=replace(row.group, dataset=label, stand_in=stand_in))
-        for row, label, stand_in in zip(
-            source.rows,
-            ["alpha, 100 rows", "alpha, 100 rows", "alpha, 200 rows", "rcv1", "whole delta"],
-            [True, True, True, True, False],
-            strict=False,
-        )
-    ]
-    assert empty.stand_ins(rows) == ["alpha", "rcv1"]
-    assert empty.stand_ins(rows[:2]) == ["alpha, 100 rows"]
-    assert source.stand_ins() == ["covtype.binary"]
-    of_items = [replace(empty) for _ in range(3)]
-    for item, shown in zip(of_items, [rows[:2], rows[2:4], rows[4:]], strict=True):
-        object.__setattr__(item, "rows", shown)
-    assert stand_ins_of(of_items) == ["alpha", "rcv1"]
 
 
 def test_page_lists_published_numbers_without_a_place(page):
@@ -553,23 +441,3 @@ def test_same_results_give_the_same_files(papered, tmp_path):
     assert len(written) > 1
     for path in written:
         assert path.read_bytes() == (papered / path.relative_to(root)).read_bytes(), path.name
-
-
-def test_files_are_named_by_paper_and_item(papered):
-    names = {path.name for path in (papered / "demo" / "times").glob("*.*")}
-    assert names == {
-        *(f"table-{n}.{suffix}" for n in (1, 2) for suffix in ("md", "csv", "tex")),
-        *(f"figure-{number}.png" for number in (1, 2, 3)),
-    }
-
-
-def test_counts_of_verdicts_are_english():
-    assert [several(each) for each in ("holds", "holds in k of n", "does not hold", "open")] == [
-        "hold",
-        "hold in k of n",
-        "do not hold",
-        "open",
-    ]
-    none, one = verdict_counts([]), verdict_counts([SimpleNamespace(verdict="holds")])
-    two = verdict_counts([SimpleNamespace(verdict="does not hold")] * 2)
-    assert (none, one, two) == ("", "1 holds", "2 do not hold")
