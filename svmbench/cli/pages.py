@@ -12,7 +12,6 @@ from typing import Any
 from svmbench.durable import is_own_file, write_text
 from svmbench.errors import SvmbenchError
 from svmbench.verify.outcome import Verification
-from svmbench.verify.published import strangers
 
 _RECORD = "page.json"
 
@@ -77,5 +76,7 @@ def _written(root: Path, facts: dict[str, Any], plots: bool) -> list[Path]:
 
 def _around(root: Path) -> list[Path]:
     """The page, and what is beside it and in its folders that a browser opens or that it shows."""
-    beside = [root / name for name in strangers(root)]
-    return [*beside, *(path for name in ("tables", "plots") for path in (root / name).glob("*"))]
+    return [
+        root / "index.html",
+        *(path for name in ("tables", "plots") for path in (root / name).glob("*")),
+    ]

@@ -65,8 +65,7 @@ def command(
 
     The tables, the page of the report and every row of runs.csv, traces.csv and regret.csv are
     written again from the traces and compared, and so are the pages of papers and benchmarks
-    above them. Every run of the configuration must be listed. A published folder must have the
-    files of its manifest, and no others.
+    above them. A published folder must have the files of its manifest, and no others.
 
     With --replay, a random sample of the runs is trained again from their seeds. P must be the
     recorded one at every checkpoint: exactly with the same build and machine, within 1e-3
@@ -85,13 +84,12 @@ def command(
     from svmbench.durable import require_replaceable, require_writable
     from svmbench.verify.folder import Verifier, is_bare
     from svmbench.verify.folder import folders as below
-    from svmbench.verify.own import entries
 
     of_root = {root: below(root) for root in folders}
     everything_found = [folder for found in of_root.values() for folder in found]
     chosen = [folder for folder in everything_found if folder in folders or not is_bare(folder)]
     if table is not None:
-        require_replaceable(table, *(path for folder in chosen for path in entries(folder)))
+        require_replaceable(table, *(path for folder in chosen for path in folder.rglob("*")))
         require_writable(table)
     console = Console(stderr=True, highlight=False)
     verifier, results = Verifier(), []
@@ -162,7 +160,7 @@ def _line(result: Verification) -> str:
 
 
 def _summary(results: list[Verification], traces: int) -> str:
-    from svmbench.verify.folder import LEFT_OUT
+    from svmbench.verify.published import LEFT_OUT
     from svmbench.verify.replay import found_with
 
     lines = [said] if (said := found_with(results, traces)) else []

@@ -18,7 +18,7 @@ from svmbench.report.profiles import write_profile_table
 from svmbench.report.sheet import FORMATS
 from svmbench.report.tables import build_tables
 from svmbench.report.write import write_results
-from svmbench.verify.own import foreign_entries
+from svmbench.verify.folder import foreign_entries
 
 STRANGER = "is not a file of this report; remove it"
 REMEDY = "'svmbench report' writes it again"
@@ -34,7 +34,7 @@ def stale_files(folder: Path, plots: bool = False) -> Iterator[tuple[str, str]]:
     """
     if not any((folder / name).exists() for name in ("report.html", "tables", "plots")):
         return
-    if any(foreign_entries(folder)):  # `svmbench verify` names them
+    if foreign_entries(folder):  # `svmbench verify` names them
         return
     try:
         with TemporaryDirectory() as temporary:

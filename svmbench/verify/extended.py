@@ -65,6 +65,11 @@ class Bounded(NamedTuple):
             return 0.0 if self.agrees(recorded) else math.inf
         return abs(recorded - self.value) / max(abs(self.value), 1e-300)
 
+    @property
+    def share(self) -> float:
+        """The relative deviation that rounding may cause."""
+        return self.rounding / abs(self.value) if self.value else math.inf
+
 
 @dataclass(frozen=True)
 class Facts:

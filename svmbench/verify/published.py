@@ -8,23 +8,23 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from svmbench.durable import is_own_file
 from svmbench.errors import DataError
 from svmbench.harness.environment import fingerprint_of
-from svmbench.harness.weights import SUFFIX
 from svmbench.records.machine import MACHINE
 from svmbench.records.read import read_results
-from svmbench.records.values import is_too_deep
-from svmbench.verify.own import FILES, INDEX, MANIFEST
 
-#: What is copied from a results folder; the weights only if they are asked for.
-CONTENTS = (*FILES, "tables/*", "plots/*", "runs/*.jsonl")
-WEIGHTS = f"runs/*{SUFFIX}"
+MANIFEST = "manifest.json"
+
+#: Files of a results folder.
+FILES = (
+    *("runs.csv", "traces.csv", "regret.csv"),
+    *("config.yaml", "environment.json", "report.html"),
+)
+
+#: Why a run holds that has kept weights, although none are there.
+LEFT_OUT = "its weights were left out when this was published"
 
 _VERSION = 2
-
-#: Suffixes of what a browser executes or shows.
-_SHOWN = (".html", ".htm", ".xhtml", ".js", ".svg")
 
 
 def manifest_of(folder: Path, version: str, weights: bool) -> dict[str, Any]:
@@ -46,11 +46,6 @@ def manifest_of(folder: Path, version: str, weights: bool) -> dict[str, Any]:
     }
 
 
-def text_of(manifest: dict[str, Any]) -> str:
-    """A manifest as it is written."""
-    return json.dumps(manifest, indent=2) + "\n"
-
-
 def read_manifest(folder: Path) -> dict[str, Any]:
     """The manifest of a published folder.
 
@@ -58,68 +53,32 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """
     path = folder / MANIFEST
     try:
-        if not is_own_file(path):
-            raise ValueError("a link, a pipe or a device")
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-        if is_too_deep(manifest):
-            raise ValueError("nested too deeply")
-        version, files = manifest["schema_version"], manifest["files"]
-    except (OSError, ValueError, RecursionError, KeyError, TypeError) as error:
-        raise DataError(
-            f"{path}: not readable; name a folder that 'svmbench publish' has written"
-        ) from error
-    if version != _VERSION:
-        raise DataError(f"{path}: schema_version is {version!r:.80}, and has to be {_VERSION}")
-    if not isinstance(files, dict):
-        raise DataError(f"{path}: files is not a mapping; publish the results again")
-    return dict(manifest)
+        manifest = dict(json.loads(path.read_text(encoding="utf-8")))
+        if manifest["schema_version"] == _VERSION and isinstance(manifest["files"], dict):
+            return manifest
+    except (OSError, ValueError, RecursionError, KeyError, TypeError):
+        pass
+    raise DataError(f"{path}: not readable; name a folder that 'svmbench publish' has written")
 
 
 def faults(folder: Path, manifest: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """What of a published folder `svmbench publish` does not write, with the reason.
-
-    Raises DataError if it has no results that can be read.
-    """
-    weights = manifest.get("weights") is True
+    """The files of a published folder that are not those of its manifest, with the reason."""
     known, found = manifest["files"], hashes(folder)
-    patterns = (*CONTENTS, INDEX, MANIFEST, *([WEIGHTS] if weights else ()))
-    own = {path.relative_to(folder).as_posix() for each in patterns for path in folder.glob(each)}
-    for name in sorted(known | found | {INDEX: ""}):
+    for name in sorted(known | found):
         if name not in found:
             yield name, "is missing; publish the results again"
-        elif name not in own or name not in known:
+        elif name not in known:
             yield name, "is no file that was published; remove it"
         elif known[name] != found[name]:
             yield name, "is not the file that was published; publish the results again"
-        elif name == INDEX and found[name] != found.get("report.html"):
-            yield name, "is not report.html once more; publish the results again"
-    real = manifest_of(folder, str(manifest.get("svmbench")), weights)
-    odd = [key for key in real | manifest if real.get(key) != manifest.get(key) and key != "files"]
-    if odd or (folder / MANIFEST).read_text(encoding="utf-8") != text_of(manifest):
-        said = f"says of {', '.join(odd)} what the folder does not" if odd else "has another form"
-        yield MANIFEST, f"{said}; publish the results again"
-
-
-def strangers(folder: Path) -> Iterator[str]:
-    """What a browser would open in a results folder, and no command has written there."""
-    for path in sorted([*folder.glob("*"), *folder.glob("runs/*")]):
-        name = path.relative_to(folder).as_posix()
-        if path.suffix.lower() in _SHOWN and name != "report.html":
-            yield name
 
 
 def hashes(folder: Path) -> dict[str, str]:
-    """SHA-256 of each file below a folder but the manifest, by path. No link is followed."""
-    return {
-        path.relative_to(folder).as_posix(): _sha256(path)
-        for path in sorted(folder.rglob("*"))
-        if (path.is_symlink() or not path.is_dir()) and path != folder / MANIFEST
-    }
-
-
-def _sha256(path: Path) -> str:
-    """Nothing of what is a link, a pipe or a device: it may be anybody's, or never end."""
-    if not is_own_file(path):
-        return ""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    """SHA-256 of each file below a folder but the manifest, by path."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path != folder / MANIFEST:
+            with path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            found[path.relative_to(folder).as_posix()] = digest
+    return found

@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,11 +15,9 @@ from svmbench.cli import main
 from svmbench.errors import ConfigError, DataError
 from svmbench.harness.environment import fingerprint_of
 from svmbench.records.machine import MACHINE
-from svmbench.report.sharing.merge import _by_lambda, merge, refuse_contradictions
+from svmbench.report.sharing.merge import _refuse_other_settings, merge
 from svmbench.report.sharing.publish import open_published, publish
-from svmbench.report.verdict import verdicts
-from svmbench.verify.own import MANIFEST
-from svmbench.verify.published import hashes, manifest_of, text_of
+from svmbench.verify.published import MANIFEST, hashes, manifest_of
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +46,12 @@ def second(tmp_path_factory):
     return root / "again"
 
 
+def _text_of(manifest):
+    return json.dumps(manifest, indent=2) + "\n"
+
+
 def rewrite_manifest(folder: Path, **changes):
-    (folder / MANIFEST).write_text(text_of(manifest_of(folder, "1", False) | changes))
+    (folder / MANIFEST).write_text(_text_of(manifest_of(folder, "1", False) | changes))
 
 
 def test_a_published_folder_has_page_tables_traces_and_hashes_but_no_weights(made, published):
@@ -149,18 +150,10 @@ def linked(folder):
     [
         (edited("environment.json"), False, "environment.json", "not the file that was published"),
         (edited("index.html"), False, "index.html", "not the file that was published"),
-        (edited("index.html"), True, "index.html", "not report.html once more"),
-        (lambda folder: (folder / "index.html").unlink(), True, "index.html", "missing"),
         (lambda folder: (folder / "traces.csv").unlink(), False, "traces.csv", "missing"),
-        (added("evil.js"), True, "evil.js", "no file that was published"),
+        (added("evil.js"), False, "evil.js", "no file that was published"),
         (added("runs/one-more.jsonl"), False, "runs/one-more.jsonl", "no file that was published"),
-        (linked, True, "deep/x", "no file that was published"),
         (added("plots/more.svg"), True, "plots/more.svg", "not a file of this report"),
-        (lambda folder: rewrite_manifest(folder, name="E"), False, MANIFEST, "says of name"),
-        (lambda folder: rewrite_manifest(folder, more=1), False, MANIFEST, "says of more"),
-        (lambda folder: rewrite_manifest(folder, machine="0"), False, MANIFEST, "says of machine"),
-        (lambda folder: rewrite_manifest(folder, weights=3), False, MANIFEST, "says of weights"),
-        (lambda folder: (folder / MANIFEST).open("a").write(" "), False, MANIFEST, "another form"),
     ],
 )
 def test_what_publish_has_not_written_is_named(published, edit, hashes, name, said):
@@ -195,7 +188,7 @@ def test_weights_are_published_if_asked_for_and_else_said_to_be_left_out(made, p
 def test_links_are_not_read_and_their_files_not_taken_for_the_folders_own(published):
     (published / "runs.csv").rename(published.parent / "runs.csv")
     (published / "runs.csv").symlink_to(published.parent / "runs.csv")
-    with pytest.raises(DataError, match=r"runs\.csv is not a file of its own"):
+    with pytest.raises(DataError, match=r"runs\.csv: not a file of its own"):
         open_published(published)
 
 
@@ -206,32 +199,23 @@ def test_a_run_without_its_trace_is_refused(published, second, text):
     if text is not None:
         trace.write_text(text)
     rewrite_manifest(published)
-    with pytest.raises(DataError, match=f"the trace of run {re.escape(trace.stem)} is missing or"):
+    with pytest.raises(DataError, match=f"run {re.escape(trace.stem)} does not hold"):
         merge([published, second], published.parent / "merged")
 
 
 def test_results_without_a_trace_are_not_published(made):
     next((made / "results" / "runs").glob("*.jsonl")).unlink()
-    with pytest.raises(DataError, match="is missing or damaged"):
+    with pytest.raises(DataError, match=": (missing|damaged); see"):
         publish(made / "results", made / "published")
 
 
-@pytest.mark.parametrize("place", ["published", "published/tables", "published/new", "third"])
+@pytest.mark.parametrize("place", ["published", "published/tables", "published/new"])
 def test_a_published_folder_is_not_written_into(published, second, place):
     shutil.copytree(second, published.parent / "third")
     before = hashes(published.parent)
     with pytest.raises(ConfigError, match="give -o another name"):
         merge([published, second], published.parent / place)
     assert hashes(published.parent) == before
-
-
-def test_folders_of_one_name_have_columns_of_their_own(published, second, tmp_path):
-    for place, folder in (("laptop", published), ("server", second)):
-        shutil.copytree(folder, tmp_path / place / "demo")
-    merge([tmp_path / "laptop/demo", tmp_path / "server/demo"], tmp_path / "merged")
-    table = pd.read_csv(tmp_path / "merged" / "machines.csv")
-    assert set(table["folder"]) == {"laptop/demo", "server/demo"}
-    assert "| laptop/demo (" in (tmp_path / "merged" / "machines.md").read_text()
 
 
 def test_folders_stand_side_by_side_and_nothing_is_pooled(published, second, tmp_path):
@@ -250,52 +234,12 @@ def test_folders_stand_side_by_side_and_nothing_is_pooled(published, second, tmp
         unit = runs["pass_seconds"].median()
         assert list(passes["median"]) == pytest.approx(list(rows["median"] / unit))
     page = (tmp_path / "merged" / "index.html").read_text()
-    assert page.index("Who is first, by machine") < page.index("Seconds to relative accuracy")
+    assert page.index("Seconds to relative") < page.index("Streaming passes to relative")
     assert "<h2>Streaming passes to relative accuracy" in page
     assert "Passes over the data" not in page
-    assert page.count("<table") == 4
+    assert page.count("<table") == 3
     assert "published (" in page
     assert "again (" in page
-
-
-def test_who_is_first_is_said_for_each_machine(published, second, tmp_path):
-    merge([published, second], tmp_path / "merged")
-    first = pd.read_csv(tmp_path / "merged" / "machines-first.csv")
-    for folder in (published, second):
-        runs = pd.read_csv(folder / "runs.csv")
-        for row in first[first["folder"] == folder.name].itertuples():
-            accuracy = float(row.to.removeprefix("ε = "))
-            medians = runs.groupby("label")[f"seconds_to_{accuracy!r}"].median()
-            assert row.first == medians.idxmin()
-    assert set(first["folder"]) == {"published", "again"}
-    text = (tmp_path / "merged" / "machines-first.md").read_text()
-    assert text.count("; then ") == len(first)
-
-
-def test_leads_that_are_proven_are_called_so_on_the_page(published, second, tmp_path, monkeypatch):
-    def proven(results):
-        for standing in verdicts(results):
-            problems = [
-                replace(each, leads=tuple(replace(lead, clear=True) for lead in each.leads))
-                for each in standing.problems
-            ]
-            yield replace(standing, problems=tuple(problems))
-
-    monkeypatch.setattr(sys.modules[merge.__module__], "verdicts", proven)
-    merge([published, second], tmp_path / "merged")
-    page = (tmp_path / "merged" / "index.html").read_text()
-    assert page.count("; then ") == page.count(" (proven); then ") > 0
-
-
-def test_a_greater_lambda_of_a_later_folder_comes_first():
-    rows = dict.fromkeys(
-        [
-            (1e-3, "1e-3", "ε = 0.1"),
-            (1e-3, "1e-3", "ε = 0.01"),
-            (2.5e-3, "2.5e-3 (C = 1)", "ε = 0.1"),
-        ]
-    )
-    assert [lam for _, lam, _ in _by_lambda(rows)] == ["2.5e-3 (C = 1)", "1e-3", "1e-3"]
 
 
 def test_one_folder_or_the_same_runs_twice_are_no_comparison(published, tmp_path):
@@ -307,16 +251,10 @@ def test_one_folder_or_the_same_runs_twice_are_no_comparison(published, tmp_path
     assert not (tmp_path / "merged").exists()
 
 
-def test_other_parameters_under_one_label_and_optima_that_exclude_each_other_are_refused(
-    published, second
-):
-    one, other = map(open_published, (published, second))
-    apart = other.results.runs.assign(reference_dual=0.9, reference_primal=0.91)
-    beyond = replace(other, results=replace(other.results, runs=apart))
-    refuse_contradictions(one, other)
-    with pytest.raises(DataError, match="exclude each other"):
-        refuse_contradictions(one, beyond)
-    config = json.loads(json.dumps(other.results.config))
+def test_other_parameters_under_one_label_are_refused(published, second):
+    one, other = (open_published(folder).results for folder in (published, second))
+    _refuse_other_settings(one, other)
+    config = json.loads(json.dumps(other.config))
     config["solvers"][0]["order"] = "cyclic"
     with pytest.raises(DataError, match="dcd has different parameters"):
-        refuse_contradictions(one, replace(other, results=replace(other.results, config=config)))
+        _refuse_other_settings(one, replace(other, config=config))

@@ -2,11 +2,10 @@
 
 import csv
 import re
-import shutil
 
 import pytest
 from click.testing import CliRunner
-from recorded_folders import SWEEP, a_trace, copy_of, make, records_of, write_records
+from recorded_folders import SWEEP, a_trace, make, records_of, write_records
 
 from svmbench.cli import main
 from svmbench.harness.supervise import CIRCUMSTANCES
@@ -256,47 +255,6 @@ def ended(request, tmp_path_factory):
     solvers = ["dcd", "mpu", told, {"name": "pegasos", "output": "random"}, "sgd-r"]
     sweep = SWEEP | {"solvers": solvers, "stop": MET[request.param]}
     return request.param, make(tmp_path_factory.mktemp("ended"), sweep)
-
-
-@pytest.fixture(scope="module")
-def out_of_time(tmp_path_factory):
-    """A folder with repeats that were skipped."""
-    stop = {"accuracy": [1e-8], "time_limit": 0.05}
-    sweep = SWEEP | {"solvers": ["pegasos"], "stop": stop, "repeats": 4}
-    return make(tmp_path_factory.mktemp("limited"), sweep)
-
-
-def test_skipped_runs_are_held_against_the_run_that_met_the_limit(
-    out_of_time, tmp_path, monkeypatch, wrong
-):
-    folder = copy_of(out_of_time, tmp_path, monkeypatch) / "results"
-    assert wrong(folder) == {}
-    lines = table(folder)
-    state = lines[0].index("state")
-    skipped = [number for number, line in enumerate(lines) if line[state] == "skipped"]
-    assert skipped
-    unnoticed = []
-    for place, column in enumerate(lines[0]):
-        changed = [list(line) for line in lines]
-        changed[skipped[-1]][place] = other(changed[skipped[-1]][place])
-        write(folder, changed)
-        if not wrong(folder):
-            unnoticed.append(column)
-    assert unnoticed == []
-    # A run that was made is not one that was skipped.
-    blank = [list(line) for line in lines]
-    made = next(number for number in range(1, len(lines)) if number not in skipped)
-    blank[made][state] = "skipped"
-    write(folder, blank)
-    assert "its trace has an end" in wrong(folder)[lines[made][1]]
-    write(folder, [lines[0], *(line for line in lines if line[state] == "skipped")])
-    shutil.rmtree(folder / "runs")
-    reasons = {name: reason for name, reason in wrong(folder).items() if name.startswith("tiny")}
-    listed = {line[1] for line in lines if line[state] == "skipped"}
-    assert all("no run of its cell" in reasons.pop(name) for name in listed)
-    # The run that met the limit was the first repeat.
-    (reason,) = reasons.values()
-    assert "it is missing, and later ones are there" in reason
 
 
 def test_a_folder_that_is_not_there_is_said_so(tmp_path):

@@ -72,7 +72,7 @@ def test_a_sound_folder_holds(root):
     assert "2 runs: 2 hold" in result.output
     assert "1 reference: 1 holds" in result.output
     findings = pd.read_csv(root / "findings.csv")
-    assert findings["kind"].tolist() == ["reference", "run", "run"]
+    assert findings["kind"].tolist() == ["run", "reference", "run"]
     assert (findings["deviation"] <= findings["allowed"]).all()
     assert (findings["allowed"] < 1e-11).all()
     assert verified(root, "--quiet").output.count("\n") == 2
@@ -193,7 +193,7 @@ def test_a_reference_that_proves_less_or_something_else_is_told(root):
     path.unlink()
     result = verified(root)
     assert result.exit_code == 3
-    assert "no longer in the cache" in result.output
+    assert "its reference is not in the cache" in result.output
 
 
 def test_a_bound_above_the_optimum_does_not_hold(root):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 from dataclasses import dataclass
@@ -10,29 +11,33 @@ from pathlib import Path
 import svmbench
 from svmbench.durable import require_own, resolved, writing
 from svmbench.errors import ConfigError, DataError
-from svmbench.harness.trace import read_whole
+from svmbench.harness.weights import SUFFIX
 from svmbench.records.read import Results, read_results
 from svmbench.report.check import stale_files
-from svmbench.verify.folder import LEFT_OUT, Verifier
-from svmbench.verify.own import INDEX, MANIFEST, foreign_entries
-from svmbench.verify.published import CONTENTS, WEIGHTS, manifest_of, read_manifest, text_of
+from svmbench.verify.folder import Verifier
+from svmbench.verify.published import FILES, LEFT_OUT, MANIFEST, manifest_of, read_manifest
+
+INDEX = "index.html"
+
+#: What is copied from a results folder; the weights only if they are asked for.
+CONTENTS = (*FILES, "tables/*", "plots/*", "runs/*.jsonl")
+WEIGHTS = f"runs/*{SUFFIX}"
 
 
 @dataclass(frozen=True)
 class PublishedFolder:
     """A published folder that was checked."""
 
-    folder: Path
     results: Results
     machine: str  # fingerprint of the machine of its runs
     # runs and references that could not be recomputed, since their rows are not on this machine
     unverified: int
-    name: str = ""  # heading of its columns
 
     @property
-    def processor(self) -> str:
-        """The processor of its machine."""
-        return str(self.results.environment.get("cpu") or "unknown processor")
+    def heading(self) -> str:
+        """Its name and processor, as the heading of a column."""
+        processor = self.results.environment.get("cpu") or "unknown processor"
+        return f"{self.results.folder.resolve().name} ({processor})"
 
 
 def publish(folder: Path, target: Path, weights: bool = False) -> Path:
@@ -45,8 +50,7 @@ def publish(folder: Path, target: Path, weights: bool = False) -> Path:
         raise ConfigError(f"{target}: exists and is no published folder; give -o another name")
     if resolved(folder).is_relative_to(resolved(target)):
         raise ConfigError(f"{target}: has the results themselves; give -o another name")
-    results = read_results(folder)
-    _refuse_wrong(results)
+    _refuse_wrong(read_results(folder))
     for name, reason in stale_files(folder, False):
         raise DataError(f"{folder}: {name} {reason}")
     if not (folder / "report.html").is_file():
@@ -62,7 +66,7 @@ def publish(folder: Path, target: Path, weights: bool = False) -> Path:
                     shutil.copyfile(path, place)
             shutil.copyfile(folder / "report.html", made / INDEX)
             manifest = manifest_of(made, svmbench.__version__, weights)
-            (made / MANIFEST).write_text(text_of(manifest), encoding="utf-8")
+            (made / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
             made.chmod(0o755)
             _put(made, target)
         finally:
@@ -94,24 +98,16 @@ def open_published(folder: Path) -> PublishedFolder:
 
     Raises DataError if it is not as it was published.
     """
-    machine = str(read_manifest(folder).get("machine"))
-    for name in foreign_entries(folder):
-        raise DataError(f"{folder}: {name} is not a file of its own; publish the results again")
     results = read_results(folder)
-    return PublishedFolder(folder, results, machine, _refuse_wrong(results))
+    unverified = _refuse_wrong(results)  # links and pipes are refused here
+    return PublishedFolder(results, str(read_manifest(folder)["machine"]), unverified)
 
 
 def _refuse_wrong(results: Results) -> int:
-    """Refuse figures that do not hold, or have no trace; return how many could not be verified."""
+    """Refuse figures that do not hold; return how many could not be verified."""
     folder, unverified = results.folder, 0
-    for name in results.runs["id"][results.runs["state"] != "skipped"]:
-        if read_whole(folder / "runs" / f"{name}.jsonl") is None:
-            raise DataError(
-                f"{folder}: the trace of run {name:.240} is missing or damaged; "
-                "run the sweep and publish it again"
-            )
     for result in Verifier().folder(folder):
-        if result.verdict == "does not hold":
+        if result.verdict == "does not hold" or result.reason.startswith(str(folder)):  # its trace
             raise DataError(
                 f"{folder}: {result.kind} {result.name} does not hold: {result.reason}; "
                 f"see 'svmbench verify {folder}'"
