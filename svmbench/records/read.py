@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -14,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from svmbench.document import parse_document
 from svmbench.durable import is_own_file
@@ -41,8 +39,6 @@ _ABOVE_ZERO = ("lambda", "C", "m")
 
 #: No sweep has so many repeats.
 _REPEATS = 10**9
-
-_DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,48 +312,33 @@ def _convert(table: pd.DataFrame, path: Path, columns: Sequence[Column]) -> None
         if column.presence == "filled" and (empty := text == "").any():
             raise DataError(f"{path}:{_line(empty)}: column {column.name!r} is empty")
         if column.kind == "flag":
-            table[column.name] = _parsed(text, _flag, "true or false", path).astype(bool)
+            flags = text.str.lower().map({"true": True, "false": False})
+            _refuse_text(text, flags.isna(), "true or false", path)
+            table[column.name] = flags.astype(bool)
         elif column.kind == "number":
-            table[column.name] = _parsed(text, _number, "a finite number", path)
+            try:
+                values = text.mask(text == "", "nan").astype(float)
+            except ValueError:
+                values = pd.to_numeric(text, errors="coerce")
+            _refuse_text(text, (text != "") & ~np.isfinite(values), "a finite number", path)
+            table[column.name] = values
 
 
-def _parsed(
-    column: pd.Series, parse: Callable[[str], float], wanted: str, path: Path
-) -> NDArray[np.float64]:
-    codes, texts = pd.factorize(column)  # most columns of runs have one text
-    values = []
-    for code, text in enumerate(texts):
-        try:
-            values.append(parse(text))
-        except ValueError:
-            row = int((codes == code).argmax())
-            raise DataError(
-                f"{path}:{row + 2}: column {column.name!r}: {text!r} is not {wanted}"
-            ) from None
-    return np.array(values, dtype=float)[codes]
-
-
-def _flag(text: str) -> bool:
-    if text.lower() not in ("true", "false"):
-        raise ValueError(text)
-    return text.lower() == "true"
-
-
-def _number(text: str) -> float:
-    if not text:
-        return math.nan
-    # float() alone accepts more than is ever written: 1_0, nan, blanks around the number.
-    value = float(text) if _DECIMAL.fullmatch(text) else math.inf
-    if math.isinf(value):
-        raise ValueError(text)
-    return value
+def _refuse_text(text: pd.Series, wrong: pd.Series, wanted: str, path: Path) -> None:
+    if wrong.any():
+        raise DataError(
+            f"{path}:{_line(wrong)}: column {text.name!r}: {text[wrong].iloc[0]!r} is not {wanted}"
+        )
 
 
 def _check_accuracies(runs: pd.DataFrame, path: Path) -> None:
     """Refuse seconds to what is no accuracy, or not written as such: others look for its number."""
     for text in accuracies_in(runs.columns):
-        value = float(text) if _DECIMAL.fullmatch(text) else math.nan
-        if not (0.0 < value < math.inf and repr(value) == text):
+        try:
+            sound = 0.0 < float(text) < math.inf and repr(float(text)) == text
+        except ValueError:
+            sound = False
+        if not sound:
             name = f"seconds_to_{text}"
             raise DataError(
                 f"{path}: column {name!r:.80} names no accuracy; run the sweep again to rewrite it"

@@ -12,10 +12,10 @@ from svmbench.records.groups import heading
 from svmbench.records.read import Results
 from svmbench.records.spelling import counted, place_words, short
 from svmbench.records.states import in_words
-from svmbench.report.markup import latex_text
+from svmbench.report.markup import latex_grid, latex_table, markdown_grid
 from svmbench.report.numbers import number_text
 from svmbench.report.single import inches
-from svmbench.report.table import TableCell
+from svmbench.report.table import Row, TableCell
 from svmbench.report.tables.accuracy import summarise
 
 
@@ -94,44 +94,23 @@ def _chosen(results: Results, what: str, known: set[str], asked: Sequence[str]) 
 
 def as_markdown(table: CompactTable) -> str:
     """The table as Markdown."""
-    rows = [("solver", *table.columns), ("---", *("---:" for _ in table.columns))]
-    rows += [
-        (label, *(f"**{cell.text}**" if cell.best else cell.text for cell in row))
-        for label, row in zip(table.labels, table.cells, strict=True)
-    ]
-    lines = [f"| {' | '.join(text.replace('|', chr(92) + '|') for text in row)} |" for row in rows]
-    return "\n".join([*lines, "", f"{table.caption}."]) + "\n"
+    grid = markdown_grid(("solver", *table.columns), _rows(table), 1)
+    return f"{grid}\n\n{table.caption}.\n"
 
 
 def as_latex(table: CompactTable, width: str | float | None = None) -> str:
     """The table as LaTeX, not wider than ``width`` or a column; it needs booktabs and graphicx."""
     most = r"\columnwidth" if width is None else f"{72.0 * inches(width):.1f}bp"
-    lines = [
-        rf"\resizebox{{\ifdim\width>{most} {most}\else\width\fi}}{{!}}{{%",
-        rf"\begin{{tabular}}{{@{{}}l{'r' * len(table.columns)}@{{}}}}",
-        r"\toprule",
-        " & ".join(["", *map(latex_text, table.columns)]) + r" \\",
-        r"\midrule",
+    grid = latex_grid(("", *table.columns), _rows(table), 1, most)
+    head = r"% \usepackage{booktabs, graphicx}"
+    return "\n".join([head, *latex_table(table.caption, grid), ""])
+
+
+def _rows(table: CompactTable) -> list[Row]:
+    return [
+        Row((TableCell(label), *cells))
+        for label, cells in zip(table.labels, table.cells, strict=True)
     ]
-    for label, row in zip(table.labels, table.cells, strict=True):
-        texts = [latex_text(cell.text) for cell in row]
-        bold = [
-            rf"\textbf{{{text}}}" if cell.best else text
-            for text, cell in zip(texts, row, strict=True)
-        ]
-        lines.append(" & ".join([latex_text(label), *bold]) + r" \\")
-    lines += [r"\bottomrule", r"\end{tabular}}"]
-    return "\n".join(
-        [
-            r"% \usepackage{booktabs, graphicx}",
-            r"\begin{table}",
-            r"\centering\footnotesize\setlength{\tabcolsep}{3pt}",
-            rf"\caption{{{latex_text(table.caption)}.}}",
-            *lines,
-            r"\end{table}",
-            "",
-        ]
-    )
 
 
 def as_json(table: CompactTable) -> str:

@@ -10,58 +10,18 @@ from pathlib import Path
 from svmbench.durable import write_text
 from svmbench.report.table import Row, Section, Table, TableCell
 
+_GREEK = "alpha beta gamma delta eta theta kappa mu nu pi rho sigma tau phi omega".split()
+
+#: What LaTeX prints of characters that it does not print as they are.
 _TEX = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "#": r"\#",
-    "$": r"\$",
-    "%": r"\%",
-    "&": r"\&",
-    "_": r"\_",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"$<$",
-    ">": r"$>$",
-    "|": r"\textbar{}",
-    "≥": r"$\geq$",
-    "·": r"$\cdot$",
-    "—": "---",
-    "…": r"\ldots{}",
-    "“": "``",
-    "”": "''",
-    "’": "'",
-    "½": r"$\frac12$",
-    "ℓ": r"$\ell$",
-    "√": r"$\surd$",
-    "²": r"$^2$",
-    "≤": r"$\leq$",
-    "∞": r"$\infty$",
-    "λ": r"$\lambda$",  # whose name in Unicode is lamda
-    "Λ": r"$\Lambda$",
-    "ε": r"$\varepsilon$",
-    "†": r"$\dagger$",
-    "×": r"$\times$",
-    "−": "$-$",
-    "–": "--",
+    **{letter: f"\\{letter}" for letter in "{}#$%&_"},
+    **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
+    **{"<": "$<$", ">": "$>$", "|": r"\textbar{}", "≥": r"$\geq$", "≤": r"$\leq$", "·": r"$\cdot$"},
+    **{"—": "---", "–": "--", "…": r"\ldots{}", "“": "``", "”": "''", "’": "'", "−": "$-$"},
+    **{"½": r"$\frac12$", "ℓ": r"$\ell$", "√": r"$\surd$", "²": "$^2$", "∞": r"$\infty$"},
+    **{letter: rf"$\{name}$" for letter, name in zip("αβγδηθκμνπρστφω", _GREEK, strict=True)},
+    **{"λ": r"$\lambda$", "ε": r"$\varepsilon$", "†": r"$\dagger$", "×": r"$\times$"},
 }
-
-#: Combining accents and the commands that set them.
-_ACCENTS = {
-    "\u0300": "`", "\u0301": "'", "\u0302": "^", "\u0303": "~", "\u0308": '"', "\u030c": "v",
-    "\u0327": "c",
-}  # fmt: skip
-
-#: Greek letters for which LaTeX has commands; the other capitals look like Latin letters.
-_GREEK = (
-    *("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "mu"),
-    *("nu", "xi", "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega"),
-    *("Gamma", "Delta", "Theta", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega"),
-)
-
-#: Width in characters beyond which a row of a Markdown table would be wrapped in a terminal, and a
-#: row of a LaTeX table would leave the page.
-_WIDEST, _WIDEST_PRINTED = 120, 84
 
 
 def write_tables(
@@ -78,95 +38,44 @@ def write_tables(
     return written
 
 
-def to_markdown(table: Table) -> str:
-    """The table as Markdown with columns that also line up in a terminal."""
-    parts = [f"# {_escaped(table.title)}", *map(_escaped, table.header)]
-    parts += [f"> **Note:** {_escaped(warning)}" for warning in table.warnings]
-    for section in table.sections:
-        parts += [f"## {_escaped(section.heading)}", section.facts, *_markdown_grids(section)]
-    parts.append("\n".join(f"- {_escaped(note)}" for note in table.notes))
-    return "\n\n".join(parts) + "\n"
-
-
-def to_latex(table: Table) -> str:
-    r"""The table as one ``table`` environment per data set; needs ``\usepackage{booktabs}``."""
-    lines = [r"% \usepackage{booktabs}"]
-    for section in table.sections:
-        lines += ["", *_latex_section(table, section)]
-    return "\n".join(lines) + "\n"
-
-
 def to_csv(table: Table) -> str:
     """The table's numbers with all their digits, one row per cell; unknown fields are empty."""
     return str(table.records.to_csv(index=False, lineterminator="\n"))
 
 
-def _markdown_grids(section: Section) -> Iterator[str]:
-    """The section's rows; columns that do not fit go into a grid below."""
-    texts = section.texts
-    rows = [tuple(_markdown(TableCell(name)) for name in _full_names(section))]
-    rows += [tuple(map(_markdown, row.cells)) for row in section.rows]
-    widths = [max(3, *map(len, column)) for column in zip(*rows, strict=True)]
-    for number, columns in enumerate(_fitting(widths, _units(section), _WIDEST)):
-        grid = [tuple(row[at] for at in columns) for row in rows]
-        if number:
-            grid = [grid[0], *_with_content(grid[1:], texts)]
-        kept = [widths[at] for at in columns]
-        rule = tuple(
-            "-" * width if at < texts else "-" * (width - 1) + ":" for at, width in enumerate(kept)
-        )
-        yield "\n".join(_markdown_line(row, kept, texts) for row in [grid[0], rule, *grid[1:]])
+def to_markdown(table: Table) -> str:
+    """The table as Markdown with columns that also line up in a terminal."""
+    parts = [f"# {_escaped(table.title)}", *map(_escaped, table.header)]
+    parts += [f"> **Note:** {_escaped(warning)}" for warning in table.warnings]
+    for section in table.sections:
+        grid = markdown_grid(full_names(section), section.rows, section.texts)
+        parts += [f"## {_escaped(section.heading)}", section.facts, grid]
+    parts.append("\n".join(f"- {_escaped(note)}" for note in table.notes))
+    return "\n\n".join(parts) + "\n"
 
 
-def _full_names(section: Section) -> list[str]:
-    """Names of the columns; the first below a heading carries it, the others continue it."""
-    names = list(section.columns)
-    for (heading, _), unit in zip(section.spans, _units(section), strict=False):
-        first, *others = unit
-        names[first] = ": ".join(filter(None, (heading, names[first])))
-        for at in others:
-            names[at] = f"… {names[at]}"
-    return names
-
-
-def _units(section: Section) -> list[list[int]]:
-    """Positions of the columns of numbers that stay together: those below one heading."""
-    units, first = [], section.texts
-    widths = [width for _, width in section.spans] or [1] * (len(section.columns) - section.texts)
-    for width in widths:
-        units.append(list(range(first, first + width)))
-        first += width
-    return units
-
-
-def _with_content(rows: Sequence[tuple[str, ...]], texts: int) -> Iterator[tuple[str, ...]]:
-    """Rows that are not empty, each with the lambda it belongs to."""
-    written = ""
-    for row in rows:
-        written = row[0] or written
-        if any(row[texts:]):
-            yield (written, *row[1:])
-            written = ""
-
-
-def _fitting(widths: Sequence[int], units: Sequence[list[int]], widest: int) -> list[list[int]]:
-    """Positions of the columns of each grid: those of text, and as many units as fit."""
-    texts = list(range(units[0][0])) if units else list(range(len(widths)))
-    grids = [list(texts)]
-    for unit in units:
-        wide = sum(widths[other] + 3 for other in [*grids[-1], *unit]) + 1 > widest
-        if wide and len(grids[-1]) > len(texts):
-            grids.append(list(texts))
-        grids[-1] += unit
-    return grids
-
-
-def _markdown_line(fields: tuple[str, ...], widths: list[int], texts: int) -> str:
+def markdown_grid(names: Sequence[str], rows: Sequence[Row], texts: int) -> str:
+    """Names of columns and rows, the first columns to the left."""
+    lines = [[*map(_escaped, names)], *([_markdown(cell) for cell in row.cells] for row in rows)]
+    widths = [max(3, *map(len, column)) for column in zip(*lines, strict=True)]
+    rule = ["-" * width for width in widths[:texts]]
+    lines.insert(1, rule + ["-" * (width - 1) + ":" for width in widths[texts:]])
+    sides = "<" * texts + ">" * (len(widths) - texts)
     padded = [
-        field.ljust(width) if at < texts else field.rjust(width)
-        for at, (field, width) in enumerate(zip(fields, widths, strict=True))
+        [f"{text:{side}{width}}" for text, side, width in zip(line, sides, widths, strict=True)]
+        for line in lines
     ]
-    return f"| {' | '.join(padded)} |"
+    return "\n".join(f"| {' | '.join(line)} |" for line in padded)
+
+
+def full_names(section: Section) -> list[str]:
+    """Names of the columns, each with the heading above it."""
+    names, first = list(section.columns), section.texts
+    for heading, width in section.spans:
+        for at in range(first, first + width):
+            names[at] = ": ".join(filter(None, (heading, names[at])))
+        first += width
+    return names
 
 
 def _markdown(cell: TableCell) -> str:
@@ -179,90 +88,62 @@ def _escaped(text: str) -> str:
     return re.sub(r"([|*<`\\])", r"\\\1", text)
 
 
-def _latex_section(table: Table, section: Section) -> list[str]:
-    remarks = [*table.header, *table.warnings, *table.notes]
-    return [
-        r"\begin{table}",
-        r"\centering\small",
-        rf"\caption{{{latex_text(f'{table.title}. {section.heading}: {section.facts}')}.}}",
-        *_latex_grids(section),
-        r"\par\medskip\footnotesize\raggedright",
-        *map(_latex_sentence, remarks),
-        r"\end{table}",
+def to_latex(table: Table) -> str:
+    """The table as one ``table`` environment per data set; needs booktabs and graphicx."""
+    lines = [r"% \usepackage{booktabs, graphicx}"]
+    for section in table.sections:
+        caption = f"{table.title}. {section.heading}: {section.facts}"
+        remarks = [*table.header, *table.warnings, *table.notes]
+        grid = latex_grid(full_names(section), section.rows, section.texts)
+        lines += ["", *latex_table(caption, grid, [f"{each.rstrip('.')}." for each in remarks])]
+    return "\n".join(lines) + "\n"
+
+
+def latex_table(caption: str, grid: str, remarks: Sequence[str] = ()) -> Iterator[str]:
+    """A floating table."""
+    yield r"\begin{table}"
+    yield r"\centering\footnotesize\setlength{\tabcolsep}{3pt}"
+    yield rf"\caption{{{latex_text(caption)}.}}"
+    yield grid
+    if remarks:
+        yield r"\par\medskip\raggedright"
+        yield from map(latex_text, remarks)
+    yield r"\end{table}"
+
+
+def latex_grid(
+    names: Sequence[str], rows: Sequence[Row], texts: int, most: str = r"\columnwidth"
+) -> str:
+    """Names of columns and rows, shrunk to a width if they are wider."""
+    lines = [
+        rf"\resizebox{{\ifdim\width>{most} {most}\else\width\fi}}{{!}}{{%",
+        rf"\begin{{tabular}}{{@{{}}{'l' * texts}{'r' * (len(names) - texts)}@{{}}}}",
+        r"\toprule",
+        " & ".join(map(latex_text, names)) + r" \\",
     ]
-
-
-def _latex_grids(section: Section) -> Iterator[str]:
-    """One tabular; groups of columns that are too wide together go below each other."""
-    grids = [list(range(len(section.columns)))]
-    if section.spans:
-        rows = [section.columns, *(tuple(cell.text for cell in row.cells) for row in section.rows)]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        grids = _fitting(widths, _units(section), _WIDEST_PRINTED)
-    for number, columns in enumerate(grids):
-        if number:
-            yield r"\par\medskip"
-        alignment = "l" * section.texts + "r" * (len(columns) - section.texts)
-        yield rf"\begin{{tabular}}{{{alignment}}}"
-        yield r"\toprule"
-        yield from _latex_spans(section, columns)
-        yield " & ".join(latex_text(section.columns[at]) for at in columns) + r" \\"
-        yield from _latex_rows(section.rows, columns)
-        yield r"\bottomrule"
-        yield r"\end{tabular}"
-
-
-def _latex_spans(section: Section, columns: Sequence[int]) -> Iterator[str]:
-    """The headings above the columns, and the rules below them."""
-    fields, rules = [""] * section.texts, []
-    first = section.texts + 1
-    for (heading, width), unit in zip(section.spans, _units(section), strict=False):
-        if unit[0] in columns:
-            fields.append(rf"\multicolumn{{{width}}}{{c}}{{{latex_text(heading)}}}")
-            rules.append(rf"\cmidrule(lr){{{first}-{first + width - 1}}}")
-            first += width
-    if section.spans:
-        yield " & ".join(fields) + r" \\"
-        yield " ".join(rules)
-
-
-def _latex_rows(rows: tuple[Row, ...], columns: Sequence[int]) -> Iterator[str]:
-    for row in rows:
-        if row.opens:
-            yield r"\midrule"
-        cells = [row.cells[at] for at in columns]
-        fields = (
-            rf"\textbf{{{latex_text(cell.text)}}}" if cell.best else latex_text(cell.text)
-            for cell in cells
-        )
-        yield " & ".join(fields) + r" \\"
-
-
-def _latex_sentence(text: str) -> str:
-    return latex_text(text if text.endswith(".") else f"{text}.")
+    for at, row in enumerate(rows):
+        if row.opens or at == 0:
+            lines.append(r"\midrule")
+        fields = [latex_text(cell.text) for cell in row.cells]
+        bold = [
+            rf"\textbf{{{field}}}" if cell.best else field
+            for field, cell in zip(fields, row.cells, strict=True)
+        ]
+        lines.append(" & ".join(bold) + r" \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}}"])
 
 
 def latex_text(text: str) -> str:
-    """Text that LaTeX prints literally, in ASCII."""
-    return "".join(_TEX.get(letter) or _tex_letter(letter) for letter in text)
+    """Text that LaTeX prints literally; ? for signs that it does not know."""
+    return "".join(_TEX.get(letter) or _letter(letter) for letter in text)
 
 
-def _tex_letter(letter: str) -> str:
-    """A letter in ASCII: Greek by its name, others with their accents; ? for what has no such form.
-
-    Some stand for others, such as a raised figure, or a wide per cent sign.
-    """
+def _letter(letter: str) -> str:
+    """LaTeX reads Latin letters with their accents; raised and lowered signs get their place."""
+    plain = unicodedata.normalize("NFKD", letter)
     if letter.isascii():
         return letter
-    greek = re.fullmatch(r"GREEK (SMALL|CAPITAL) LETTER (\w+)", unicodedata.name(letter, ""))
-    if greek is not None:
-        name = greek[2].lower() if greek[1] == "SMALL" else greek[2].capitalize()
-        return rf"$\{name}$" if name in _GREEK else "?"
-    plain = unicodedata.normalize("NFKD", letter)
     if plain.isascii():
         place = {"<super>": "^", "<sub>": "_"}.get(unicodedata.decomposition(letter).split()[0])
         return latex_text(plain) if place is None else rf"${place}{{{latex_text(plain)}}}$"
-    base, *marks = list(plain)
-    for mark in marks:
-        base = rf"\{_ACCENTS[mark]}{{{base}}}" if mark in _ACCENTS else base
-    return base if base.isascii() and all(map(unicodedata.combining, marks)) else "?"
+    return letter if plain[0].isascii() and letter.isalpha() else "?"

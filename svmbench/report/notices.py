@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -33,27 +33,107 @@ class Notice:
     informs: bool = False  # whether it casts doubt on nothing
 
 
+@dataclass(frozen=True)
+class _OfRuns:
+    """A notice about the runs that a condition selects."""
+
+    selected: Callable[[pd.DataFrame], pd.Series]
+    words: str
+    why: str = "reason"
+    of_time: bool = False
+    informs: bool = False
+
+    def of(self, runs: pd.DataFrame, by_c: bool) -> Iterator[Notice]:
+        """The notice, if there are such runs, with a line for each data set, label and cause."""
+        found = runs[self.selected(runs)]
+        if found.empty:
+            return
+        causes = Counter(cause for text in found["disturbed"] for cause in text.split("; "))
+        text = self.words.format(
+            runs=f"{len(found)} of {len(runs)} runs",
+            labels=", ".join(dict.fromkeys(found["label"])),
+            states=counted_states(found["state"]),
+            causes=", ".join(f"{causes[each]} {CAUSES[each]}" for each in CAUSES if causes[each]),
+        )
+        details = []
+        why_of = found[self.why].map(in_words)
+        if self.why == "state":
+            why_of = why_of.str.cat(found["reason"], ": ").str.removesuffix(": ")
+        for (dataset, label, why), members in found.groupby(
+            ["dataset", "label", why_of], sort=False
+        ):
+            ends = members[["lambda", "C"]].drop_duplicates().sort_values("lambda")[::-1]
+            lambdas = ", ".join(
+                regularisation(lam, C, by_c)
+                for lam, C in zip(ends["lambda"], ends["C"], strict=True)
+            )
+            count = counted(len(members), "run")
+            details.append(f"{label} on {dataset}, λ = {lambdas}: {count}" + f", {why}" * bool(why))
+        yield Notice(text, tuple(details), self.of_time, self.informs)
+
+
+def _ended(state: str) -> Callable[[pd.DataFrame], pd.Series]:
+    return lambda runs: runs["state"] == state
+
+
+def _has(column: str, cause: str = "") -> Callable[[pd.DataFrame], pd.Series]:
+    return lambda runs: runs[column].str.contains(cause, regex=False) & (runs[column] != "")
+
+
+#: Notices about runs, in the order of the page.
+_OF_RUNS = (
+    _OfRuns(
+        lambda runs: runs["contended"],
+        "{runs} shared the machine with others (contended): their times are not comparable.",
+    ),
+    _OfRuns(_has("remark"), "{labels}: remarks on the training.", "remark", informs=True),
+    _OfRuns(
+        lambda runs: runs["state"].isin(ENDED_BADLY), "{runs} did not end well: {states}.", "state"
+    ),
+    _OfRuns(_ended("not_installed"), "Not installed, and therefore not measured: {labels}."),
+    _OfRuns(
+        lambda runs: (runs["state"] == "time_limit") & (runs["reason"] != ""),
+        "{runs} had to be killed: their last checkpoint is before the limit.",
+    ),
+    _OfRuns(
+        _ended("skipped"),
+        "{runs} were skipped, because a repeat of the same cell had met the time limit.",
+    ),
+    *(
+        _OfRuns(
+            _has("off_clock", cause),
+            f"{{labels}}: {words}, in {{runs}}. Their times are in doubt.",
+            of_time=True,
+        )
+        for cause, words in OFF_CLOCK_CAUSES.items()
+    ),
+    _OfRuns(
+        _has("disturbed"),
+        "{runs} were disturbed: {causes}. All samples are kept.",
+        "disturbed",
+        of_time=True,
+    ),
+    _OfRuns(
+        lambda runs: runs["load_average"] > runs["threads"] + _OWN_LOAD,
+        f"{{runs}} began at a load average above their threads + {_OWN_LOAD:g}: the machine was "
+        "busy with other things.",
+        of_time=True,
+    ),
+)
+
+
 def notices(
     results: Results, samples: Iterable[Sequence[float]], *, of_stand_ins: bool = True
 ) -> list[Notice]:
     """Collect what a reader has to know before reading the numbers."""
-    runs = results.runs
     return [
-        *(_stand_ins(runs) if of_stand_ins else ()),
-        *_untested(runs),
-        *_contended(runs),
-        *_remarks(results),
+        *(_stand_ins(results.runs) if of_stand_ins else ()),
+        *_untested(results.runs),
         *_unfinished(results),
-        *_unwell(results),
-        *_not_installed(runs),
-        *_killed(results),
-        *_skipped(results),
         *_references(results),
         *_noise(samples),
-        *_off_clock(runs),
-        *_disturbed(runs),
+        *(notice for kind in _OF_RUNS for notice in kind.of(results.runs, results.by_c)),
         *_unsteady(results),
-        *_load(results),
     ]
 
 
@@ -85,36 +165,6 @@ def _untested(runs: pd.DataFrame) -> Iterator[Notice]:
         )
 
 
-def _contended(runs: pd.DataFrame) -> Iterator[Notice]:
-    if contended := int(runs["contended"].sum()):
-        yield Notice(
-            f"{contended} of {len(runs)} runs shared the machine with others (contended): their "
-            "times are not comparable."
-        )
-
-
-def _remarks(results: Results) -> Iterator[Notice]:
-    """What solvers report about their choices, once per cell."""
-    runs = results.runs
-    said = runs[runs["remark"] != ""].drop_duplicates([*ROW, "remark"])
-    if not said.empty:
-        yield Notice(
-            f"{', '.join(dict.fromkeys(said['label']))}: remarks on the training.",
-            tuple(
-                f"{dataset}, {label}, λ = {regularisation(lam, C, results.by_c)}: {remark}"
-                for dataset, label, lam, C, remark in zip(
-                    said["dataset"],
-                    said["label"],
-                    said["lambda"],
-                    said["C"],
-                    said["remark"],
-                    strict=True,
-                )
-            ),
-            informs=True,
-        )
-
-
 def _unfinished(results: Results) -> Iterator[Notice]:
     repeats = results.runs.groupby(list(ROW))["repeat"].nunique()
     short_of = int((repeats < results.repeats).sum())
@@ -123,60 +173,6 @@ def _unfinished(results: Results) -> Iterator[Notice]:
             f"The sweep is not finished: {short_of} of {len(repeats)} rows have fewer than "
             f"{results.repeats} repeats."
         )
-
-
-def _unwell(results: Results) -> Iterator[Notice]:
-    runs = results.runs
-    ill = runs[runs["state"].isin(ENDED_BADLY)]
-    if not ill.empty:
-        yield Notice(
-            f"{len(ill)} of {len(runs)} runs did not end well: {counted_states(ill['state'])}.",
-            tuple(_described(ill, results.by_c, with_state=True)),
-        )
-
-
-def _not_installed(runs: pd.DataFrame) -> Iterator[Notice]:
-    absent = runs.loc[runs["state"] == "not_installed", ["label", "reason"]].drop_duplicates()
-    if not absent.empty:
-        yield Notice(
-            f"Not installed, and therefore not measured: {', '.join(absent['label'].unique())}.",
-            tuple(f"{label}: {reason}" for label, reason in absent.itertuples(index=False)),
-        )
-
-
-def _killed(results: Results) -> Iterator[Notice]:
-    """Runs stopped from outside at a limit: their traces end before it."""
-    runs = results.runs
-    killed = runs[(runs["state"] == "time_limit") & (runs["reason"] != "")]
-    if not killed.empty:
-        yield Notice(
-            f"{len(killed)} of {len(runs)} runs had to be killed: their last checkpoint is "
-            "before the limit.",
-            tuple(_described(killed, results.by_c)),
-        )
-
-
-def _skipped(results: Results) -> Iterator[Notice]:
-    runs = results.runs
-    skipped = runs[runs["state"] == "skipped"]
-    if not skipped.empty:
-        yield Notice(
-            f"{len(skipped)} of {len(runs)} runs were skipped, because a repeat of the same cell "
-            "had met the time limit.",
-            tuple(_described(skipped, results.by_c)),
-        )
-
-
-def _described(runs: pd.DataFrame, by_c: bool, with_state: bool = False) -> Iterator[str]:
-    """A line for each data set, label and cause: how many runs, and at which λ."""
-    keys = ["dataset", "label", "state", "reason"]
-    for (dataset, label, state, reason), members in runs.groupby(keys, sort=False):
-        lambdas = members[["lambda", "C"]].drop_duplicates().sort_values("lambda", ascending=False)
-        pairs = lambdas.itertuples(index=False)
-        named = ", ".join(regularisation(lam, C, by_c) for lam, C in pairs)
-        count = counted(len(members), "run")
-        cause = ": ".join(filter(None, [in_words(str(state)) * with_state, str(reason)]))
-        yield f"{label} on {dataset}, λ = {named}: {count}" + (f", {cause}" if cause else "")
 
 
 def _references(results: Results) -> Iterator[Notice]:
@@ -231,66 +227,6 @@ def _noise(samples: Iterable[Sequence[float]]) -> Iterator[Notice]:
         )
 
 
-def _off_clock(runs: pd.DataFrame) -> Iterator[Notice]:
-    """Runs that took much time off the clock, with the cells concerned."""
-    for cause, words in OFF_CLOCK_CAUSES.items():
-        found = runs[[cause in causes.split("; ") for causes in runs["off_clock"]]]
-        if found.empty:
-            continue
-        cells = Counter(zip(found["dataset"], found["label"], strict=True)).items()
-        yield Notice(
-            f"{', '.join(dict.fromkeys(found['label']))}: {words}, in {len(found)} of {len(runs)} "
-            "runs. Their times are in doubt.",
-            tuple(
-                f"{label} on {dataset}: {counted(count, 'run')}"
-                for (dataset, label), count in cells
-            ),
-            of_time=True,
-        )
-
-
-def _disturbed(runs: pd.DataFrame) -> Iterator[Notice]:
-    if said := disturbed_runs(runs):
-        yield Notice(f"{said} All samples are kept.", tuple(_disturbed_cells(runs)), of_time=True)
-
-
 def disturbed_runs(runs: pd.DataFrame) -> str:
     """How many runs were disturbed and by what, in a sentence; empty if none was."""
-    disturbed = runs.loc[runs["disturbed"] != "", "disturbed"]
-    if disturbed.empty:
-        return ""
-    counts = Counter(cause for causes in disturbed for cause in causes.split("; "))
-    causes = ", ".join(f"{counts[cause]} {CAUSES[cause]}" for cause in CAUSES if counts[cause])
-    return f"{len(disturbed)} of {len(runs)} runs were disturbed: {causes}."
-
-
-def _disturbed_cells(runs: pd.DataFrame) -> Iterator[str]:
-    for (dataset, label), members in runs.groupby(["dataset", "label"], sort=False):
-        if count := int((members["disturbed"] != "").sum()):
-            yield f"{label} on {dataset}: {count} of {len(members)} runs"
-
-
-def _load(results: Results) -> Iterator[Notice]:
-    runs = results.runs[results.runs["load_average"].notna()]
-    if runs.empty:
-        yield from _load_of_sweep(results)
-        return
-    busy = runs[runs["load_average"] > runs["threads"] + _OWN_LOAD]
-    if not busy.empty:
-        yield Notice(
-            f"{len(busy)} of {len(runs)} runs began at a load average above their threads + "
-            f"{_OWN_LOAD:g} (at worst {short(busy['load_average'].max(), 2)}): the machine was "
-            "busy with other things.",
-            of_time=True,
-        )
-
-
-def _load_of_sweep(results: Results) -> Iterator[Notice]:
-    """From the environment's record, for results that do not record the load of each run."""
-    loads = results.environment.get("load_average")
-    load = loads[0] if isinstance(loads, list) and loads else 0.0
-    if isinstance(load, int | float) and _OWN_LOAD < load <= sys.float_info.max:
-        yield Notice(
-            f"The machine was busy when the sweep began: load average {short(load, 2)}.",
-            of_time=True,
-        )
+    return "".join(notice.text for notice in _OF_RUNS[-2].of(runs, False))

@@ -8,12 +8,12 @@ time-to-target distribution counts single runs that reached the target within a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
 from svmbench.durable import write_text
@@ -24,28 +24,17 @@ from svmbench.records.read import Results
 from svmbench.records.samples import samples
 from svmbench.records.spelling import counted, short
 from svmbench.records.statistics import median, performance_ratios, solved_shares
-from svmbench.report.sheet import (
-    FORMATS,
-    PANEL,
-    Sheet,
-    log_ticks,
-    save_figure,
-    uniform_style,
-)
+from svmbench.report.sheet import PANEL, Sheet, log_ticks, save_figure, uniform_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from svmbench.data.dataset import FloatArray
     from svmbench.report.style import Look
 
 #: Profiles of fewer labels, or fewer pairs of data set and λ, show nothing that a table does not
 #: show better: all accuracies of one pair are read off the same runs.
 _LEAST_LABELS, _LEAST_PAIRS = 2, 2
-
-#: How far a curve continues beyond its last step, so that its end can be seen, as a factor.
-_BEYOND = 1.15
 
 
 @dataclass(frozen=True)
@@ -93,7 +82,6 @@ class ProfilePanel:
     kind: str  # name of its file
     unit: str
     axis: str  # label of the horizontal axis
-    least: float  # where the axis starts; 0 leaves it to the curves
     # by label: ascending values, and the share of problems solved up to each
     curves: dict[str, tuple[list[float], list[float]]]
 
@@ -103,35 +91,57 @@ def write_profiles(results: Results, formats: tuple[str, ...] = ("png",)) -> lis
 
     Where there are none, those of an earlier report are removed.
     """
-    problems = _problems(results)
-    profiles = _profiles(problems)
-    if not profiles:
-        _remove(results.folder)
-        return []
-    return [_write_table(results, profiles), *_write_plots(results, profiles, problems, formats)]
+    for path in (results.folder / "plots").glob("profile-*"):
+        if path.stem.removeprefix("profile-") in PROFILE_KINDS:
+            path.unlink()
+    written = write_profile_table(results)
+    if not written or not results.plots:
+        return written
+    from svmbench.report.style import looks
+
+    cases = _cases(results)
+    with uniform_style():
+        for kind, panels in groupby(build_profiles(results), lambda panel: panel.kind):
+            title = f"{results.name}: {PROFILE_KINDS[kind].title}"
+            figure = draw(title, list(panels), _caption(results, kind, cases), looks(results))
+            written += save_figure(figure, results.folder / "plots" / f"profile-{kind}", formats)
+    return written
 
 
 def write_profile_table(results: Results) -> list[Path]:
     """Write tables/profiles.csv alone, if there are profiles."""
-    profiles = build_profiles(results)
-    return [_write_table(results, profiles)] if profiles else []
+    path, profiles = results.folder / "tables" / "profiles.csv", build_profiles(results)
+    if not profiles:
+        path.unlink(missing_ok=True)
+        return []
+    rows = [
+        (SCHEMA_VERSION, profile.kind, profile.unit, label, value, share)
+        for profile in profiles
+        for label, curve in profile.curves.items()
+        for value, share in zip(*curve, strict=True)
+    ]
+    columns = ["schema_version", "profile", "unit", "label", "value", "share"]
+    write_text(path, pd.DataFrame(rows, columns=columns).to_csv(index=False))
+    return [path]
 
 
-def _remove(folder: Path) -> None:
-    _table_path(folder).unlink(missing_ok=True)
-    for kind in PROFILE_KINDS:
-        for suffix in FORMATS:
-            (folder / "plots" / f"profile-{kind}.{suffix}").unlink(missing_ok=True)
+#: The groups of each label, by data set (and whether it is a stand-in), λ and accuracy.
+_Cases = dict[tuple[str, bool, float, float], dict[str, Group]]
 
 
-def _table_path(folder: Path) -> Path:
-    return folder / "tables" / "profiles.csv"
-
-
-def _write_table(results: Results, profiles: Sequence[ProfilePanel]) -> Path:
-    path = _table_path(results.folder)
-    write_text(path, _records(profiles).to_csv(index=False))
-    return path
+def _cases(results: Results) -> _Cases:
+    """The cases for which every label has runs; none if there is too little to show."""
+    found: _Cases = {}
+    for key, groups in results.groups.items():
+        for group in groups:
+            for accuracy in results.accuracies:
+                if samples(group, Asked("seconds", accuracy)):
+                    found.setdefault((*key, group.lam, accuracy), {})[group.label] = group
+    # A label without a single run, such as a missing program, removes no case.
+    labels = {label for groups in found.values() for label in groups}
+    common = {case: groups for case, groups in found.items() if set(groups) == labels}
+    enough = len(labels) >= _LEAST_LABELS and len({case[:3] for case in common}) >= _LEAST_PAIRS
+    return common if enough else {}
 
 
 def build_profiles(results: Results) -> list[ProfilePanel]:
@@ -139,54 +149,20 @@ def build_profiles(results: Results) -> list[ProfilePanel]:
 
     Only problems for which every label has runs count.
     """
-    return _profiles(_problems(results))
-
-
-# ---------------------------------------------------------------- problems
-
-
-@dataclass(frozen=True)
-class _ProfileProblem:
-    """A data set, λ and accuracy, with the group of each label."""
-
-    dataset: str
-    stand_in: bool
-    lam: float
-    accuracy: float
-    groups: dict[str, Group]
-
-    def samples(self, label: str, unit: str) -> list[float]:
-        """One per repeat, +inf if it was not reached."""
-        return list(samples(self.groups[label], Asked(unit, self.accuracy)).values())
-
-
-def _problems(results: Results) -> list[_ProfileProblem]:
-    found = []
-    for (dataset, stand_in), groups in results.groups.items():
-        for lam in dict.fromkeys(group.lam for group in groups):
-            for accuracy in results.accuracies:
-                asked = Asked("seconds", accuracy)
-                members = {g.label: g for g in groups if g.lam == lam and samples(g, asked)}
-                found.append(_ProfileProblem(dataset, stand_in, lam, accuracy, members))
-    # A label without a single run, such as a missing program, removes no problem.
-    labels = {label for problem in found for label in problem.groups}
-    if len(labels) < _LEAST_LABELS:
+    times: dict[str, dict[str, list[list[float]]]] = {"seconds": {}, "epochs": {}}
+    for case, groups in _cases(results).items():
+        for label, group in groups.items():
+            for unit, of_label in times.items():
+                found = samples(group, Asked(unit, case[-1]))
+                of_label.setdefault(label, []).append([*found.values()])
+    if not times["seconds"]:
         return []
-    problems = [problem for problem in found if set(problem.groups) == labels]
-    pairs = {(problem.dataset, problem.stand_in, problem.lam) for problem in problems}
-    return problems if len(pairs) >= _LEAST_PAIRS else []
-
-
-def _profiles(problems: Sequence[_ProfileProblem]) -> list[ProfilePanel]:
-    if not problems:
-        return []
-    labels = list(problems[0].groups)
     costs = {
-        unit: {label: [median(p.samples(label, unit)) for p in problems] for label in labels}
-        for unit in ("seconds", "epochs")
+        unit: {label: [*map(median, cases)] for label, cases in of_label.items()}
+        for unit, of_label in times.items()
     }
-    runs = {label: [x for p in problems for x in p.samples(label, "seconds")] for label in labels}
-    target = _profile("target", "seconds", "seconds of training", 0.0, runs)
+    runs = {label: [*chain.from_iterable(cases)] for label, cases in times["seconds"].items()}
+    target = _profile("target", "seconds", "seconds of training", runs)
     return [*profiles_of_costs(costs), target]
 
 
@@ -198,57 +174,18 @@ def profiles_of_costs(costs: Mapping[str, Mapping[str, Sequence[float]]]) -> lis
     """
     return [
         *(
-            _profile("performance", unit, f"{unit} / least {unit}", 1.0, performance_ratios(each))
+            _profile("performance", unit, f"{unit} / least {unit}", performance_ratios(each))
             for unit, each in costs.items()
         ),
-        _profile("data", "epochs", "epochs (passes over the data)", 0.0, costs["epochs"]),
+        _profile("data", "epochs", "epochs (passes over the data)", costs["epochs"]),
     ]
 
 
 def _profile(
-    kind: str, unit: str, axis: str, least: float, samples: Mapping[str, Sequence[float]]
+    kind: str, unit: str, axis: str, samples: Mapping[str, Sequence[float]]
 ) -> ProfilePanel:
     curves = {label: solved_shares(values) for label, values in samples.items()}
-    return ProfilePanel(kind, unit, axis, least, curves)
-
-
-def _records(profiles: Sequence[ProfilePanel]) -> pd.DataFrame:
-    rows = [
-        {
-            "schema_version": SCHEMA_VERSION,
-            "profile": profile.kind,
-            "unit": profile.unit,
-            "label": label,
-            "value": value,
-            "share": share,
-        }
-        for profile in profiles
-        for label, curve in profile.curves.items()
-        for value, share in zip(*curve, strict=True)
-    ]
-    columns = ["schema_version", "profile", "unit", "label", "value", "share"]
-    return pd.DataFrame(rows, columns=columns)
-
-
-# ---------------------------------------------------------------- plots
-
-
-def _write_plots(
-    results: Results,
-    profiles: Sequence[ProfilePanel],
-    problems: Sequence[_ProfileProblem],
-    formats: tuple[str, ...],
-) -> Iterator[Path]:
-    if not results.plots:
-        return
-    from svmbench.report.style import looks
-
-    with uniform_style():
-        for kind in dict.fromkeys(profile.kind for profile in profiles):
-            panels = [profile for profile in profiles if profile.kind == kind]
-            title = f"{results.name}: {PROFILE_KINDS[kind].title}"
-            figure = draw(title, panels, _caption(results, kind, problems), looks(results))
-            yield from save_figure(figure, results.folder / "plots" / f"profile-{kind}", formats)
+    return ProfilePanel(kind, unit, axis, curves)
 
 
 def draw(
@@ -256,12 +193,11 @@ def draw(
 ) -> Figure:
     """Draw the panels of one kind of profile side by side."""
     kind = PROFILE_KINDS[panels[0].kind]
-    best = sorted(panels[0].curves, key=lambda label: -_area(panels[0], label))
     sheet = Sheet(
         len(panels),
         f"{title}: {kind.share}",
         remarks=caption,
-        legend={label: looks[label] for label in best},
+        legend={label: looks[label] for label in panels[0].curves},
         panel=(1.35 * PANEL[0], PANEL[1]),
     )
     for number, (axes, profile) in enumerate(zip(sheet.axes, panels, strict=True)):
@@ -271,13 +207,13 @@ def draw(
     return sheet.figure
 
 
-def _caption(results: Results, kind: str, problems: Sequence[_ProfileProblem]) -> str:
-    datasets = list(dict.fromkeys((p.dataset, p.stand_in) for p in problems))
+def _caption(results: Results, kind: str, cases: _Cases) -> str:
+    datasets = list(dict.fromkeys(case[:2] for case in cases))
     stand_ins = [name for name, stand_in in datasets if stand_in]
     accuracies = ", ".join(short(accuracy) for accuracy in results.accuracies)
     sets = counted(len(datasets), "data set")
     lines = [
-        f"{len(problems)} cases: λ and ε ({accuracies}) of {sets}; targets not reached "
+        f"{len(cases)} cases: λ and ε ({accuracies}) of {sets}; targets not reached "
         f"count as unsolved. {PROFILE_KINDS[kind].samples}"
     ]
     if stand_ins:
@@ -286,50 +222,20 @@ def _caption(results: Results, kind: str, problems: Sequence[_ProfileProblem]) -
 
 
 def _fill(axes: Axes, profile: ProfilePanel, looks: Mapping[str, Look]) -> None:
-    axes.set_xscale("log")
-    axes.set_ylim(0.0, 1.03)
-    axes.set_yticks([0.0, 0.25, 0.5, 0.75, 1.0], ["0", "", "½", "", "1"])
-    axes.axhline(1.0, color="#999999", linewidth=0.6, zorder=1)
-    axes.set_xlim(*_range(profile))
+    values = [value for curve, _ in profile.curves.values() for value in curve if value > 0]
+    left, right = min(values, default=1.0), 1.15 * max(values, default=1.0)
+    axes.set(xscale="log", xlim=(left, max(right, 2 * left)), ylim=(0.0, 1.03))
     log_ticks(axes.xaxis)
-    for label in profile.curves:
+    for label, (steps, shares) in profile.curves.items():
         look = looks[label]
-        # Not clipped, so that what lies on an axis is visible in its full width.
-        axes.plot(
-            *_stairs(profile, label).T,
+        axes.step(
+            [*steps, max(right, 2 * left)],
+            [*shares, shares[-1] if shares else 0.0],
+            where="post",
             color=look.colour,
             linestyle=look.dash,
             marker=look.marker,
             markersize=3.5,
             markevery=0.2,
-            zorder=3,
             clip_on=False,
         )
-
-
-def _area(profile: ProfilePanel, label: str) -> float:
-    """What lies under a curve: the names of the legend start with the largest."""
-    stairs = _stairs(profile, label)
-    return float(np.diff(np.log(stairs[:, 0])) @ stairs[:-1, 1])
-
-
-def _range(profile: ProfilePanel) -> tuple[float, float]:
-    """From the first step, or where the axis starts, to beyond the last one."""
-    values = [v for curve, _ in profile.curves.values() for v in curve if v > 0]
-    first, last = min(values, default=1.0), max(values, default=1.0)
-    if profile.least > 0:
-        return profile.least, max(last, profile.least * 2) * _BEYOND
-    return first / _BEYOND, max(last, first * 2) * _BEYOND
-
-
-def _stairs(profile: ProfilePanel, label: str) -> FloatArray:
-    """Corners of the step function from the left to the right edge, shape (n, 2)."""
-    first, last = _range(profile)
-    values, shares = profile.curves[label]
-    height = max((s for v, s in zip(values, shares, strict=True) if v <= first), default=0.0)
-    corners = [(first, height)]
-    for value, share in zip(values, shares, strict=True):
-        if value > first:
-            corners += [(value, height), (value, share)]
-            height = share
-    return np.array([*corners, (last, height)])

@@ -87,7 +87,9 @@ def test_involuntary_switches(calm, change):
     assert notice.text == (
         "2 of 6 runs were disturbed: 2 lost the processor often. All samples are kept."
     )
-    assert notice.details == ("sgd-m on adult: 1 of 3 runs", "sgd-s on adult: 1 of 3 runs")
+    assert notice.details == tuple(
+        f"{label} on adult, λ = 1e-4: 1 run, switched" for label in ("sgd-m", "sgd-s")
+    )
     assert notice.of_time
 
 

@@ -205,7 +205,7 @@ def test_a_run_without_its_trace_is_refused(published, second, text):
 
 def test_results_without_a_trace_are_not_published(made):
     next((made / "results" / "runs").glob("*.jsonl")).unlink()
-    with pytest.raises(DataError, match=": (missing|damaged); see"):
+    with pytest.raises(DataError, match=r": (missing|damaged); see"):
         publish(made / "results", made / "published")
 
 
