@@ -79,22 +79,25 @@ def traced(runs, accuracy, *, epochs=(0.0, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0)):
     )
 
 
-def claim(kind="faster", **keys):
+def claim(kind="ratio", **keys):
     """A claim about the solvers a and b, with what its kind needs."""
     own = {
-        "faster": {"solver": "a", "over": "b"},
-        "ratio": {"solver": "a", "over": "b"},
-        "counts": {"solver": "a", "over": "b", "measure": {"epochs": 0.01}},
         "path": {"solver": "a", "over": "b", "measure": "suboptimality", "along": "epochs"},
         "fails": {"solver": "a"},
         "grows": {"solver": "a", "along": "lambda", "measure": "suboptimality"},
-        "widens": {"solver": "a", "over": "b", "along": "C", "between": [1, 10]},
         "untestable": {"why": "no such machine"},
     }.get(kind, {})
+    if kind == "ratio" and not keys.keys() & {"solvers", "spread"}:
+        own = {"solver": "a", "over": "b"}
     plain = kind not in ("untestable", "fails")
     measure = {"measure": {"seconds": 0.01}} if plain else {}
     given = {"text": "So it is.", "source": "Table 1", "kind": kind} | measure | own | keys
     return Claim.model_validate(given)
+
+
+def widens(**keys):
+    """A claim that b over a becomes larger from one C to another."""
+    return claim(**{"along": "C", "between": [1, 10]} | keys)
 
 
 def both_of(dataset, *, stand_in=False):

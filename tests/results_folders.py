@@ -313,7 +313,7 @@ published:
 claims:
   - text: DCD beats Pegasos.
     source: Table 1
-    kind: faster
+    kind: ratio
     solver: dcd
     over: pegasos
     measure: {seconds: 1e-2}

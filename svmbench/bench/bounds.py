@@ -158,7 +158,7 @@ def _claim(bound: StatedBound, asked: Asked, over: str) -> Claim:
     return Claim(
         text=bound.text,
         source="this benchmark",
-        kind="faster",
+        kind="ratio",
         measure=asked,
         solver=champion(),
         over=over,

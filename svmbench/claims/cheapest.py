@@ -87,18 +87,14 @@ def _looks_contrary(part: PartResult) -> bool:
     question, answer = part.part.question, part.answer
     if question is None or answer is None or not part.pairs:
         return False
-    inside = question.low < answer.estimate and answer.estimate_high < question.high
-    outside = answer.estimate_high < question.low or answer.estimate > question.high
-    return inside if part.part.denied else outside
+    return answer.estimate_high < question.low or answer.estimate > question.high
 
 
 def _way(part: PartResult) -> _Way:
-    wanted = [(worth(need.more, need.pairs), need.cells) for need in part.needs]
-    pairs = [(count, cells) for count, cells in wanted if count is not None]
-    # The cost of a cell that was not run is unknown.
-    if len(pairs) < len(wanted) or part.answer is None:
+    count = worth(part.more, part.pairs)
+    if count is None or part.answer is None:
         return _NONE
-    seconds = sum(count * part.seconds.get(cell, 0.0) for count, cells in pairs for cell in cells)
+    seconds = sum(count * part.seconds.get(cell, 0.0) for cell in part.part.rests_on)
     return _Way(math.inf if math.isnan(seconds) else seconds, (part,))
 
 

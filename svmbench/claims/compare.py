@@ -1,67 +1,34 @@
-"""Claims that compare solvers by a measure: faster, order, largest, ratio, alike and differ."""
+"""Claims that compare solvers by a measure: their ratio is in a region, or they are in order."""
 
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
 
-from svmbench.claims.limits import limit_met, says_nothing, seconds_needed, unreached
+from svmbench.claims.limits import limit_met, limits, says_nothing, seconds_needed, unreached
 from svmbench.claims.measured import MeasuredRow, SweepCell
 from svmbench.claims.model import Claim
 from svmbench.claims.parts import PAIRS_A_SET, ClaimCase, ClaimPart, LongerLimit
-from svmbench.evidence import Question, paired
+from svmbench.evidence import Question, changing, factor_of, paired
+from svmbench.evidence.processes import evidence_of
 from svmbench.records.measures import Asked
 from svmbench.records.samples import Pairs, skipped_make_pairs, states
 from svmbench.records.spelling import short
 from svmbench.report.pairing import pairs_in_time
 
 
-def faster(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
-    """One part: over / solver is at least `by`."""
-    solver, over = claim.labels
-    yield factor(claim, case, solver, over, (claim.by, math.inf))
-
-
-def order(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
-    """One part for each two neighbours in the list, up to the factor of a tie."""
-    for first, second in pairwise(claim.solvers):
-        yield factor(claim, case, first, second, (1.0 / claim.tie, math.inf))
-
-
-def largest(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
-    """One part for each solver after the first: the first has at least as much as it."""
-    for other in claim.solvers[1:]:
-        yield factor(claim, case, other, claim.solvers[0], (1.0, math.inf))
-
-
-def ratio(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
-    """One part: solver / over lies within a factor of the published ratio."""
-    assert claim.published is not None
-    solver, over = claim.labels
-    region = (claim.published / claim.within, claim.published * claim.within)
-    note = f"published {short(claim.published, 3)}"
-    yield factor(claim, case, over, solver, region, note)
-
-
-def alike(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
-    """One part for each solver after the first: it and the first are within a factor."""
-    region = (1.0 / claim.within, claim.within)
-    for other in claim.solvers[1:]:
-        note = f"alike within a factor of {short(claim.within, 3)}"
-        yield factor(claim, case, claim.solvers[0], other, region, note)
-
-
-def differ(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
-    """One part: solver and over are apart by more than a factor, whichever is larger.
-
-    Its question is whether they are within the factor, and its verdict the opposite of the answer.
-    """
-    solver, over = claim.labels
-    note = f"to be apart by more than a factor of {short(claim.by, 3)}"
-    region = (1.0 / claim.by, claim.by)
-    yield replace(factor(claim, case, solver, over, region, note), denied=True)
+def ratios(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
+    """One part for each ratio of the claim: it lies in the region."""
+    if claim.between is not None:
+        yield widened(claim, case)
+    elif claim.spread:
+        yield spread(claim, case, claim.region)
+    else:
+        note = f"published {short(claim.published, 3)}" if claim.published != 1.0 else ""
+        for below, above in claim.ratios_of:
+            yield factor(claim, case, below, above, claim.region, note)
 
 
 def factor(
@@ -101,6 +68,102 @@ def factor(
     said = filter(None, [_reached(found, first, second), note])
     limit = limit_to_have(found, region, (first, second), asked)
     return replace(part, note="; ".join(said), limit=limit)
+
+
+def spread(claim: Claim, case: ClaimCase, region: tuple[float, float]) -> ClaimPart:
+    """The part that asks about the largest measure of a repeat over the smallest."""
+    what, none, asked = "largest / smallest", paired((), (), *region), claim.asked
+    if missing := case.without_runs(claim.spread):
+        return ClaimPart(what, (), none, observed="open", note=missing)
+    rows = [case.rows[label] for label in claim.spread]
+    rests_on = tuple(cell for row in rows for cell in row.cells)
+    if reason := says_nothing(rows, asked):
+        return ClaimPart(what, rests_on, none, reason=reason)
+    found = _extremes(rows, asked)
+    skippable = {cell for row in rows[1:] for cell in skipped_cells(rows[0], row, asked)}
+    longer = barred(rows, skippable, asked)
+    if not found:
+        note = f"no repeat has {asked.words} of all of them"
+        return ClaimPart(what, rests_on, none, observed="open", note=note, barred=longer)
+    if not any(map(math.isfinite, found.a)):
+        reason = f"none reaches {asked.at:g} within the limit ({limits(rows)})"
+        return ClaimPart(what, rests_on, none, reason=reason)
+    question = found.question(*region, exchangeable=False)
+    return ClaimPart(what, rests_on, question, skippable=tuple(sorted(skippable)), barred=longer)
+
+
+def _extremes(rows: Sequence[MeasuredRow], asked: Asked) -> Pairs:
+    """The least and the largest value of each repeat that all rows have, run side by side."""
+    first, *others = (row.group for row in rows)
+    found = [pairs_in_time(first, other, asked) for other in others]
+    common = set.intersection(*(set(each.repeats) for each in found))
+    kept = [each.only(common) for each in found]
+    taken = list(zip(*(side for each in kept for side in (each.a, each.b)), strict=True))
+    at_least = list(
+        zip(*(side for each in kept for side in (each.a_least, each.b_least)), strict=True)
+    )
+    return Pairs(
+        kept[0].repeats,
+        tuple(map(min, taken)), tuple(map(max, taken)),
+        tuple(map(min, at_least)), tuple(map(max, at_least)),
+    )  # fmt: skip
+
+
+def widened(claim: Claim, case: ClaimCase) -> ClaimPart:
+    """The part that asks whether a ratio at the second value is in the region of that at the first.
+
+    The ratio at each value comes from the pairs of its own problem.
+    """
+    assert claim.between is not None
+    ends = {
+        f"{claim.sign_along} = {short(value, 3)}": _at(claim, end)
+        for value, end in zip(claim.between, case.ends or (case, case), strict=True)
+    }
+    (first, before), (last, after) = ends.items()
+    assert before.question is not None
+    assert after.question is not None
+    part = ClaimPart(
+        f"{before.what} at {last} over that at {first}",
+        (*before.rests_on, *after.rests_on),
+        changing(before.question, after.question, *claim.region),
+    )
+    if reason := "; ".join(
+        f"at {place}, {end.reason}" for place, end in ends.items() if end.reason
+    ):
+        return replace(part, reason=reason)
+    part = replace(part, barred=(*before.barred, *after.barred))
+    if missing := "; ".join(
+        f"at {place}, {end.note}" for place, end in ends.items() if end.observed
+    ):
+        return replace(part, observed="open", note=missing)
+    hidden = [place for place, end in ends.items() if operator.lt(*_medians(end.question))]
+    return replace(
+        part,
+        note="; ".join(_factor_at(place, end) for place, end in ends.items()),
+        skippable=(*before.skippable, *after.skippable),
+        limit=f"longer limits at {' and '.join(hidden)}" if hidden else "",
+    )
+
+
+def _at(claim: Claim, case: ClaimCase) -> ClaimPart:
+    """The pairs at one value; any region does for them."""
+    if claim.spread:
+        return spread(claim, case, (1.0, math.inf))
+    ((below, above),) = claim.ratios_of
+    return factor(claim, case, below, above, (1.0, math.inf))
+
+
+def _factor_at(place: str, part: ClaimPart) -> str:
+    low, high = _medians(part.question)
+    sign, log = ("at most ", high) if low == -math.inf else ("at least ", low)
+    after = f" ({part.note})" if part.note else ""
+    return f"{'' if low == high else sign}{short(factor_of(log), 3)} at {place}{after}"
+
+
+def _medians(question: Question | None) -> tuple[float, float]:
+    """Bounds of the median log-ratio; the same if it is known."""
+    assert question is not None
+    return evidence_of(question.logs).median, evidence_of(question.uppers).median
 
 
 def skipped_cells(first: MeasuredRow, second: MeasuredRow, asked: Asked) -> tuple[SweepCell, ...]:

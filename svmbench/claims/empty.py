@@ -70,7 +70,7 @@ def _listed(full: Mapping[str, Mapping[str, Any]], name: str) -> list[Any]:
 
 def _unknown_end(claim: Claim, sweeps: Sequence[Sweep]) -> str:
     """A value at which a change begins or ends that is not that of one sweep for each data set."""
-    if claim.kind != "widens":
+    if claim.kind != "ratio":
         return ""
     wanted = claim.where.given.get("dataset")
     for end in claim.between or ():

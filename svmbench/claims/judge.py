@@ -21,8 +21,7 @@ from statistics import median
 
 from svmbench.claims import remedy
 from svmbench.claims.cases import brought_together, cases_not_run, cases_of
-from svmbench.claims.compare import alike, differ, faster, largest, order, ratio
-from svmbench.claims.counts import counts
+from svmbench.claims.compare import ratios
 from svmbench.claims.growth import grows
 from svmbench.claims.measured import MeasuredRow, SweepCell
 from svmbench.claims.model import Claim
@@ -41,8 +40,6 @@ from svmbench.claims.path import path
 from svmbench.claims.places import Slot
 from svmbench.claims.quantifiers import decide, may_change
 from svmbench.claims.reach import fails, reaches
-from svmbench.claims.rises import rises
-from svmbench.claims.widens import widens
 from svmbench.evidence import MIN_DATA_SETS, Across, Answer, Question, across, judge
 from svmbench.evidence import exponent as exponent_of
 from svmbench.records.spelling import counted
@@ -53,19 +50,12 @@ Unlike = Callable[[Claim, str], str]
 
 #: The parts of a case, by kind.
 PARTS: Mapping[str, Callable[[Claim, ClaimCase], Iterator[ClaimPart]]] = {
-    "faster": faster,
-    "order": order,
-    "largest": largest,
-    "ratio": ratio,
-    "alike": alike,
-    "differ": differ,
+    "ratio": ratios,
+    "order": ratios,
     "reaches": reaches,
     "fails": fails,
     "grows": grows,
     "path": path,
-    "rises": rises,
-    "counts": counts,
-    "widens": widens,
 }
 
 
@@ -338,15 +328,7 @@ def _part(
         text = f"{part.what} {estimate(answer, exponent=part.exponent)}{note}"
     else:
         text = f"{part.what}: {part.note}"
-    verdict = _DENIED[answer.verdict] if part.denied else answer.verdict
-    return PartResult(part, verdict, text, answer, seconds)
-
-
-_DENIED: Mapping[str, ClaimVerdict] = {
-    "holds": "does not hold",
-    "does not hold": "holds",
-    "open": "open",
-}
+    return PartResult(part, answer.verdict, text, answer, seconds)
 
 
 def estimate(answer: Answer, *, exponent: bool = False) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 
 from svmbench.claims.model import Claim
@@ -23,39 +24,24 @@ def held_to(claim: Claim) -> str:
     return f"{MARGINS[claim.kind](claim)}; {decided}"
 
 
-def _factor(claim: Claim) -> str:
+def _ratio(claim: Claim) -> str:
     place = f" on {claim.over_dataset}" if claim.over_dataset else ""
-    measure = claim.asked.words
-    return f"{measure}: {claim.over}{place} / {claim.solver} at least {_number(claim.by)}"
+    if claim.spread:
+        what = f"the largest of {', '.join(claim.spread)} / the smallest"
+    else:
+        what = ", ".join(f"{above}{place} / {below}" for below, above in claim.ratios_of)
+    low, high = claim.region
+    ends = f"at least {_number(low)}" if high == math.inf else f"{_number(low)} to {_number(high)}"
+    words = f"{claim.asked.words}: {what} {ends}"
+    if claim.kind == "ratio" and claim.between is not None:
+        first, last = (f"{claim.sign_along} = {_number(end)}" for end in claim.between)
+        words += f" times as much at {last} as at {first}"
+    return words
 
 
 def _order(claim: Claim) -> str:
     tie = f", ties up to a factor of {_number(claim.tie)}" if claim.tie > 1.0 else ""
     return f"{claim.asked.words}: {' ≤ '.join(claim.solvers)}{tie}"
-
-
-def _largest(claim: Claim) -> str:
-    first, *others = claim.solvers
-    return f"{claim.asked.words}: {first} at least as large as {', '.join(others)}"
-
-
-def _ratio(claim: Claim) -> str:
-    assert claim.published is not None
-    place = f" on {claim.over_dataset}" if claim.over_dataset else ""
-    low, high = claim.published / claim.within, claim.published * claim.within
-    ends = f"from {_number(low)} to {_number(high)}"
-    return f"{claim.asked.words}: {claim.solver} / {claim.over}{place} {ends}"
-
-
-def _alike(claim: Claim) -> str:
-    first, *others = claim.solvers
-    factor = _number(claim.within)
-    return f"{claim.asked.words}: {', '.join(others)} within a factor of {factor} of {first}"
-
-
-def _differ(claim: Claim) -> str:
-    factor = _number(claim.by)
-    return f"{claim.asked.words}: {claim.over} and {claim.solver} apart by more than {factor}"
 
 
 def _reaches(claim: Claim) -> str:
@@ -84,27 +70,13 @@ def _path(claim: Claim) -> str:
         ends = _number(claim.ratios[0][0]), _number(claim.ratios[-1][0])
         published = " to ".join(dict.fromkeys(ends))
         return (
-            f"within a factor of {_number(claim.within)} of the published ratios at "
+            f"within a factor of {_number(claim.within or 1.0)} of the published ratios at "
             f"{published} {claim.along}"
         )
     assert claim.between is not None
     first, last = map(_number, claim.between)
     abscissae = f"{claim.points} abscissae from {first} to {last} {claim.along}"
-    return f"{_factor(claim)} at {abscissae}"
-
-
-def _rises(claim: Claim) -> str:
-    return f"{claim.asked.words} rises between two points of the curve in most runs"
-
-
-def _widens(claim: Claim) -> str:
-    assert claim.between is not None
-    first, last = (f"{claim.sign_along} = {_number(end)}" for end in claim.between)
-    ratio = f"{claim.over} / {claim.solver}"
-    if claim.solvers:
-        ratio = f"the largest of {', '.join(claim.solvers)} / the smallest"
-    times = "as much as" if claim.by == 1.0 else f"{_number(claim.by)} times as much as"
-    return f"{claim.asked.words}: {ratio} at {last} at least {times} at {first}"
+    return f"{_ratio(claim)} at {abscissae}"
 
 
 def _bounds(claim: Claim) -> str:
@@ -118,17 +90,10 @@ def _number(value: float) -> str:
 
 #: The words of each kind.
 MARGINS: Mapping[str, Callable[[Claim], str]] = {
-    "faster": _factor,
-    "counts": _factor,
-    "order": _order,
-    "largest": _largest,
     "ratio": _ratio,
-    "alike": _alike,
-    "differ": _differ,
+    "order": _order,
     "reaches": _reaches,
     "fails": _fails,
     "grows": _grows,
     "path": _path,
-    "rises": _rises,
-    "widens": _widens,
 }

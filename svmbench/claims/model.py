@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -52,32 +53,32 @@ class Claim(Strict):
     )
     over_dataset: str | None = Field(
         default=None,
-        description="faster, ratio: label of the data set of 'over', if it differs; 'where' "
-        "then names that of 'solver'.",
+        description="ratio: label of the data set of 'over', if it differs; 'where' then names "
+        "that of 'solver'.",
     )
     solvers: tuple[str, ...] = Field(
         default=(),
-        description="Labels. order: the least measure first. largest: the largest first. widens, "
-        "instead of 'solver' and 'over': those whose largest measure is divided by the smallest.",
+        description="Labels. order: the least measure first. ratio, instead of 'solver' and "
+        "'over': the first over each of the others.",
+    )
+    spread: tuple[str, ...] = Field(
+        default=(),
+        description="ratio: labels; in each repeat the largest measure over the smallest.",
     )
     measure: WrittenMeasure | None = None
-    by: ClaimFactor = Field(
-        default=1.0,
-        description="At least by this factor. widens: at least this many times the factor before.",
-    )
+    by: ClaimFactor = Field(default=1.0, description="The ratio is at least this factor.")
     at_most: float | None = Field(
         default=None, description="reaches: bound of the value. grows: bound of the exponent."
     )
     at_least: float | None = Field(
         default=None, description="reaches: bound of the value. grows: bound of the exponent."
     )
-    published: ClaimFactor | None = Field(default=None, description="ratio: the published one.")
-    within: float = Field(
-        default=2.0,
+    published: ClaimFactor = Field(default=1.0, description="ratio: the published one.")
+    within: float | None = Field(
+        default=None,
         gt=1.0,
         le=_MOST,
-        description="ratio, and path with ratios: largest factor from the published one. alike: "
-        "largest factor between the two.",
+        description="ratio, and path with ratios: largest factor from the published one.",
     )
     tie: float = Field(
         default=1.0,
@@ -93,14 +94,15 @@ class Claim(Strict):
     )
     along: str | None = Field(
         default=None,
-        description="grows: lambda, m, or the abscissa of a curve. widens: C or lambda. path: that "
+        description="grows: lambda, m, or the abscissa of a curve. ratio: C or lambda. path: that "
         f"of its curves: {', '.join(CURVES)}.",
         json_schema_extra={"enum": ["C", "lambda", "m", *CURVES, None]},
     )
     between: tuple[float, float] | None = Field(
         default=None,
         description="path: the range of 'along' in which the curve lies below. grows along a "
-        "curve: the range over which it grows. widens: the two values of 'along'.",
+        "curve: the range over which it grows. ratio: two values of 'along'; the claim is then "
+        "about the ratio at the second over that at the first.",
     )
     points: int = Field(
         default=5,
@@ -121,7 +123,7 @@ class Claim(Strict):
     )
     across: Literal["datasets"] | None = Field(
         default=None,
-        description="faster: datasets: the paper says so statistically, over its data sets; "
+        description="ratio: datasets: the paper says so statistically, over its data sets; "
         "Wilcoxon's signed ranks of one value each decide, where there are enough of them.",
     )
     least_rows: dict[str, Annotated[int, Field(gt=0)]] = Field(
@@ -165,24 +167,21 @@ class Claim(Strict):
             refuse("grows with which exponent? add 'at_most' or 'at_least'", "along")
         kind = KINDS[self.kind]
         if kind.along and self.along not in kind.along:
-            choices = " or ".join(kind.along)
+            choices = " or ".join(filter(None, kind.along))
             refuse(f"a claim of kind {self.kind} is along {choices}; write one of them", "along")
         if self.kind == "fails" and (self.how == "limit") != (self.measure is not None):
             if self.measure is None:
                 refuse("does not reach which accuracy? add 'measure'", "how")
             refuse("not-finite is a state of the run, not a measure; drop 'measure'", "measure")
-        if self.kind in ("path", "rises") or self.along_curve:
+        if self.kind == "path" or self.along_curve:
             self._check_curve()
         elif self.measure is not None:
             refuse_along(self.measure.measure, "measure")
         if self.kind == "grows":
             self._check_growth()
-        if self.kind == "widens":
-            self._check_ends()
-        if self.kind == "differ" and self.by <= 1.0:
-            refuse("any two results differ by this factor; write one above 1", "by")
-        listed = self.solvers if self.kind == "widens" else kind.several
-        if len(self.solvers) < 2 and listed:
+        if self.kind == "ratio":
+            self._check_ratio()
+        if any(0 < len(listed) < 2 for listed in (self.solvers, self.spread)) and self.compares:
             refuse(f"a claim of kind {self.kind} compares two solvers or more; add them", "solvers")
         if self.over_dataset is None and len(set(self.labels)) < len(self.labels):
             key = "solvers" if self.solvers else "over"
@@ -201,19 +200,22 @@ class Claim(Strict):
         if self.between is not None and not 0.0 < self.between[0] < self.between[1]:
             refuse("write the range as [FROM, TO], both above 0", "between")
 
-    def _check_ends(self) -> None:
+    def _check_ratio(self) -> None:
         self._check_range()
-        pair = (self.solver is not None, self.over is not None)
-        if pair != (not self.solvers, not self.solvers):
-            refuse("which factor? give either 'solver' and 'over', or 'solvers'", "measure")
+        given = [self.solver is not None, self.over is not None]
+        ways = [any(given), bool(self.solvers), bool(self.spread)]
+        if ways.count(True) != 1 or given.count(True) == 1:
+            refuse("which ratio? give 'solver' and 'over', or 'solvers', or 'spread'", "kind")
+        if (self.along is None) != (self.between is None):
+            refuse("from where to where? give both 'along' and 'between'", "along")
+        if self.spread and self.between is None and self.region[0] <= 1.0:
+            refuse("any two results differ by this factor; write one above 1", "by")
 
     def _check_path(self) -> None:
         if (self.between is None) == (not self.ratios):
             refuse("where along the path? give either 'between' or 'ratios'", "along")
-        if self.ratios and "by" in self.model_fields_set:
-            refuse("'ratios' are held within a factor; write 'within' instead of 'by'", "by")
-        if self.between is not None and "within" in self.model_fields_set:
-            refuse("'within' belongs to 'ratios'; write 'by'", "within")
+        if bool(self.ratios) == (self.within is None):
+            refuse("'ratios' are held 'within' a factor, a range 'by' one", "along")
         if any(not (at > 0.0 and ratio > 0.0) for at, ratio in self.ratios):
             refuse("abscissae and ratios are above 0; correct them", "ratios")
 
@@ -281,6 +283,29 @@ class Claim(Strict):
         return {"lambda": "λ"}.get(self.along or "", self.along or "")
 
     @property
+    def compares(self) -> bool:
+        """Whether each of its cases compares several solvers."""
+        return not KINDS[self.kind].alone
+
+    @property
+    def region(self) -> tuple[float, float]:
+        """Where the ratios that it is about are claimed to lie."""
+        if self.kind == "order":
+            return 1.0 / self.tie, math.inf
+        if self.within is None:
+            return self.by, math.inf
+        return self.published / self.within, self.published * self.within
+
+    @property
+    def ratios_of(self) -> list[tuple[str, str]]:
+        """The solvers below and above in each of its ratios."""
+        if self.kind == "order":
+            return list(pairwise(self.solvers))
+        if self.solvers:
+            return [(other, self.solvers[0]) for other in self.solvers[1:]]
+        return [(self.solver or "", self.over or "")]
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """Labels of all solvers it names."""
-        return self.solvers or tuple(filter(None, (self.solver, self.over)))
+        return self.solvers or self.spread or tuple(filter(None, (self.solver, self.over)))

@@ -87,7 +87,6 @@ class ClaimPart:
     note: str = ""  # additional remarks, such as the published number
     exponent: bool = False  # whether the question is about an exponent instead of a factor
     by_factor: bool = True  # whether to show the estimate; otherwise `note` has the numbers
-    denied: bool = False  # whether it holds where the answer to its question is no
     # those of the cells it rests on whose repeats make pairs even if they are skipped for their
     # time limit
     skippable: tuple[SweepCell, ...] = ()
@@ -95,16 +94,6 @@ class ClaimPart:
     lacks: int = 0  # repeats that it is to have, whatever they show
     limit: str = ""  # the limit that would decide what more repeats cannot, in words
     barred: tuple[LongerLimit, ...] = ()  # those without which it can have no more repeats
-    # the cells it rests on before and after, if its question is about a change
-    halves: tuple[tuple[SweepCell, ...], ...] = ()
-
-
-class Need(NamedTuple):
-    """Repeats that a part needs."""
-
-    cells: tuple[SweepCell, ...]  # each further pair takes a repeat of each of them
-    more: int | None  # further pairs; None if more are not expected to decide it
-    pairs: int  # informative pairs, or seeds, so far
 
 
 @dataclass(frozen=True)
@@ -126,7 +115,7 @@ class PartResult:
     @property
     def more(self) -> int | None:
         """Further pairs that it needs; None if it can have none or more are unlikely to help."""
-        if self.barred:
+        if self.part.barred:
             return None
         if self.part.lacks or self.answer is None:
             return self.part.lacks
@@ -138,29 +127,10 @@ class PartResult:
         return self.answer is not None and not self.part.lacks and self.pairs < FEWEST
 
     @property
-    def barred(self) -> tuple[LongerLimit, ...]:
-        """The longer limits without which it cannot have the repeats that it needs."""
-        if self.answer is None or not self.answer.halves:
-            return self.part.barred
-        halves = zip(self.part.halves, self.answer.halves, strict=True)
-        needed = {cell for cells, (_, more) in halves if more != 0 for cell in cells}
-        return tuple(limit for limit in self.part.barred if needed & set(limit.cells))
-
-    @property
-    def needs(self) -> list[Need]:
-        """What it needs of the cells that are repeated together; those that need none are absent.
-
-        The problems before and after a change are repeated separately.
-        """
-        if self.answer is None or not self.answer.halves:
-            return [Need(self.part.rests_on, self.more, self.pairs)]
-        halves = zip(self.part.halves, self.answer.halves, strict=True)
-        skipped = {cell for limit in self.barred for cell in limit.cells}
-        return [
-            Need(cells, None if skipped & set(cells) else more, pairs)
-            for cells, (pairs, more) in halves
-            if more != 0
-        ]
+    def cells_of(self) -> list[tuple[SweepCell, ...]]:
+        """The cells that it rests on, those of each sweep together."""
+        sweeps = dict.fromkeys(sweep for sweep, *_ in self.part.rests_on)
+        return [tuple(cell for cell in self.part.rests_on if cell[0] == sweep) for sweep in sweeps]
 
 
 @dataclass(frozen=True)

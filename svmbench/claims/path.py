@@ -50,7 +50,7 @@ def path(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
 def _places(claim: Claim) -> Iterator[tuple[float, float, tuple[float, float]]]:
     """The abscissae, each with the published ratio (else 1) and the region claimed over it."""
     for at, ratio in claim.ratios:
-        yield at, ratio, (1.0 / claim.within, claim.within)
+        yield at, ratio, claim.region
     if claim.between is not None:
         for at in map(float, np.geomspace(*claim.between, claim.points)):
             yield at, 1.0, (claim.by, math.inf)

@@ -29,11 +29,11 @@ def of(cases: Sequence[CaseResult], ranks: Across | None) -> str:
         said.append("runs that are still missing")
     stuck = [part for part in parts if part.more is None]
     said += _longer_limits(
-        [limit for part in stuck if not _lacks_limit(part) for limit in part.barred]
+        [limit for part in stuck if not _lacks_limit(part) for limit in part.part.barred]
     )
     said += dict.fromkeys(part.part.limit for part in stuck if _lacks_limit(part))
     where = f" in {len(undecided)} of {len(cases)} cases" if len(cases) > 1 else ""
-    close = [part for part in stuck if not part.barred and not part.part.limit]
+    close = [part for part in stuck if not part.part.barred and not part.part.limit]
     takes = f"It would take {', and '.join(said)}{where}." if said else ""
     if not close:
         return takes
@@ -47,7 +47,7 @@ def _lacks_limit(part: PartResult) -> bool:
 
     For a change, the former says at which values runs have to be longer.
     """
-    return bool(part.part.limit) and (not part.barred or bool(part.part.halves))
+    return bool(part.part.limit) and not part.part.barred
 
 
 def _longer_limits(limits: Sequence[LongerLimit]) -> Iterator[str]:
@@ -93,8 +93,7 @@ def expected_seconds(parts: Sequence[PartResult]) -> float:
     repeats: dict[SweepCell, int] = {}
     seconds: dict[SweepCell, float] = {}
     for part in parts:
-        for need in part.needs:
-            for cell in need.cells:
-                repeats[cell] = max(need.more or 0, repeats.get(cell, 0))
-                seconds[cell] = START + part.seconds.get(cell, math.nan)
+        for cell in part.part.rests_on:
+            repeats[cell] = max(part.more or 0, repeats.get(cell, 0))
+            seconds[cell] = START + part.seconds.get(cell, math.nan)
     return sum(repeats[cell] * seconds[cell] for cell in repeats)

@@ -12,13 +12,13 @@ decided.
 """
 
 from svmbench.evidence.across import MIN_DATA_SETS, Across, across
-from svmbench.evidence.changes import changing
 from svmbench.evidence.forecast import FEWEST, least_factor
 from svmbench.evidence.growth import exponent, growing
 from svmbench.evidence.page import LEVEL, Answer, Verdict, judge, verdicts
 from svmbench.evidence.processes import RatioEvidence, sign_process
 from svmbench.evidence.questions import (
     Question,
+    changing,
     factor_of,
     log_ratios,
     paired,

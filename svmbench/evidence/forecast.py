@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from functools import lru_cache
 
 import numpy as np
 
+from svmbench.evidence.changes import ChangeEvidence
 from svmbench.evidence.processes import EQUAL, TIE, RatioEvidence, evidence_of
 
 #: Larger numbers of pairs are not reported: the estimate lies too close to a boundary.
@@ -64,6 +66,25 @@ def pairs_until_decided(
         if decided.size:
             return int(decided[0]) + 1
     return None
+
+
+def pairs_until_changed(
+    lower: ChangeEvidence, upper: ChangeEvidence, low: float, high: float, log_threshold: float
+) -> int | None:
+    """Further pairs on each of two problems until a change is shown; None for too many."""
+    sides = [
+        (upper if side < 0.0 else lower, boundary, side)
+        for boundary, side in needed_sides(lower.median, upper.median, low, high)
+        if math.isfinite(boundary)
+    ]
+
+    def decided(more: int) -> bool:
+        shown = (each.repeated(more).shown(at, side) for each, at, side in sides)
+        return all(evidence >= log_threshold for evidence in shown)
+
+    if not lower.pairs or not sides or not decided(MOST):
+        return None
+    return bisect_left(range(1, MOST), True, key=decided) + 1
 
 
 def least_factor(scatter: float, pairs: int, threshold: float) -> float:

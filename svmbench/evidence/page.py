@@ -34,8 +34,8 @@ from typing import Literal
 import numpy as np
 from scipy.special import ndtri  # type: ignore[import-untyped]
 
-from svmbench.evidence.changes import ChangeEvidence, of_sides, pairs_of_halves
-from svmbench.evidence.forecast import FEWEST, pairs_until_decided
+from svmbench.evidence.changes import ChangeEvidence, change_of
+from svmbench.evidence.forecast import FEWEST, pairs_until_changed, pairs_until_decided
 from svmbench.evidence.processes import EQUAL, RatioEvidence, evidence_of
 from svmbench.evidence.questions import Question, factor_of
 
@@ -70,9 +70,6 @@ class Answer:
     # None if `forecast.MOST` more pairs would not decide it
     more: int | None
     estimate_high: float = math.nan  # the same as `estimate` unless that is a bound
-    # of an open question about a change: informative pairs, and further ones needed, of the problem
-    # before and of the one after. `pairs` is the smaller of both, `more` the larger.
-    halves: tuple[tuple[int, int | None], ...] = ()
 
     @property
     def forecast(self) -> int | None:
@@ -183,8 +180,6 @@ class _View:
     def _shown(
         self, evidence: RatioEvidence | ChangeEvidence, boundary: float, side: float
     ) -> float:
-        if isinstance(evidence, ChangeEvidence):  # of one day
-            return evidence.shown(boundary, side)
         at = boundary + side * self.widening
         symmetric = self.question.exchangeable and abs(boundary) < EQUAL
         return evidence.shown(at, side, symmetric) - self.loss
@@ -208,7 +203,6 @@ class _View:
         inside, outside = self.inside, self.outside
         verdict = self.verdict(math.log(threshold))
         low, high = self._interval(threshold)
-        halves = self._halves(following) if verdict == "open" else ()
         return Answer(
             verdict=verdict,
             estimate=factor_of(self.lower.median),
@@ -218,9 +212,8 @@ class _View:
             e_inside=factor_of(inside),
             e_outside=factor_of(outside),
             threshold=threshold,
-            more=0 if verdict != "open" else self._more(following, halves),
+            more=0 if verdict != "open" else self._more(following),
             estimate_high=factor_of(self.upper.median),
-            halves=halves,
         )
 
     def _interval(self, threshold: float) -> tuple[float, float]:
@@ -235,18 +228,11 @@ class _View:
                 high = (min if self.below(boundary) >= least else max)(high, boundary)
         return low, high
 
-    def _halves(self, threshold: float) -> tuple[tuple[int, int | None], ...]:
-        if self.question.before is None:
-            return ()
-        more = pairs_of_halves(self.question, self.low, self.high, math.log(threshold))
-        return tuple(
-            zip((len(self.question.before[0]), len(self.question.logs)), more, strict=True)
-        )
-
-    def _more(self, threshold: float, halves: Sequence[tuple[int, int | None]]) -> int | None:
-        if halves:
-            wanted = [more for _, more in halves if more is not None]
-            return max(wanted) if len(wanted) == len(halves) else None
+    def _more(self, threshold: float) -> int | None:
+        if isinstance(self.lower, ChangeEvidence) and isinstance(self.upper, ChangeEvidence):
+            return pairs_until_changed(
+                self.lower, self.upper, self.low, self.high, math.log(threshold)
+            )
         return pairs_until_decided(
             self.question.logs,
             self.question.uppers,
@@ -264,4 +250,5 @@ def _evidence(
     """Evidence that the ratio is above a boundary, and evidence that it is below."""
     if question.before is None:
         return evidence_of(question.logs), evidence_of(question.uppers)
-    return of_sides(question)
+    lowers, uppers = question.before
+    return change_of(uppers, question.logs), change_of(lowers, question.uppers)

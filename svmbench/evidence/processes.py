@@ -125,6 +125,11 @@ def _of_signs(successes: ArrayLike, tosses: ArrayLike, weights: tuple[float, flo
     return np.asarray(np.logaddexp(all_in + agreeing, mixed + sign_process(s, n)))
 
 
+def evidence_of_signs(successes: ArrayLike, tosses: ArrayLike) -> FloatArray:
+    """Logarithm of the evidence of signs alone."""
+    return _of_signs(successes, tosses, SIGNS_ALONE)
+
+
 class RatioEvidence:
     """Evidence on the ratio of some pairs.
 

@@ -112,6 +112,15 @@ def paired(
     return Question(lowers, low, high, upper_logs=above, exchangeable=exchangeable)
 
 
+def changing(
+    before: Question, after: Question, low: float = 0.0, high: float = math.inf
+) -> Question:
+    """Ask by which factor a ratio changes from one problem to another."""
+    return Question(
+        after.logs, low, high, upper_logs=after.upper_logs, before=(before.logs, before.uppers)
+    )
+
+
 def _chosen(values: Sequence[float], wanted: Sequence[bool]) -> list[float]:
     return [value for value, is_wanted in zip(values, wanted, strict=True) if is_wanted]
 

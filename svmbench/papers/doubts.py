@@ -11,7 +11,7 @@ from svmbench.claims.cheapest import cheapest
 from svmbench.claims.judge import KnownParts
 from svmbench.claims.measured import MeasuredRow, rows, unchanged
 from svmbench.claims.model import Claim
-from svmbench.claims.parts import ClaimResult, Need
+from svmbench.claims.parts import ClaimResult
 from svmbench.harness.series import Doubt, PlannedSweep
 from svmbench.papers.folders import sweep_folder
 from svmbench.papers.judged import judged
@@ -111,27 +111,20 @@ class Doubts:
         for parts, later in ((result.open_parts, False), (result.spare_parts, True)):
             for part in parts:
                 first = id(part) in needed
-                for need in part.needs:
-                    place = self._place(paper, item, need)
+                for cells in part.cells_of:
+                    place = self._places.get(sweep_folder(self._root, paper, item, cells[0][0]))
                     if place is not None and (part.answer is not None or part.part.lacks):
                         yield Doubt(
                             place,
-                            tuple(cell[1:] for cell in need.cells),
-                            need.more,
-                            need.pairs,
+                            tuple(cell[1:] for cell in cells),
+                            part.more,
+                            part.pairs,
                             f"{result.claim.text} {part.part.what}",
                             frozenset(cell[1:] for cell in part.part.skippable),
                             later,
                             frozenset({goal} if first else ()),
                             first,
                         )
-
-    def _place(self, paper: Paper, item: str, need: Need) -> int | None:
-        """The sweep whose repeats are needed; None if it is not being run."""
-        sweeps = {sweep for sweep, *_ in need.cells}
-        if len(sweeps) != 1:
-            return None
-        return self._places.get(sweep_folder(self._root, paper, item, *sweeps))
 
     def _results(self, paper: Paper, item: str) -> dict[str, _Read]:
         found = {}

@@ -10,7 +10,10 @@ from pathlib import Path
 from svmbench.durable import write_text
 from svmbench.report.table import Row, Section, Table, TableCell
 
-_GREEK = "alpha beta gamma delta eta theta kappa mu nu pi rho sigma tau phi omega".split()
+_GREEK = (
+    *("alpha", "beta", "gamma", "delta", "eta", "theta", "kappa", "mu", "nu", "pi", "rho"),
+    *("sigma", "tau", "phi", "omega"),
+)
 
 #: What LaTeX prints of characters that it does not print as they are.
 _TEX = {

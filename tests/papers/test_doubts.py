@@ -77,11 +77,11 @@ def test_only_cells_with_new_runs_are_looked_at_again(asked, monkeypatch):
     root, _, doubts = asked
     looked = []
 
-    def faster(claim, case):
+    def counted(claim, case):
         looked.append(case.place)
-        return judge.faster(claim, case)
+        return judge.ratios(claim, case)
 
-    monkeypatch.setattr(judge, "PARTS", {**judge.PARTS, "faster": faster})
+    monkeypatch.setattr(judge, "PARTS", {**judge.PARTS, "ratio": counted})
     first = doubts()
     assert len(looked) == len(REGULARISATION)
     table = root / "demo" / "times" / "base" / "runs.csv"

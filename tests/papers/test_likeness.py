@@ -90,9 +90,6 @@ def test_what_a_verdict_rests_on():
     lost = found(claim(rests_on=["setting"]), *both_of("adult"))
     assert lost.basis == ["real data", "a setting that is lost"]
     assert [each.firm for each in (stand_in, some, lost)] == [False] * 3
-    voted = found(claim("counts"), *both_of("adult"))
-    assert voted.basis == ["real data", "a vote of 16 seeds"]
-    assert voted.firm
 
 
 def test_an_item_says_what_verdicts_on_a_solver_rest_on():
