@@ -14,11 +14,7 @@
 #   shrinking a row leaves when alpha_i is at a bound and G points outwards by more than any
 #             projected gradient of the last pass; `survey` checks all rows, and makes a row that
 #             was left out wrongly active again
-#   threads   two threads may share a pass. Each visits half of the order with weights of its own.
-#             Now and then it takes over the other's steps one by one, or, where this is less work,
-#             both go the best share of the sum of their ways (exchange.pxd)
-#   cost      n_i for the inner product, n_i more where alpha_i moves; steps that are taken over one
-#             by one cost both threads n_i
+#   cost      n_i for the inner product, n_i more where alpha_i moves
 #   source    Hsieh, Chang, Lin, Keerthi and Sundararajan, ICML 2008; order and survey are ours
 #
 # The loops are compiled once for each storage of the rows: at 12 entries a row it is worth it.
@@ -26,9 +22,6 @@
 from libc.float cimport DBL_MAX, FLT_MAX, FLT_MIN
 from libc.math cimport INFINITY, copysign, fabs
 from libc.stdint cimport int8_t, int32_t, int64_t, uint16_t
-from libc.string cimport memcpy, memset
-
-import os
 
 import numpy as np
 
@@ -36,11 +29,9 @@ from svmbench.kernels.sampling import draw_blocks
 from svmbench.kernels.room import zeros
 
 from .counters cimport Counters
-from .exchange cimport Exchange, Step, merge
 from .pairs cimport axpy_in_pairs, dot_in_pairs
-from .partner cimport call, finish, meet, start, stop, work_t
 from .provenance cimport build_record
-from .rng cimport Generator, Rng, rng_next, rng_seed, rng_shuffle
+from .rng cimport Generator, rng_shuffle
 from .rows cimport (
     DENSE_F32, DENSE_F64, I32_F32, I32_F64, I32_ONES, U16_F32, U16_F64, U16_ONES,
     CompactRows, Rows, prefetch, row_nonzeros, sum_squares,
@@ -90,10 +81,6 @@ cdef enum:
     LINES = 6                   # of each array, whence the processor goes on by itself
     MARGINS = 512               # found at a time in a survey
 
-# Cost of a column of a difference in entries that both threads move. Columns follow each other in
-# memory, entries do not.
-cdef double COLUMN_COST = 1.2
-
 # What becomes of a record after its visit.
 cdef enum:
     STAYS = 0
@@ -114,7 +101,6 @@ cdef struct Pass:
     double total                # sum of the projected gradients' absolute values
     double least, high          # gains per entry: a step below is left out, one above repeated
     double gain                 # of all steps
-    double exact                # rise of m D by those that are listed
     int64_t entries, moved      # of all rows met, and of those that moved
     int64_t updates
     Py_ssize_t again            # records to visit again
@@ -270,30 +256,30 @@ cdef void begin_pass(Pass *state, double upper, double lower, double least,
                      double high) noexcept nogil:
     state.upper, state.lower, state.least, state.high = upper, lower, least, high
     state.largest, state.smallest = -INFINITY, INFINITY
-    state.slack = state.rise = state.total = state.gain = state.exact = 0.0
+    state.slack = state.rise = state.total = state.gain = 0.0
     state.entries = state.moved = state.updates = 0
     state.again = 0
 
 
-cdef void descend(void *records, int32_t *order, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t n,
-                  Py_ssize_t d, const column_t *columns, const entry_t *entries, double lam_m,
-                  double *w, int8_t *fate, Step *steps, Pass *state) noexcept nogil:
-    """Visit records in this order, from ``begin`` to ``end`` of n; add to ``state``.
+cdef void descend(void *records, int32_t *order, Py_ssize_t n, Py_ssize_t d,
+                  const column_t *columns, const entry_t *entries, double lam_m, double *w,
+                  int8_t *fate, Pass *state) noexcept nogil:
+    """Visit the first n records of this order; add to ``state``.
 
     Afterwards the order begins with those to be visited again. ``fate``, all zeros before, tells
-    what becomes of each record. The steps are listed in ``steps``, unless it is NULL.
+    what becomes of each record.
     """
     cdef double upper = state.upper, lower = state.lower, least = state.least, high = state.high
     cdef double largest = state.largest, smallest = state.smallest
     cdef double slack = 0.0, rise = 0.0, gains = 0.0, total = 0.0
-    cdef double gradient, old, new, change, gain, factor, exact = 0.0
+    cdef double gradient, old, new, change, gain
     cdef int64_t updates = 0, met_entries = 0, moved_entries = 0
     cdef Py_ssize_t position, k, again = state.again
     cdef bint varied = state.varied
     cdef Met row
     cdef const column_t *j
     cdef const entry_t *x
-    for position in range(begin, end):
+    for position in range(n):
         if position + RECORD_AHEAD < n:
             prefetch_record(records, order[position + RECORD_AHEAD], columns)
             if position + ROW_AHEAD < n:
@@ -340,15 +326,7 @@ cdef void descend(void *records, int32_t *order, Py_ssize_t begin, Py_ssize_t en
             fate[k] = AGAIN
             order[again] = <int32_t> k
             again += 1
-        factor = change * row.y / lam_m
-        axpy(factor, j, x, row.n, w)
-        if steps != NULL:
-            steps[updates].start = row.start
-            steps[updates].n = <int32_t> row.n
-            steps[updates].factor = factor
-            steps[updates].alpha = row.alpha
-            steps[updates].old = old
-            exact -= change * (gradient + 0.5 * change / row.inverse)
+        axpy(change * row.y / lam_m, j, x, row.n, w)
         moved_entries += row.n
         updates += 1
     state.largest = largest
@@ -357,72 +335,10 @@ cdef void descend(void *records, int32_t *order, Py_ssize_t begin, Py_ssize_t en
     state.rise += rise
     state.total += total
     state.gain += gains
-    state.exact = exact
     state.again = again
     state.entries += met_entries
     state.updates += updates
     state.moved += moved_entries
-
-
-cdef void take_over(const Step *steps, Py_ssize_t n, const column_t *columns,
-                    const entry_t *entries, double *w) noexcept nogil:
-    """Make the steps that the other thread has listed."""
-    cdef Py_ssize_t k
-    for k in range(n):
-        if k + ROW_AHEAD < n:
-            prefetch_row(steps[k + ROW_AHEAD].start, steps[k + ROW_AHEAD].n, columns, entries)
-        axpy(steps[k].factor, columns + steps[k].start, entries + steps[k].start, steps[k].n, w)
-
-
-cdef void take_back(const Step *steps, Py_ssize_t n, double share) noexcept nogil:
-    """Have the dual variables keep this share of their steps."""
-    cdef Py_ssize_t k
-    for k in range(n):
-        steps[k].alpha[0] = steps[k].old + share * (steps[k].alpha[0] - steps[k].old)
-
-
-cdef void descend_beside(void *records, int32_t *order, Py_ssize_t n, Py_ssize_t d,
-                         const column_t *columns, const entry_t *entries, double lam_m,
-                         int8_t *fate, Exchange *shared, int t, Pass *state) noexcept nogil:
-    """Visit thread t's half of the order, and take over the other's steps after each part of it."""
-    cdef Py_ssize_t first = n * t // 2, last = n * (t + 1) // 2, k, before
-    cdef int turn
-    cdef double rise, share
-    state.again = first
-    if t == 1:
-        # Of the caller's weights, which it leaves alone until both have come here.
-        memcpy(shared.w[1], shared.w[0], d * sizeof(double))
-    elif shared.common != NULL:
-        memcpy(shared.common, shared.w[0], d * sizeof(double))
-    meet(&shared.partner, t)
-    for k in range(shared.times):
-        turn = k & 1
-        before, rise = state.updates, state.rise
-        descend(records, order, first + (last - first) * k // shared.times,
-                first + (last - first) * (k + 1) // shared.times, last, d, columns, entries, lam_m,
-                shared.w[t], fate, shared.steps[t][turn], state)
-        shared.listed[t][turn] = state.updates - before
-        if shared.common != NULL:
-            share = merge(shared, t, d, state.exact)
-            if share < 1.0:
-                take_back(shared.steps[t][turn], shared.listed[t][turn], share)
-                state.rise -= (1.0 - share) * (state.rise - rise)
-        else:
-            # The list of the turn before is free: the other thread has made its steps by now.
-            meet(&shared.partner, t)
-            take_over(shared.steps[1 - t][turn], shared.listed[1 - t][turn], columns, entries,
-                      shared.w[t])
-    state.again -= first
-
-
-cdef void visit(void *records, int32_t *order, Py_ssize_t n, Py_ssize_t d,
-                const column_t *columns, const entry_t *entries, double lam_m, double *w,
-                int8_t *fate, Exchange *shared, int t, Pass *state) noexcept nogil:
-    """Visit all of the order, or thread t's half of it where something is shared."""
-    if shared == NULL:
-        descend(records, order, 0, n, n, d, columns, entries, lam_m, w, fate, NULL, state)
-    else:
-        descend_beside(records, order, n, d, columns, entries, lam_m, fate, shared, t, state)
 
 
 cdef void margins(void *records, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t d,
@@ -438,19 +354,12 @@ cdef void margins(void *records, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t d,
 cdef class Descent(Counters):
     """Dual variables, weights and the records of the rows that are active.
 
-    The same rows, random numbers and calls give the same bits, with two threads as well.
+    The same rows, random numbers and calls give the same bits.
 
     Parameters
     ----------
     rows : CompactRows
     lam : float
-    together : bool
-        Whether there is a second thread, with weights of its own, to share passes and surveys.
-
-    Raises
-    ------
-    OSError
-        If there cannot be another thread.
 
     Attributes
     ----------
@@ -470,9 +379,6 @@ cdef class Descent(Counters):
         Mean absolute value of the projected gradient in the last pass.
     alpha_sum : float
         Sum of alpha_i over all rows.
-    gain_sum : float
-        Sum of the gains of all steps so far. Steps of one thread raise m D by at least as much;
-        those of two threads, which do not know of each other, perhaps by less.
     slack_sum : float
         After a survey m (P - D); after a pass the part of it that is its rows', each as it was met.
     scaled_slack_sum : float
@@ -482,7 +388,6 @@ cdef class Descent(Counters):
     cdef readonly CompactRows rows
     cdef readonly object w
     cdef readonly double lam, slack_sum, scaled_slack_sum, alpha_sum, largest, smallest, typical
-    cdef readonly double gain_sum
     cdef public double upper, lower, least_gain, high_gain
     cdef readonly Py_ssize_t active, m
     cdef double[::1] _w, _alpha
@@ -497,26 +402,15 @@ cdef class Descent(Counters):
     # What the last pass gained per entry, its entries, and how many records, at the beginning of
     # the order, are to be visited again.
     cdef double _gain
-    cdef int64_t _entries, _moved
+    cdef int64_t _entries
     cdef Py_ssize_t _again
-    # What two threads share, and the results of the second one.
-    cdef Exchange _shared
-    cdef Pass _beside
-    cdef Survey _survey_beside
-    cdef Rng _rng_beside
-    cdef bint _shuffling
     cdef double _scale
-    cdef double[::1] _w_beside, _common
-    cdef object _steps
-    cdef Py_ssize_t _room
 
-    def __init__(self, CompactRows rows, double lam, bint together=False):
+    def __init__(self, CompactRows rows, double lam):
         cdef Py_ssize_t m = rows.c.m, i, k = 0, n, before = 0, others = 0
         self.rows, self.lam = rows, lam
         self.w = np.zeros(max(rows.c.d, 1))
         self._w = self.w
-        if together:
-            self._have_partner()
         self._is_dense = rows.c.storage >= DENSE_F32
         dtype = DENSE_RECORD if self._is_dense else RECORD
         self._buffer, self._alpha, self._order, self._row, self._fate = zeros([
@@ -540,13 +434,9 @@ cdef class Descent(Counters):
                 before = n
         self._varied = 2 * others > k
         self.m = self.active = k
-        self._moved = rows.c.m * rows.c.d if rows.c.indptr == NULL else rows.c.indptr[m]
         self.upper, self.lower = INFINITY, -INFINITY
         self.least_gain, self.high_gain = 0.0, INFINITY
         self.alpha_sum = m - k
-
-    def __dealloc__(self):
-        stop(&self._shared.partner)
 
     cdef void _put(self, Py_ssize_t k, Py_ssize_t i) noexcept nogil:
         cdef const Rows *rows = &self.rows.c
@@ -630,8 +520,7 @@ cdef class Descent(Counters):
         self.presentations += n
         return found.base, alphas.base
 
-    def descend(self, Generator rng, Py_ssize_t block_rows, bint shrinking,
-                Py_ssize_t exchanges=0):
+    def descend(self, Generator rng, Py_ssize_t block_rows, bint shrinking):
         """One pass over the active rows.
 
         Parameters
@@ -641,16 +530,9 @@ cdef class Descent(Counters):
             Rows in a block; 1 for true random order.
         shrinking : bool
             Whether rows beyond the thresholds become inactive.
-        exchanges : int
-            How often the two threads of a state made ``together`` exchange their steps, where
-            each makes half of the pass; 0: one thread makes all of it.
-
-        Raises
-        ------
-        ValueError
-            If there are exchanges, but no second thread.
         """
         cdef Pass state
+        cdef Py_ssize_t k
         if not self.active:
             self.slack_sum = 0.0
             return
@@ -658,16 +540,14 @@ cdef class Descent(Counters):
             draw_blocks(rng, self._order[:self.active], None, block_rows)
         self._fate[:self.active] = STAYS
         self._begin(&state)
-        if exchanges:
-            self._share(rng, block_rows <= 1, exchanges, &state)
-        else:
-            with nogil:
-                if block_rows <= 1:
-                    self._shuffle(&rng.c, 0, self.active)
-                self._visit(self.active, NULL, 0, &state)
+        with nogil:
+            if block_rows <= 1:
+                for k in range(self.active):
+                    self._order[k] = <int32_t> k
+                rng_shuffle(&rng.c, &self._order[0], self.active)
+            self._visit(self.active, &state)
         self._take(&state, self.active)
         self._gain, self._entries = state.gain / state.entries, state.entries
-        self._moved = state.moved
         self.largest, self.smallest, self.slack_sum = state.largest, state.smallest, state.slack
         self.typical = state.total / self.active
         if shrinking:
@@ -675,13 +555,6 @@ cdef class Descent(Counters):
                 self._shrink()
         self.upper = self.largest if self.largest > 0.0 else INFINITY
         self.lower = self.smallest if self.smallest < 0.0 else -INFINITY
-
-    cdef void _shuffle(self, Rng *rng, Py_ssize_t begin, Py_ssize_t end) noexcept nogil:
-        """Have the order, from ``begin`` to ``end``, be these records at random."""
-        cdef Py_ssize_t k
-        for k in range(begin, end):
-            self._order[k] = <int32_t> k
-        rng_shuffle(rng, &self._order[begin], end - begin)
 
     cdef void _begin(self, Pass *state) noexcept nogil:
         # Before the first pass there is nothing to compare a gain with.
@@ -693,13 +566,12 @@ cdef class Descent(Counters):
         """Take over what n visits have changed and cost."""
         self._again = state.again
         self.alpha_sum += state.rise
-        self.gain_sum += state.gain
         self.presentations += n
         self.updates += state.updates
         self.nonzeros += state.entries + state.moved
 
-    cdef void _visit(self, Py_ssize_t n, Exchange *shared, int t, Pass *state) noexcept nogil:
-        """Visit the first n records of the order, or thread t's half of them."""
+    cdef void _visit(self, Py_ssize_t n, Pass *state) noexcept nogil:
+        """Visit the first n records of the order."""
         cdef const Rows *rows = &self.rows.c
         cdef double lam_m = self.lam * rows.m
         cdef void *records = self._records()
@@ -707,87 +579,29 @@ cdef class Descent(Counters):
         cdef int32_t *order = &self._order[0]
         cdef int8_t *fate = &self._fate[0]
         if rows.storage == U16_ONES:
-            visit(records, order, n, rows.d, <const uint16_t *> rows.indices,
-                  <const int8_t *> NULL, lam_m, w, fate, shared, t, state)
+            descend(records, order, n, rows.d, <const uint16_t *> rows.indices,
+                  <const int8_t *> NULL, lam_m, w, fate, state)
         elif rows.storage == U16_F32:
-            visit(records, order, n, rows.d, <const uint16_t *> rows.indices,
-                  <const float *> rows.values, lam_m, w, fate, shared, t, state)
+            descend(records, order, n, rows.d, <const uint16_t *> rows.indices,
+                  <const float *> rows.values, lam_m, w, fate, state)
         elif rows.storage == U16_F64:
-            visit(records, order, n, rows.d, <const uint16_t *> rows.indices,
-                  <const double *> rows.values, lam_m, w, fate, shared, t, state)
+            descend(records, order, n, rows.d, <const uint16_t *> rows.indices,
+                  <const double *> rows.values, lam_m, w, fate, state)
         elif rows.storage == I32_ONES:
-            visit(records, order, n, rows.d, <const int32_t *> rows.indices,
-                  <const int8_t *> NULL, lam_m, w, fate, shared, t, state)
+            descend(records, order, n, rows.d, <const int32_t *> rows.indices,
+                  <const int8_t *> NULL, lam_m, w, fate, state)
         elif rows.storage == I32_F32:
-            visit(records, order, n, rows.d, <const int32_t *> rows.indices,
-                  <const float *> rows.values, lam_m, w, fate, shared, t, state)
+            descend(records, order, n, rows.d, <const int32_t *> rows.indices,
+                  <const float *> rows.values, lam_m, w, fate, state)
         elif rows.storage == I32_F64:
-            visit(records, order, n, rows.d, <const int32_t *> rows.indices,
-                  <const double *> rows.values, lam_m, w, fate, shared, t, state)
+            descend(records, order, n, rows.d, <const int32_t *> rows.indices,
+                  <const double *> rows.values, lam_m, w, fate, state)
         elif rows.storage == DENSE_F32:
-            visit(records, order, n, rows.d, <const int8_t *> NULL,
-                  <const float *> rows.values, lam_m, w, fate, shared, t, state)
+            descend(records, order, n, rows.d, <const int8_t *> NULL,
+                  <const float *> rows.values, lam_m, w, fate, state)
         elif rows.storage == DENSE_F64:
-            visit(records, order, n, rows.d, <const int8_t *> NULL,
-                  <const double *> rows.values, lam_m, w, fate, shared, t, state)
-
-    cdef object _share(self, Generator rng, bint shuffling, Py_ssize_t exchanges, Pass *state):
-        """Make half of a pass, while the other thread makes the other half.
-
-        If ``shuffling``, each thread draws the order of its half, with random numbers of its own.
-        """
-        cdef Py_ssize_t n = self.active, k
-        cdef Pass *other = &self._beside
-        self._choose_exchange(exchanges)
-        self._begin(other)
-        self._shuffling = shuffling
-        if shuffling:
-            rng_seed(&self._rng_beside, rng_next(&rng.c))
-        with nogil:
-            call(&self._shared.partner, <work_t> make_other_half, <void *> self)
-            if shuffling:
-                self._shuffle(&rng.c, 0, n // 2)
-            self._visit(n, &self._shared, 0, state)
-            finish(&self._shared.partner)
-            for k in range(other.again):
-                self._order[state.again + k] = self._order[n // 2 + k]
-        state.again += other.again
-        state.largest = max(state.largest, other.largest)
-        state.smallest = min(state.smallest, other.smallest)
-        state.slack += other.slack
-        state.rise += other.rise
-        state.total += other.total
-        state.gain += other.gain
-        state.entries += other.entries
-        state.updates += other.updates
-        state.moved += other.moved
-
-    cdef object _have_partner(self):
-        """Make the other thread, and have it touch its weights: to get memory takes long."""
-        cdef int error = start(&self._shared.partner)
-        if error:
-            raise OSError(error, f"no second thread: {os.strerror(error)}")
-        self._w_beside, self._common = np.empty_like(self.w), np.empty_like(self.w)
-        self._shared.w[0], self._shared.w[1] = &self._w[0], &self._w_beside[0]
-        call(&self._shared.partner, <work_t> touch, <void *> self)
-
-    cdef object _choose_exchange(self, Py_ssize_t times):
-        """Whether threads take over single steps in the next pass, or differences of weights."""
-        cdef Py_ssize_t room = self.active // (2 * times) + 2, turn
-        cdef int8_t[:, ::1] at
-        if self._shared.w[1] == NULL:
-            raise ValueError("there is no second thread for exchanges")
-        finish(&self._shared.partner)
-        self._shared.times = times
-        self._shared.lam_m = self.lam * self.rows.c.m
-        self._shared.common = &self._common[0]
-        if self._moved < COLUMN_COST * times * self.rows.c.d:
-            self._shared.common = NULL
-        if self._room < room:
-            self._steps, self._room = np.empty((4 * room, sizeof(Step)), dtype=np.int8), room
-            at = self._steps
-            for turn in range(4):
-                self._shared.steps[turn // 2][turn % 2] = <Step *> &at[turn * room, 0]
+            descend(records, order, n, rows.d, <const int8_t *> NULL,
+                  <const double *> rows.values, lam_m, w, fate, state)
 
     def revisit(self):
         """Visit again the rows whose steps gained much in the last pass, as long as each does.
@@ -803,7 +617,7 @@ cdef class Descent(Counters):
             while self._again and entries < self._entries:
                 self._begin(&state)
                 n = self._again
-                self._visit(n, NULL, 0, &state)
+                self._visit(n, &state)
                 self._take(&state, n)
                 entries += state.entries
         self._again = 0
@@ -852,8 +666,7 @@ cdef class Descent(Counters):
         """Find P - D over all rows, and make active all but those that shrinking would leave out.
 
         Afterwards slack_sum, largest and smallest are those of all rows, alpha_sum is exact, and
-        scaled_slack_sum is the rows' part of m (P(scale w) - D). Two threads, if there are two,
-        look at half of the rows each.
+        scaled_slack_sum is the rows' part of m (P(scale w) - D).
         """
         cdef const Rows *rows = &self.rows.c
         cdef Survey found
@@ -864,20 +677,8 @@ cdef class Descent(Counters):
         with nogil:
             if self.active < self.m:
                 self._all()
-        if self._shared.w[1] != NULL:
-            with nogil:
-                finish(&self._shared.partner)
-                call(&self._shared.partner, <work_t> survey_other_half, <void *> self)
-                self._look(0, self.m // 2, &found)
-                finish(&self._shared.partner)
-            found.slack += self._survey_beside.slack
-            found.scaled += self._survey_beside.scaled
-            found.alphas += self._survey_beside.alphas
-            found.largest = max(found.largest, self._survey_beside.largest)
-            found.smallest = min(found.smallest, self._survey_beside.smallest)
-        else:
-            with nogil:
-                self._look(0, self.m, &found)
+        with nogil:
+            self._look(&found)
         self._again = 0
         if shrinking:
             with nogil:
@@ -888,15 +689,15 @@ cdef class Descent(Counters):
         self.alpha_sum = rows.m - self.m + found.alphas
         self.largest, self.smallest = found.largest, found.smallest
 
-    cdef void _look(self, Py_ssize_t begin, Py_ssize_t end, Survey *found) noexcept nogil:
-        """Survey the records from ``begin`` to ``end``, all being active."""
+    cdef void _look(self, Survey *found) noexcept nogil:
+        """Survey all records, all being active."""
         cdef double out[MARGINS]
         cdef double gradient, alpha, scaled
         cdef double largest = -INFINITY, smallest = INFINITY
         cdef double slack = 0.0, scaled_slack = 0.0, alphas = 0.0
-        cdef Py_ssize_t k, last
-        while begin < end:
-            last = min(end, begin + MARGINS)
+        cdef Py_ssize_t k, last, begin = 0
+        while begin < self.m:
+            last = min(self.m, begin + MARGINS)
             self._find_margins(begin, last, out)
             for k in range(begin, last):
                 gradient = out[k - begin] - 1.0
@@ -945,21 +746,3 @@ cdef class Descent(Counters):
         else:
             margins(records, begin, end, rows.d, <const int8_t *> NULL,
                     <const double *> rows.values, w, self._varied, out)
-
-
-cdef void touch(Descent state) noexcept nogil:
-    """What the second thread does first."""
-    memset(state._shared.w[1], 0, state._w_beside.shape[0] * sizeof(double))
-    memset(&state._common[0], 0, state._common.shape[0] * sizeof(double))
-
-
-cdef void make_other_half(Descent state) noexcept nogil:
-    """What the second thread does in a pass."""
-    if state._shuffling:
-        state._shuffle(&state._rng_beside, state.active // 2, state.active)
-    state._visit(state.active, &state._shared, 1, &state._beside)
-
-
-cdef void survey_other_half(Descent state) noexcept nogil:
-    """What the second thread does in a survey."""
-    state._look(state.m // 2, state.m, &state._survey_beside)

@@ -29,12 +29,9 @@ class Descent(Greedy):
             self.inverses = np.where(large, kept.astype(np.float64), self.inverses)
         self.upper, self.lower = np.inf, -np.inf
         self.largest = self.smallest = self.slack_sum = self.typical = 0.0
-        self.least_gain, self.gain_sum = 0.0, 0
+        self.least_gain = 0.0
         self.again = []
-        self.exact = 0.0  # rise of m D by the steps since the last exchange
         self.entries = np.count_nonzero(X, axis=1) if not dense else np.full(self.m, X.shape[1])
-        self.moved = int(np.sum(self.entries))  # in the last pass
-        self.hardly_moved = 0  # of these, by steps that are none to other rounding
         self.visits = np.zeros(self.m, dtype=int)
         self.updates = self.negligible = 0
 
@@ -51,20 +48,12 @@ class Descent(Greedy):
             return order
         return in_blocks(self.rng, list(self.active), block_rows)
 
-    def descend(self, block_rows, shrinking, exchanges=0):
-        """One pass over the active rows, of one thread or of two."""
+    def descend(self, block_rows, shrinking):
+        """One pass over the active rows."""
         if not self.active:
             return
-        self.again, self.slack_sum, moved = [], 0.0, self.moved
-        self.moved = 0
-        if exchanges:
-            listing = moved < 1.2 * exchanges * len(self.w)
-            if listing != (moved - self.hardly_moved < 1.2 * exchanges * len(self.w)):
-                self.decide(0.0)
-            self.hardly_moved = 0
-            visits = self.share(block_rows, exchanges, listing)
-        else:
-            visits = [self.visit(i) for i in self.order(block_rows)]
+        self.again, self.slack_sum = [], 0.0
+        visits = [self.visit(i) for i in self.order(block_rows)]
         seen, inner, leaves, gains, met = [], [], set(), [], 0
         for i, gradient, outwards, leaving, gain in visits:
             seen.append(0.0 if outwards else gradient)
@@ -73,7 +62,6 @@ class Descent(Greedy):
             gains.append(gain)
             met += self.entries[i]
         total = sum(gains)
-        self.gain_sum += total
         self.largest, self.smallest = max(seen), min(seen)
         self.typical = float(np.mean(np.abs(seen)))
         if min(map(abs, inner), default=np.inf) < 1e-12:
@@ -96,42 +84,6 @@ class Descent(Greedy):
         leaving = outwards and not self.lower <= gradient <= self.upper
         return i, gradient, outwards, leaving, self.step(i, gradient)
 
-    def share(self, block_rows, exchanges, listing):
-        """The visits of two threads, in halves of the order, with weights of their own."""
-        half = len(self.active) // 2
-        if block_rows == 1:
-            other = Generator(self.rng.next())
-            halves = [self.active[:half], self.active[half:]]
-            self.rng.shuffle(halves[0])
-            other.shuffle(halves[1])
-        else:
-            order = self.order(block_rows)
-            halves = [order[:half], order[half:]]
-        self.exact = 0.0
-        own, visits, again = [self.w, self.w], [[], []], [[], []]
-        for k in range(exchanges):
-            common, before = self.w, self.alpha.copy()
-            for t, rows in enumerate(halves):
-                self.w, self.again = own[t], again[t]
-                part = slice(len(rows) * k // exchanges, len(rows) * (k + 1) // exchanges)
-                visits[t] += [self.visit(i) for i in rows[part]]
-                own[t] = self.w
-            ways, change = [w - common for w in own], self.alpha - before
-            way = ways[0] + ways[1]
-            share = 1.0 if listing else self.best_share(self.exact, ways)
-            self.exact = 0.0
-            self.w = common + share * way
-            self.alpha = before + share * change
-            own = [self.w, self.w]
-        self.again = again[0] + again[1]
-        return visits[0] + visits[1]
-
-    def best_share(self, gain, ways):
-        """Where D is largest on the sum of both ways, which would gain so much apart."""
-        way, squares = ways[0] + ways[1], ways[0] @ ways[0] + ways[1] @ ways[1]
-        slope, curvature = gain + 0.5 * self.lam_m * squares, self.lam_m * (way @ way)
-        return 1.0 if slope >= curvature else slope / curvature
-
     def step(self, i, gradient):
         """Visit a row; what the step gained."""
         self.visits[i] += 1
@@ -148,18 +100,15 @@ class Descent(Greedy):
                 return 0.0
         self.w = self.w + (new - old) * self.y[i] * self.X[i] / self.lam_m
         self.alpha[i] = new
-        self.exact -= (new - old) * (gradient + 0.5 * (new - old) / self.inverses[i])
         self.updates += bool(new != old)
-        self.moved += entries if new != old else 0
         negligible = abs(new - old) < 1e-12  # none at all, to other rounding
         self.negligible += bool(negligible)
-        self.hardly_moved += entries if negligible and new != old else 0
         self.note(i, gain, new - old)
         return gain
 
     def visit_again(self, i):
         """Visit a row once more after the pass."""
-        self.gain_sum += self.step(i, self.gradient(i))
+        self.step(i, self.gradient(i))
 
     def restore(self):
         """Make all rows active."""

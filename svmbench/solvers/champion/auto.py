@@ -19,7 +19,6 @@ from svmbench.solvers.champion.dual_phase import DescentOptions, DualPhase
 from svmbench.solvers.champion.interior_phase import InteriorPhase, load_methods
 from svmbench.solvers.champion.multiplier_steps import weights_or_zeros
 from svmbench.solvers.champion.newton_phase import NewtonOptions, NewtonPhase
-from svmbench.solvers.champion.sharing import LEAST_ENTRIES
 from svmbench.solvers.champion.threaded_multipliers import threads_for
 from svmbench.solvers.champion.threaded_problem import in_threads
 from svmbench.solvers.champion.work import add_work
@@ -290,7 +289,6 @@ class Auto(Solver):
             # Where Newton steps on the features follow soon, those on free rows are in vain.
             subspace=parameters.subspace and (method == "dual" or self._costs.dear),
             scaling=parameters.scaling,
-            together=self.threads > 1 and self._problem.data.nnz >= LEAST_ENTRIES,
         )
         return DualPhase(rows, self._problem.lam, self._rng, parameters.tolerance, options)
 

@@ -12,7 +12,6 @@ from svmbench.kernels.descent import Descent
 from svmbench.kernels.rng import Generator
 from svmbench.kernels.rows import CompactRows
 from svmbench.problem import relative_gap
-from svmbench.solvers.champion.sharing import Sharing
 from svmbench.solvers.dual.accelerator import Accelerator
 from svmbench.solvers.dual.greedy import HIGH_GAIN, TYPICAL
 from svmbench.solvers.dual.progress import PastGaps
@@ -73,7 +72,6 @@ class DescentOptions:
     # whether Newton steps on the free rows follow passes where these rows are few
     subspace: bool = True
     scaling: bool = True  # whether the weights are shown at the scale that minimises P
-    together: bool = False  # whether two threads share large passes and surveys
 
 
 class DualPhase:
@@ -91,8 +89,7 @@ class DualPhase:
         options: DescentOptions,
     ) -> None:
         self._options = options
-        self._sharing = Sharing() if options.together else None
-        self.counters = self._state = Descent(rows, lam, options.together)
+        self.counters = self._state = Descent(rows, lam)
         self._rng = rng
         self._m, self._d, self._lam = rows.m, rows.d, lam
         stored = (rows.indptr, rows.indices, rows.values, rows.labels)
@@ -200,22 +197,8 @@ class DualPhase:
     def _pass(self, block_rows: int) -> None:
         """Repeat the steps that gained much in the last pass, if that is wanted; make a pass."""
         self._state.revisit()
-        if self._sharing is None:
-            self._state.descend(self._rng, block_rows, self._shrinks)
-            self._known_norm2 = None
-        else:
-            self._share_pass(self._sharing, block_rows)
-
-    def _share_pass(self, sharing: Sharing, block_rows: int) -> None:
-        """Make a pass with two threads, if it is large enough for them."""
-        state = self._state
-        exchanges = sharing.exchanges_of(state.active * self._nnz / self._m)
+        self._state.descend(self._rng, block_rows, self._shrinks)
         self._known_norm2 = None
-        earlier, before = self.bound() if exchanges else 0.0, state.gain_sum
-        state.descend(self._rng, block_rows, self._shrinks, exchanges)
-        self._known_norm2 = None
-        if exchanges:
-            sharing.judge(self._m * (self.bound() - earlier), state.gain_sum - before)
 
     def _solve_free_rows(self, touched: int) -> None:
         """Take a Newton step on the free rows where it is due."""
@@ -347,13 +330,11 @@ class DualPhase:
 
     @property
     def remark(self) -> str:
-        """How many steps of the acceleration paid, and what two threads did; perhaps empty."""
-        steps, said = self._accelerator, []
-        if steps is not None and steps.steps:
-            said.append(f"{steps.paid} of {steps.steps} accelerated steps paid")
-        if self._sharing is not None and self._sharing.shared:
-            said.append(f"passes by two threads: {self._sharing.shared}")
-        return "; ".join(said)
+        """How many steps of the acceleration paid, if there were any."""
+        steps = self._accelerator
+        return (
+            f"{steps.paid} of {steps.steps} accelerated steps paid" if steps and steps.steps else ""
+        )
 
     @property
     def exhausted(self) -> bool:
