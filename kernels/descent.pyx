@@ -580,28 +580,28 @@ cdef class Descent(Counters):
         cdef int8_t *fate = &self._fate[0]
         if rows.storage == U16_ONES:
             descend(records, order, n, rows.d, <const uint16_t *> rows.indices,
-                  <const int8_t *> NULL, lam_m, w, fate, state)
+                    <const int8_t *> NULL, lam_m, w, fate, state)
         elif rows.storage == U16_F32:
             descend(records, order, n, rows.d, <const uint16_t *> rows.indices,
-                  <const float *> rows.values, lam_m, w, fate, state)
+                    <const float *> rows.values, lam_m, w, fate, state)
         elif rows.storage == U16_F64:
             descend(records, order, n, rows.d, <const uint16_t *> rows.indices,
-                  <const double *> rows.values, lam_m, w, fate, state)
+                    <const double *> rows.values, lam_m, w, fate, state)
         elif rows.storage == I32_ONES:
             descend(records, order, n, rows.d, <const int32_t *> rows.indices,
-                  <const int8_t *> NULL, lam_m, w, fate, state)
+                    <const int8_t *> NULL, lam_m, w, fate, state)
         elif rows.storage == I32_F32:
             descend(records, order, n, rows.d, <const int32_t *> rows.indices,
-                  <const float *> rows.values, lam_m, w, fate, state)
+                    <const float *> rows.values, lam_m, w, fate, state)
         elif rows.storage == I32_F64:
             descend(records, order, n, rows.d, <const int32_t *> rows.indices,
-                  <const double *> rows.values, lam_m, w, fate, state)
+                    <const double *> rows.values, lam_m, w, fate, state)
         elif rows.storage == DENSE_F32:
             descend(records, order, n, rows.d, <const int8_t *> NULL,
-                  <const float *> rows.values, lam_m, w, fate, state)
+                    <const float *> rows.values, lam_m, w, fate, state)
         elif rows.storage == DENSE_F64:
             descend(records, order, n, rows.d, <const int8_t *> NULL,
-                  <const double *> rows.values, lam_m, w, fate, state)
+                    <const double *> rows.values, lam_m, w, fate, state)
 
     def revisit(self):
         """Visit again the rows whose steps gained much in the last pass, as long as each does.

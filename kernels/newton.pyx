@@ -9,47 +9,15 @@
 #   cost      n_i a row for a margin; 2 n_i a row of the support for a product or the diagonal
 #   source    Chapelle, Neural Computation 19 (2007), section 3
 
-from libc.stdint cimport int32_t, int64_t, uint16_t
+from libc.stdint cimport int32_t, int64_t
 
+import numpy as np
+
+from .normal cimport unpack_row
 from .provenance cimport build_record
-from .rows cimport (
-    DENSE_F32, I32_F32, I32_F64, I32_ONES, U16_F32, U16_F64, U16_ONES, CompactRows, Rows,
-    index_t, row_axpy, row_dot, row_nonzeros, value_t,
-)
+from .rows cimport CompactRows, row_axpy, row_dot, row_nonzeros
 
 __build__ = build_record()
-
-
-def product(CompactRows rows, const int64_t[::1] support, const double[::1] p, double[::1] out):
-    """Add sum of (x_i.p) x_i over the rows of the support to ``out``.
-
-    Parameters
-    ----------
-    rows : CompactRows
-    support : ndarray of int64
-        Rows, 0 .. m - 1.
-    p, out : ndarray of float64, shape (d,)
-
-    Returns
-    -------
-    int
-        Stored entries read and written.
-    """
-    if p.shape[0] != rows.c.d or out.shape[0] != rows.c.d:
-        raise ValueError("rows, p and out do not belong together")
-    cdef double nothing = 0
-    cdef const double *direction = &p[0] if rows.c.d else &nothing
-    cdef double *sums = &out[0] if rows.c.d else &nothing
-    cdef Py_ssize_t nonzeros = 0, k, i
-    for k in range(support.shape[0]):
-        if not 0 <= support[k] < rows.c.m:
-            raise ValueError("the support names a row that is not there")
-    with nogil:
-        for k in range(support.shape[0]):
-            i = support[k]
-            row_axpy(&rows.c, i, row_dot(&rows.c, i, direction), sums)
-            nonzeros += 2 * row_nonzeros(&rows.c, i)
-    return nonzeros
 
 
 def weighted_product(CompactRows rows, const int64_t[::1] support, const double[::1] weights,
@@ -94,41 +62,6 @@ def weighted_product(CompactRows rows, const int64_t[::1] support, const double[
     return total, nonzeros
 
 
-cdef inline void add_sparse(double c, const index_t *j, const value_t *x, Py_ssize_t n,
-                            double *sums) noexcept nogil:
-    cdef Py_ssize_t k
-    for k in range(n):
-        sums[j[k]] += c * (<double> x[k] * <double> x[k])
-
-
-cdef inline void add_dense(double c, const value_t *x, Py_ssize_t n, double *sums) noexcept nogil:
-    cdef Py_ssize_t k
-    for k in range(n):
-        sums[k] += c * (<double> x[k] * <double> x[k])
-
-
-cdef inline void add_squares(const Rows *rows, Py_ssize_t i, double c, double *sums) noexcept nogil:
-    """Add c x_ij^2 of row i to the sum of each column j."""
-    cdef Py_ssize_t n = row_nonzeros(rows, i)
-    cdef Py_ssize_t k = i * rows.d if rows.storage >= DENSE_F32 else rows.indptr[i]
-    cdef int storage = rows.storage
-    if storage == U16_ONES or storage == I32_ONES:
-        row_axpy(rows, i, c, sums)
-    elif storage == U16_F32:
-        add_sparse(c, <const uint16_t *> rows.indices + k, <const float *> rows.values + k, n, sums)
-    elif storage == U16_F64:
-        add_sparse(c, <const uint16_t *> rows.indices + k, <const double *> rows.values + k, n,
-                   sums)
-    elif storage == I32_F32:
-        add_sparse(c, <const int32_t *> rows.indices + k, <const float *> rows.values + k, n, sums)
-    elif storage == I32_F64:
-        add_sparse(c, <const int32_t *> rows.indices + k, <const double *> rows.values + k, n, sums)
-    elif storage == DENSE_F32:
-        add_dense(c, <const float *> rows.values + k, n, sums)
-    else:
-        add_dense(c, <const double *> rows.values + k, n, sums)
-
-
 def weighted_squares(CompactRows rows, const int64_t[::1] support, const double[::1] weights,
                      double[::1] out):
     """Add sum of c_i x_ij^2 over the rows of the support to each entry j of ``out``.
@@ -149,14 +82,16 @@ def weighted_squares(CompactRows rows, const int64_t[::1] support, const double[
     """
     if weights.shape[0] != support.shape[0] or out.shape[0] != rows.c.d:
         raise ValueError("rows, support, weights and out do not belong together")
-    cdef double nothing = 0
-    cdef double *sums = &out[0] if rows.c.d else &nothing
-    cdef Py_ssize_t nonzeros = 0, k
+    cdef int32_t[::1] columns = np.empty(rows.c.d + 1, dtype=np.int32)
+    cdef double[::1] values = np.empty(rows.c.d + 1)
+    cdef Py_ssize_t nonzeros = 0, k, e, n
     for k in range(support.shape[0]):
         if not 0 <= support[k] < rows.c.m:
             raise ValueError("the support names a row that is not there")
     with nogil:
         for k in range(support.shape[0]):
-            add_squares(&rows.c, support[k], weights[k], sums)
-            nonzeros += 2 * row_nonzeros(&rows.c, support[k])
+            n = unpack_row(&rows.c, support[k], &columns[0], &values[0])
+            for e in range(n):
+                out[columns[e]] += weights[k] * (values[e] * values[e])
+            nonzeros += 2 * n
     return nonzeros

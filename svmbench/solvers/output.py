@@ -96,7 +96,6 @@ class IterateOutput(Solver):
             self.horizon = "steps"
 
     def advance(self, steps: int) -> None:
-        """Process ``steps`` more rows, rounded up to whole steps."""
         target = self.counters.presentations + steps
         if self.counters.presentations <= self._begins:
             self._run(int(min(target, self._begins)))

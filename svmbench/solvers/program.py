@@ -213,7 +213,6 @@ class ForeignProgram(Solver):
         return tuple(self.parameters.ladder)
 
     def convert(self, problem: Problem) -> None:
-        """Write the rows to a file."""
         form = self.parameters.data or ("vw" if self.parameters.model == "vw" else "libsvm")
         with writing_rows():
             remove_abandoned()
@@ -230,7 +229,6 @@ class ForeignProgram(Solver):
         return True
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Prepare for training."""
         if getattr(self, "_problem", None) is not problem:
             self.convert(problem)
         self.counters = Counters()
@@ -239,7 +237,6 @@ class ForeignProgram(Solver):
         self._trained = False
 
     def advance(self, steps: int) -> None:
-        """Run the program, unless it has been run already."""
         if steps <= 0 or self._trained:
             return
         aside = 0
@@ -272,12 +269,10 @@ class ForeignProgram(Solver):
 
     @property
     def w(self) -> FloatArray:
-        """The weights of the program's model; zero before training."""
         return self._w.copy()
 
     @property
     def bias(self) -> float:
-        """The bias of the program's model."""
         return self._bias
 
     @property

@@ -10,17 +10,14 @@ from hypothesis import strategies as st
 
 import problems
 from problems import (
-    STORAGES,
     at_start,
     dataset,
     dense,
-    dyadic,
     dyadic_problems,
     labels,
     ordinary_problems,
     with_loss,
 )
-from svmbench.kernels.newton import product
 from svmbench.problem import Loss, Problem
 from svmbench.solvers.dual.dcd import Dcd
 from svmbench.solvers.dual.smo import Smo
@@ -57,19 +54,6 @@ def ended(problem, **parameters):
 def certified(problem, run):
     """P - D at the run's w, b and alpha, as a sum of non-negative terms."""
     return problem.gap(run.w, problem.repaired(run.alpha), run.bias)
-
-
-@pytest.mark.parametrize("storage", STORAGES)
-def test_the_product_is_exact_on_dyadic_rows(storage):
-    data = dataset(*dyadic(5, 30, 9), storage)
-    X = dense(data)
-    p = np.random.default_rng(6).integers(-8, 9, size=9) / 8.0
-    support = np.array([3, 4, 9, 20, 29])
-    out = np.ones(9)
-    nonzeros = product(data.rows, support, p, out)
-    assert np.array_equal(out, 1.0 + X[support].T @ (X[support] @ p))
-    stored = np.full(30, 9) if data.indptr is None else np.diff(data.indptr)
-    assert nonzeros == 2 * np.sum(stored[support])
 
 
 @every_solution

@@ -163,12 +163,10 @@ class Auto(Solver):
     threads: int = 1
 
     def load(self) -> None:
-        """Load what factors the systems, and the methods of the last phase (not timed)."""
         load()
         load_methods()
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Choose the method and prepare its first stage."""
         self._prepare(problem, seed, self.parameters.method)
 
     def resume(self, problem: Problem, seed: int, alpha: FloatArray) -> None:
@@ -205,7 +203,6 @@ class Auto(Solver):
         self._seen, self._done, self._looked = "", 0, looking
 
     def advance(self, steps: int) -> None:
-        """Take ``steps`` Newton steps or passes over the active rows."""
         for _ in range(steps):
             if self._choice.method == "dual-newton" and isinstance(self._phase, DualPhase):
                 self._hand_over(self._phase)
@@ -333,7 +330,6 @@ class Auto(Solver):
         return alpha if self._phase.bound() >= 0.0 else np.zeros_like(alpha)
 
     def dual(self) -> float:
-        """D(alpha), with w(alpha) recomputed; 0, which is D(0), where that is larger."""
         return max(0.0, self._sums.dual(self.alpha))
 
     @property

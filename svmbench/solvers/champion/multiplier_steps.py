@@ -143,7 +143,6 @@ class MultiplierSteps(ABC):
 
     @property
     def w(self) -> FloatArray:
-        """The weights, shape (d,); a new array."""
         return np.array(self._state.w)
 
     def _look(self) -> tuple[float, float]:

@@ -168,7 +168,6 @@ class NewtonPhase(MultiplierSteps):
 
     @property
     def w(self) -> FloatArray:
-        """The weights, shape (d,); a new array."""
         holder = self._state if self._warm is None else self._warm
         return np.array(holder.w[: self._rows.d])
 

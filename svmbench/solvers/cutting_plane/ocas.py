@@ -63,7 +63,6 @@ class Ocas(CuttingPlane):
     ties = True
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Start from w = 0; the first cut holds all rows."""
         super().start(problem, seed)
         m = problem.data.n_samples
         self._best: FloatArray = np.zeros(problem.data.n_features)
@@ -73,7 +72,6 @@ class Ocas(CuttingPlane):
 
     @property
     def w(self) -> FloatArray:
-        """The best point found."""
         return self._best.copy()
 
     def _tolerance_of_solution(self) -> float:

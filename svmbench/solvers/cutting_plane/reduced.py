@@ -153,7 +153,6 @@ class CuttingPlane(Solver):
     )
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Start from w = 0 without cuts; all margins are 0, so the first cut holds all rows."""
         data = problem.data
         self._problem = problem
         self._reduced = ReducedProblem(problem.lam, data.n_features)
@@ -165,7 +164,6 @@ class CuttingPlane(Solver):
         self.counters = type(self.counters)()
 
     def advance(self, steps: int) -> None:
-        """Take ``steps`` iterations; nothing changes once rounding limits progress."""
         stopped = self._stopped
         for _ in range(steps):
             if self.halts and self._stopped > stopped:
@@ -173,7 +171,6 @@ class CuttingPlane(Solver):
             self._iterate()
 
     def dual(self) -> float:
-        """The largest dual value of a reduced problem so far."""
         return self._dual
 
     @property

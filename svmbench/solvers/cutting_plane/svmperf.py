@@ -72,13 +72,11 @@ class Svmperf(CuttingPlane):
     ties = False
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Start from w = 0, where every row is violated."""
         super().start(problem, seed)
         self._epsilon = self.parameters.epsilon or FIRST_EPSILON
 
     @property
     def w(self) -> FloatArray:
-        """The solution of the last reduced problem."""
         return self._reduced.w.copy()
 
     def _paper_epsilon(self) -> float:

@@ -98,7 +98,6 @@ class Asdca(IterateOutput):
     )
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Start from alpha = 0, x = 0."""
         m, given = problem.data.n_samples, self.parameters
         self._problem = problem
         self._rng = Generator(seed)
@@ -118,12 +117,10 @@ class Asdca(IterateOutput):
             self._begins = batches // 2 * batch
 
     def step_rows(self, m: int) -> int:
-        """Rows of one step: a batch."""
         return min(self.parameters.batch or min(8, max(1, m // 8)), m)
 
     @property
     def w(self) -> FloatArray:
-        """The output; the last iterate until the mean begins."""
         kernel = self._kernel
         w: FloatArray = kernel.x.astype(np.float64)
         return kernel.total / kernel.summed if kernel.summed else w

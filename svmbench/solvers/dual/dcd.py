@@ -121,7 +121,6 @@ class Dcd(Solver):
     _constant = 0.0
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Start from alpha = 0, w = 0, with all rows active except those without entries."""
         data = problem.data
         self._problem = problem
         self._rng = Generator(seed)
@@ -165,7 +164,6 @@ class Dcd(Solver):
             raise SvmbenchError("dcd: acceleration needs precision float64")
 
     def advance(self, steps: int) -> None:
-        """Process ``steps`` active rows."""
         kernel = self._kernel
         target = kernel.presentations + steps
         stopped = self._stopped
@@ -189,7 +187,6 @@ class Dcd(Solver):
         return alpha
 
     def dual(self) -> float:
-        """D(alpha), with w(alpha) recomputed."""
         return self._problem.dual(self._kernel.alpha)
 
     @property

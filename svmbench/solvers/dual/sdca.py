@@ -72,7 +72,6 @@ class Sdca(IterateOutput):
     )
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Start from alpha = 0, w = 0, except for rows without entries."""
         data = problem.data
         self._problem = problem
         self._rng = Generator(seed)
@@ -114,7 +113,6 @@ class Sdca(IterateOutput):
         return np.clip(mean, 0.0, self._problem.loss.upper)
 
     def dual(self) -> float:
-        """D of the output's dual variables, with w(alpha) recomputed."""
         return self._problem.dual(self.alpha)
 
     def _run(self, target: int) -> None:

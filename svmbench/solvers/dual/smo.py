@@ -93,7 +93,6 @@ class Smo(Solver):
     )
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Start from alpha = 0; nothing is random."""
         data = problem.data
         m = data.n_samples
         self._problem = problem
@@ -109,7 +108,6 @@ class Smo(Solver):
         self._bias = best_bias(problem, self._scores)
 
     def advance(self, steps: int) -> None:
-        """Take ``steps`` iterations, and then compute the bias."""
         stopped = self._stopped
         for _ in range(steps):
             self._iterate()
@@ -119,12 +117,10 @@ class Smo(Solver):
 
     @property
     def w(self) -> FloatArray:
-        """The weights w(alpha), as updated."""
         return self._w.copy()
 
     @property
     def bias(self) -> float:
-        """The b that minimises P(w, b)."""
         return self._bias
 
     @property
@@ -138,7 +134,6 @@ class Smo(Solver):
         return self._violation
 
     def dual(self) -> float:
-        """D(alpha), after a repair of the rounding error between the two classes' sums."""
         return self._problem.dual(self._problem.repaired(self._alpha))
 
     @property

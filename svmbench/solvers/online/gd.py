@@ -49,7 +49,6 @@ class Gd(Solver):
     schema: ClassVar[type[Parameters]] = GdParameters
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Start from w = 0."""
         self._problem = problem
         self._eta0: float = self.parameters.eta0 or 1.0 / problem.lam
         self._w = np.zeros(problem.data.n_features)
@@ -58,7 +57,6 @@ class Gd(Solver):
         self.counters = Counters()
 
     def advance(self, steps: int) -> None:
-        """Take ``steps`` passes."""
         problem, counters = self._problem, self.counters
         for _ in range(steps):
             self._t += 1
@@ -70,12 +68,10 @@ class Gd(Solver):
             counters.nonzeros += problem.data.nnz + nonzeros
 
     def step_rows(self, m: int) -> int:
-        """Rows of one step: all."""
         return m
 
     @property
     def w(self) -> FloatArray:
-        """The last iterate."""
         return self._w.copy()
 
     def _project(self) -> None:

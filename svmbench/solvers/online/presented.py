@@ -71,7 +71,6 @@ class Presented(Solver):
     schema: ClassVar[type[Parameters]] = PresentedParameters
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Start from w = 0."""
         data = problem.data
         self._problem = problem
         self._rng = Generator(seed)
@@ -83,7 +82,6 @@ class Presented(Solver):
         self._kernel.position = data.n_samples  # the first order is yet to be drawn
 
     def advance(self, steps: int) -> None:
-        """Process ``steps`` rows."""
         kernel = self._kernel
         target = kernel.presentations + steps
         while kernel.presentations < target:
@@ -94,7 +92,6 @@ class Presented(Solver):
 
     @property
     def w(self) -> FloatArray:
-        """The mean of the iterates, or the last one."""
         if self.parameters.output == "last":
             return self.iterate
         kernel = self._kernel

@@ -65,7 +65,6 @@ class Liblinear(TolerantPeer):
     )
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Prepare for training."""
         if problem.loss.name not in KINDS[self.parameters.method]:
             raise RuntimeError("liblinear's method primal does not take loss hinge")
         super().start(problem, seed)

@@ -33,7 +33,6 @@ class Lightning(LimitedPeer):
     )
 
     def convert(self, problem: Problem) -> None:
-        """Convert the rows and labels to the program's format."""
         super().convert(problem)
         rows, labels = self._rows
         if problem.loss.name == "logistic" and not (rows.T @ labels).any():

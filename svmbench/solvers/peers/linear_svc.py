@@ -38,7 +38,6 @@ class LinearSvc(ScikitLearn, LimitedPeer):
     )
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Prepare for training."""
         if self.parameters.method == "primal" and problem.loss.name != "squared-hinge":
             raise RuntimeError("linear-svc's method primal takes loss squared-hinge only")
         super().start(problem, seed)

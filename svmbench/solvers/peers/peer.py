@@ -124,13 +124,11 @@ class Peer(Solver):
         return super().build() | {"package": known}
 
     def load(self) -> None:
-        """Import the program, and what converts the rows."""
         import scipy.sparse  # type: ignore[import-untyped]  # noqa: F401
 
         self._program()
 
     def convert(self, problem: Problem) -> None:
-        """Convert the rows and labels to the program's format."""
         self.adopt_rows(problem, matrix(problem.data), problem.data.labels.astype(np.float64))
 
     def adopt_rows(self, problem: Problem, rows: Any, labels: Any) -> bool:
@@ -152,7 +150,6 @@ class Peer(Solver):
         return True
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Prepare for training; convert the rows unless they are converted already."""
         if getattr(self, "_problem", None) is not problem:
             self.convert(problem)
         self.counters = Counters()
@@ -161,7 +158,6 @@ class Peer(Solver):
         self._trained = False
 
     def advance(self, steps: int) -> None:
-        """Train, unless training is done already."""
         if steps <= 0 or self._trained:
             return
         w, passes = self._train()
@@ -173,7 +169,6 @@ class Peer(Solver):
 
     @property
     def w(self) -> FloatArray:
-        """The program's weights for the class +1; zero before training."""
         return self._w.copy()
 
     def _program(self) -> Any:
@@ -232,7 +227,6 @@ class LimitedPeer(TolerantPeer):
         return LIMITS if self.parameters.rungs == "iterations" else TOLERANCES
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Prepare for training."""
         super().start(problem, seed)
         self._iterations = 0
 

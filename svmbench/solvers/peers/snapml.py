@@ -31,7 +31,6 @@ class SnapMl(LimitedPeer):
     )
 
     def convert(self, problem: Problem) -> None:
-        """Convert the rows and labels to the program's format."""
         if problem.data.nnz == 0:
             raise RuntimeError("snapml refuses rows that are all zero; leave it out there")
         super().convert(problem)

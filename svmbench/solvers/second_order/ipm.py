@@ -157,11 +157,9 @@ class Ipm(Solver):
     )
 
     def load(self) -> None:
-        """Load what factors the systems (not timed)."""
         load()
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Start from w = 0, alpha = 1/2, where the constraints on the margins hold."""
         self._problem = problem
         data, self._counts, self._group = problem.data, np.ones(problem.data.n_samples), None
         if self.parameters.merge:
@@ -205,7 +203,6 @@ class Ipm(Solver):
         self.counters = type(self.counters)()
 
     def advance(self, steps: int) -> None:
-        """Take ``steps`` iterations; nothing changes once rounding stops progress."""
         for _ in range(steps):
             passes = PATH_PASSES if self._on_path else PASSES
             self.counters.presentations += passes * self._data.n_samples
@@ -228,7 +225,6 @@ class Ipm(Solver):
 
     @property
     def bias(self) -> float:
-        """The bias of the primal iterate."""
         return float(self._w[-1]) if self._free else 0.0
 
     @property
@@ -238,7 +234,6 @@ class Ipm(Solver):
         return self._problem.repaired(alpha)
 
     def dual(self) -> float:
-        """D(alpha)."""
         return self._problem.dual(self.alpha)
 
     @property

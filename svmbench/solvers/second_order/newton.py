@@ -16,7 +16,7 @@ import numpy as np
 
 from svmbench.data.dataset import Array, FloatArray
 from svmbench.kernels import cholesky
-from svmbench.kernels.newton import product
+from svmbench.kernels.newton import weighted_product
 from svmbench.kernels.objective import combination
 from svmbench.problem import Problem
 from svmbench.solvers.base import Parameters, Solver, parameter
@@ -90,11 +90,9 @@ class Newton(Solver):
     )
 
     def load(self) -> None:
-        """Load what factors the systems (not timed)."""
         load()
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Start from w = 0, where the support holds every row."""
         data = problem.data
         self._problem = problem
         self._labels = data.labels.astype(np.float64)
@@ -113,7 +111,6 @@ class Newton(Solver):
         self.counters = type(self.counters)()
 
     def advance(self, steps: int) -> None:
-        """Take ``steps`` iterations; nothing changes after the optimum."""
         stopped = self._stopped
         for _ in range(steps):
             if self.halts and self._stopped > stopped:
@@ -125,12 +122,10 @@ class Newton(Solver):
 
     @property
     def w(self) -> FloatArray:
-        """The iterate."""
         return self._w.copy()
 
     @property
     def bias(self) -> float:
-        """The iterate's bias."""
         return self._bias
 
     @property
@@ -143,7 +138,6 @@ class Newton(Solver):
         return alpha
 
     def dual(self) -> float:
-        """D(alpha), after a repair of alpha where the bias is free."""
         return self._problem.dual(self._problem.repaired(self.alpha))
 
     @property
@@ -248,7 +242,9 @@ class Newton(Solver):
         rows, lam, m = self._problem.data.rows, self._problem.lam, len(self._margins)
         weights = direction[: len(self._w)]
         inner = np.zeros(len(weights))
-        self.counters.nonzeros += product(rows, support, weights, inner)
+        ones = np.ones(len(support))
+        _, read = weighted_product(rows, support, ones, weights, 0.0, inner)
+        self.counters.nonzeros += read
         self.counters.presentations += len(support)
         if not self._free:
             return inner / m + lam * weights

@@ -64,11 +64,9 @@ class NewtonSmooth(Solver):
     )
 
     def load(self) -> None:
-        """Load what factors the systems (not timed)."""
         load()
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Start from w = 0; the samples belong to the first iteration."""
         data = problem.data
         self._problem, self._work = problem, WorkCount()
         self._pairs = newton(problem, count=self._work)
@@ -77,7 +75,6 @@ class NewtonSmooth(Solver):
         self.counters = type(self.counters)()
 
     def advance(self, steps: int) -> None:
-        """Take ``steps`` iterations; nothing changes once rounding stops progress."""
         for _ in range(steps):
             if self._exhausted:
                 self.counters.presentations += self._problem.data.n_samples
@@ -90,12 +87,10 @@ class NewtonSmooth(Solver):
 
     @property
     def w(self) -> FloatArray:
-        """The iterate."""
         return self._last[0].copy()
 
     @property
     def bias(self) -> float:
-        """The iterate's bias."""
         return self._last[1]
 
     @property
@@ -104,7 +99,6 @@ class NewtonSmooth(Solver):
         return self._last[2].copy()
 
     def dual(self) -> float:
-        """D(alpha)."""
         return self._problem.dual(self._last[2])
 
     @property

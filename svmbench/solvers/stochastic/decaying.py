@@ -88,7 +88,6 @@ class FixedOrder(Solver):
     _begins: float = math.inf
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Start from w = 0 with the first order and the first step."""
         self._problem = problem
         self._order = np.arange(problem.data.n_samples, dtype=np.int32)
         blocks = self.parameters.order == "blocks"
@@ -106,7 +105,6 @@ class FixedOrder(Solver):
         self.counters = self._kernel = self._make_kernel(self._order, self._eta0, decay)
 
     def advance(self, steps: int) -> None:
-        """Process ``steps`` rows."""
         kernel = self._kernel
         target = kernel.presentations + steps
         if kernel.presentations <= self._begins <= target:
@@ -121,7 +119,6 @@ class FixedOrder(Solver):
 
     @property
     def w(self) -> FloatArray:
-        """The last iterate, or the mean of it and the iterates summed before it."""
         kernel = self._kernel
         last: FloatArray = kernel.iterate
         if not kernel.summed:
@@ -131,7 +128,6 @@ class FixedOrder(Solver):
 
     @property
     def bias(self) -> float:
-        """The last iterate's bias, or the mean over the same iterates as `w`."""
         kernel = self._kernel
         last: float = kernel.bias
         return (kernel.bias_sum + last) / (kernel.summed + 1.0) if kernel.summed else last

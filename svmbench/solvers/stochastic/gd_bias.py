@@ -29,9 +29,7 @@ class GdBias(SubgradientWithBias):
     _shuffles = False
 
     def advance(self, steps: int) -> None:
-        """Take ``steps`` passes over all rows."""
         self._run(self._kernel.presentations + steps * len(self._order))
 
     def step_rows(self, m: int) -> int:
-        """Rows of one step on ``m`` rows."""
         return m

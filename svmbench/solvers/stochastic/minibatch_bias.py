@@ -44,5 +44,4 @@ class MinibatchBias(Stochastic):
 """
 
     def step_rows(self, m: int) -> int:
-        """Number of rows in one step on ``m`` rows."""
         return min(int(self.parameters.batch), m)

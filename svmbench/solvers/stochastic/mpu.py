@@ -93,7 +93,6 @@ class Mpu(Solver):
     )
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Start from I = 0, a = 0, except for rows without entries."""
         data = problem.data
         self._problem = problem
         self._rng = Generator(seed)
@@ -108,7 +107,6 @@ class Mpu(Solver):
         self._orders.draw(self._order)
 
     def advance(self, steps: int) -> None:
-        """Process ``steps`` rows that are not zero."""
         kernel = self._kernel
         target = kernel.presentations + steps
         stopped = self._stopped
@@ -125,7 +123,6 @@ class Mpu(Solver):
 
     @property
     def w(self) -> FloatArray:
-        """The weights a/b."""
         w: FloatArray = self._kernel.a / self._kernel.threshold
         return w
 
@@ -136,7 +133,6 @@ class Mpu(Solver):
         return alpha
 
     def dual(self) -> float:
-        """D(I/N), with w(I/N) recomputed."""
         return self._problem.dual(self.alpha)
 
     @property

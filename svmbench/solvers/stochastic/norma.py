@@ -64,7 +64,6 @@ class Norma(Solver):
     )
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Start from w = 0."""
         data = problem.data
         self._problem = problem
         self._rng = Generator(seed)
@@ -79,7 +78,6 @@ class Norma(Solver):
         self._kernel.position = data.n_samples  # the first order is yet to be drawn
 
     def advance(self, steps: int) -> None:
-        """Process ``steps`` rows."""
         kernel = self._kernel
         target = kernel.presentations + steps
         while kernel.presentations < target:
@@ -94,7 +92,6 @@ class Norma(Solver):
 
     @property
     def w(self) -> FloatArray:
-        """The last iterate, or the mean of those before it."""
         kernel = self._kernel
         if kernel.summed:
             mean: FloatArray = kernel.total / kernel.summed

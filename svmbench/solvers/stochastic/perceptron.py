@@ -83,7 +83,6 @@ class PermutedPasses(Solver):
         """Times each row is presented in succession in pass ``number``, counted from 1."""
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Start from a = 0, t = 0 (section 2 of the paper)."""
         data = problem.data
         self._problem = problem
         self._rng = Generator(seed)
@@ -98,7 +97,6 @@ class PermutedPasses(Solver):
         self._begin_pass()
 
     def advance(self, steps: int) -> None:
-        """Take ``steps`` presentations, rounded up to a whole row."""
         kernel = self._kernel
         target = kernel.presentations + steps
         stopped = self._stopped
@@ -110,12 +108,10 @@ class PermutedPasses(Solver):
 
     @property
     def w(self) -> FloatArray:
-        """The weights a / (lam t); zero before the first presentation."""
         w: FloatArray = self._kernel.w
         return w
 
     def dual(self) -> float:
-        """The best D of all complete passes; -inf before the first."""
         return self._dual
 
     @property

@@ -109,7 +109,6 @@ class Scheduled(Solver):
     )
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Shuffle the rows, find t0, and start from w = 0."""
         self._problem = problem
         self._rng = Generator(seed)
         self._order = np.arange(problem.data.n_samples, dtype=np.int32)
@@ -127,7 +126,6 @@ class Scheduled(Solver):
         self.counters = self._kernel = self._make_kernel(self._t0, self._order)
 
     def advance(self, steps: int) -> None:
-        """Process ``steps`` rows."""
         kernel = self._kernel
         target = kernel.presentations + steps
         while kernel.presentations < target:
@@ -139,7 +137,6 @@ class Scheduled(Solver):
 
     @property
     def w(self) -> FloatArray:
-        """The last iterate."""
         last: FloatArray = self._kernel.w.astype(np.float64)
         return last
 

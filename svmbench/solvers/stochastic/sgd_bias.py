@@ -24,5 +24,4 @@ class SgdBias(Stochastic):
 """
 
     def step_rows(self, m: int) -> int:
-        """Number of rows in one step on ``m`` rows."""
         return 1

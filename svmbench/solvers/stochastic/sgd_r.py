@@ -35,7 +35,6 @@ class SgdR(Solver):
     )
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Start from a = 0, t = 0."""
         m, precision = problem.data.n_samples, self.parameters.precision
         self._rng = Generator(seed)
         self._order = np.empty(m, dtype=np.int32)
@@ -44,7 +43,6 @@ class SgdR(Solver):
         self._kernel.position = m  # the first rows are yet to be drawn
 
     def advance(self, steps: int) -> None:
-        """Process ``steps`` rows."""
         kernel = self._kernel
         target = kernel.presentations + steps
         while kernel.presentations < target:
@@ -55,6 +53,5 @@ class SgdR(Solver):
 
     @property
     def w(self) -> FloatArray:
-        """The weights a / (lam t); zero before the first presentation."""
         w: FloatArray = self._kernel.w
         return w

@@ -75,7 +75,6 @@ class SubgradientWithBias(Solver):
     _shuffles: ClassVar[bool] = True
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Start from w = 0 and b = 0, and fix the steps of the whole run."""
         data = problem.data
         m = data.n_samples
         batch = self.step_rows(m)
@@ -98,19 +97,16 @@ class SubgradientWithBias(Solver):
         self._kernel.position = m  # the first order is yet to be drawn
 
     def advance(self, steps: int) -> None:
-        """Process ``steps`` rows, rounded up to whole batches."""
         self._run(self._kernel.presentations + steps)
 
     @property
     def w(self) -> FloatArray:
-        """The last iterate."""
         with np.errstate(over="ignore", invalid="ignore"):  # too long steps may overflow
             last: FloatArray = self._kernel.iterate
         return last
 
     @property
     def bias(self) -> float:
-        """The last iterate's bias."""
         b: float = self._kernel.bias
         return b
 

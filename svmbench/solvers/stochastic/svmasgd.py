@@ -49,6 +49,5 @@ class SvmAsgd(FixedOrder):
     quarters = 3
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Start from w = 0 with the first order and the first step."""
         super().start(problem, seed)
         self._begins = math.ceil(self.parameters.average_after * problem.data.n_samples) + 1
