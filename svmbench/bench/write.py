@@ -32,7 +32,7 @@ from svmbench.records.read import Results
 from svmbench.records.states import FAULTS
 from svmbench.report.html import LOOKS, SIGNS, environment_facts, figures_of, render
 from svmbench.report.markup import write_tables
-from svmbench.report.overall import problems_of, shares, write_overall
+from svmbench.report.overall import shares
 from svmbench.report.style import Look, looks_of
 from svmbench.solvers.program import ForeignProgram
 from svmbench.solvers.registry import solvers
@@ -106,12 +106,6 @@ def write_bench(plan: Plan, bounds: Sequence[StatedBound]) -> JudgedBounds:
     write_tables(tables, plan.root / "tables", ("md", "csv"))
     looks = _looks(results)
     pictures = list(write_plots(found, LIBLINEAR, judged.threshold, looks, plan.root / "plots"))
-    pictures += write_overall(
-        problems_of(results),
-        plan.root / "plots",
-        "Benchmark",
-        "the benchmark's sweeps with the oracle stop",
-    )
     facts = _environment(found)
     write_text(plan.root / "environment.json", json.dumps(facts, indent=2) + "\n")
     page = plan.root / "index.html"

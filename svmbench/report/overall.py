@@ -1,35 +1,19 @@
-"""All cells of all papers at a glance: profiles, and the virtual best solver."""
+"""All cells of all papers at a glance: the virtual best solver."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from svmbench.records.groups import Group
 from svmbench.records.measures import Asked
 from svmbench.records.read import Results
 from svmbench.records.summaries import summary
-from svmbench.report.profiles import (
-    PROFILE_KINDS,
-    ProfilePanel,
-    draw,
-    profiles_of_costs,
-)
-from svmbench.report.sheet import save_figure, uniform_style
 from svmbench.solvers.program import ForeignProgram
-
-if TYPE_CHECKING:
-    pass
 
 #: How much slower than the fastest a solver may be and still count as fastest.
 WITHIN = 1.05
-
-#: Profiles of fewer problems show nothing that a table does not show better.
-_LEAST_PROBLEMS = 2
 
 
 @dataclass(frozen=True)
@@ -117,93 +101,3 @@ def _near(costs: Mapping[str, float]) -> set[str]:
     """The solvers within 5 % of the fastest; none if none reached the accuracy."""
     best = min(costs.values())
     return {name for name, cost in costs.items() if math.isfinite(cost) and cost <= WITHIN * best}
-
-
-def write_overall(
-    problems: Sequence[ProblemCosts],
-    folder: Path,
-    whose: str = "All papers",
-    sweeps: str = "every sweep of the papers",
-) -> list[tuple[Path, str]]:
-    """Draw ``profile-performance.png`` and ``profile-data.png`` over all problems."""
-    common = in_common(problems)
-    if len(common) < _LEAST_PROBLEMS:
-        return []
-    stood_in = sum(problem.stand_in for problem in common)
-    caption = (
-        f"{len(common)} cases (each a data set, λ and ε of {sweeps}) in which all solvers shown "
-        "were run. A case of several sweeps counts once for each. Medians of the repeats; of "
-        "several settings of a solver, the best in each case counts, as if it had been known. "
-        "Targets not reached count as unsolved."
-    )
-    if left_out := _left_out(problems, common):
-        caption += f"\nLeft out, as they share too few cases with the others: {left_out}."
-    if stood_in:
-        caption += f"\nWith STAND-INS: {stood_in} of the cases."
-    from svmbench.report.style import looks_of
-
-    written = []
-    with uniform_style():
-        for kind, profiles in profiles_of(common).items():
-            title = f"{whose}: {PROFILE_KINDS[kind].title}"
-            figure = draw(title, profiles, caption, looks_of(profiles[0].curves))
-            for path in save_figure(figure, folder / f"profile-{kind}"):
-                written.append((path, title))
-    return written
-
-
-def in_common(problems: Sequence[ProblemCosts]) -> list[ProblemCosts]:
-    """The problems that several solvers all ran, with the costs of these solvers alone.
-
-    Shares of different problems cannot be compared. Solvers are added one by one, each time the
-    one that leaves most problems in common; of all these selections the one with the most pairs
-    of solver and problem is kept.
-    """
-    names = sorted({name for problem in problems for name in problem.seconds})
-    ran = {
-        name: frozenset(at for at, each in enumerate(problems) if name in each.seconds)
-        for name in names
-    }
-    chosen: list[str] = []
-    shared = frozenset(range(len(problems)))
-    best: tuple[int, list[str], frozenset[int]] = (0, [], frozenset())
-    while len(chosen) < len(names):
-        following = max(
-            (name for name in names if name not in chosen), key=lambda name: len(shared & ran[name])
-        )
-        chosen, shared = [*chosen, following], shared & ran[following]
-        if len(chosen) >= 2 and len(chosen) * len(shared) > best[0]:
-            best = (len(chosen) * len(shared), chosen, shared)
-    _, kept, found = best
-    return [_only(problems[at], kept) for at in sorted(found)]
-
-
-def _only(problem: ProblemCosts, names: Sequence[str]) -> ProblemCosts:
-    seconds, epochs = (
-        {name: costs[name] for name in costs if name in names}
-        for costs in (problem.seconds, problem.epochs)
-    )
-    return ProblemCosts(problem.stand_in, seconds, epochs)
-
-
-def _left_out(problems: Sequence[ProblemCosts], common: Sequence[ProblemCosts]) -> str:
-    """The solvers that profiles leave out, each with the number of problems that it ran on."""
-    counts = Counter(name for problem in problems for name in problem.seconds)
-    return ", ".join(
-        f"{name} ({count})" for name, count in counts.most_common() if name not in common[0].seconds
-    )
-
-
-def profiles_of(problems: Sequence[ProblemCosts]) -> dict[str, list[ProfilePanel]]:
-    """Performance and data profiles by kind, of problems that all solvers ran (`in_common`)."""
-    costs = {
-        unit: {
-            solver: [getattr(problem, unit)[solver] for problem in problems]
-            for solver in getattr(problems[0], unit)
-        }
-        for unit in ("seconds", "epochs")
-    }
-    by_kind: dict[str, list[ProfilePanel]] = {}
-    for profile in profiles_of_costs(costs):
-        by_kind.setdefault(profile.kind, []).append(profile)
-    return by_kind

@@ -9,7 +9,6 @@ from small_sweep import linux
 
 from svmbench.bench import champion
 from svmbench.cli import main
-from svmbench.papers.report import write
 
 pytest.importorskip("distributed", reason="the extra cluster is not installed")
 pytestmark = linux
@@ -57,7 +56,6 @@ def call(tmp_path, monkeypatch):
     monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("SVMBENCH_MIRROR", raising=False)
     monkeypatch.setattr(planner, "SETTLING", 0.1)
-    monkeypatch.setattr(write, "write_overall", lambda *_: [])  # it takes seconds
     monkeypatch.setattr(champion, "CHAMPION", "dcd")
 
     def called(*arguments):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,6 @@ from svmbench.papers.report.layout import (
     quotations,
 )
 from svmbench.papers.report.numbers import published_text
-from svmbench.papers.report.strips import LOOK, Strips, strips
 from svmbench.papers.report.tables import MARKS, READING
 from svmbench.records.read import Results
 from svmbench.records.spelling import counted
@@ -133,11 +131,6 @@ class PaperView:
         """Those of all its items."""
         return [result for view in self.items for result in view.claims]
 
-    @cached_property
-    def verdicts(self) -> Strips | None:
-        """Its verdicts, if some rest on measured factors."""
-        return strips(self.claims)
-
     @property
     def counted(self) -> dict[str, int]:
         """The number of its claims by verdict; none if it has no claims."""
@@ -208,7 +201,6 @@ def several(verdict: str) -> str:
 def to_page(
     papers: Sequence[PaperView],
     shares: Sequence[Share],
-    profiles: Sequence[Figure],
     *,
     left_out: Sequence[str] = (),
 ) -> str:
@@ -225,7 +217,6 @@ def to_page(
         left_out=left_out,
         views=views,
         signs=SIGNS,
-        look_at_strips=LOOK,
         counts=Counter(result.verdict for result in claims),
         claims=claims,
         head=head_of(papers),
@@ -238,7 +229,6 @@ def to_page(
         reading=[note for note in READING if note in notes],
         not_run=[view for view in views if view.not_run],
         shares=shares,
-        profiles=profiles,
         lines_of={},
         environments=_environments(everything),
     )

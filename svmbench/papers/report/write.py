@@ -17,9 +17,9 @@ from svmbench.papers.report.figures import caption, look, write_figures
 from svmbench.papers.report.layout import ItemResults
 from svmbench.papers.report.page import ItemView, PaperView, to_page
 from svmbench.papers.report.tables import build_paper_table
-from svmbench.report.html import Figure, figure_of, figures_of
+from svmbench.report.html import Figure, figure_of
 from svmbench.report.markup import write_tables
-from svmbench.report.overall import problems_of, shares, write_overall
+from svmbench.report.overall import problems_of, shares
 from svmbench.report.table import Table
 
 
@@ -75,13 +75,9 @@ def write_papers(
             _drop_stale(folder, files)
             written += files
         view.figures.extend(_figures(source, folder))
-    problems = problems_of(everything)
-    overall = write_overall(problems, root)
-    written += [path for path, _ in overall]
-    pages = _by_paper(views.values())
-    profiles = figures_of(overall)
     missing = left_out(papers, views)
-    text = to_page(pages, shares(problems), profiles, left_out=missing)
+    best = shares(problems_of(everything))
+    text = to_page(_by_paper(views.values()), best, left_out=missing)
     write_text(page, text)
     tables = {place: view.tables for place, view in views.items()}
     return Written([*written, page], claims, tables)

@@ -24,8 +24,6 @@ from svmbench.records.measures import Asked
 from svmbench.report.overall import (
     WITHIN,
     ProblemCosts,
-    in_common,
-    profiles_of,
     shares,
 )
 
@@ -312,27 +310,6 @@ def test_shares_of_the_virtual_best_solver():
     assert (found["b"].problems, found["b"].fastest, found["b"].alone) == (2, 2, 1)
     assert (found["c"].problems, found["c"].solved, found["c"].fastest) == (2, 1, 0)
     assert [share.solver for share in shares(PROBLEMS)] == ["b", "a", "c"]
-
-
-def test_profiles_are_of_the_problems_that_all_solvers_ran_on():
-    both = in_common(PROBLEMS)
-    assert [set(each.seconds) for each in both] == [{"a", "b"}] * 2  # as many with c come second
-    assert [each.stand_in for each in both] == [False, True]
-    seconds, epochs = profiles_of(both)["performance"]
-    assert seconds.curves["a"] == ([1.0, 2.0], [0.5, 1.0])
-    assert seconds.curves["b"] == ([1.0, 1.04], [0.5, 1.0])
-    assert epochs.curves["a"] == ([1.0], [1.0])
-    (data,) = profiles_of(both)["data"]
-    assert data.curves["a"] == ([2.0, 4.0], [0.5, 1.0])
-
-
-def test_a_solver_with_few_problems_takes_none_from_the_others():
-    many = [ProblemCosts(False, {"a": 1.0, "b": 2.0}, {"a": 1.0, "b": 2.0})] * 9
-    few = [ProblemCosts(False, dict.fromkeys("abc", 1.0), dict.fromkeys("abc", 1.0))] * 2
-    assert len(in_common(many + few)) == 11
-    assert len(in_common(few)) == 2
-    assert set(in_common(few)[0].seconds) == {"a", "b", "c"}
-    assert in_common([]) == []
 
 
 def test_panels_of_stand_ins_say_how_many_rows_they_have(source):

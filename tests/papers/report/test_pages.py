@@ -371,7 +371,7 @@ def test_page_needs_nothing_else_and_its_links_lead_somewhere(page):
 
 def test_page_tells_verdicts_first(page):
     verdicts = page.index('<section id="verdicts">')
-    assert verdicts < page.index('<section id="demo">') < page.index('<section id="profiles">')
+    assert verdicts < page.index('<section id="demo">') < page.index('<section id="best">')
     counts = dict(
         re.findall(
             r'<li class="([a-z-]+)"[^>]*><b>(\d+)</b>',
