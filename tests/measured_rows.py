@@ -11,7 +11,7 @@ import pandas as pd
 from svmbench.bench import bounds, versus
 from svmbench.bench.found import Found, Measured
 from svmbench.claims.measured import MeasuredRow
-from svmbench.evidence import LEVEL
+from svmbench.evidence.page import LEVEL
 from svmbench.records.groups import Group
 from svmbench.records.measures import Asked
 

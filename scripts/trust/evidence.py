@@ -19,7 +19,9 @@ import numpy as np
 
 from svmbench.cli.columns import align
 from svmbench.data.dataset import FloatArray
-from svmbench.evidence import LEVEL, Question, RatioEvidence, changing, verdicts
+from svmbench.evidence.page import LEVEL, verdicts
+from svmbench.evidence.processes import RatioEvidence
+from svmbench.evidence.questions import Question, changing
 
 Noise = Callable[[np.random.Generator, int, int], FloatArray]
 

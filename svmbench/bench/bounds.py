@@ -19,7 +19,7 @@ from svmbench.claims import remedy
 from svmbench.claims.judge import KnownParts, judge_cases
 from svmbench.claims.model import Claim
 from svmbench.claims.parts import CaseResult, ClaimCase, ClaimVerdict, PartResult
-from svmbench.evidence import LEVEL
+from svmbench.evidence.page import LEVEL
 from svmbench.records.measures import Asked
 
 

@@ -12,7 +12,7 @@ from svmbench.bench.stated_bounds import LIBLINEAR, StatedBound
 from svmbench.bench.versus import Versus, by_problem, comparisons, most_pairs
 from svmbench.claims.judge import KnownParts
 from svmbench.claims.measured import SweepCell
-from svmbench.evidence import Question
+from svmbench.evidence.questions import Question
 from svmbench.harness.doubts import Doubt
 
 #: A number that may be quoted gets more repeats while its interval is wider than this factor,

@@ -13,8 +13,8 @@ from svmbench.bench.found import Found, Measured, grouped
 from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.parts import ClaimCase
 from svmbench.claims.rivals import best_of
-from svmbench.evidence import Question, RatioEvidence, factor_of
-from svmbench.evidence.processes import evidence_of
+from svmbench.evidence.processes import RatioEvidence, evidence_of
+from svmbench.evidence.questions import Question, factor_of
 from svmbench.records.groups import heading
 from svmbench.records.measures import Asked
 from svmbench.records.samples import Pairs, samples

@@ -24,7 +24,7 @@ from svmbench.bench.tables.fastest import relative_costs
 from svmbench.claims.parts import CASE_VERDICTS, ClaimVerdict, combine
 from svmbench.data.scales import scale_text
 from svmbench.durable import write_text
-from svmbench.evidence import unsteady
+from svmbench.evidence.steadiness import unsteady
 from svmbench.harness.environment import environment
 from svmbench.harness.sources import Source
 from svmbench.records.groups import Group

@@ -11,8 +11,8 @@ from svmbench.claims.limits import limit_met, limits, says_nothing, seconds_need
 from svmbench.claims.measured import MeasuredRow, SweepCell
 from svmbench.claims.model import Claim
 from svmbench.claims.parts import PAIRS_A_SET, ClaimCase, ClaimPart, LongerLimit
-from svmbench.evidence import Question, changing, factor_of, paired
 from svmbench.evidence.processes import evidence_of
+from svmbench.evidence.questions import Question, changing, factor_of, paired
 from svmbench.records.measures import Asked
 from svmbench.records.samples import Pairs, skipped_make_pairs, states
 from svmbench.records.spelling import short

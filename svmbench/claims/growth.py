@@ -12,7 +12,8 @@ from svmbench.claims.limits import says_nothing
 from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.model import Claim
 from svmbench.claims.parts import ClaimCase, ClaimPart
-from svmbench.evidence import Question, factor_of, growing
+from svmbench.evidence.growth import growing
+from svmbench.evidence.questions import Question, factor_of
 from svmbench.records.groups import Group
 from svmbench.records.measures import Asked
 from svmbench.records.moments import in_order

@@ -40,8 +40,10 @@ from svmbench.claims.path import path
 from svmbench.claims.places import Slot
 from svmbench.claims.quantifiers import decide, may_change
 from svmbench.claims.reach import fails, reaches
-from svmbench.evidence import MIN_DATA_SETS, Across, Answer, Question, across, judge
-from svmbench.evidence import exponent as exponent_of
+from svmbench.evidence.across import MIN_DATA_SETS, Across, across
+from svmbench.evidence.growth import exponent as exponent_of
+from svmbench.evidence.page import Answer, judge
+from svmbench.evidence.questions import Question
 from svmbench.records.spelling import counted
 from svmbench.report.numbers import format_value
 

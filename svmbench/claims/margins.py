@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 
 from svmbench.claims.model import Claim
-from svmbench.evidence import MIN_DATA_SETS
+from svmbench.evidence.across import MIN_DATA_SETS
 from svmbench.records.spelling import short
 
 

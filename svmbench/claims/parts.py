@@ -16,7 +16,10 @@ from typing import Literal, NamedTuple
 from svmbench.claims.margins import held_to
 from svmbench.claims.measured import MeasuredRow, SweepCell
 from svmbench.claims.model import GROUNDS, Claim
-from svmbench.evidence import FEWEST, MIN_DATA_SETS, Across, Answer, Question
+from svmbench.evidence.across import MIN_DATA_SETS, Across
+from svmbench.evidence.forecast import FEWEST
+from svmbench.evidence.page import Answer
+from svmbench.evidence.questions import Question
 from svmbench.records.spelling import counted
 
 #: Seeds with which counts are observed, unless they are the same with two.

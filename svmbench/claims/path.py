@@ -13,7 +13,7 @@ from svmbench.claims.curves import RunCurve, curve, height
 from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.model import Claim
 from svmbench.claims.parts import ClaimCase, ClaimPart
-from svmbench.evidence import paired
+from svmbench.evidence.questions import paired
 from svmbench.records.moments import in_order
 from svmbench.records.samples import states
 from svmbench.records.spelling import short

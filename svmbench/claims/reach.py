@@ -11,7 +11,7 @@ from svmbench.claims.limits import limits, rounded, says_nothing, seconds_needed
 from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.model import Claim
 from svmbench.claims.parts import SEEDS, ClaimCase, ClaimPart, ClaimVerdict
-from svmbench.evidence import paired, reaching
+from svmbench.evidence.questions import paired, reaching
 from svmbench.records.measures import Asked
 from svmbench.records.samples import Pairs, enclosed, least, measured, samples, states
 from svmbench.records.spelling import counted, short

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from svmbench.claims.limits import rounded
 from svmbench.claims.measured import SweepCell
 from svmbench.claims.parts import CaseResult, LongerLimit, PartResult
-from svmbench.evidence import Across
+from svmbench.evidence.across import Across
 from svmbench.harness.crew import START
 from svmbench.records.spelling import counted, duration
 

@@ -21,7 +21,8 @@ from svmbench.config.stop import Stop
 from svmbench.data.cache import cache_dir
 from svmbench.data.dataset import Dataset, Provenance
 from svmbench.data.fetch import mirror
-from svmbench.evidence import LEVEL, least_factor
+from svmbench.evidence.forecast import least_factor
+from svmbench.evidence.page import LEVEL
 from svmbench.harness import system
 from svmbench.harness.environment import THREAD_VARIABLES, environment, pinned
 from svmbench.harness.measurement import Measurement, Terms

@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import pandas as pd
 
-from svmbench.evidence import Question, paired
+from svmbench.evidence.questions import Question, paired
 from svmbench.records.columns import of_accuracy
 from svmbench.records.groups import Group
 from svmbench.records.measures import Asked, Measure

@@ -14,7 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from svmbench.evidence import FEWEST, Question, judge, unpaired, unsteady, verdicts
+from svmbench.evidence.forecast import FEWEST
+from svmbench.evidence.page import judge, verdicts
+from svmbench.evidence.questions import Question, unpaired
+from svmbench.evidence.steadiness import unsteady
 from svmbench.records.groups import Group, heading
 from svmbench.records.measures import Asked
 from svmbench.records.read import Results, read_results

@@ -13,7 +13,7 @@ from measured_rows import ALONE, group, swept
 from svmbench.bench import doubts, versus
 from svmbench.bench.bounds import judge_bounds
 from svmbench.bench.stated_bounds import StatedBound
-from svmbench.evidence import paired
+from svmbench.evidence.questions import paired
 
 PLAN = SimpleNamespace(
     sweeps=[SimpleNamespace(name=name, item="adult") for name in ("tight", "core")],

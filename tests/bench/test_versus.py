@@ -13,7 +13,7 @@ from measured_rows import ALONE, SWEPT, compared, group
 
 from svmbench.bench import versus
 from svmbench.claims.measured import MeasuredRow
-from svmbench.evidence import judge
+from svmbench.evidence.page import judge
 from svmbench.records.measures import Asked
 
 

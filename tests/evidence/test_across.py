@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import rankdata, wilcoxon
 
-from svmbench.evidence import MIN_DATA_SETS, across
+from svmbench.evidence.across import MIN_DATA_SETS, across
 
 VALUES = st.lists(st.sampled_from([-math.inf, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 3.0, math.inf]))
 

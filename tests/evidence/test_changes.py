@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from svmbench.evidence import Question, changing, judge
 from svmbench.evidence.changes import change_of
+from svmbench.evidence.page import judge
 from svmbench.evidence.processes import evidence_of
+from svmbench.evidence.questions import Question, changing
 
 LOGS = st.lists(
     st.one_of(st.floats(-1.0, 2.0), st.sampled_from([0.0, 0.4, -math.inf, math.inf])), max_size=14

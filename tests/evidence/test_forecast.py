@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svmbench.evidence import LEVEL, Question, RatioEvidence, judge, least_factor, verdicts
-from svmbench.evidence.forecast import MOST, pairs_until_decided
+from svmbench.evidence.forecast import MOST, least_factor, pairs_until_decided
+from svmbench.evidence.page import LEVEL, judge, verdicts
+from svmbench.evidence.processes import RatioEvidence
+from svmbench.evidence.questions import Question
 
 LOGS = st.lists(
     st.one_of(st.floats(-0.6, 1.2), st.sampled_from([-math.inf, math.inf])), min_size=1, max_size=12

@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from svmbench.evidence import exponent, growing, judge
+from svmbench.evidence.growth import exponent, growing
+from svmbench.evidence.page import judge
 
 X = [100.0, 300.0, 1000.0, 10_000.0]
 
@@ -54,21 +55,6 @@ def test_a_run_that_a_limit_ended_bounds_the_exponent():
     assert growing(x, [[inf, 1.0, inf]], high=3.0, y_least=[[1.0] * 3]).logs == ()
     # One that never arrives has no bound on its other side.
     assert growing(x, [[1.0, 10.0, inf]], high=3.0, y_least=[[1.0, 10.0, inf]]).logs == (inf,)
-
-
-@pytest.mark.parametrize(
-    ("x", "y", "message"),
-    [
-        ([1.0, 1.0], [[1.0, 1.0]], "two different x"),
-        ([0.0, 1.0], [[1.0, 1.0]], "above 0"),
-        ([1.0, 2.0], [[1.0]], "one value for each x"),
-        ([1.0, 2.0], [[1.0, -1.0]], "from 0 to"),
-        ([1.0, 2.0], [[1.0, math.nan]], "from 0 to"),
-    ],
-)
-def test_points_that_are_none(x, y, message):
-    with pytest.raises(ValueError, match=message):
-        growing(x, y, low=0.0)
 
 
 def test_a_region_has_a_bound():

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from svmbench.evidence import Question, changing, judge, log_ratios, paired, reaching, unpaired
-from svmbench.evidence.page import LEVEL, SHIFT_SHARE, decisions
+from svmbench.evidence.page import LEVEL, SHIFT_SHARE, decisions, judge
 from svmbench.evidence.processes import evidence_of
+from svmbench.evidence.questions import Question, changing, log_ratios, paired, reaching, unpaired
 
 LOGS = st.lists(
     st.one_of(

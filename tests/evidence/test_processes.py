@@ -11,14 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from svmbench.evidence import RatioEvidence, sign_process
 from svmbench.evidence.processes import (
     FIRST_SCALE,
     SHIFTS,
     SIGNS_ALONE,
     SIGNS_BESIDE,
+    RatioEvidence,
     evidence_of,
     scales,
+    sign_process,
 )
 
 LOGS = st.lists(

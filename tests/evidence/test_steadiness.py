@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from svmbench.evidence import Question, unsteady
+from svmbench.evidence.questions import Question
+from svmbench.evidence.steadiness import unsteady
 
 
 def persistent(random, n, rho):

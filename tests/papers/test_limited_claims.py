@@ -7,7 +7,8 @@ import math
 import pytest
 from claims_support import INF, MANY, claim, found, noisy, row
 
-from svmbench.evidence import judge, paired
+from svmbench.evidence.page import judge
+from svmbench.evidence.questions import paired
 
 
 def test_a_limited_run_shows_no_larger_factor_than_its_limit():

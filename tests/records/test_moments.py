@@ -8,7 +8,8 @@ import pytest
 from claims_support import claim, found, row
 
 from svmbench.errors import DataError
-from svmbench.evidence import judge, paired
+from svmbench.evidence.page import judge
+from svmbench.evidence.questions import paired
 from svmbench.records.measures import Asked
 from svmbench.records.moments import in_order
 from svmbench.records.samples import measured, pairs, samples

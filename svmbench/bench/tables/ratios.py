@@ -25,7 +25,7 @@ from svmbench.bench.versus import (
     most_pairs,
     side_by_side,
 )
-from svmbench.evidence import LEVEL
+from svmbench.evidence.page import LEVEL
 from svmbench.records.groups import heading
 from svmbench.records.spelling import short
 from svmbench.report.numbers import format_value, interval_text, number_text

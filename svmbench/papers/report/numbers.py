@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass
 
 from svmbench.claims.measured import MeasuredRow
-from svmbench.evidence import LEVEL, judge, paired
+from svmbench.evidence.page import LEVEL, judge
+from svmbench.evidence.questions import paired
 from svmbench.records.columns import of_accuracy
 from svmbench.records.groups import Group
 from svmbench.records.measures import Asked

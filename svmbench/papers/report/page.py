@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from svmbench.claims.parts import ClaimResult
-from svmbench.evidence import Question, unsteady
+from svmbench.evidence.questions import Question
+from svmbench.evidence.steadiness import unsteady
 from svmbench.papers.model import Item, Paper
 from svmbench.papers.published import Published
 from svmbench.papers.report.layout import (

@@ -9,7 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from svmbench.evidence import Question, factor_of, log_ratios, unsteady
+from svmbench.evidence.questions import Question, factor_of, log_ratios
+from svmbench.evidence.steadiness import unsteady
 from svmbench.records.groups import heading
 from svmbench.records.machine import MACHINE
 from svmbench.records.measures import MEASURES, Asked

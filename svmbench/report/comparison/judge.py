@@ -6,7 +6,9 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from svmbench.evidence import FEWEST, Answer, Question, judge, log_ratios
+from svmbench.evidence.forecast import FEWEST
+from svmbench.evidence.page import Answer, judge
+from svmbench.evidence.questions import Question, log_ratios
 from svmbench.records.measures import MEASURES
 from svmbench.records.spelling import counted
 from svmbench.report.comparison.match import CellKey, Match, Samples

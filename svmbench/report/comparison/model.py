@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from svmbench.evidence import Answer
+from svmbench.evidence.page import Answer
 from svmbench.records.read import Results
 
 Conclusion = Literal["faster", "slower", "alike", "open"]
