@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from svmbench.bench.champion import champion
 from svmbench.bench.found import Found
-from svmbench.bench.stated_bounds import StatedBound, is_one_of
+from svmbench.bench.stated_bounds import StatedBound
 from svmbench.bench.versus import Versus, by_problem, comparisons, most_pairs
 from svmbench.claims import remedy
 from svmbench.claims.judge import KnownParts, judge_cases
@@ -73,16 +73,6 @@ class BoundResult:
     def short_by(self) -> float:
         """Factor by which the estimate misses the bound; 1 if it does not."""
         return self.bound.by / self.measured if self.missed and self.measured > 0 else 1.0
-
-    @property
-    def tried(self) -> str:
-        """Why it is missed, as far as known; empty if it is not missed."""
-        said = [
-            one.text
-            for one in self.bound.tried
-            if (not one.sets or self.set in one.sets) and is_one_of(self.lam, one.lambdas)
-        ]
-        return " ".join(said) if self.missed else ""
 
     @property
     def takes(self) -> str:

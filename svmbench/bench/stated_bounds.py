@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from svmbench.bench.champion import named
 from svmbench.bench.profile import LambdaValues, Names, Profile, SolverEntry, SweepPart
@@ -24,18 +24,6 @@ LIBLINEAR = ("liblinear", "linear-svc")
 BoundFactor = Annotated[PositiveReal, Field(le=1e100)]
 
 
-class Tried(Strict):
-    """Why a bound is missed: what was measured, and what was tried. Shown only if it is missed."""
-
-    text: Text
-    sets: Names = Field(default=(), description="Sets that it is about; all unless given.")
-    lambdas: LambdaValues | None = Field(default=None, alias="lambda")
-
-
-def _as_tried(value: object) -> object:
-    return [{"text": value}] if isinstance(value, str) else value
-
-
 class StatedBound(Strict):
     """One bound: the champion is so many times as fast as programs, wherever that is measured."""
 
@@ -49,7 +37,6 @@ class StatedBound(Strict):
     lambdas: LambdaValues | None = Field(default=None, alias="lambda")
     accuracy: Accuracy | None = None
     by: BoundFactor
-    tried: Annotated[tuple[Tried, ...], BeforeValidator(_as_tried)] = ()
 
     @property
     def everywhere(self) -> bool:

@@ -17,7 +17,7 @@ from svmbench.bench.champion import champion
 from svmbench.bench.found import Found, read_found, stand_in_text
 from svmbench.bench.plan import Plan
 from svmbench.bench.plots import write_plots
-from svmbench.bench.stated_bounds import LIBLINEAR, StatedBound
+from svmbench.bench.stated_bounds import StatedBound
 from svmbench.bench.tables import build_tables
 from svmbench.bench.tables.bounds import measured_text
 from svmbench.bench.tables.fastest import relative_costs
@@ -81,14 +81,6 @@ class Aim:
             return None
         return min(known, key=lambda one: one.measured)
 
-    @property
-    def tried(self) -> dict[str, list[str]]:
-        """The known reasons why it is missed, with the places that they are about."""
-        said: dict[str, list[str]] = {}
-        for one in self.missed:
-            said.setdefault(one.tried, []).append(one.place)
-        return said
-
 
 def aims(results: Sequence[BoundResult]) -> list[Aim]:
     """The results by bound, missed bounds first."""
@@ -105,7 +97,7 @@ def write_bench(plan: Plan, bounds: Sequence[StatedBound]) -> JudgedBounds:
     tables = build_tables(found, judged, contributions)
     write_tables(tables, plan.root / "tables", ("md", "csv"))
     looks = _looks(results)
-    pictures = list(write_plots(found, LIBLINEAR, judged.threshold, looks, plan.root / "plots"))
+    pictures = list(write_plots(found, looks, plan.root / "plots"))
     facts = _environment(found)
     write_text(plan.root / "environment.json", json.dumps(facts, indent=2) + "\n")
     page = plan.root / "index.html"
@@ -144,7 +136,6 @@ def _environment(found: Found) -> dict[str, Any]:
 #: What to look at in each picture.
 _WATCH = {
     "peers": "Look left of the line at 1: there a peer was faster than the champion.",
-    "ratios": "Look for marks whose interval crosses the line at 1: there the order is open.",
 }
 
 

@@ -12,7 +12,6 @@ from svmbench.bench import versus
 from svmbench.bench.bounds import judge_bounds
 from svmbench.bench.stated_bounds import StatedBound
 from svmbench.bench.tables import ratios
-from svmbench.bench.write import aims
 
 
 def judged(bound, result):
@@ -94,28 +93,6 @@ def test_of_several_sweeps_of_a_problem_the_one_counts_in_which_a_peer_does_best
     # That no peer is ahead is asked of every sweep: none may be chosen by its times.
     ahead = judge_bounds(result, [StatedBound(text="t", by=1)]).results
     assert [round(one.measured, 6) for one in ahead] == [4.0, 0.5, 0.1]
-
-
-def test_the_reason_of_a_miss_stands_where_it_is_missed_and_nowhere_else(monkeypatch):
-    bound = StatedBound.model_validate(
-        {
-            "text": "t", "over": "liblinear", "by": 5,
-            "tried": [
-                {"sets": "adult", "text": "Rows wait."},
-                {"sets": "mnist", "text": "Not here."},
-                {"lambda": 1e-4, "text": "Nor at this λ."},
-            ],
-        }
-    )  # fmt: skip
-    result = against(1.0, 2.0, monkeypatch, 3)
-    (missed,) = judge_bounds(result, [bound]).results
-    assert missed.tried == "Rows wait."
-    (aim,) = aims([missed])
-    assert (aim.counts, aim.verdict) == ("0 of 1; 1 open", "open")
-    assert aim.tried == {"Rows wait.": ["adult, λ = 1e-5, ε = 0.01"]}
-    (reached,) = judge_bounds(result, [bound.model_copy(update={"by": 1.5})]).results
-    assert reached.tried == ""
-    assert aims([reached])[0].nearest is reached
 
 
 def test_where_no_program_reaches_the_accuracy_only_a_longer_limit_decides(monkeypatch):

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from measured_rows import ALONE, SWEPT, group, swept
 
-from svmbench.bench import plots, write
+from svmbench.bench import write
 from svmbench.bench.tables import fastest, ratios
 
 
@@ -78,11 +78,3 @@ def test_programs_have_looks_of_their_own():
     plain = write._looks([])
     assert set(looks) - set(plain) == {"one", "two"}
     assert {name: looks[name] for name in plain} == plain
-
-
-def test_the_lines_of_a_set_are_together():
-    """Also where a second sweep has the set with another λ."""
-    sweeps = [("adult", 1e-4), ("adult", 1e-5), ("mnist", 1e-4), ("w8a", 1e-6), ("adult", 1e-6)]
-    problems = [(name, False, False, lam) for name, lam in [*sweeps, *sweeps]]
-    shown = [(name, lam) for name, *_, lam in plots._by_set(problems)]
-    assert shown == [sweeps[each] for each in (0, 1, 4, 2, 3)]

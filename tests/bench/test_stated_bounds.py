@@ -8,16 +8,6 @@ import pytest
 
 from svmbench.bench.profile import Profile
 from svmbench.bench.stated_bounds import StatedBound, load_bounds, measured_by
-from svmbench.errors import ConfigError
-
-
-def test_a_misspelt_reason_is_one_line(tmp_path):
-    path = tmp_path / "bounds.yaml"
-    path.write_text(
-        "version: 1\nbounds:\n  - text: t\n    by: 1\n    tried: [{set: adult, text: x}]\n"
-    )
-    with pytest.raises(ConfigError, match=r"bounds.yaml:5:\d+: unknown key 'set'; .*'sets'"):
-        load_bounds(path)
 
 
 def test_the_bounds_that_come_with_svmbench_are_read():

@@ -68,7 +68,6 @@ _BOUNDS: TableSpec[BoundResult] = TableSpec(
         TableColumn("held_out", "", lambda one: one.held_out),
         TableColumn("", "note", lambda one: "; ".join(filter(None, [one.note, one.takes]))),
         TableColumn("note", "", lambda one: one.note),
-        TableColumn("tried", "", lambda one: one.tried),
     ),
     texts=8,
     notes=(
