@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from svmbench.bench.champion import champion
 from svmbench.bench.found import Found
-from svmbench.bench.tables.fastest import FastestEntry, fastest_entries
-from svmbench.records.groups import heading
-from svmbench.records.spelling import place_words, short
+from svmbench.bench.tables.grid import Record, epsilon_text, starred
+from svmbench.bench.tables.seconds import fastest_entries, problem_of
+from svmbench.records.spelling import place_words
 from svmbench.report.sheet import SAMPLE, Sheet, log_ticks, room_of, save_figure, uniform_style
 from svmbench.solvers.registry import find_solver
 
@@ -34,18 +34,20 @@ def write_plots(
     """Draw ``peers.png``, with a caption."""
     with uniform_style():
         if raced := _raced(fastest_entries(found)):
-            caption = (
-                f"Seconds of every peer over the champion’s, to ε = {short(raced[0].accuracy)}"
-            )
+            caption = f"Seconds of every peer over the champion’s, to {_to(raced)}"
             for path in save_figure(_peers(raced, looks), folder / "peers"):
                 yield path, caption
 
 
-def _raced(everything: Sequence[FastestEntry]) -> list[FastestEntry]:
+def _to(raced: Sequence[Record]) -> str:
+    return epsilon_text(raced[0]["accuracy"])
+
+
+def _raced(everything: Sequence[Record]) -> list[Record]:
     """All solvers at the accuracy with the most problems that the champion and a peer reached."""
-    reached = [one for one in everything if math.isfinite(one.seconds.median)]
-    ours = {one.problem for one in reached if one.solver == champion()}
-    met = {one.problem for one in reached if find_solver(one.solver).foreign} & ours
+    reached = [one for one in everything if math.isfinite(one["median_seconds"])]
+    ours = {problem_of(one) for one in reached if one["solver"] == champion()}
+    met = {problem_of(one) for one in reached if find_solver(one["solver"]).foreign} & ours
     if not met:
         return []
     counts = Counter(accuracy for _, _, accuracy in met)
@@ -54,25 +56,22 @@ def _raced(everything: Sequence[FastestEntry]) -> list[FastestEntry]:
     return [
         one
         for one in reached
-        if one.accuracy == accuracy
-        and one.problem in met
-        and (one.solver == champion() or find_solver(one.solver).foreign)
+        if one["accuracy"] == accuracy
+        and problem_of(one) in met
+        and (one["solver"] == champion() or find_solver(one["solver"]).foreign)
     ]
 
 
-def _peers(raced: Sequence[FastestEntry], looks: Mapping[str, Look]) -> Figure:
+def _peers(raced: Sequence[Record], looks: Mapping[str, Look]) -> Figure:
     """A line for each set and λ, a mark for each peer that reached the accuracy there."""
-    lines = [one.problem for one in raced if one.solver == champion()]
-    shown = {one.problem: one for one in raced}
-    peers = list(dict.fromkeys(one.solver for one in raced if one.solver != champion()))
-    names = [
-        f"{heading(one.set, one.stand_in)}{'*' * one.held_out}, {place_words(one.written_lambda)}"
-        for one in shown.values()
-    ]
+    lines = [problem_of(one) for one in raced if one["solver"] == champion()]
+    shown = {problem_of(one): one for one in raced}
+    peers = list(dict.fromkeys(one["solver"] for one in raced if one["solver"] != champion()))
+    names = [f"{starred(one)}, {place_words(one['_written'])}" for one in shown.values()]
     sheet = Sheet(
         1,
-        f"All peers against {champion()}, to ε = {short(raced[0].accuracy)}",
-        remarks="* kept out of tuning" if any(one.held_out for one in raced) else "",
+        f"All peers against {champion()}, to {_to(raced)}",
+        remarks="* kept out of tuning" if any(one["held_out"] for one in raced) else "",
         panel=(_WIDTH, max(2, len(names)) * _LINE),
         left=0.15 + max(map(room_of, names)),
         beside=SAMPLE + max(map(room_of, peers)),
@@ -88,9 +87,9 @@ def _peers(raced: Sequence[FastestEntry], looks: Mapping[str, Look]) -> Figure:
     ratios = []
     for number, name in enumerate(peers):
         dots = [
-            (one.ratio, lines.index(one.problem))
+            (one["ratio"], lines.index(problem_of(one)))
             for one in raced
-            if one.solver == name and 0.0 < one.ratio < math.inf
+            if one["solver"] == name and 0.0 < one["ratio"] < math.inf
         ]
         ratios += [ratio for ratio, _ in dots]
         axes.plot(

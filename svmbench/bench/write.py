@@ -20,7 +20,7 @@ from svmbench.bench.plots import write_plots
 from svmbench.bench.stated_bounds import StatedBound
 from svmbench.bench.tables import build_tables
 from svmbench.bench.tables.bounds import measured_text
-from svmbench.bench.tables.fastest import relative_costs
+from svmbench.bench.tables.seconds import relative_costs
 from svmbench.claims.parts import CASE_VERDICTS, ClaimVerdict, combine
 from svmbench.data.scales import scale_text
 from svmbench.durable import write_text
@@ -94,7 +94,7 @@ def write_bench(plan: Plan, bounds: Sequence[StatedBound]) -> JudgedBounds:
     judged = judge_bounds(found, bounds)
     results = [results for part, results in found.sweeps if part.kind == "oracle"]
     contributions = shares(relative_costs(found))
-    tables = build_tables(found, judged, contributions)
+    tables = build_tables(found, judged)
     write_tables(tables, plan.root / "tables", ("md", "csv"))
     looks = _looks(results)
     pictures = list(write_plots(found, looks, plan.root / "plots"))

@@ -17,7 +17,7 @@ from svmbench.records.spelling import short
 
 def cases_of(claim: Claim, rows: Sequence[MeasuredRow], several: bool) -> list[ClaimCase]:
     """The cases of a claim, in the order of the rows."""
-    if claim.kind == "ratio" and claim.between is not None:
+    if claim.of_change:
         return list(_changes(claim, rows, several))
     if _spans(claim):
         return list(_series(claim, rows, several))
@@ -60,12 +60,7 @@ def _spans(claim: Claim) -> bool:
 
 def _in_place(slot: Slot, claim: Claim) -> bool:
     given = claim.where.given
-    if (
-        claim.kind == "ratio"
-        and claim.between is not None
-        and claim.along is not None
-        and claim.between is not None
-    ):
+    if claim.of_change and claim.along is not None and claim.between is not None:
         given = {**given, claim.along: claim.between}
     return all(
         name in slot and any(same(slot[name], value) for value in values)
@@ -78,7 +73,7 @@ def _problem(claim: Claim, slot: Slot, several: bool) -> tuple[str, ...]:
 
     A claim about growth with λ or m spans all λ, and one about a change spans sweeps, too.
     """
-    if claim.kind == "ratio" and claim.between is not None:
+    if claim.of_change:
         return (str(slot["dataset"]),)
     words = (*([str(slot["sweep"])] if several else []), str(slot["dataset"]))
     if _spans(claim):

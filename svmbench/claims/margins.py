@@ -33,7 +33,7 @@ def _ratio(claim: Claim) -> str:
     low, high = claim.region
     ends = f"at least {_number(low)}" if high == math.inf else f"{_number(low)} to {_number(high)}"
     words = f"{claim.asked.words}: {what} {ends}"
-    if claim.kind == "ratio" and claim.between is not None:
+    if claim.of_change and claim.between is not None:
         first, last = (f"{claim.sign_along} = {_number(end)}" for end in claim.between)
         words += f" times as much at {last} as at {first}"
     return words

@@ -256,7 +256,7 @@ class Claim(Strict):
     def quoted(self) -> Mapping[str, float]:
         """The item's published numbers that the claim is about.
 
-        faster over data sets: by data set, the measure of `over` divided by that of `solver`.
+        A ratio over data sets: by data set, the measure of `over` divided by that of `solver`.
         """
         return dict(self._quoted)
 
@@ -286,6 +286,11 @@ class Claim(Strict):
     def compares(self) -> bool:
         """Whether each of its cases compares several solvers."""
         return not KINDS[self.kind].alone
+
+    @property
+    def of_change(self) -> bool:
+        """Whether it is about a ratio at one value of C or λ over that at another."""
+        return self.kind == "ratio" and self.between is not None
 
     @property
     def region(self) -> tuple[float, float]:

@@ -49,7 +49,7 @@ class ClaimCase:
     absent: tuple[str, ...] = ()  # labels that have no runs here, although they should
     # by label, the rows along λ or m, ascending; only for claims about growth
     series: dict[str, tuple[MeasuredRow, ...]] = field(default_factory=dict)
-    # the problems at the two values of λ or C that a claim of kind widens is about
+    # the problems at the two values of λ or C that a claim about a change names
     ends: tuple[ClaimCase, ClaimCase] | None = None
 
     def without_runs(self, labels: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import sys
 import traceback
 from collections.abc import Iterator
@@ -23,43 +24,22 @@ executed_texts: dict[Path, bytes] = {}
 executed_points: set[str] = set()
 
 
-def executed() -> list[str]:
-    """The plug-ins whose code this process has executed, as messages name them."""
-    return sorted(executed_points | {path.name for path in executed_texts})
-
-
 def build_of(solver: Any, parameters: Any) -> dict[str, Any]:
     """The build of a solver with these parameters, which a plug-in's own function may make.
 
     Raises ConfigError if JSON would not give back the same.
     """
     found = solver.build_with(parameters)
-    wrong = _not_json(found)
-    if not (wrong or (isinstance(found, dict) and "source_sha256" in found)):
-        wrong = "it lacks 'source_sha256'"
-    if wrong:
+    try:
+        fits = json.loads(json.dumps(found, allow_nan=False)) == found and "source_sha256" in found
+    except (TypeError, ValueError, RecursionError):
+        fits = False
+    if not fits:
         raise ConfigError(
-            f"solver {solver.name!r}: build() is wrong: {wrong}; add to super().build() names with "
-            "texts, finite numbers, lists or mappings"
+            f"solver {solver.name!r}: build() is wrong; add to super().build() names with texts, "
+            "finite numbers, lists or mappings"
         )
     return dict(found)
-
-
-def _not_json(value: Any, place: str = "it", depth: int = 20) -> str:
-    """Why JSON would not give back that value; empty if it would."""
-    if value is None or isinstance(value, str | bool):
-        return ""
-    if isinstance(value, int | float) and abs(value) <= sys.float_info.max:
-        return ""
-    if not isinstance(value, dict | list) or depth == 0:
-        return f"{place} is {type(value).__name__}"
-    parts = value.items() if isinstance(value, dict) else enumerate(value)
-    for key, part in parts:
-        if isinstance(value, dict) and not isinstance(key, str):
-            return f"the key {key!r} of {place} is no text"
-        if wrong := _not_json(part, repr(key), depth - 1):
-            return wrong
-    return ""
 
 
 def place_in(error: BaseException) -> str:

@@ -83,9 +83,9 @@ def test_of_several_sweeps_of_a_problem_the_one_counts_in_which_a_peer_does_best
     never = group("liblinear", [math.nan], solver="liblinear", state="max_steps", spent=0.1)
     for groups in (other, [group("dcd", [1.0]), never]):
         result.parts.extend(swept(groups, monkeypatch).parts)
-    (one,) = ratios.against_fastest(result)
-    assert (one.estimate, one.program) == (pytest.approx(0.5), "rehline")
-    assert one.among == ("linear-svc", "rehline", "liblinear")
+    (one,) = ratios.against_fastest(result, ALONE)
+    assert (one["ratio"], one["program"]) == (pytest.approx(0.5), "rehline")
+    assert one["programs_run"] == "linear-svc rehline liblinear"
     # A ratio to named programs is that of the most pairs.
     bound = StatedBound(text="t", over=["linear-svc", "liblinear"], by=1)
     (one,) = judge_bounds(result, [bound]).results

@@ -11,32 +11,34 @@ import pytest
 from measured_rows import ALONE, SWEPT, group, swept
 
 from svmbench.bench import write
-from svmbench.bench.tables import fastest, ratios
+from svmbench.bench.tables import ratios, seconds
 
 
 def test_who_is_fastest_is_asked_within_a_sweep(monkeypatch):
-    monkeypatch.setattr(fastest, "champion", lambda: "dcd")
+    monkeypatch.setattr(seconds, "champion", lambda: "dcd")
     quiet = [group("dcd", [1.0] * 3), group("liblinear", [2.0] * 3, solver="liblinear"),
              group("rehline", [1.5] * 3, solver="rehline")]  # fmt: skip
     busy = [group("dcd", [4.0] * 3), group("rehline", [3.0] * 3, solver="rehline")]
     result = swept(quiet, monkeypatch)
     result.parts.append(replace(SWEPT, part="peers", groups=busy))
-    shown = {one.solver: one for one in fastest.fastest_entries(result)}
-    assert {name: (one.sweep, one.seconds.median, one.ratio) for name, one in shown.items()} == {
+    shown = {one["solver"]: one for one in seconds.fastest_entries(result)}
+    assert {
+        name: (one["sweep"], one["median_seconds"], one["ratio"]) for name, one in shown.items()
+    } == {
         "rehline": ("peers", 3.0, pytest.approx(0.75)),
         "dcd": ("peers", 4.0, 1.0),
         "liblinear": ("core", 2.0, pytest.approx(2.0)),
     }
     # The least seconds are the champion's of the other sweep; the fastest is rehline.
-    ((row,),) = [each.rows for each in fastest.fastest_table(result, ALONE).sections]
+    ((row,),) = [each.rows for each in seconds.fastest_table(result, ALONE).sections]
     assert [cell.text for cell in row.cells if cell.best] == ["3.00"]
 
 
 def test_a_median_that_is_not_reached_says_how_many_repeats_reached_it(monkeypatch):
-    monkeypatch.setattr(fastest, "champion", lambda: "dcd")
+    monkeypatch.setattr(seconds, "champion", lambda: "dcd")
     late = group("rehline", [math.nan] * 3, solver="rehline", state="max_steps", spent=3.0)
     result = swept([group("dcd", [1.0] * 3), late], monkeypatch)
-    ((row,),) = [each.rows for each in fastest.fastest_table(result, ALONE).sections]
+    ((row,),) = [each.rows for each in seconds.fastest_table(result, ALONE).sections]
     (cell,) = (cell for cell in row.cells if cell.text == "not reached")
     assert cell.hint.endswith(", 0 of 3")
 
@@ -59,16 +61,16 @@ def test_who_is_ahead_is_counted_and_marked(ours, theirs, standing, mark, monkey
         group("dcd", ours, state="max_steps" if math.isnan(ours[0]) else "converged", spent=2.0),
         group("rehline", theirs, solver="rehline", state=state, spent=3.0),
     ]
-    (one,) = ratios.against_fastest(swept(rows_of, monkeypatch))
-    assert one.standing(ALONE) == standing
-    cell = ratios.standing_cell(one, ALONE)
+    (one,) = ratios.against_fastest(swept(rows_of, monkeypatch), ALONE)
+    assert one["standing"] == standing
+    cell = ratios.standing_cell(one)
     assert cell.text.startswith(mark)
-    assert ("✗" in cell.text) == (one.estimate < 1.0)
-    said = ratios.standings([one], ALONE)
+    assert ("✗" in cell.text) == (one["ratio"] < 1.0)
+    said = ratios.standings([one])
     assert f"a peer is shown ahead in {int(standing == 'peer ahead')}" in said
     assert f"the champion is shown ahead in {int(standing == 'champion ahead')}," in said
     if standing == "open":
-        slower = int(one.estimate < 1.0)
+        slower = int(one["ratio"] < 1.0)
         assert f"neither is shown ahead in 1 (a peer is faster so far in {slower})." in said
 
 

@@ -1,0 +1,111 @@
+"""Tables made of records, one per number: the page, Markdown and the CSV have one source.
+
+Their keys are the columns of the CSV, but for those that begin with an underscore, which only the
+page needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from svmbench.bench.found import Found, Measured, stand_in_text
+from svmbench.records.groups import Group, heading
+from svmbench.records.spelling import short
+from svmbench.report.table import Row, Section, Table, TableCell
+
+Record = dict[str, Any]
+
+#: The records below one heading, with the facts about them.
+Part = tuple[str, str, Sequence[Record]]
+
+#: Texts of the page by their heading, each from a record.
+Texts = Mapping[str, Callable[[Record], str]]
+
+#: The key whose values have a column each, the heading of a value, and the cell of a record.
+Across = tuple[str, Callable[[Any], str], Callable[[Record], TableCell]]
+
+
+def table_of(
+    kind: str,
+    title: str,
+    parts: Sequence[Part],
+    left: Texts,
+    across: Across | None = None,
+    right: Texts = {},  # noqa: B006, never changed
+    *,
+    texts: int = 1,
+    notes: tuple[str, ...] = (),
+    order: Sequence[Any] | None = None,
+) -> Table:
+    """A table of parts, without those that have no records."""
+    parts = [part for part in parts if part[2]]
+    records = [
+        {key: value for key, value in one.items() if not key.startswith("_")}
+        for _, _, those in parts
+        for one in those
+    ]
+    sections = tuple(_section(part, left, across, right, texts, order) for part in parts)
+    return Table(kind, title, (), (), sections, notes, pd.DataFrame(records))
+
+
+def _section(
+    part: Part,
+    left: Texts,
+    across: Across | None,
+    right: Texts,
+    texts: int,
+    order: Sequence[Any] | None,
+) -> Section:
+    """A line for each problem and each of the texts to the left; a column for each value across."""
+    name, facts, records = part
+    key, head, cell = across or ("", str, lambda _: TableCell(""))
+    found = dict.fromkeys(one[key] for one in records if across)
+    values = [each for each in order if each in found] if order else sorted(found, reverse=True)
+    lines: dict[tuple[Any, ...], dict[Any, Record]] = {}
+    for at, one in enumerate(records):
+        alike = (
+            one["set"] if across else at,
+            one.get("lambda"),
+            *(text(one) for text in left.values()),
+        )
+        lines.setdefault(alike, {})[one.get(key)] = one
+    rows = []
+    for those in lines.values():
+        first = next(iter(those.values()))
+        cells = (
+            *(TableCell(text(first)) for text in left.values()),
+            *(cell(those[each]) if each in those else TableCell("–") for each in values),
+            *(TableCell(text(first)) for text in right.values()),
+        )
+        rows.append(Row(cells, opens=not rows))
+    return Section(name, facts, (*left, *map(head, values), *right), tuple(rows), texts)
+
+
+def starred(one: Record) -> str:
+    """The set, marked if it was kept out of tuning."""
+    return heading(one["set"], one["stand_in"]) + "*" * one["held_out"]
+
+
+def lambda_text(one: Record) -> str:
+    """λ, as tables have it."""
+    return short(one["lambda"])
+
+
+def epsilon_text(accuracy: float) -> str:
+    """An accuracy, as headings have it."""
+    return f"ε = {short(accuracy)}"
+
+
+def source_of(found: Found, part: Measured) -> str:
+    """The `source_text` of a part."""
+    return source_text(found, part.set, part.groups[0])
+
+
+def source_text(found: Found, label: str, group: Group) -> str:
+    """What the rows of a set were when they were measured, and the set's use, in words."""
+    scale = stand_in_text(group)
+    spec = next(each for each in found.plan.profile.sets if each.label == label)
+    return "; ".join(filter(None, [f"{label}: stand-in, {scale}" if scale else "", spec.use]))

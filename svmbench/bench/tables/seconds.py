@@ -1,0 +1,251 @@
+"""Tables of seconds: who is fastest where, to an accuracy, and to the solver's own gap."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from svmbench.bench.champion import champion
+from svmbench.bench.found import Found, Measured, grouped
+from svmbench.bench.tables.grid import Record, lambda_text, source_of, starred, table_of
+from svmbench.bench.tables.ratios import EVERYTHING, HELD_OUT, against_fastest, standings
+from svmbench.bench.versus import side_by_side
+from svmbench.records.groups import Group, heading
+from svmbench.records.measures import Asked
+from svmbench.records.spelling import short
+from svmbench.records.statistics import median
+from svmbench.records.summaries import summary
+from svmbench.report.numbers import interval_text, number_text
+from svmbench.report.overall import ProblemCosts
+from svmbench.report.table import Table, TableCell
+from svmbench.report.tables.accuracy import accuracy_notes, accuracy_table, summarise
+
+
+def problem_of(one: Record) -> tuple[str, float, float]:
+    """Set, λ and accuracy."""
+    return one["set"], one["lambda"], one["accuracy"]
+
+
+def fastest_entries(found: Found) -> list[Record]:
+    """Every solver's fastest setting on every problem, in the order of the sets.
+
+    Seconds of different sweeps are not compared. Of several sweeps of a problem the one counts in
+    which a solver does best against the champion's own runs there. The champion is shown as it was
+    beside the solver that comes first.
+    """
+    best: dict[Any, Record] = {}
+    own: dict[Any, Record] = {}
+    first: dict[Any, Record] = {}
+    for one in sorted(_measured(found), key=lambda one: (one["ratio"], one["median_seconds"])):
+        problem = problem_of(one)
+        if one["solver"] == champion():
+            own.setdefault((problem, one["sweep"]), one)
+        else:
+            first.setdefault(problem, one)
+        best.setdefault((problem, one["solver"]), one)
+    for problem, one in first.items():
+        if (problem, one["sweep"]) in own:
+            best[problem, champion()] = own[problem, one["sweep"]]
+    sets = [part.set for part in found.of_kind("oracle")]
+    return sorted(
+        best.values(), key=lambda one: (sets.index(one["set"]), -one["lambda"], -one["accuracy"])
+    )
+
+
+def _measured(found: Found) -> Iterator[Record]:
+    """Every row of the oracle's sweeps at every accuracy, with its ratio to the champion's."""
+    for part in found.of_kind("oracle"):
+        ours = {row.group.lam: row for row in part.rows if row.group.label == champion()}
+        for row in part.rows:
+            group, beside = row.group, ours.get(row.group.lam)
+            for accuracy in part.accuracies:
+                seconds = summary(group, Asked("seconds", accuracy))
+                pairs = beside and side_by_side(part, beside, (row,), part.asked(accuracy))
+                ratio = pairs[0].estimate if pairs else math.inf
+                record = {
+                    "set": part.set,
+                    "stand_in": group.stand_in,
+                    "held_out": part.held_out,
+                    "lambda": group.lam,
+                    "accuracy": accuracy,
+                    "solver": group.solver,
+                    "label": group.label,
+                    "sweep": part.part,
+                    # Median of its seconds over the champion's, in pairs of this sweep.
+                    "ratio": 1.0 if row is beside else math.inf if math.isnan(ratio) else ratio,
+                    "median_seconds": seconds.median,
+                    "seconds_low": seconds.low,
+                    "seconds_high": seconds.high,
+                    "_seconds": seconds,
+                    "_written": group.written_lambda,
+                }
+                if seconds.samples:
+                    yield record
+
+
+def relative_costs(found: Found) -> list[ProblemCosts]:
+    """Each problem once, with the times of the solvers in units of the champion's."""
+    return [
+        ProblemCosts(those[0]["stand_in"], costs, {})
+        for those in grouped(fastest_entries(found), problem_of).values()
+        if len(costs := dict(_compared_costs(those))) >= 2
+    ]
+
+
+def _compared_costs(those: Iterable[Record]) -> Iterator[tuple[str, float]]:
+    for one in those:
+        if math.isinf(one["median_seconds"]):
+            yield one["solver"], math.inf
+        elif math.isfinite(one["ratio"]):  # it has pairs with the champion
+            yield one["solver"], one["ratio"]
+
+
+def fastest_table(found: Found, threshold: float) -> Table:
+    """The seconds of all solvers on every problem, and who is shown to be ahead."""
+    records = fastest_entries(found)
+    for those in grouped(records, problem_of).values():
+        least = min(one["ratio"] for one in those)
+        for one in those:
+            one["_best"] = one["ratio"] == least < math.inf
+    against = against_fastest(found, threshold)
+    standing = {problem_of(one): one["standing"] for one in against}
+    said = {
+        "champion ahead": champion(),
+        "peer ahead": "peer",
+        "no peer reached it": f"{champion()} alone reached it",
+    }
+
+    def ahead(one: Record) -> str:
+        known = standing.get(problem_of(one), "–")
+        return said.get(known, known)
+
+    # The champion's column is the first, those of the others follow by how often they are shown.
+    counts = Counter(one["solver"] for one in records)
+    order = sorted(counts, key=lambda name: (name != champion(), -counts[name], name))
+    return table_of(
+        "fastest",
+        "Seconds of every solver",
+        [(EVERYTHING, standings(against), records)],
+        {
+            "set": starred,
+            "λ": lambda one: str(one["_written"]),
+            "ε": lambda one: short(one["accuracy"]),
+        },
+        ("solver", str, _seconds_cell),
+        {"shown ahead": ahead},
+        texts=3,
+        order=order,
+        notes=(
+            "Median seconds to relative accuracy ε, of the setting that is fastest there. If "
+            "several sweeps have a case, a solver is shown in the one in which it does best "
+            "against the champion's runs of that sweep. Bold: the best, by its ratio to these in "
+            "pairs; the last column says whether it is proven. "
+            "Point at a number to see the setting, the interval and the ratio. –: not run there. "
+            "not reached: by half of the repeats or more.",
+            "Shown ahead: whom the paired runs of the champion and the fastest peer prove to be "
+            f"faster; open: neither; {champion()} alone reached it: no repeat of a peer did.",
+            HELD_OUT,
+        ),
+    )
+
+
+def _seconds_cell(one: Record) -> TableCell:
+    seconds = one["_seconds"]
+    if math.isinf(seconds.median):
+        reached, made = sum(map(math.isfinite, seconds.samples)), len(seconds.samples)
+        hint = f"{one['label']}: {seconds.limit}, {reached} of {made}"
+        return TableCell("not reached", value=seconds.median, hint=hint)
+    hint = f"{one['label']}: {interval_text(seconds.median, seconds.low, seconds.high)} s"
+    if one["solver"] != champion() and math.isfinite(one["ratio"]):
+        hint += f", {number_text(one['ratio'])} times the champion's in the same sweep"
+    return TableCell(number_text(seconds.median), one["_best"], seconds.median, hint)
+
+
+def seconds_table(found: Found) -> Table:
+    """Oracle seconds of every row as in the report of a sweep."""
+    parts = [(part, results) for part, results in found.sweeps if part.kind == "oracle"]
+    tables = [(part, accuracy_table(results, "time")) for part, results in parts]
+    everything = [
+        (group, each)
+        for _, results in parts
+        for members in summarise(results, "time").values()
+        for group, row in members
+        for each in row
+    ]
+    return Table(
+        "seconds",
+        "Oracle seconds to relative accuracy ε",
+        (),
+        (),
+        tuple(
+            replace(
+                section,
+                heading=f"{section.heading}, {part.part}",
+                facts="; ".join(filter(None, [section.facts, source_of(found, part)])),
+            )
+            for part, table in tables
+            for section in table.sections
+        ),
+        tuple(accuracy_notes("time", everything)) if everything else (),
+        pd.concat([table.records.assign(part=part.part) for part, table in tables])
+        if tables
+        else pd.DataFrame(),
+    )
+
+
+def self_stopped_table(found: Found) -> Table:
+    """Seconds until the solver's own gap, computed on the clock, was small enough."""
+    return table_of(
+        "self-stopped",
+        "Self-stopped seconds: the solver's own certificate",
+        [
+            (
+                heading(part.set, part.groups[0].stand_in),
+                source_of(found, part),
+                [_certified(part, group, gap) for group in part.groups for gap in part.gaps],
+            )
+            for part in found.of_kind("certificate")
+        ],
+        {"λ": lambda_text, "solver": lambda one: str(one["label"])},
+        (
+            "own_gap",
+            lambda gap: f"gap ≤ {short(gap)}",
+            lambda one: TableCell(number_text(one["median_seconds"])),
+        ),
+        texts=2,
+        notes=(
+            "Seconds until the solver's own duality gap, computed on the clock at every "
+            "checkpoint, is at most this. No peer shows a gap.",
+        ),
+    )
+
+
+def _certified(part: Measured, group: Group, gap: float) -> Record:
+    samples = list(_own_gap(part, group, gap))
+    return {
+        "set": group.dataset,
+        "stand_in": group.stand_in,
+        "lambda": group.lam,
+        "label": group.label,
+        "own_gap": gap,
+        "median_seconds": median(samples) if samples else math.inf,
+        "repeats": len(samples),
+    }
+
+
+def _own_gap(part: Measured, group: Group, gap: float) -> Iterator[float]:
+    """Seconds of each repeat to the first checkpoint with that gap."""
+    assert part.results is not None
+    traces = part.results.traces
+    if "gap" not in traces:
+        return
+    for run in group.runs["id"]:
+        points = traces[traces["id"] == run]
+        gaps = pd.to_numeric(points["gap"], errors="coerce")
+        within = points.loc[gaps <= gap, "wall_seconds"]
+        yield float(within.iloc[0]) if len(within) else math.inf
