@@ -72,7 +72,7 @@ def _section(
             *(text(one) for text in left.values()),
         )
         lines.setdefault(alike, {})[one.get(key)] = one
-    rows = []
+    rows: list[Row] = []
     for those in lines.values():
         first = next(iter(those.values()))
         cells = (
@@ -86,7 +86,8 @@ def _section(
 
 def starred(one: Record) -> str:
     """The set, marked if it was kept out of tuning."""
-    return heading(one["set"], one["stand_in"]) + "*" * one["held_out"]
+    marked = heading(one["set"], one["stand_in"])
+    return f"{marked}*" if one["held_out"] else marked
 
 
 def lambda_text(one: Record) -> str:

@@ -121,7 +121,7 @@ def fastest_table(found: Found, threshold: float) -> Table:
     }
 
     def ahead(one: Record) -> str:
-        known = standing.get(problem_of(one), "–")
+        known = str(standing.get(problem_of(one), "–"))
         return said.get(known, known)
 
     # The champion's column is the first, those of the others follow by how often they are shown.
