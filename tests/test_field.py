@@ -150,12 +150,3 @@ def test_a_hang_up_ends_like_ctrl_c(name, tmp_path):
     assert "interrupted" in process.communicate(timeout=300)[1]
     assert process.returncode == 130
     assert not list((tmp_path / "results").rglob("*.tmp"))
-
-
-def test_a_deleted_working_folder_is_called_that(tmp_path):
-    gone = tmp_path / "gone"
-    gone.mkdir()
-    script = f"rmdir {gone}; exec {sys.executable} -P -m svmbench run demo"
-    result = subprocess.run(["sh", "-c", script], cwd=gone, capture_output=True, text=True)
-    assert result.returncode == 2
-    assert result.stderr == "svmbench: the working folder has been deleted; change to another one\n"

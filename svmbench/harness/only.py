@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from itertools import product
@@ -19,7 +20,8 @@ def is_named(
 ) -> bool:
     """Whether one of the patterns matches a cell: by a name, by λ or C, or by all three parts."""
     # As a configuration has a number, and as tables round it.
-    written = [each for value in constants for each in (*spellings(value), f"{value:.3g}")]
+    values = [value for each in constants for value in (each, float(f"{each:.3g}"))]
+    written = [each for value in values for each in spellings(value)]
     cells = [f"{dataset}/{each}/{label}" for each in written]
     names = (dataset, solver, label, *written, *cells)
     return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
@@ -44,12 +46,14 @@ def chosen_runs(sweep: Sweep, runs: Sequence[Run], patterns: Sequence[str]) -> l
 
 
 def require_match(sweep: Sweep, patterns: Sequence[str]) -> None:
-    """Refuse patterns that match no run, before data are read; with C, λ is not known by then."""
-    if sweep.lambdas is None:
-        return
-    cells = list(product(sweep.datasets, sweep.lambdas, sweep.solvers))
+    """Refuse patterns that match no run, before data are read."""
+    lambdas = sweep.lambdas or ()
+    cells = list(product(sweep.datasets, lambdas or (math.nan,), sweep.solvers))
     for pattern in patterns:
+        if not lambdas and (set(pattern) & set("/*?[") or pattern[:1] in set("0123456789.")):
+            continue  # It may be of λ, which C gives only once the rows are known.
         if not any(is_named((pattern,), d.label, s.name, s.label, lam) for d, lam, s in cells):
-            names = [name for d, lam, s in cells for name in (s.label, s.name, d.label, short(lam))]
-            advice = nearest(pattern, list(dict.fromkeys(names)), _LISTING)
+            names = [name for d, _, s in cells for name in (s.label, s.name, d.label)]
+            known = list(dict.fromkeys([*names, *map(short, lambdas)]))
+            advice = nearest(pattern, known, _LISTING)
             raise ConfigError(f"--only {pattern}: matches no run; {advice}")

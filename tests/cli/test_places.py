@@ -71,7 +71,7 @@ def test_a_results_folder_that_cannot_be_made_is_one_line(kind, tmp_path):
 ADVICE = [
     (["dcdd"], "--only dcdd: matches no run; did you mean 'dcd'?"),
     (["tiny-dense", "pegasus"], "--only pegasus: matches no run; did you mean 'pegasos'?"),
-    (["tiny-dense/*/dcdd"], "did you mean 'tiny-dense/0.01/dcd'?"),
+    (["tiny-dense/*/dcdd"], "did you mean 'tiny-dense'?"),
     (["qqq*"], "--only qqq*: matches no run; known: dcd, "),
 ]
 
