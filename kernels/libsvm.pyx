@@ -12,11 +12,8 @@
 #
 # A row that begins with a blank, or at once with a pair, bears no label.
 #
-# Cost: one pass over the bytes, without the GIL, some four instructions a byte and hardly a
-# branch that is hard to foresee. A first look at some KB marks the bytes that are no digits, a
-# bit for each; these bits say where the numbers of an entry end, so that no number waits for the
-# one before it to be read. Digits are taken eight bytes at a time, however many of them there
-# are. The text comes in chunks of any size; only whole lines are parsed, and 64 bytes that may
+# Cost: one pass over the bytes, without the GIL. Digits are taken eight bytes at a time, however
+# many of them there are. The text comes in chunks of any size; only whole lines are parsed, and 64 bytes that may
 # be read follow each, so that every scan may rely on the newline that ends its line and none
 # checks for the end of the chunk. A row of n bytes holds at most n/4 entries: room is made once
 # a chunk, never once an entry.
@@ -57,49 +54,9 @@ cdef extern from *:
     #endif
     #define svmbench_high_product(a, b) ((uint64_t) (((unsigned __int128) (a) * (b)) >> 64))
 
-    /* Bit k: byte k of eight is no digit. No sum carries into the byte behind it, and the product
-       moves the top bits of the bytes next to each other. */
-    static inline uint64_t svmbench_others_of_eight(const char *p)
-    {
-        uint64_t bytes;
-        memcpy(&bytes, p, 8);
-        bytes = svmbench_little_endian(bytes) ^ 0x3030303030303030;
-        bytes |= (bytes & 0x7F7F7F7F7F7F7F7F) + 0x7676767676767676;
-        return (((bytes >> 7) & 0x0101010101010101) * 0x0102040810204080) >> 56;
-    }
-
-    static uint64_t svmbench_others_portable(const char *p)
-    {
-        uint64_t others = 0;
-        for (int k = 0; k < 8; k++)
-            others |= svmbench_others_of_eight(p + 8 * k) << (8 * k);
-        return others;
-    }
-
-    #ifdef __SSE2__  /* which all of x86-64 has */
-    #include <emmintrin.h>
-    static inline uint64_t svmbench_digits_of_sixteen(const char *p)
-    {
-        /* '0' .. '9' become -128 .. -119 */
-        __m128i bytes = _mm_add_epi8(_mm_loadu_si128((const __m128i *) p), _mm_set1_epi8(80));
-        return (uint64_t) _mm_movemask_epi8(_mm_cmplt_epi8(bytes, _mm_set1_epi8(-118)));
-    }
-
-    static inline uint64_t svmbench_others(const char *p)
-    {
-        return ~(svmbench_digits_of_sixteen(p) | svmbench_digits_of_sixteen(p + 16) << 16
-                 | svmbench_digits_of_sixteen(p + 32) << 32
-                 | svmbench_digits_of_sixteen(p + 48) << 48);
-    }
-    #else
-    #define svmbench_others svmbench_others_portable
-    #endif
     """
     uint64_t little_endian "svmbench_little_endian" (uint64_t x) noexcept nogil
     uint64_t high_product "svmbench_high_product" (uint64_t a, uint64_t b) noexcept nogil
-    # Bit k: byte k of 64 is no digit.
-    uint64_t others_of_64 "svmbench_others" (const char *p) noexcept nogil
-    uint64_t others_of_64_portable "svmbench_others_portable" (const char *p) noexcept nogil
     int trailing_zeros "__builtin_ctzll" (uint64_t x) noexcept nogil
     int leading_zeros "__builtin_clzll" (uint64_t x) noexcept nogil
 
@@ -140,7 +97,6 @@ cdef struct Store:
     uint64_t digits_bound   # 10^digits: a smaller mantissa has no more digits than that
     bint all_ones
     bint multilabel
-    bint portable
 
 cdef const double *POWERS = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
@@ -150,11 +106,8 @@ cdef const double *POWERS = [
 
 cdef const uint64_t *TENS = [1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000]
 
-cdef const double *SIGNS = [1, -1]
-
 cdef enum:
     PADDING = 64                # bytes behind a line that may be read, whatever they are
-    STRETCH = 256               # words of bits that mark a stretch of text, 16 KB
     LEAST_EXPONENT = -342       # beyond these 19 digits make zero or infinity
     LARGEST_EXPONENT = 308
 
@@ -263,11 +216,6 @@ cdef inline uint64_t eight_digits(uint64_t bytes_) noexcept nogil:
 cdef inline uint64_t few_digits(uint64_t bytes_, int n) noexcept nogil:
     # The same of the first n of them, 0 <= n < 8: zeros are put in front.
     return eight_digits((bytes_ << (8 * (7 - n))) << 8)
-
-
-cdef inline uint64_t first_digits(const char *p, int n) noexcept nogil:
-    # The number that n digits at a place make, 1 <= n <= 8.
-    return eight_digits(eight_bytes(p) << (8 * (8 - n)))
 
 
 cdef inline Py_ssize_t read_digits(const char **position, uint64_t *number) noexcept nogil:
@@ -410,100 +358,12 @@ cdef inline const char *read_index(const char *p, int64_t *index) noexcept nogil
     return p
 
 
-cdef struct Marks:
-    const char *start       # of the stretch
-    uint64_t[STRETCH + 1] others
-
-
-cdef void mark(Marks *marks, const char *p, const char *end, bint portable) noexcept nogil:
-    # Mark the bytes that are no digits, from p on. Behind the stretch all are marked: no entry is
-    # taken to end there, because each byte at a mark is looked at.
-    cdef Py_ssize_t k, words = min((end - p + 63) // 64, STRETCH)
-    marks.start = p
-    if portable:
-        for k in range(words):
-            marks.others[k] = little_endian(others_of_64_portable(p + 64 * k))
-    else:
-        for k in range(words):
-            marks.others[k] = little_endian(others_of_64(p + 64 * k))
-    marks.others[words] = UINT64_MAX
-
-
-cdef inline uint64_t marks_from(const Marks *marks, const char *p) noexcept nogil:
-    # Bit k: byte k from p, of the next 57, is no digit. The last bit is always set.
-    cdef uint64_t others
-    cdef Py_ssize_t offset = p - marks.start
-    memcpy(&others, <const char *> marks.others + (offset >> 3), 8)
-    return little_endian(others) >> (offset & 7) | <uint64_t> 1 << 63
-
-
 cdef struct Entry:
     const char *end         # of it, or of one blank behind it; NULL where there is no entry
     int64_t index
     double value
     uint64_t mantissa       # as of read_number
     Kind fault              # of the value
-
-
-cdef inline Entry read_entry(const char *p, uint64_t others) noexcept nogil:
-    # Read index:value at p, as most of them are: up to eight digits, then up to seven, and as
-    # many behind a point as make 19. No entry for any other. `others` are the marks from p on.
-    # All numbers are found by the marks alone, so that the next entry can be begun early.
-    cdef Entry entry
-    cdef const char *digits
-    cdef int colon, start, point, end, whole, fraction, rest
-    cdef uint64_t lowest, sign, m
-    cdef double number
-    entry.end = NULL
-    entry.fault = NO_FAULT
-    colon = trailing_zeros(others)
-    if p[colon] != 58 or not 1 <= colon <= 8:
-        return entry
-    # A sign is marked right behind the colon.
-    lowest = others & (0 - others)
-    others ^= lowest
-    sign = others & (lowest << 1)
-    others ^= sign
-    start = colon + 1
-    if sign:
-        if p[start] != 45:
-            return entry
-        start += 1
-    point = end = trailing_zeros(others)
-    whole = point - start
-    if not 1 <= whole <= 7:
-        return entry
-    m = p[start] - 48 if whole == 1 else first_digits(p + start, whole)
-    if p[point] != 46:
-        entry.value = <double> m
-    else:
-        others &= others - 1
-        end = trailing_zeros(others)
-        fraction = end - point - 1
-        if fraction == 0 or whole + fraction > 19:
-            return entry
-        digits = p + point + 1
-        rest = fraction
-        while rest > 8:
-            m = m * 100000000 + eight_digits(eight_bytes(digits))
-            digits += 8
-            rest -= 8
-        m = m * TENS[rest] + first_digits(digits, rest)
-        if fraction <= 8:
-            entry.value = <double> m / POWERS[fraction]
-        elif not scale(m, -fraction, &number):
-            return entry
-        else:
-            entry.value = number
-    if p[end] == 32:
-        end += 1
-    elif not ends_token(p[end]):
-        return entry
-    entry.index = <int64_t> first_digits(p, colon)
-    entry.value *= SIGNS[sign != 0]
-    entry.mantissa = m
-    entry.end = p + end
-    return entry
 
 
 cdef inline const char *behind_colon(const char *p) noexcept nogil:
@@ -514,10 +374,13 @@ cdef inline const char *behind_colon(const char *p) noexcept nogil:
     return p
 
 
-cdef Entry read_odd_entry(const char *p) noexcept nogil:
-    # Read any other entry, whose value may be none. No entry without an index and a colon.
+cdef inline Entry read_odd_entry(const char *p) noexcept nogil:
+    # Read index:value, whose value may be none. No entry without an index and a colon.
     cdef Entry entry
+    cdef uint64_t bytes_, m = 0
     cdef const char *value
+    cdef const char *digits
+    cdef int whole, fraction = 0
     entry.end = NULL
     entry.fault = NO_FAULT
     if not is_digit(p[p[0] == 43]):
@@ -525,6 +388,31 @@ cdef Entry read_odd_entry(const char *p) noexcept nogil:
     value = read_index(p, &entry.index)
     if value[0] != 58:
         return entry
+    # Most values have few digits, and no sign and no exponent.
+    digits = value + 1
+    if is_digit(digits[0]):
+        m = digits[0] - 48
+        if digits[1] == 46:
+            bytes_ = eight_bytes(digits + 2)
+            fraction = count_digits(bytes_)
+            if 0 < fraction < 8 and ends_token(digits[2 + fraction]):
+                entry.mantissa = m * TENS[fraction] + few_digits(bytes_, fraction)
+                entry.value = <double> entry.mantissa / POWERS[fraction]
+                entry.end = digits + 2 + fraction
+                return entry
+        elif ends_token(digits[1]):
+            entry.mantissa = m
+            entry.value = <double> m
+            entry.end = digits + 1
+            return entry
+        else:
+            bytes_ = eight_bytes(digits)
+            whole = count_digits(bytes_)
+            if whole < 8 and ends_token(digits[whole]):
+                entry.mantissa = few_digits(bytes_, whole)
+                entry.value = <double> entry.mantissa
+                entry.end = digits + whole
+                return entry
     value = behind_colon(value)
     if not read_number(&value, &entry.value, &entry.mantissa):
         entry.fault = VALUE
@@ -597,8 +485,7 @@ cdef bint read_label_list(Store *s, const char **position) noexcept nogil:
 cdef Fault parse_lines(Store *s, const char *p, const char *end) noexcept nogil:
     # Append the rows of whole lines; the byte before `end` is a newline.
     cdef Fault fault
-    cdef Marks marks
-    cdef Entry entry, odd
+    cdef Entry entry
     cdef const char *token
     cdef const char *start
     cdef double number
@@ -611,7 +498,6 @@ cdef Fault parse_lines(Store *s, const char *p, const char *end) noexcept nogil:
     fault.kind = NO_FAULT
     fault.line = fault.at = p
     fault.index = fault.previous = 0
-    mark(&marks, p, end, s.portable)
     while p < end:
         s.lines += 1
         fault.line = p
@@ -637,22 +523,11 @@ cdef Fault parse_lines(Store *s, const char *p, const char *end) noexcept nogil:
             p = token
             previous = base - 1
             while True:
-                if p - marks.start > 64 * (STRETCH - 1):
-                    mark(&marks, p, end, s.portable)
-                entry = read_entry(p, marks_from(&marks, p))
+                while is_blank(p[0]):
+                    p += 1
+                entry = read_odd_entry(p)
                 if entry.end == NULL:
-                    if is_blank(p[0]):
-                        p += 1
-                        continue
-                    odd = read_odd_entry(p)
-                    if odd.end == NULL:
-                        break
-                    # One by one, or the compiler would keep them in memory for all entries.
-                    entry.end = odd.end
-                    entry.index = odd.index
-                    entry.value = odd.value
-                    entry.mantissa = odd.mantissa
-                    entry.fault = odd.fault
+                    break
                 if entry.index <= previous or entry.index > s.index_limit:
                     fault.kind = (
                         INDEX_LARGE if entry.index > previous
@@ -664,7 +539,7 @@ cdef Fault parse_lines(Store *s, const char *p, const char *end) noexcept nogil:
                     return fault
                 if entry.fault != NO_FAULT:
                     fault.kind = entry.fault
-                    fault.at = behind_colon(read_index(p, &odd.index))
+                    fault.at = behind_colon(read_index(p, &previous))
                     return fault
                 start = p
                 p = entry.end
@@ -792,8 +667,6 @@ cdef class Parser:
         Whether a row bears any number of labels, with commas between them, or none.
     zero_based : bool
         Whether the first column has the index 0, and not 1.
-    portable : bool
-        Whether to do without vector instructions where there are any; the rows are the same.
 
     Attributes
     ----------
@@ -808,14 +681,12 @@ cdef class Parser:
     cdef object room            # the map that the next arrays are in, and what is taken of it
     cdef Py_ssize_t taken
 
-    def __cinit__(self, int64_t n_features=0, bint multilabel=False, bint zero_based=False,
-                  bint portable=False):
+    def __cinit__(self, int64_t n_features=0, bint multilabel=False, bint zero_based=False):
         if not 0 <= n_features <= INT32_MAX:
             raise ValueError(f"the number of features must lie in 0 .. {INT32_MAX}")
         self.s.base = not zero_based
         self.s.index_limit = (n_features if n_features else INT32_MAX) - zero_based
         self.s.multilabel = multilabel
-        self.s.portable = portable
         self._forget()
 
     def __dealloc__(self):

@@ -14,7 +14,7 @@ GAINS = (0.3, 2.0)
 
 
 def pair(problem, seed=SEED):
-    """The kernel, perhaps with two threads, its random numbers, and its twin."""
+    """The kernel, its random numbers, and its twin."""
     kept_dense = problem.data.indptr is None
     plain = Twin(dense(problem.data), labels(problem.data), problem.lam, seed, kept_dense)
     return Descent(problem.data.rows, problem.lam), Generator(seed), plain

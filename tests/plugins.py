@@ -6,10 +6,7 @@ Those that go wrong are in `zoo`.
 from __future__ import annotations
 
 import os
-import random
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -82,16 +79,6 @@ class Parental(Idle):
         until = time.monotonic() + 0.5
         while time.monotonic() < until:
             time.sleep(0.01)
-
-
-class Drawing(Idle):
-    """Tells two random numbers from generators without a seed."""
-
-    name = "drawing"
-
-    @property
-    def remark(self):
-        return f"{random.random()} {np.random.random()}"  # noqa: NPY002
 
 
 class Crashing(Idle):
@@ -211,38 +198,6 @@ class Ladder(Accuracy):
         return self.rungs
 
 
-class Converting(Ladder):
-    """Keeps its converted rows, and refuses to convert them twice in a process."""
-
-    name = "converting"
-    conversions = 0
-    converted = False
-
-    def convert(self, problem):
-        time.sleep(0.01)
-        type(self).conversions += 1
-        self.converted = True
-
-    def take_over(self, other):
-        self.converted = other.converted
-        return True
-
-    def start(self, problem, seed):
-        assert self.converted
-        assert self.conversions == 1
-        super().start(problem, seed)
-
-
-class Inheriting(Ladder):
-    """Takes its time where it should only take over rows."""
-
-    name = "inheriting"
-
-    def take_over(self, other):
-        time.sleep(0.3)
-        return True
-
-
 class Rotten(Ladder):
     """Breaks at the third rung."""
 
@@ -262,27 +217,6 @@ class Endless(Ladder):
     def advance(self, steps):
         while self.parameters.epsilon <= 0.1:
             pass
-        super().advance(steps)
-
-
-class Sluggish(Ladder):
-    """Comes to its horizon, in one step that takes longer than it may."""
-
-    name = "sluggish"
-
-    def advance(self, steps):
-        if self.parameters.epsilon <= 0.1:
-            time.sleep(0.6)
-        super().advance(10**6)  # until its rule holds
-
-
-class Stalled(Dcd):
-    """Waits for something else for most of its time."""
-
-    name = "stalled"
-
-    def advance(self, steps):
-        time.sleep(0.15)
         super().advance(steps)
 
 
@@ -310,20 +244,6 @@ class Absent(Ladder):
         return "the package 'absent' is not installed; pip install absent"
 
 
-class Loading(Steps):
-    """Has to be loaded before it can be converted."""
-
-    name = "loading"
-    loaded = False
-
-    def load(self):
-        self.loaded = True
-
-    def convert(self, problem):
-        if not self.loaded:
-            raise ValueError("not loaded")
-
-
 class Killed(Idle):
     """Is killed from outside, as by a user or for want of memory."""
 
@@ -340,15 +260,6 @@ class Terminated(Killed):
 
     name = "terminated"
     signal = signal.SIGTERM
-
-
-class Clannish(Idle):
-    """Ends all processes of its group."""
-
-    name = "clannish"
-
-    def advance(self, steps):
-        os.killpg(0, signal.SIGTERM)
 
 
 class Interrupted(Killed):
@@ -377,32 +288,3 @@ class Wordy(Idle):
     def advance(self, steps):
         os.write(2, b"x" * 3_000_000 + b" and that was all\n")
         os._exit(3)
-
-
-class Serving(Ladder):
-    """Has its program started before the run, in a process that works at once and then waits."""
-
-    name = "serving"
-    rungs = (1.0, 0.3, 0.1)
-    servers = []  # noqa: RUF012, one for the whole process
-    code = """
-import sys, time
-while time.process_time() < 0.4:
-    pass
-print("ready", flush=True)
-sys.stdin.read()
-"""
-
-    def load(self):
-        if self.servers:
-            return
-        server = subprocess.Popen(
-            [sys.executable, "-S", "-c", self.code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
-        assert server.stdout.readline() == b"ready\n"
-        self.servers.append(server)
-
-    def advance(self, steps):
-        if self.servers[0].poll() is not None:
-            raise ValueError("the server is gone")
-        super().advance(steps)

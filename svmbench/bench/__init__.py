@@ -1,1 +1,1 @@
-"""The benchmark of speed: our solvers and loader compared with the programs that people use."""
+"""The benchmark of speed: our solvers compared with the programs that people use."""

@@ -26,7 +26,6 @@ class KindOfClaim:
     needs: tuple[str, ...]
     takes: tuple[str, ...] = ()
     along: tuple[str | None, ...] = ()  # values of its key 'along'
-    several: bool = False  # whether it compares the solvers of a list, which are two or more
     # whether it says something of each solver separately, so that the solvers may be in different
     # sweeps
     alone: bool = False
@@ -43,7 +42,7 @@ KINDS: dict[ClaimKind, KindOfClaim] = {
     ),
     "order": KindOfClaim(
         "solvers by a measure, the least first",
-        ("solvers", "measure"), ("tie", "cases"), several=True,
+        ("solvers", "measure"), ("tie", "cases"),
     ),
     "reaches": KindOfClaim(
         "an accuracy, or a value within bounds",

@@ -1,4 +1,4 @@
-"""``svmbench bench``: our solvers and loader compared with the programs that people use."""
+"""``svmbench bench``: our solvers compared with the programs that people use."""
 
 from __future__ import annotations
 

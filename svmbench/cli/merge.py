@@ -29,8 +29,8 @@ def command(folders: tuple[Path, ...], out: Path) -> None:
     """Compare published folders, each in a column of its own.
 
     FOLDER is one that `svmbench publish` has written. Nothing is pooled. A damaged or edited folder
-    is refused. The command writes a page, and tables of the seconds, the streaming passes and the
-    fastest solvers.
+    is refused. The command writes a page, and tables of the seconds and of the streaming
+    passes.
     """
     from svmbench.report.sharing.merge import merge
 

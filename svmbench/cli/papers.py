@@ -124,7 +124,7 @@ def command(
         return 0
     require_dataset(datasets_of(known, chosen), only)
     root = out or Path("results") / (f"{QUICK}-full" if full else QUICK)
-    require_free(root, ("index.html",), ("page.json", "profile-data.png"))
+    require_free(root, ("index.html",), ("page.json",))
     options.fetched(
         [each for each in datasets_of(known, chosen) if not only or each.label in only],
         offline=offline or report_only,

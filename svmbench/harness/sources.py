@@ -120,7 +120,7 @@ def stand_in_of(
     if scale is None:
         return Source(
             dataset,
-            unavailable="not on this machine, and generating a stand-in takes more than "
+            unavailable="not on this machine, and its smallest stand-in is beyond "
             + ("the memory" if budget is None else "the budget"),
         )
     if scale < least:

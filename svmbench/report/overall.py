@@ -1,4 +1,4 @@
-"""All cells of all papers at a glance: the virtual best solver."""
+"""The virtual best solver, and each solver's share in it."""
 
 from __future__ import annotations
 
@@ -16,15 +16,9 @@ from svmbench.solvers.program import ForeignProgram
 WITHIN = 1.05
 
 
-@dataclass(frozen=True)
-class ProblemCosts:
-    """A data set, λ and accuracy of one sweep, with each solver's median costs."""
-
-    stand_in: bool
-    # seconds, epochs: by solver, the best of its labels, and by label of a program; +inf if it did
-    # not reach the accuracy
-    seconds: dict[str, float]
-    epochs: dict[str, float]
+#: Of a data set, λ and accuracy: each solver's median seconds, those of the best of its labels;
+#: +inf if it did not reach the accuracy. Of programs, each label counts as a solver.
+Costs = Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -39,7 +33,7 @@ class Share:
     alone: int
 
 
-def problems_of(everything: Iterable[Results]) -> list[ProblemCosts]:
+def problems_of(everything: Iterable[Results]) -> list[Costs]:
     """All problems that at least two solvers were run on; runs that are shared count once."""
     found = []
     folders = set()
@@ -51,16 +45,14 @@ def problems_of(everything: Iterable[Results]) -> list[ProblemCosts]:
     return found
 
 
-def _problems(results: Results) -> Iterator[ProblemCosts]:
-    for (_, stand_in), groups in results.groups.items():
+def _problems(results: Results) -> Iterator[Costs]:
+    for groups in results.groups.values():
         for lam in dict.fromkeys(group.lam for group in groups):
             members = [group for group in groups if group.lam == lam]
             for accuracy in results.accuracies:
-                seconds, epochs = (
-                    _costs(members, Asked(unit, accuracy)) for unit in ("seconds", "epochs")
-                )
-                if len(seconds) >= 2:
-                    yield ProblemCosts(stand_in, seconds, epochs)
+                costs = _costs(members, Asked("seconds", accuracy))
+                if len(costs) >= 2:
+                    yield costs
 
 
 def _costs(groups: Sequence[Group], asked: Asked) -> dict[str, float]:
@@ -79,11 +71,11 @@ def _contender(group: Group) -> str:
     return group.label if group.solver == ForeignProgram.name else group.solver
 
 
-def shares(problems: Sequence[ProblemCosts]) -> list[Share]:
+def shares(problems: Sequence[Costs]) -> list[Share]:
     """Each solver's share in the virtual best one, the largest first."""
     found = []
-    for solver in dict.fromkeys(name for problem in problems for name in problem.seconds):
-        mine = [problem.seconds for problem in problems if solver in problem.seconds]
+    for solver in dict.fromkeys(name for costs in problems for name in costs):
+        mine = [costs for costs in problems if solver in costs]
         near = [_near(costs) for costs in mine]
         found.append(
             Share(
@@ -97,7 +89,7 @@ def shares(problems: Sequence[ProblemCosts]) -> list[Share]:
     return sorted(found, key=lambda share: (-share.fastest, -share.solved, share.solver))
 
 
-def _near(costs: Mapping[str, float]) -> set[str]:
+def _near(costs: Costs) -> set[str]:
     """The solvers within 5 % of the fastest; none if none reached the accuracy."""
     best = min(costs.values())
     return {name for name, cost in costs.items() if math.isfinite(cost) and cost <= WITHIN * best}

@@ -38,15 +38,14 @@ class Lead:
     leader: str  # label with the least median; empty if no median is finite
     value: str  # that median with its interval and unit
     remark: str  # how clear that is
-    clear: bool = False  # whether the leader was shown to take less than `whom`
+    # whether the leader was shown to take less than every other. An absent one counts if each of
+    # its runs had spent more than the leader ever took.
+    clear: bool = False
     # the label with the next median and its ratio to the least; empty if there is none
     following: str = ""
     rivals: tuple[str, ...] = ()  # labels that the leader was not shown to take less than
     others: int = 0  # how many labels there are beside the leader's that arrived in some repeat
     absent: tuple[str, ...] = ()  # labels that arrived in no repeat. They are no rivals.
-    # those that the leader is compared with. An absent one is among them if each of its runs had
-    # spent more than the leader ever took. Empty if there are none.
-    whom: str = "every other"
     ahead: str = ""  # how many times as fast as the next a clear leader was
 
 
@@ -277,7 +276,6 @@ def _lead(
         rivals=tuple(group.label for group in rivals),
         others=len(arrived),
         absent=tuple(c.group.label for c in absent),
-        whom=whom,
         ahead=ahead,
     )
 

@@ -193,27 +193,6 @@ def test_bad_input_is_one_line(args, code, message):
     assert "Traceback" not in result.stderr
 
 
-def names_loaded(code, *args):
-    """The modules that a process has loaded, which prints them as its last words."""
-    code = f"import sys\n{code}\n    print(*sys.modules, file=sys.stderr)"
-    command = [sys.executable, "-P", "-c", code, *map(str, args)]
-    # A process whose coverage is measured loads that package too.
-    known = "COVERAGE_PROCESS", "_NUM_THREADS"
-    plain = {k: v for k, v in os.environ.items() if not any(word in k for word in known)}
-    done = subprocess.run(command, env=plain, capture_output=True, text=True, check=True)
-    return set(done.stderr.split())
-
-
-def loaded(*args):
-    """Packages that a command has loaded when it ends, parts of this one, and all modules."""
-    begin = "from svmbench.cli import main\ntry:\n    main(sys.argv[1:])\nfinally:"
-    modules = names_loaded(begin, *args)
-    names = [name.split(".") for name in modules]
-    ours = {name[1] for name in names if name[0] == "svmbench" and len(name) > 1}
-    packages = {name[0] for name in names} - set(sys.stdlib_module_names)
-    return {name for name in packages if not name.startswith("_")}, ours, modules
-
-
 @pytest.mark.parametrize("given", [{}, {"OPENBLAS_NUM_THREADS": "2"}])
 def test_blas_has_one_thread_unless_the_user_has_set_more(given):
     code = (

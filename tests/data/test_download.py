@@ -5,7 +5,7 @@ import resource
 import threading
 import time
 
-import fault_servers as trust
+import fault_servers
 import pytest
 from refusals import refusal
 
@@ -18,7 +18,7 @@ from svmbench.errors import DataError
 
 @pytest.fixture(scope="module")
 def server():
-    with trust.serving(beat=0.01) as running:
+    with fault_servers.serving(beat=0.01) as running:
         yield running
 
 
@@ -37,7 +37,7 @@ def impatient(monkeypatch, tmp_path):
 
 
 def wanted(*urls, **facts):
-    return DataFile(file="rows", urls=urls, **{"sha256": trust.SHA256} | facts)
+    return DataFile(file="rows", urls=urls, **{"sha256": fault_servers.SHA256} | facts)
 
 
 # Requests made, whether the file is taken, and what is said otherwise.
@@ -83,13 +83,13 @@ OUTCOMES = {
 STALLING = {"trickle": 0.5, "trickling-head": 0.5, "silent": 0.5, "silent, then whole": 2.0}
 
 
-@pytest.mark.parametrize("fault", [*trust.FAULTS, *trust.IN_TURN])
+@pytest.mark.parametrize("fault", [*fault_servers.FAULTS, *fault_servers.IN_TURN])
 def test_a_fault(fault, server, tmp_path, monkeypatch):
     if fault in STALLING:
         monkeypatch.setattr(download, "STALL_SECONDS", STALLING[fault])
     server.requests.clear()  # some fail the first time alone
     requests, taken, said = OUTCOMES[fault]
-    row = trust.tried(server, fault, tmp_path / "empty")
+    row = fault_servers.tried(server, fault, tmp_path / "empty")
     assert (row.requests, row.taken, row.left) == (requests, "whole" if taken else "no", 0)
     assert said in row.said
     assert "\n" not in row.said
@@ -137,10 +137,13 @@ def test_where_a_redirection_may_lead(here, there, refused):
 def test_a_web_page_in_place_of_a_file_of_unknown_hash(server):
     with pytest.raises(DataError, match="/web-page/rows: a web page and not the file"):
         locate("set", wanted(server.url("web-page"), sha256=None))
+    size = len(fault_servers.TEXT)
     with pytest.raises(DataError, match="/truncated-unsaid/rows: its text has 72902 bytes, not "):
-        locate("set", wanted(server.url("truncated-unsaid"), sha256=None, bytes=len(trust.TEXT)))
+        locate("set", wanted(server.url("truncated-unsaid"), sha256=None, bytes=size))
     assert list(downloads().iterdir()) == []
-    assert locate("set", wanted(server.url("whole"), sha256=None)).read_bytes() == trust.TEXT
+    assert (
+        locate("set", wanted(server.url("whole"), sha256=None)).read_bytes() == fault_servers.TEXT
+    )
 
 
 def test_no_room_is_said_at_once(server):
@@ -169,7 +172,7 @@ def test_remains_of_killed_downloads_go_after_a_day(server):
     downloads().mkdir(parents=True)
     old, new = (downloads() / f"{fetch._PARTIAL}{name}-rows" for name in ("old", "new"))
     for path in (old, new):
-        path.write_bytes(trust.TEXT[:100])
+        path.write_bytes(fault_servers.TEXT[:100])
     os.utime(old, (0, time.time() - 25 * 3600))
     locate("set", wanted(server.url("whole")))
     assert sorted(path.name for path in downloads().iterdir()) == [new.name, "rows"]

@@ -94,8 +94,8 @@ def cut(text, cuts):
     return [text[a:b] for a, b in pairwise(bounds)]
 
 
-def parse(pieces, n_features=0, single_digits=0, portable=False):
-    parser = Parser(n_features, portable=portable)
+def parse(pieces, n_features=0, single_digits=0):
+    parser = Parser(n_features)
     for piece in pieces:
         parser.feed(piece)
     return Part(*parser.take(single_digits))
@@ -119,18 +119,13 @@ def outcome_of_twin(text, n_features):
 
 def assert_same(pieces, n_features=0):
     """Both parsers give the same rows to the last bit, or refuse at the same place."""
-    for portable in (False, True):
-        assert_same_as_twin(pieces, n_features, portable)
-
-
-def assert_same_as_twin(pieces, n_features, portable):
     expected, fault = outcome_of_twin(b"".join(pieces), n_features)
     if fault is not None:
         with pytest.raises(ParseError, match=fault.words) as caught:
-            parse(pieces, n_features, portable=portable)
+            parse(pieces, n_features)
         assert (caught.value.line, caught.value.column) == (fault.line, fault.column)
         return
-    part = parse(pieces, n_features, portable=portable)
+    part = parse(pieces, n_features)
     columns, found = entries(part)
     wanted = np.array([value for row in expected.rows for _, value in row])
     assert part.labels.tolist() == expected.labels
@@ -145,7 +140,7 @@ def assert_same_as_twin(pieces, n_features, portable):
     assert part.zeros == expected.zeros
     assert (part.values is None) == expected.all_ones
     assert_smallest(part, expected, wanted)
-    rounded = parse(pieces, n_features, 6, portable)
+    rounded = parse(pieces, n_features, 6)
     with np.errstate(over="ignore", under="ignore"):
         single = wanted.astype(np.float32)
     normal = np.abs(single) >= np.finfo(np.float32).tiny
@@ -262,14 +257,6 @@ def test_ways_to_write_an_entry(index, blank):
     ]
     for value, end in product(values_, ["\n", "\r\n", " \n", "\t\n", ""]):
         assert_same([f"1{blank}1:1{blank}{index}:{value}{end}".encode()])
-
-
-def test_entries_at_every_place_of_the_stretches_that_are_marked():
-    # Entries, and a comment, that begin before the end of a stretch of 16 KB and end behind it.
-    entries_ = " ".join(f"{k}:{'-' * (k % 2)}0.{k * k}" for k in range(1, 4000))
-    for shift in range(24):
-        assert_same([f"1 {entries_[shift * 17 :].partition(' ')[2]}\n".encode()])
-        assert_same([f"#{'7' * (16360 + shift)}\n1 12:0.25 13:-3\n".encode()])
 
 
 def test_one_byte_at_a_time():

@@ -14,7 +14,6 @@ from svmbench import memory
 from svmbench.config import Sweep
 from svmbench.errors import ConfigError, DataError
 from svmbench.harness.plan import plan_runs
-from svmbench.harness.processes import Worker
 from svmbench.harness.store import Store
 from svmbench.harness.sweeps import MORE_ROOM, Options, Reporter, prepare, run_sweep
 from svmbench.harness.trace import read_trace
@@ -350,20 +349,6 @@ def test_a_ladder_stands_together_between_the_others(install):
         assert changes_of_cell == len({run.cell for run in block}) - 1
         orders.append([run.cell for run in block])
     assert orders[0] != orders[1]
-
-
-def started(monkeypatch):
-    """The ids of runs' processes that are started from now on."""
-    pids, report = [], Worker.report
-
-    def noted(self, seconds):
-        found = report(self, seconds)
-        if found is not None and found.event == "started":
-            pids.append(found.pid)
-        return found
-
-    monkeypatch.setattr(Worker, "report", noted)
-    return pids
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,6 @@ KERNELS = (
     *("descent", "dcd", "pegasos", "sgd_primal", "sampling"),
     *("rows", "rng", "scaled", "rowwise", "counters", "room"),
 )
-COMPILER = "gcc"
 VERSION = 12
 
 #: Instructions a touched nonzero, as measured; a tenth more is too many.

@@ -20,7 +20,7 @@ from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.model import Claim
 from svmbench.records.groups import Group
 
-# --- faster ------------------------------------------------------------------------
+# --- ratios, at least ------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_an_accuracy_that_was_not_asked_for_is_unknown():
     assert "no pair of repeats has seconds to 0.5" in result.cases[0].text
 
 
-# --- order, largest, ratio and alike --------------------------------------------------------
+# --- order, and other ratios --------------------------------------------------------
 
 
 def order_of(*factors, tie=1.0):
@@ -321,7 +321,7 @@ def test_three_seeds_that_agree_show_what_a_solver_reaches(samples, verdict, lac
     assert (part.more or 0) > 0 if verdict == "open" else part.more == 0
 
 
-# --- growth, paths and counts ------------------------------------------------------
+# --- growth and paths ------------------------------------------------------
 
 
 def growing(exponent, n=MANY, lambdas=(1e-2, 1e-3, 1e-4)):

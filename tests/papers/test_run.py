@@ -25,7 +25,6 @@ from svmbench.papers.model import papers
 from svmbench.papers.plan import choose, planned_sweeps
 from svmbench.solvers.registry import find_solver
 
-WEBSPAM = catalogue.entry("webspam.trigram").stand_in
 ALPHA = catalogue.entry("alpha").stand_in
 
 

@@ -140,11 +140,6 @@ def added(name):
     return lambda folder: (folder / name).write_text("{}")
 
 
-def linked(folder):
-    (folder / "deep").mkdir()
-    (folder / "deep" / "x").symlink_to(folder / MANIFEST)
-
-
 @pytest.mark.parametrize(
     ("edit", "hashes", "name", "said"),
     [

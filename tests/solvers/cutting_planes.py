@@ -5,13 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from problems import at_start, dense, labels, ordinary_problems
-from svmbench.data.load import load
-from svmbench.problem import Problem
-from svmbench.reference.optimum import certified_optimum
+from problems import dense, labels, ordinary_problems
 from twins.optimum import optimum
-
-ordinary = pytest.mark.parametrize("name", ordinary_problems())
 
 
 def twin_of(twin, problem, **parameters):
@@ -39,16 +34,6 @@ def assert_equals(run, plain, problem):
     assert iteration >= 5 or problem.data.name not in ordinary_problems()
 
 
-def assert_begins_as(run, plain):
-    """A run and its twin agree for two iterations, while the solutions are short."""
-    for _ in range(2):
-        run.advance(1)
-        plain.iterate()
-        np.testing.assert_allclose(run.w, plain.output, rtol=0.0, atol=1e-11)
-        assert (run.dual(), run._primal) == pytest.approx((plain.dual, plain.primal), abs=1e-13)
-        assert (run.counters.updates, run.stopped) == (plain.updates, plain.stopped)
-
-
 def assert_ends_and_rests(run, problem):
     """A run reaches the certified optimum, and then presents rows without changing anything."""
     best = optimum(problem)
@@ -61,16 +46,3 @@ def assert_ends_and_rests(run, problem):
     assert np.array_equal(run.w, before[0])
     assert (run.dual(), run.counters.updates) == before[1:]
     assert run.counters.presentations == 305 * problem.data.n_samples
-
-
-def assert_solves_adult(solver, lam, steps, excess, **parameters):
-    """A run on Adult's stand-in stops within ``steps``, that far above the optimum at most."""
-    data = load("adult", stand_in=1.0).train
-    problem = Problem(data, lam)
-    best = certified_optimum(problem, 1e-8, 60.0)
-    run = at_start(solver, problem, **parameters)
-    run.halts = True
-    run.advance(steps)
-    assert run.stopped
-    assert best.dual <= problem.primal(run.w) <= best.primal * (1.0 + excess)
-    assert run.dual() <= best.primal

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from problems import assert_close, dataset, dense, dyadic, labels, ordinary_problems
+from problems import assert_close, dense, labels, ordinary_problems
 from svmbench.names import LOSSES
-from svmbench.problem import Loss, Problem
 
 every_loss = pytest.mark.parametrize("loss", LOSSES)
 ordinary = pytest.mark.parametrize("name", ordinary_problems())
@@ -17,12 +16,6 @@ def twin_of(twin, problem, seed=1, **parameters):
     """Its twin at the start of the same run."""
     X, y = dense(problem.data), labels(problem.data)
     return twin(X, y, problem.lam, problem.loss, seed, **parameters)
-
-
-def small_problem(storage):
-    """Twenty dyadic rows in that storage, with the squared hinge."""
-    X, y = dyadic(5, 20, 9)
-    return Problem(dataset(X, y, storage), 2.0**-4, Loss("squared-hinge"))
 
 
 def assert_keeps_to(run, plain, steps, tolerance, scaling=None):

@@ -1,6 +1,5 @@
 """Programs as solvers: what a configuration may say, files, time, and programs that misbehave."""
 
-import io
 import sys
 import time
 from functools import partial
@@ -325,12 +324,6 @@ def test_models_of_numpy_are_read(tmp_path):
     assert (w.tolist(), bias) == ([0.0, 1.0, 2.0], 2.0)
     np.savez_compressed(path, w=np.ones((3, 1)), b=[2.0])
     assert read_weights(path, "npz", 3)[1] == 2.0
-
-
-def archive(**arrays):
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
-    return buffer.getvalue()
 
 
 @pytest.mark.parametrize(

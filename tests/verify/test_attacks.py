@@ -1,6 +1,5 @@
-"""Edits of a results folder that are consistent in themselves: `svmbench verify` finds each."""
+"""Folders that have lost a part, names and weights that are none: `svmbench verify` names each."""
 
-import csv
 import io
 import shutil
 import zipfile
@@ -12,8 +11,6 @@ from click.testing import CliRunner
 from recorded_folders import SWEEP, a_trace, copy_of, make, records_of, write_records
 
 from svmbench.cli import main
-from svmbench.harness.rows import regret_rows, run_row, trace_rows
-from svmbench.harness.trace import read_trace
 from svmbench.harness.weights import SUFFIX
 from svmbench.verify.folder import Verifier
 
@@ -38,38 +35,7 @@ def verified(folder):
     return result.exit_code, result.output
 
 
-def forged(path, edit):
-    """Edit the records of a trace; its hash and the tables follow, as a forger's would."""
-    records = records_of(path)
-    points = [record for record in records if record["kind"] == "point"]
-    edit(records, points)
-    write_records(path, records)
-    tables_again(path.parent.parent)
-
-
-def tables_again(folder):
-    """Write the tables from the traces, whatever these say."""
-    lines = list(csv.reader((folder / "runs.csv").open(encoding="utf-8", newline="")))
-    names = [line[lines[0].index("id")] for line in lines[1:]]
-    rows, points, regrets = [], [], []
-    for name in names:
-        trace = read_trace(folder / "runs" / f"{name}.jsonl")
-        run = Verifier().recorded(trace.header)
-        rows.append(run_row(run, trace))
-        points += trace_rows(run, trace)
-        regrets += regret_rows(run, trace)
-    for file, table in (("runs.csv", rows), ("traces.csv", points)):
-        with (folder / file).open("w", encoding="utf-8", newline="") as out:
-            writer = csv.DictWriter(out, list(table[0]), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(
-                {key: "" if value != value else value for key, value in row.items()}
-                for row in table
-            )
-
-
 def test_nothing_is_wrong_before(folder):
-    forged(a_trace(folder), lambda records, points: None)
     assert wrong(folder) == {}
 
 

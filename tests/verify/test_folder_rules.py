@@ -49,35 +49,23 @@ def test_errors_are_counted_in_rows():
         rules._check_errors("test", None, data, 0, 0)
 
 
-def made(solver="dcd", label="dcd", gap=1e-3, asked=1e-3, contended=False, **facts):
-    header = {
-        "id": f"{label}-{gap}",
-        "machine": "here",
-        "build": {"source": "1"},
-        "clock_rules": 3,
-        "problem": {"lambda": 1.0},
-        "reference_gap": gap,
-    }
-    return SimpleNamespace(
-        solver=SimpleNamespace(name=solver, label=label),
-        header=header | facts,
-        contended=contended,
-        reference_gap=asked,
-    )
+def made(gap=1e-3, asked=1e-3, lam=1.0):
+    header = {"id": f"dcd-{gap}", "problem": {"lambda": lam}, "reference_gap": gap}
+    return SimpleNamespace(header=header, reference_gap=asked)
 
 
-def mixed(*runs):
+def wider(*runs):
     return [(found.name, found.reason) for found in rules._wider(runs)]
 
 
 def test_bounds_that_are_wider_than_those_of_other_runs():
-    assert mixed(made(gap=1e-2), made(gap=1e-2)) == []  # of all alike
-    assert [name for name, _ in mixed(made(gap=1e-2), made())] == ["dcd-0.01"]
-    assert mixed(made(gap=1e-2, asked=1e-2), made()) == []  # as narrow as was asked
-    assert mixed(made(gap=1e-2), made(problem={"lambda": 2.0})) == []
-    assert [name for name, _ in mixed(made(gap=None), made(gap=1e-2))] == ["dcd-None"]
+    assert wider(made(gap=1e-2), made(gap=1e-2)) == []  # of all alike
+    assert [name for name, _ in wider(made(gap=1e-2), made())] == ["dcd-0.01"]
+    assert wider(made(gap=1e-2, asked=1e-2), made()) == []  # as narrow as was asked
+    assert wider(made(gap=1e-2), made(lam=2.0)) == []
+    assert [name for name, _ in wider(made(gap=None), made(gap=1e-2))] == ["dcd-None"]
     nearly = 1e-2 * (1.0 - rules.BOUNDS_MARGIN / 2.0)
-    assert mixed(made(gap=1e-2), made(gap=nearly)) == []
+    assert wider(made(gap=1e-2), made(gap=nearly)) == []
     (found,) = rules._wider([made(gap=1e-2), made()])
     assert (found.kind, found.verdict) == ("run", "not verified")
     assert found.reason.endswith("run it again")

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from problems import PROBLEMS
-from svmbench.config import Stop, Sweep
+from svmbench.config import Stop
 from svmbench.harness.accounts import CLOCK_RULES
 from svmbench.harness.trace import Trace
 from svmbench.solvers.checked import as_plain
@@ -226,21 +226,3 @@ def test_absolute_distances():
     found = [each | {"accuracy": each["primal"] - LOWER} for each in points()]
     assert said(found, distance="absolute") == ""
     assert "its accuracy is" in said(distance="absolute")
-
-
-# --- weights, and the sweep
-
-
-def sweep(**changes):
-    return Sweep.model_validate(
-        {
-            "version": 1,
-            "name": "small",
-            "datasets": [{"name": DATA.name}],
-            "lambda": [0.25],
-            "solvers": ["dcd", {"name": "mpu", "delta": 0.05}],
-            "stop": {"accuracy": [0.1, 0.01], "max_epochs": 4, "time_limit": 10.0},
-            "reference": {"gap": 1e-6},
-        }
-        | changes
-    )

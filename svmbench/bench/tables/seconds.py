@@ -21,7 +21,7 @@ from svmbench.records.spelling import short
 from svmbench.records.statistics import median
 from svmbench.records.summaries import summary
 from svmbench.report.numbers import interval_text, number_text
-from svmbench.report.overall import ProblemCosts
+from svmbench.report.overall import Costs
 from svmbench.report.table import Table, TableCell
 from svmbench.report.tables.accuracy import accuracy_notes, accuracy_table, summarise
 
@@ -88,10 +88,10 @@ def _measured(found: Found) -> Iterator[Record]:
                     yield record
 
 
-def relative_costs(found: Found) -> list[ProblemCosts]:
+def relative_costs(found: Found) -> list[Costs]:
     """Each problem once, with the times of the solvers in units of the champion's."""
     return [
-        ProblemCosts(those[0]["stand_in"], costs, {})
+        costs
         for those in grouped(fastest_entries(found), problem_of).values()
         if len(costs := dict(_compared_costs(those))) >= 2
     ]

@@ -113,15 +113,6 @@ class DaskPlace:
         self._require_nodes()
         return [partial(_seat, each) for each in self._nodes.values()]
 
-    def hosts(self) -> Sequence[DaskNode]:
-        """The nodes that are there now, for work other than runs; they are asked directly.
-
-        Raises NodeLostError if no node is left.
-        """
-        self._look_around()
-        self._require_nodes()
-        return list(self._nodes.values())
-
     def _await_nodes(self) -> None:
         """Wait for the first node, and then until no more come: workers start one by one."""
         with self._scheduler_required(), suppress(TimeoutError):

@@ -23,7 +23,6 @@ from svmbench.papers.report.planes import final_line, points
 from svmbench.records.measures import Asked
 from svmbench.report.overall import (
     WITHIN,
-    ProblemCosts,
     shares,
 )
 
@@ -295,9 +294,9 @@ def test_regret_is_drawn_against_its_bound(planes):
 # ---------------------------------------------------------------- all papers
 
 PROBLEMS = [
-    ProblemCosts(False, {"a": 1.0, "b": 1.04, "c": 3.0}, {"a": 4.0, "b": 4.0, "c": 1.0}),
-    ProblemCosts(True, {"a": 2.0, "b": 1.0}, {"a": 2.0, "b": 2.0}),
-    ProblemCosts(False, {"a": math.inf, "c": math.inf}, {"a": math.inf, "c": math.inf}),
+    {"a": 1.0, "b": 1.04, "c": 3.0},
+    {"a": 2.0, "b": 1.0},
+    {"a": math.inf, "c": math.inf},
 ]
 
 
