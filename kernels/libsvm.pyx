@@ -13,10 +13,10 @@
 # A row that begins with a blank, or at once with a pair, bears no label.
 #
 # Cost: one pass over the bytes, without the GIL. Digits are taken eight bytes at a time, however
-# many of them there are. The text comes in chunks of any size; only whole lines are parsed, and 64 bytes that may
-# be read follow each, so that every scan may rely on the newline that ends its line and none
-# checks for the end of the chunk. A row of n bytes holds at most n/4 entries: room is made once
-# a chunk, never once an entry.
+# many of them there are. The text comes in chunks of any size; only whole lines are parsed, and
+# 64 bytes that may be read follow each, so that every scan may rely on the newline that ends its
+# line and none checks for the end of the chunk. A row of n bytes holds at most n/4 entries: room
+# is made once a chunk, never once an entry.
 #
 # Numbers are correctly rounded. A decimal mantissa up to 2^53 and a power of ten up to
 # 10^22 are both exact doubles, so one multiplication or division rounds once (Clinger,
