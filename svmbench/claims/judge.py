@@ -215,7 +215,8 @@ def _result(draft: _Draft, answers: Iterator[Answer]) -> ClaimResult:
     if claim.kind == "untestable":
         return ClaimResult(claim, "not testable", claim.why or "")
     if not draft.cases:
-        return ClaimResult(claim, "open", "there are no runs of it", remedy=remedy.missing())
+        why = "there are no runs of it"
+        return ClaimResult(claim, "open", why, remedy=remedy.missing(), was_run=False)
     cases = tuple(_case(case, parts, answers) for case, parts in draft.cases)
     verdict = decide(claim.cases, [case.verdict for case in cases])
     changes = may_change(claim.cases, [case.verdict for case in cases])
@@ -234,6 +235,7 @@ def _result(draft: _Draft, answers: Iterator[Answer]) -> ClaimResult:
         remedy.of(cases, ranks) if verdict == "open" else "",
         ranks,
         changes,
+        was_run=any(case.all_rows for case, _ in draft.cases),
     )
 
 

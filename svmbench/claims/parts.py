@@ -163,6 +163,12 @@ class ClaimResult:
     remedy: str = ""  # what it would take to decide it; empty for a decided claim
     across: Across | None = None  # the signed ranks over data sets, for a statistical claim
     may_change: bool = True  # whether the cases that are open may still change the verdict
+    was_run: bool = True  # whether any run of it has ended
+
+    @property
+    def outcome(self) -> str:
+        """Its verdict; ``not run`` for one that is open because nothing has run."""
+        return self.verdict if self.was_run or self.verdict != "open" else "not run"
 
     @property
     def held_to(self) -> str:
@@ -216,7 +222,7 @@ class ClaimResult:
         if self.verdict == "does not hold" and undecided:
             against = sum(case.verdict == "does not hold" for case in tested)
             return f"does not hold in {against} of {len(tested)} ({undecided} open)"
-        return self.verdict
+        return self.outcome
 
     @property
     def stand_ins(self) -> int:

@@ -311,7 +311,7 @@ def _claims(
     from svmbench.report.html import SIGNS
 
     judged = [
-        (item[0], result.verdict)
+        (item[0], result.outcome)
         for item, results in claims.items()
         if item in chosen
         for result in results
@@ -320,9 +320,10 @@ def _claims(
     last = f"\nnot asked for, and left out: {', '.join(missing)}" if missing else ""
     if not judged:
         return f"no claims{last}"
+    columns = [each for each in SIGNS if each != "not run" or any(v == each for _, v in judged)]
     lines = [
-        (key, *(str(sum(entry == (key, verdict) for entry in judged)) for verdict in SIGNS))
+        (key, *(str(sum(entry == (key, verdict) for entry in judged)) for verdict in columns))
         for key in dict.fromkeys(key for key, _ in judged)
     ]
-    total = ("in all", *(str(sum(v == verdict for _, v in judged)) for verdict in SIGNS))
-    return align(("claims", *SIGNS), [*lines, total]) + last
+    total = ("in all", *(str(sum(v == verdict for _, v in judged)) for verdict in columns))
+    return align(("claims", *columns), [*lines, total]) + last

@@ -45,6 +45,7 @@ SIGNS = {
     "holds in k of n": "◐",
     "does not hold": "✗",
     "open": "?",
+    "not run": "○",
     "not shown there": "∅",
     "not testable": "–",
 }

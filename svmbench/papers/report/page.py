@@ -135,7 +135,7 @@ class PaperView:
     @property
     def counted(self) -> dict[str, int]:
         """The number of its claims by verdict; none if it has no claims."""
-        found = Counter[str](result.verdict for result in self.claims)
+        found = Counter[str](result.outcome for result in self.claims)
         return {verdict: found[verdict] for verdict in SIGNS} if found else {}
 
     @property
@@ -186,7 +186,7 @@ def head_of(papers: Sequence[PaperView]) -> Head:
 
 def verdict_counts(results: Iterable[ClaimResult]) -> str:
     """``3 hold, 1 does not hold``, in the order of `SIGNS`."""
-    counts = Counter[str](result.verdict for result in results)
+    counts = Counter[str](result.outcome for result in results)
     return ", ".join(
         f"{counts[verdict]} {several(verdict) if counts[verdict] > 1 else verdict}"
         for verdict in SIGNS
@@ -218,12 +218,12 @@ def to_page(
         left_out=left_out,
         views=views,
         signs=SIGNS,
-        counts=Counter(result.verdict for result in claims),
+        counts=Counter(result.outcome for result in claims),
         claims=claims,
         head=head_of(papers),
         verdict_counts=verdict_counts,
         steadiness=unsteady(_questions(claims)),
-        unanswered=[result for result in claims if result.verdict == "open"],
+        unanswered=[result for result in claims if result.outcome == "open"],
         repeats=_repeats(everything),
         header=list(dict.fromkeys(line for results in everything for line in header(results)[:-1])),
         stand_ins=stand_ins_of(view.source for view in views),

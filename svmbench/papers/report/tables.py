@@ -215,13 +215,27 @@ class _Builder:
             at = self.shape.rows.index("dataset") if "dataset" in self.shape.rows else -1
             mark = UNLIKE if all(map(self._unlike, found)) else STAND_IN
             texts[at] += f" {mark}" if all(marked) else " (in part STAND-IN)"
+        elif fewer := {self._rows_of(row) for row in found if self._has_fewer_rows(row)}:
+            at = self.shape.rows.index("dataset") if "dataset" in self.shape.rows else -1
+            texts[at] += f" (only {', '.join(f'{m:,}' for m in sorted(fewer))} rows)"
         return [TableCell(text) for text in texts]
 
     def _in_row(self, key: Key) -> list[MeasuredRow]:
         return [row for at, rows in self.layout.measured.items() if at[0] == key for row in rows]
 
     def _unlike(self, row: MeasuredRow) -> bool:
-        return row.group.stand_in and bool(self.source.likeness[row.group.dataset].words)
+        """Whether the rows are not like those of the paper, or fewer."""
+        if row.group.stand_in:
+            return bool(self.source.likeness[row.group.dataset].words)
+        return self._has_fewer_rows(row)
+
+    def _has_fewer_rows(self, row: MeasuredRow) -> bool:
+        least = [claim.least_rows.get(row.group.dataset, 0) for claim in self.source.item.claims]
+        return not row.group.stand_in and self._rows_of(row) < max(least, default=0)
+
+    @staticmethod
+    def _rows_of(row: MeasuredRow) -> int:
+        return int(row.group.runs["m"].iloc[0])
 
     def _cell(self, row: Key, field: _Field) -> TableCell:
         at = (row, field.key)

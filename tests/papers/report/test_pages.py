@@ -221,6 +221,19 @@ def test_notes_tell_sources_reconstruction_and_stand_ins(papered):
     assert "(published 0.62697) at λ = 1.721e-5, hinge, 581,012 rows" in note
 
 
+def test_rows_that_were_left_out_are_named_and_not_compared(source):
+    row = next(row for row in source.rows if not row.group.stand_in)
+    m = int(row.group.runs["m"].iloc[0])
+    asked = source.item.claims[0].model_copy(update={"least_rows": {row.group.dataset: m + 1}})
+    items = {source.name: source.item.model_copy(update={"claims": [asked]})}
+    fewer = replace(source, paper=source.paper.model_copy(update={"items": items}))
+    table, _ = build_paper_table(fewer, 0)
+    heads = {line.cells[0].text: line for line in table.sections[0].rows}
+    line = heads[f"{row.group.dataset} (only {m:,} rows)"]
+    assert line.faded
+    assert not any(cell.agrees or cell.best for cell in line.cells)
+
+
 def test_bold_is_the_best_of_its_place_where_others_are_shown_to_be_worse(source, monkeypatch):
     monkeypatch.setattr(questions, "verdicts", lambda asked: ["open"] * len(asked))
     undecided = build_paper_table(source, 0)[0].sections[0].rows[:4]
