@@ -18,12 +18,17 @@ from svmbench.records.columns import (
     SCHEMA_VERSION,
     TRACES,
     Column,
+    fields,
     of_accuracy,
     recorded,
 )
 from svmbench.records.disturbance import disturbances
 from svmbench.records.off_clock import off_clock
 from svmbench.solvers.registry import find_solver
+
+_HEADER, _END = fields(RUNS, "header"), fields(RUNS, "end")
+_FIRST, _LAST = fields(RUNS, "first point"), fields(RUNS, "last point")
+_ALL, _POINT, _REGRET = fields(RUNS, "all points"), fields(TRACES, "own"), fields(REGRETS, "own")
 
 
 def run_row(run: Run, trace: Trace) -> dict[str, Any]:
@@ -35,11 +40,11 @@ def run_row(run: Run, trace: Trace) -> dict[str, Any]:
     row = _in_order(
         RUNS,
         _facts(run)
-        | recorded(RUNS, "header", trace.header)
-        | recorded(RUNS, "first point", trace.points[0] if trace.points else {})
-        | recorded(RUNS, "last point", last)
+        | recorded(_HEADER, trace.header)
+        | recorded(_FIRST, trace.points[0] if trace.points else {})
+        | recorded(_LAST, last)
         | _greatest(trace.points)
-        | recorded(RUNS, "end", trace.end)
+        | recorded(_END, trace.end)
         | {
             "state": trace.state,
             "epochs": last["presentations"] / m if last else None,
@@ -104,13 +109,9 @@ def _whose(run: Run) -> dict[str, Any]:
 def trace_rows(run: Run, trace: Trace) -> list[dict[str, Any]]:
     """A run's rows of traces.csv; none if the run was refused."""
     m = run.instance.problem.data.n_samples
+    whose = _in_order(TRACES, _whose(run))
     return [
-        _in_order(
-            TRACES,
-            _whose(run)
-            | recorded(TRACES, "own", point)
-            | {"point": number, "epochs": point["presentations"] / m},
-        )
+        whose | recorded(_POINT, point) | {"point": number, "epochs": point["presentations"] / m}
         for number, point in enumerate(trace.reached)
     ]
 
@@ -118,7 +119,7 @@ def trace_rows(run: Run, trace: Trace) -> list[dict[str, Any]]:
 def regret_rows(run: Run, trace: Trace) -> list[dict[str, Any]]:
     """A run's rows of regret.csv; none if the run was refused."""
     return [
-        _in_order(REGRETS, _whose(run) | recorded(REGRETS, "own", record))
+        _in_order(REGRETS, _whose(run) | recorded(_REGRET, record))
         for record in ([] if trace.end.get("refused") else trace.regrets)
     ]
 
@@ -132,7 +133,7 @@ def _greatest(points: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The greatest values of the columns that count all points."""
     greatest: dict[str, Any] = {}
     for point in points:
-        for name, value in recorded(RUNS, "all points", point).items():
+        for name, value in recorded(_ALL, point).items():
             if value is not None:  # nan and inf, which a solver may show, are null in a trace
                 greatest[name] = max(value, greatest.get(name, value))
     return greatest

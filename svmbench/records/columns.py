@@ -220,15 +220,14 @@ REGRETS = (
 _BY_NAME = {column.name: column for column in (*RUNS, *IN_PASSES)}
 
 
-def recorded(
-    columns: Sequence[Column], line: TraceLine, record: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The values that a line of a trace has for those columns, by column."""
-    return {
-        column.name: record[column.field]
-        for column in columns
-        if column.line == line and column.field in record
-    }
+def fields(columns: Sequence[Column], line: TraceLine) -> dict[str, str]:
+    """What the columns that a line of a trace has are called in it, by column."""
+    return {column.name: column.field for column in columns if column.line == line}
+
+
+def recorded(fields: Mapping[str, str], record: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that a line of a trace has for those fields, by column."""
+    return {name: record[field] for name, field in fields.items() if field in record}
 
 
 def numbers(columns: Sequence[Column], *lines: TraceLine) -> tuple[str, ...]:
