@@ -22,6 +22,7 @@ def names_in(text: str | None) -> tuple[str, ...]:
     "plot",
     epilog=options.examples(
         "svmbench plot results/demo -o fig.pdf",
+        "svmbench plot results/smoke --datasets tiny-dense,tiny-sparse --width 6.9in -o fig.pdf",
         "svmbench plot results/adult --lambda 1e-4 --solvers dcd,auto --style slides -o fig.png",
     ),
 )
@@ -40,15 +41,19 @@ def names_in(text: str | None) -> tuple[str, ...]:
     "sum-objective, gap, train-error, test-error or test-accuracy.",
 )
 @click.option("--solvers", metavar="A,B", help="Solvers or labels to draw.  [default: all]")
-@click.option("--dataset", metavar="NAME", help="Data set; needed if RESULTS have several.")
 @click.option(
-    "--lambda", "lam", type=options.AnyNumber(), help="λ; needed if RESULTS have several."
+    "--datasets", "--dataset", metavar="A,B", help="Data sets, a panel each.  [default: all]"
+)
+@click.option(
+    "--lambda", "lam", type=options.AnyNumber(), help="The only λ to draw.  [default: all]"
 )
 @click.option(
     "--style", default="paper", show_default=True, help="Sizes of text and lines: paper or slides."
 )
 @click.option(
-    "--width", metavar="WIDTH", help="Such as 5in or 84mm.  [default: 3.3in; 9in for slides]"
+    "--width",
+    metavar="WIDTH",
+    help="Such as 5in or 84mm.  [default: 3.3in, slides 9in; with several panels 7in, slides 13in]",
 )
 @click.option(
     "-o",
@@ -63,13 +68,13 @@ def plot_command(
     x: str,
     y: str,
     solvers: str | None,
-    dataset: str | None,
+    datasets: str | None,
     lam: float | None,
     style: str,
     width: str | None,
     out: Path,
 ) -> None:
-    """Draw the curves of one data set and λ of RESULTS.
+    """Draw the curves of RESULTS, with a panel for each data set and λ.
 
     RESULTS is a folder that svmbench run has written. The curves are medians of the repeats, with
     bands from the 10 to the 90 % quantile. `svmbench.load_results(RESULTS).plot(...)` draws the
@@ -80,7 +85,7 @@ def plot_command(
     from svmbench.report.single import FigureRequest, format_of, single_figure
 
     format_of(out)
-    asked = FigureRequest(x, y, names_in(solvers), dataset, lam, style, width)
+    asked = FigureRequest(x, y, names_in(solvers), names_in(datasets), lam, style, width)
     click.echo(single_figure(read_results(folder), asked).save(out))
 
 

@@ -105,17 +105,18 @@ class LoadedResults:
         x: str = "seconds",
         y: str = "suboptimality",
         solvers: Sequence[str] | str = (),
-        dataset: str | None = None,
+        dataset: Sequence[str] | str = (),
         lam: float | None = None,
         style: str = "paper",
         width: str | float | None = None,
     ) -> SingleFigure:
-        """Draw the curves of one data set and λ, as ``svmbench plot`` does.
+        """Draw the curves of each data set and λ, as ``svmbench plot`` does.
 
         Parameters
         ----------
         x, y, solvers, dataset, lam, style, width
-            As for `svmbench.report.single.FigureRequest`. ``solvers`` may be a single name.
+            As for `svmbench.report.single.FigureRequest`. ``solvers`` and ``dataset`` may be one
+            name or several.
 
         Returns
         -------
@@ -127,8 +128,11 @@ class LoadedResults:
         ConfigError
             If the results do not have what is asked for; the message names what there is.
         """
-        names = (solvers,) if isinstance(solvers, str) else tuple(solvers)
-        return single_figure(self._results, FigureRequest(x, y, names, dataset, lam, style, width))
+        names, datasets = (
+            (given,) if isinstance(given, str) else tuple(given) for given in (solvers, dataset)
+        )
+        asked = FigureRequest(x, y, names, datasets, lam, style, width)
+        return single_figure(self._results, asked)
 
     def __repr__(self) -> str:
         runs = counted(len(self._results.runs), "run")

@@ -1,4 +1,4 @@
-"""One figure of one problem's curves, in the size and format that a paper or a talk needs."""
+"""A figure of curves, a panel for each problem, in the size that a paper or a talk needs."""
 
 from __future__ import annotations
 
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from matplotlib.legend import Legend
     from matplotlib.text import Text
 
+    from svmbench.report.style import Look
+
 #: The distance from the optimum has one name, whichever distance the sweep takes; regret has no
 #: points in traces.csv.
 _NOT_AN_ORDINATE = ("accuracy", "suboptimality", "regret")
@@ -48,8 +50,8 @@ _DPI = 300
 #: Inches between the upright name and the figure's edge.
 _MARGIN = 0.03
 
-#: Least width of a figure, in units of its text's size.
-_LEAST_EMS = 12.0
+#: Least width of a figure, in units of its text's size, and of a panel beside others.
+_LEAST_EMS, _PANEL_EMS = 12.0, 20.0
 
 _UNITS = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72}
 
@@ -58,7 +60,8 @@ _UNITS = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72}
 class FigureStyle:
     """Sizes of a kind of figure."""
 
-    width: float  # inches, unless another width is asked for
+    width: float  # inches of a figure with one panel, unless another width is asked for
+    wide: float  # inches of one with several
     aspect: float  # height of the frame over the figure's width
     text: float  # points; fewer if the figure is narrower than `_LEAST_EMS`
     line: float  # points
@@ -69,8 +72,8 @@ class FigureStyle:
 
 
 STYLES = {
-    "paper": FigureStyle(3.3, 0.7, 8.0, 1.1),
-    "slides": FigureStyle(9.0, 0.5, 18.0, 3.0),
+    "paper": FigureStyle(3.3, 7.0, 0.7, 8.0, 1.1),
+    "slides": FigureStyle(9.0, 13.0, 0.5, 18.0, 3.0),
 }
 
 
@@ -81,8 +84,8 @@ class FigureRequest:
     x: str = "seconds"
     y: str = "suboptimality"  # a key of `ORDINATES`
     solvers: Sequence[str] = ()  # names of solvers or labels; all unless given
-    dataset: str | None = None  # needed if there are several
-    lam: float | None = None  # λ; needed if there are several
+    datasets: Sequence[str] = ()  # all unless given
+    lam: float | None = None  # λ; all unless given
     style: str = "paper"
     # ``3.3in``, ``8cm``, ``84mm``, ``240pt``, or inches; the style's unless given
     width: str | float | None = None
@@ -132,23 +135,32 @@ def single_figure(results: Results, asked: FigureRequest) -> SingleFigure:
     known(asked.x, ABSCISSAE, "x")
     known(asked.y, ORDINATES, "y")
     known(asked.style, STYLES, "style")
+    measure, table = ordinate(results, asked.y), CurveTable(results)
+    problems = chosen(results, asked)
+    drawn = [(groups, table.of(groups, asked.x, measure)) for groups in problems]
+    panels = [(groups, curves) for groups, curves in drawn if curves]
+    if not panels:
+        raise ConfigError(f"{results.folder}: {_no_curve(problems, asked)}")
     style = STYLES[asked.style]
+    style = style.within(style.wide if len(panels) > 1 else style.width)
     if asked.width is not None:
         style = style.within(inches(asked.width))
-    groups = chosen(results, asked)
-    curves = CurveTable(results).of(groups, asked.x, ordinate(results, asked.y))
-    if not curves and all((group.runs["epochs"] == 0).all() for group in groups):
-        raise ConfigError(
-            f"{results.folder}: solved before the first step, at w = 0, by all of "
-            f"{', '.join(g.label for g in groups)}: there is no curve; choose another λ or data set"
-        )
-    if not curves:
-        raise ConfigError(
-            f"{results.folder}: no run of {', '.join(g.label for g in groups)} has a trace with "
-            f"{asked.y} along {asked.x}; choose other solvers, or another --x or --y"
-        )
     with uniform_style():
-        return SingleFigure(_drawn(results, groups, curves, asked, style))
+        return SingleFigure(_drawn(panels, measure, asked, style))
+
+
+def _no_curve(problems: Sequence[Sequence[Group]], asked: FigureRequest) -> str:
+    groups = [group for members in problems for group in members]
+    names = ", ".join(dict.fromkeys(group.label for group in groups))
+    if all((group.runs["epochs"] == 0).all() for group in groups):
+        return (
+            f"solved before the first step, at w = 0, by all of {names}: there is no curve; choose "
+            "another λ or data set"
+        )
+    return (
+        f"no run of {names} has a trace with {asked.y} along {asked.x}; choose other solvers, or "
+        "another --x or --y"
+    )
 
 
 def known(name: str, names: Any, what: str) -> None:
@@ -172,49 +184,44 @@ def inches(width: str | float) -> float:
     return size
 
 
-def chosen(results: Results, asked: FigureRequest) -> list[Group]:
-    """The rows of one data set and λ that a figure shows.
+def chosen(results: Results, asked: FigureRequest) -> list[list[Group]]:
+    """The rows that a figure shows, those of each data set and λ together.
 
-    Raises ConfigError if there are none, or more than one data set or λ is left.
+    Raises ConfigError if there are none of a data set, λ or solver that was asked for.
     """
     groups = [group for members in results.groups.values() for group in members]
-    groups = _only(
-        groups, lambda group: group.dataset, asked.dataset, f"{results.folder}: data set", "dataset"
-    )
-    lambdas = {group.lam: group.written_lambda for group in groups}
-    left = list(lambdas)
-    if asked.lam is not None:
-        alike = {short(lam) for lam in meant(short(asked.lam), lambdas)}
-        left = [lam for lam in lambdas if short(lam) in alike]
-        if asked.lam in lambdas:
-            left = [asked.lam]
-        if not left:
-            there = ", ".join(lambdas.values())
-            raise ConfigError(f"{results.folder}: no λ = {short(asked.lam)}; there are {there}")
-    if len(left) > 1:
-        told_apart = len({lambdas[lam] for lam in left}) == len(left)
-        names = lambdas if told_apart else written_apart(left)
-        there = ", ".join(names[lam] for lam in left)
-        raise ConfigError(f"{results.folder}: several λ; choose one with --lambda: {there}")
-    groups = [group for group in groups if group.lam in left]
+    there = list(dict.fromkeys(group.dataset for group in groups))
+    for name in asked.datasets:
+        if name not in there:
+            raise ConfigError(
+                f"{results.folder}: data set {name!r} has no runs; {nearest(name, there)}"
+            )
+    groups = [group for group in groups if group.dataset in (asked.datasets or there)]
+    kept = _lambdas(results, groups, asked.lam)
+    groups = [group for group in groups if group.lam in kept]
     labels = list(dict.fromkeys(name for g in groups for name in (g.label, g.solver)))
     for name in asked.solvers:
         if name not in labels:
             raise ConfigError(
                 f"{results.folder}: no solver {name!r}; there are {', '.join(labels)}"
             )
-    return [g for g in groups if not asked.solvers or {g.label, g.solver} & set(asked.solvers)]
+    found: dict[tuple[str, bool, float], list[Group]] = {}
+    for group in groups:
+        if not asked.solvers or {group.label, group.solver} & set(asked.solvers):
+            found.setdefault((group.dataset, group.stand_in, group.lam), []).append(group)
+    return list(found.values())
 
 
-def _only(
-    groups: Sequence[Group], key: Any, wanted: str | None, where: str, option: str
-) -> list[Group]:
-    names = list(dict.fromkeys(key(group) for group in groups))
-    if wanted is None and len(names) > 1:
-        raise ConfigError(f"{where}: several; choose one with --{option}: {', '.join(names)}")
-    if wanted is not None and wanted not in names:
-        raise ConfigError(f"{where} {wanted!r} has no runs; {nearest(wanted, names)}")
-    return [group for group in groups if wanted is None or key(group) == wanted]
+def _lambdas(results: Results, groups: Sequence[Group], wanted: float | None) -> list[float]:
+    """The λ of some rows that are meant; all unless one is named."""
+    lambdas = {group.lam: group.written_lambda for group in groups}
+    if wanted is None or wanted in lambdas:
+        return list(lambdas) if wanted is None else [wanted]
+    alike = {short(lam) for lam in meant(short(wanted), lambdas)}
+    if not alike:
+        there = ", ".join(lambdas.values())
+        raise ConfigError(f"{results.folder}: no λ = {short(wanted)}; there are {there}")
+    return [lam for lam in lambdas if short(lam) in alike]
 
 
 def ordinate(results: Results, y: str) -> Measure:
@@ -224,28 +231,62 @@ def ordinate(results: Results, y: str) -> Measure:
     return MEASURES[ORDINATES[y]]
 
 
+_Panel = tuple[Sequence[Group], Mapping[str, Curve]]
+
+
 def _drawn(
-    results: Results,
-    groups: Sequence[Group],
-    curves: dict[str, Curve],
-    asked: FigureRequest,
-    style: FigureStyle,
+    panels: Sequence[_Panel], measure: Measure, asked: FigureRequest, style: FigureStyle
 ) -> Figure:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     from svmbench.report.style import looks_of
 
-    measure = ordinate(results, asked.y)
-    height, across = _height(curves, style)
+    labels = list(dict.fromkeys(label for _, curves in panels for label in curves))
+    columns = max(1, min(len(panels), 3, int(style.width * 72 / (_PANEL_EMS * style.text))))
+    rows = -(-len(panels) // columns)
+    height, across = _height(labels, style, columns, rows)
     figure = Figure(figsize=(style.width, height), layout="constrained")
     FigureCanvasAgg(figure)
-    axes = figure.subplots()
+    look = looks_of(labels)
+    grid = list(figure.subplots(rows, columns, squeeze=False).flat)
+    lambdas = {groups[0].lam: groups[0].written_lambda for groups, _ in panels}
+    if len(set(lambdas.values())) < len(lambdas):
+        lambdas = written_apart(lambdas)
+    for axes, (groups, curves) in zip(grid, panels, strict=False):
+        _fill(axes, groups[0], curves, look, measure, style)
+        place = f"{heading(groups[0].dataset, groups[0].stand_in)}, "
+        axes.set_title(place + place_words(lambdas[groups[0].lam]), loc="left",
+                       fontsize=style.text, parse_math=False,
+                       color="#B00000" if groups[0].stand_in else "black")  # fmt: skip
+    for at, axes in enumerate(grid):
+        axes.set_visible(at < len(panels))
+        if at + columns >= len(panels):
+            axes.set_xlabel(ABSCISSAE[asked.x].words, fontsize=style.text)
+        if at % columns == 0:
+            axes.set_ylabel(measure.heading, fontsize=style.text)
+    grid = grid[: len(panels)]
+    _fit_legend(figure, _legend(figure, grid, style, across))
+    _fit_names(figure, grid, columns)
+    for axes in grid:
+        for at, axis in enumerate((axes.xaxis, axes.yaxis)):
+            _thin_numbers(axis, at, 0.3 * style.text / 72 * figure.dpi)
+    return figure
+
+
+def _fill(
+    axes: Axes,
+    first: Group,
+    curves: Mapping[str, Curve],
+    look: Mapping[str, Look],
+    measure: Measure,
+    style: FigureStyle,
+) -> None:
+    """Draw the curves of one problem."""
     axes.set_xscale("log")
     axes.set_yscale("linear" if measure.share else "log")
-    axes.set_ylim(*_limits(list(curves.values()), groups[0], measure))
+    axes.set_ylim(*_limits(list(curves.values()), first, measure))
     limit_abscissa(axes, list(curves.values()))
-    look = looks_of(curves)
     for label, curve in curves.items():
         colour = look[label].colour
         axes.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.16, linewidth=0)
@@ -260,31 +301,22 @@ def _drawn(
             linewidth=style.line,
             label=label,
         )
-    first = groups[0]
     _mark_ends(axes, curves, no_errors(first, measure), style)
     set_ticks(axes)
-    place = f"{heading(first.dataset, first.stand_in)}, {place_words(first.written_lambda)}"
-    title = axes.set_title(place, loc="left", fontsize=style.text, parse_math=False,
-                           color="#B00000" if first.stand_in else "black")  # fmt: skip
-    along = axes.set_xlabel(ABSCISSAE[asked.x].words, fontsize=style.text)
-    axes.set_ylabel(measure.heading, fontsize=style.text)
     axes.tick_params(labelsize=0.9 * style.text)
-    _fit_legend(figure, _legend(figure, axes, style, across))
-    _fit_names(figure, axes, title, along)
-    for at, axis in enumerate((axes.xaxis, axes.yaxis)):
-        _thin_numbers(axis, at, 0.3 * style.text / 72 * figure.dpi)
-    return figure
 
 
-def _height(curves: Mapping[str, Curve], style: FigureStyle) -> tuple[float, int]:
+def _height(
+    labels: Sequence[str], style: FigureStyle, columns: int, rows: int
+) -> tuple[float, int]:
     """Inches of the figure with its legend, and names on a line of that."""
     # A line of the legend: the sample, the spaces about it and a character of the names, in ems.
-    ems = 4.5 + 0.62 * max(map(len, curves))
-    across = max(1, min(len(curves), int(style.width * 72 / (0.9 * style.text * ems))))
-    legend_lines = -(-len(curves) // across)
+    ems = 4.5 + 0.62 * max(map(len, labels))
+    across = max(1, min(len(labels), int(style.width * 72 / (0.9 * style.text * ems))))
+    legend_lines = -(-len(labels) // across)
     # At least nine lines of text for the frame with its title and labels.
-    height = max(style.aspect * style.width, 9 * style.text / 72)
-    return height + 1.6 * style.text / 72 * legend_lines, across
+    height = max(style.aspect * style.width / columns, 9 * style.text / 72)
+    return rows * height + 1.6 * style.text / 72 * legend_lines, across
 
 
 def _mark_ends(axes: Axes, curves: Mapping[str, Curve], least: float, style: FigureStyle) -> None:
@@ -303,10 +335,13 @@ def _mark_ends(axes: Axes, curves: Mapping[str, Curve], least: float, style: Fig
         )
 
 
-def _legend(figure: Figure, axes: Axes, style: FigureStyle, across: int) -> Legend:
-    """Names below the frame, where they cover neither a curve nor each other."""
+def _legend(figure: Figure, grid: Sequence[Axes], style: FigureStyle, across: int) -> Legend:
+    """Names below the frames, where they cover neither a curve nor each other."""
+    named = [zip(*axes.get_legend_handles_labels(), strict=True) for axes in grid]
+    samples = {label: handle for panel in named for handle, label in panel}
     legend = figure.legend(
-        *axes.get_legend_handles_labels(),
+        samples.values(),
+        samples.keys(),
         loc="outside lower center",
         ncols=across,
         fontsize=0.9 * style.text,
@@ -328,23 +363,27 @@ def _fit_legend(figure: Figure, legend: Legend) -> None:
             text.set_fontsize(0.93 * float(text.get_fontsize()))
 
 
-def _fit_names(figure: Figure, axes: Axes, title: Text, along: Text) -> None:
-    """Break names wider than the figure, and make it as high as the lines and the upright one need.
+def _fit_names(figure: Figure, grid: Sequence[Axes], columns: int) -> None:
+    """Break names wider than their panel, and make the figure as high as its names need.
 
     Constrained layout keeps room beside a name, but not at its two ends.
     """
-    for _ in range(2):  # the frame of a figure that was not high enough was elsewhere
+    for _ in range(2):  # the frames of a figure that was not high enough were elsewhere
         figure.draw_without_rendering()
-        frame, page = axes.get_window_extent(), figure.bbox
-        lines = _broken(title, page.x1 - frame.x0)
-        middle = (frame.x0 + frame.x1) / 2
-        lines += _broken(along, 2 * min(middle, page.x1 - middle))
-        figure.set_figheight(
-            figure.get_figheight() + lines * 1.2 * float(title.get_fontsize()) / 72
-        )
+        added = dict.fromkeys(range(-(-len(grid) // columns)), 0)  # lines, by row
+        for at, axes in enumerate(grid):
+            frame, page = axes.get_window_extent(), figure.bbox
+            left, right = (page.x0 + page.width * (at % columns + n) / columns for n in (0, 1))
+            middle = (frame.x0 + frame.x1) / 2
+            lines = _broken(axes._left_title, right - frame.x0)  # type: ignore[attr-defined]
+            lines += _broken(axes.xaxis.label, 2 * min(middle - left, right - middle))
+            added[at // columns] = max(added[at // columns], lines)
+        text = float(grid[0]._left_title.get_fontsize())  # type: ignore[attr-defined]
+        figure.set_figheight(figure.get_figheight() + sum(added.values()) * 1.2 * text / 72)
     figure.draw_without_rendering()
-    upright = axes.yaxis.label.get_window_extent()
-    outside = max(upright.y1 - figure.bbox.y1, figure.bbox.y0 - upright.y0) / figure.dpi
+    upright = [axes.yaxis.label.get_window_extent() for axes in grid[::columns]]
+    above = max(each.y1 for each in upright) - figure.bbox.y1
+    outside = max(above, figure.bbox.y0 - min(each.y0 for each in upright)) / figure.dpi
     if outside > -_MARGIN:  # the middle of the frame rises by half of what the figure gains
         figure.set_figheight(figure.get_figheight() + 2 * (outside + _MARGIN))
 

@@ -32,6 +32,7 @@ from svmbench.report.single import (
     chosen,
     inches,
     ordinate,
+    single_figure,
 )
 
 NOTEBOOK = Path(__file__).resolve().parents[2] / "examples" / "results.ipynb"
@@ -64,11 +65,11 @@ def test_a_λ_is_found_as_it_is_printed(make_results, tmp_path):
     folder = make_results(tmp_path / "r", repeats=1, datasets=sets, lambdas=lambdas)
     results = read_results(folder)
     for asked in (1.67e-5, 1 / 60_000):
-        assert {each.lam for each in chosen(results, FigureRequest(lam=asked))} == {1 / 60_000}
+        ((group, *_),) = chosen(results, FigureRequest(lam=asked))
+        assert group.lam == 1 / 60_000
     with pytest.raises(ConfigError, match=r"no λ = 1\.66e-5"):
         chosen(results, FigureRequest(lam=1.66e-5))
-    with pytest.raises(ConfigError, match="several λ; choose one"):
-        chosen(results, FigureRequest(lam=6.12e-5))
+    assert len(chosen(results, FigureRequest(lam=6.12e-5))) == 2
 
 
 # ---------------------------------------------------------------- the command
@@ -98,8 +99,6 @@ def test_the_suffix_is_the_format_and_the_width_is_kept(folder, tmp_path, suffix
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "data set: several; choose one with --dataset: adult, covtype"),
-        (("--dataset", "adult"), "several λ; choose one with --lambda: 1e-4, 1e-5"),
         (("--dataset", "adlut"), "data set 'adlut' has no runs; did you mean 'adult'?"),
         (("--dataset", "adult", "--lambda", "1"), "no λ = 1; there are 1e-4, 1e-5"),
         ((*ONE, "--solvers", "dcd,nix"), "no solver 'nix'; there are pegasos, sgd-m, "),
@@ -214,7 +213,7 @@ def test_variants_of_a_solver_are_told_apart(loaded):
 )
 def test_every_name_and_number_is_within_the_figure(folder, loaded, style, width):
     results = read_results(folder)
-    groups = chosen(results, FigureRequest(dataset="covtype", lam=1e-4))
+    (groups,) = chosen(results, FigureRequest(datasets=["covtype"], lam=1e-4))
     others = product(["seconds_after_setup", "epochs"], ["suboptimality"])
     axes_of = [*product(["seconds"], ORDINATES), *others]
     curves = CurveTable(results)
@@ -339,9 +338,30 @@ def test_of_two_λ_that_are_alike_in_six_digits_the_one_asked_for_is_drawn(make_
         alike(make_results(tmp_path / "r", repeats=1, datasets=sets, lambdas=(1e-4, 1e-5)))
     )
     for asked in (1e-4, ALIKE):
-        assert {each.lam for each in chosen(results, FigureRequest(lam=asked))} == {asked}
-    with pytest.raises(ConfigError, match=r"several λ; .*: 1\.00000000001e-4, 1e-4$"):
-        chosen(results, FigureRequest(lam=1.00000004e-4))
+        ((group, *_),) = chosen(results, FigureRequest(lam=asked))
+        assert group.lam == asked
+    both = single_figure(results, FigureRequest(lam=1.00000004e-4)).figure
+    assert [axes.get_title("left") for axes in both.axes] == [
+        "adult, λ = 1.00000000001e-4", "adult, λ = 1e-4",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("width", "columns"), [(None, 3), ("5in", 2), ("3in", 1)])
+def test_several_problems_are_panels_with_one_legend(loaded, width, columns):
+    figure = loaded.plot(width=width).figure
+    shown = [axes for axes in figure.axes if axes.get_visible()]
+    titles = [axes.get_title("left") for axes in shown]
+    assert len(set(titles)) == len(titles) == 4
+    assert len({round(axes.get_position().x0, 2) for axes in shown}) == columns
+    assert [len(axes.get_lines()) > 0 for axes in shown] == [True] * 4
+    (legend,) = figure.legends
+    assert len({text.get_text() for text in legend.get_texts()}) == len(legend.get_texts())
+    figure.draw_without_rendering()
+    for axes in shown:  # a panel's name stays above its own frame
+        title = axes._left_title.get_window_extent()
+        others = [each.get_window_extent() for each in shown if each is not axes]
+        assert not any(title.overlaps(frame) for frame in others)
+    assert {a.get_title("left") for a in loaded.plot(dataset="adult").figure.axes} < set(titles)
 
 
 def test_no_folder_is_an_error(tmp_path):
