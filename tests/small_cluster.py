@@ -15,10 +15,6 @@ if e.machine.__name__ == "machine":  # Dask executes this file twice
     e.machine = lambda here=e.machine: here() | {"cpu": "another"}
 """
 
-#: A node's longest silence in tests, in seconds: less than ours, because tests wait for nodes that
-#: stand still, and more than a living node is silent on a busy machine.
-LONGEST_SILENCE = 8.0
-
 
 class Cluster:
     """A scheduler, and nodes that can be killed."""
@@ -62,15 +58,6 @@ class Cluster:
 
     def kill(self, name):
         self.processes[name].kill()
-
-    @contextmanager
-    def frozen(self, name):
-        """A node that stands still and does not answer, while its connections stay open."""
-        self.processes[name].send_signal(signal.SIGSTOP)
-        try:
-            yield
-        finally:
-            self.processes[name].send_signal(signal.SIGCONT)
 
     def end(self):
         for process in self.processes.values():

@@ -66,6 +66,7 @@ def command(
     retry_failed: bool,
     keep_weights: bool,
     cluster: str | None,
+    wait_nodes: int,
     out: Path | None,
     report_only: bool,
     quiet: bool,
@@ -96,7 +97,7 @@ def command(
         dry_run=dry_run,
         quiet=quiet,
     )
-    with options.place_of(cluster) as place:
+    with options.place_of(cluster, wait_nodes) as place:
         planned = plan(chosen, root, allowed, place.machine)
         if dry_run or not (quiet or report_only):
             click.echo("\n".join([describe(planned), *nodes_lines(place)]))

@@ -15,7 +15,6 @@ import click
 
 if TYPE_CHECKING:
     from svmbench.config.dataset_spec import DatasetSpec
-    from svmbench.harness.cluster.place import DaskPlace
     from svmbench.harness.place import RunPlace
 
 offline = click.option("--offline", is_flag=True, help="Do not look for data on the network.")
@@ -37,12 +36,21 @@ keep_weights = click.option(
     help="Keep the final weights of each run, for 'svmbench verify'; runs without them are rerun.",
 )
 
-cluster = click.option(
+_cluster = click.option(
     "--cluster",
     metavar="ADDRESS",
     help="Execute the runs on the nodes of a Dask cluster, given by its scheduler's address or "
     "file (scheduler.json).",
 )
+_wait_nodes = click.option(
+    "--wait-nodes", metavar="N", default=0, type=click.IntRange(0), help="Wait for N nodes first."
+)
+
+
+def cluster(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options for runs on other machines."""
+    return _cluster(_wait_nodes(command))
+
 
 report_only = click.option(
     "--report-only", is_flag=True, help="Run nothing; rewrite tables, plots and page."
@@ -131,31 +139,19 @@ def fetched(
 
 
 @contextmanager
-def place_of(cluster: str | None, jobs: int = 1) -> Iterator[RunPlace]:
+def place_of(cluster: str | None, wait_nodes: int, jobs: int = 1) -> Iterator[RunPlace]:
     """Where ``--cluster`` has runs carried out; on this machine without it.
 
     Raises ConfigError if Dask is not installed, or there is no cluster.
     """
+    from svmbench.errors import ConfigError
     from svmbench.harness.place import Here
 
     if cluster is None:
         yield Here(jobs)
         return
-
     if jobs > 1:
         raise click.UsageError("--cluster and --jobs; a node carries out one run at a time")
-    with nodes_of(cluster) as place:
-        yield place
-
-
-@contextmanager
-def nodes_of(cluster: str) -> Iterator[DaskPlace]:
-    """The nodes of a cluster.
-
-    Raises ConfigError if Dask is not installed, or there is no cluster.
-    """
-    from svmbench.errors import ConfigError
-
     try:
         from svmbench.harness.cluster.place import DaskPlace
     except ModuleNotFoundError as error:
@@ -164,7 +160,7 @@ def nodes_of(cluster: str) -> Iterator[DaskPlace]:
         raise ConfigError(
             "--cluster needs Dask, which is not installed: pip install distributed"
         ) from None
-    with DaskPlace(cluster) as place:
+    with DaskPlace(cluster, wait_nodes) as place:
         yield place
 
 

@@ -96,6 +96,7 @@ def command(
     keep_weights: bool,
     offline: bool,
     cluster: str | None,
+    wait_nodes: int,
     out: Path | None,
     folder: Path | None,
     report_only: bool,
@@ -132,7 +133,7 @@ def command(
         dry_run=dry_run,
         quiet=quiet,
     )
-    with options.place_of(cluster) as place:
+    with options.place_of(cluster, wait_nodes) as place:
         planned = planned_sweeps(
             known,
             chosen,

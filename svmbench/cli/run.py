@@ -99,6 +99,7 @@ def command(
     only: tuple[str, ...],
     jobs: int,
     cluster: str | None,
+    wait_nodes: int,
     real: bool,
     stand_in: bool,
     scale: float | None,
@@ -138,7 +139,7 @@ def command(
         quiet=quiet,
         real=real,
     )
-    with options.place_of(cluster, jobs) as place:
+    with options.place_of(cluster, wait_nodes, jobs) as place:
         source = partial(_source, real=real, stand_in=stand_in, scale=scale)
         sources = tuple(map(source, sweep.datasets))
         if dry_run:

@@ -5,14 +5,12 @@ import signal
 import subprocess
 import sys
 import threading
-from contextlib import ExitStack
 
 import pandas as pd
 import pytest
 from click.testing import CliRunner
 from small_cluster import (
     ANOTHER_MACHINE,
-    LONGEST_SILENCE,
     known,
     started,
     two_nodes,
@@ -33,7 +31,6 @@ pytest.importorskip("distributed", reason="the extra cluster is not installed")
 pytestmark = linux
 
 
-from svmbench.harness.cluster import dask_node  # noqa: E402
 from svmbench.harness.cluster import place as planner  # noqa: E402
 from svmbench.harness.cluster.place import DaskPlace  # noqa: E402
 
@@ -42,13 +39,12 @@ FOUR = {"solvers": ["dcd", "pegasos"], "lambda": [0.1, 0.01], "repeats": 2}
 #: Loaded into nodes before anything else.
 ANOTHER_BUILD = "import svmbench.solvers.base as b\nb.LIBRARIES = ('numpy',)\n"
 CHANGED_BYTES = """
-import dataclasses
 import svmbench.harness.cluster.node as n
-def changed(path, made=n._made):
-    sent = made(path)
-    return dataclasses.replace(sent, trace=sent.trace.replace(b'"converged"', b'"max_steps"'))
-if n._made.__name__ != "changed":  # Dask executes this file twice
-    n._made = changed
+def changed(*given, make=n.make):
+    trace, weights = make(*given)
+    return trace.replace(b'"converged"', b'"max_steps"'), weights
+if n.make.__name__ != "changed":  # Dask executes this file twice
+    changed.__module__, changed.__qualname__, n.make = n.__name__, "make", changed
 """
 
 
@@ -162,43 +158,10 @@ def test_the_block_of_a_killed_node_goes_to_the_other(mortal, tmp_path):
     assert all(len(names) == 1 for names in nodes_of(tmp_path))
 
 
-@pytest.mark.slow
-def test_a_silent_node_is_lost_until_it_answers_again(mortal, tmp_path, monkeypatch):
-    monkeypatch.setattr(dask_node, "SILENCE", LONGEST_SILENCE)
-
-    class Freezing(Reporter):
-        said = ()
-
-        def run_ends(self, run, state):
-            if not self.said:
-                self.said = ("frozen",)
-                stack.enter_context(mortal.frozen("a"))
-
-        def stage(self, text):
-            if text.startswith("node"):
-                self.said = *self.said, text
-
-    reporter, asked = Freezing(), sweep(**FOUR)
-    with mortal.open() as place:
-        # From now on only the frozen node is greeted; the first answers may take longer.
-        monkeypatch.setattr(planner, "PATIENCE", 1.0)
-        with ExitStack() as stack:
-            outcome = run_sweep(asked, tmp_path / "one", reporter, Options(place=place))
-            assert place.nodes == {"b"}
-        assert reporter.said == ("frozen", f"node a: no sign of life for {LONGEST_SILENCE:g} s")
-        assert outcome.left == 0
-        assert len(results(tmp_path / "one")) == 8
-        assert all(len(names) == 1 for names in nodes_of(tmp_path / "one"))
-        while_waiting(lambda: place.nodes == {"a", "b"})
-        run_sweep(asked, tmp_path / "two", options=Options(place=place))
-    assert set.union(*nodes_of(tmp_path / "two")) == {"a", "b"}
-    assert results(tmp_path / "one") == results(tmp_path / "two")
-
-
 def test_changed_bytes_are_refused(cluster, tmp_path):
     cluster.add("a", "--no-nanny", preload=CHANGED_BYTES)
     place = cluster.open()
-    with place, pytest.raises(NodeLostError, match=r"node a: the files of .* changed on the way"):
+    with place, pytest.raises(NodeLostError, match=r"node a: its trace of .* is damaged"):
         run_sweep(sweep(), tmp_path, options=Options(place=place))
     assert not list((tmp_path / "runs").iterdir())
 
@@ -313,3 +276,30 @@ def test_the_command_runs_on_the_nodes(two, tmp_path):
     assert threading.active_count() < 50
     planned = CliRunner().invoke(main, [*words, "--dry-run"])
     assert "2 nodes: a, b; some share a machine, so all runs are contended" in planned.stdout
+
+
+def test_nodes_that_come_late_are_waited_for(cluster, caplog):
+    cluster.add("a", "--no-nanny")
+    while_waiting(lambda: len(known(cluster)) == 1)
+    late = threading.Timer(1.0, cluster.add, ("b", "--no-nanny"))
+    late.start()
+    with DaskPlace(cluster.address, wait_nodes=2) as place:
+        assert place.nodes == {"a", "b"}
+    assert "waiting for 2 nodes; 1 are there" in caplog.text
+
+
+@pytest.mark.slow
+def test_a_node_without_runs_ends_the_processes_that_served_them(cluster, tmp_path):
+    idle = "import svmbench.harness.cluster.node as n; n.IDLE = 1.0"
+    cluster.add("a", "--no-nanny", preload=idle)
+    with cluster.open() as place:
+        run_sweep(sweep(), tmp_path, options=Options(place=place))
+        pid = cluster.processes["a"].pid
+        while_waiting(lambda: "svmbench.harness" not in children_of(pid), 10.0)
+        run_sweep(sweep(repeats=2), tmp_path, options=Options(place=place))
+
+
+def children_of(pid):
+    """Command lines of the processes that a process has started."""
+    done = subprocess.run(["ps", "--ppid", str(pid), "-o", "args="], capture_output=True, text=True)
+    return done.stdout

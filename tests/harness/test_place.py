@@ -15,7 +15,7 @@ from svmbench.data.cache import (
     open_cached,
 )
 from svmbench.data.load import load
-from svmbench.data.moved import Piece, admit, pieces, receive
+from svmbench.data.moved import admit, packed
 from svmbench.errors import DataError
 from svmbench.harness.environment import environment
 from svmbench.harness.place import Node, NodeLostError
@@ -182,39 +182,34 @@ def test_turns_hand_out_whole_blocks_and_keep_their_homes():
 
 @pytest.fixture
 def moved(tmp_path, monkeypatch):
-    """The pieces of an entry, its key and its content; the cache is another one now."""
-    monkeypatch.setattr("svmbench.data.moved.PIECE", 1000)
+    """The files of an entry, its key and its content; the cache is another one now."""
     key = load("tiny-sparse").train_path.name
-    found, content = list(pieces(key)), content_hash(key)
+    found, content = packed(key), content_hash(key)
     monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path / "other"))
     assert content_hash(key) is None
-    assert len(found) > 5
     return found, key, content
 
 
-def test_rows_move_in_pieces(moved):
+def test_rows_move(moved):
     found, key, content = moved
-    for piece in found:
-        receive("mark", piece)
-    admit("mark", key, content)
+    admit(found, key, content)
     assert open_cached(entry_path(key)).n_samples > 0
     assert content_hash(key) == content
     assert [path.name for path in (cache_dir() / "datasets").iterdir()] == [key]
 
 
-def test_a_changed_piece_is_refused(moved):
-    found, _, _ = moved
-    changed = Piece(found[0].file, 0, found[0].content[:-1] + b"?", found[0].sha256)
-    with pytest.raises(DataError, match="changed on the way"):
-        receive("mark", changed)
+def test_changed_rows_are_refused(moved):
+    found, key, content = moved
+    values = found["values.npy"]
+    with pytest.raises(DataError, match=r"values\.npy"):
+        admit(found | {"values.npy": values[:-1] + bytes([values[-1] ^ 1])}, key, content)
+    assert content_hash(key) is None
 
 
 def test_other_rows_are_not_taken_for_these(moved):
     found, key, _ = moved
-    for piece in found:
-        receive("mark", piece)
     with pytest.raises(DataError, match="not the rows"):
-        admit("mark", key, "0" * 64)
+        admit(found, key, "0" * 64)
 
 
 def test_a_stopped_sweep_stops_before_the_next_run(tmp_path):

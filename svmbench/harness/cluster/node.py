@@ -7,18 +7,16 @@ has died or cannot be reached.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import secrets
-import shutil
 import threading
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import wraps
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any, ParamSpec, TypeVar
 
 import dask.config
@@ -26,7 +24,7 @@ from distributed import get_worker
 
 from svmbench.data.cache import content_hash
 from svmbench.data.load import load
-from svmbench.data.moved import Piece, admit, forget, receive
+from svmbench.data.moved import admit
 from svmbench.errors import SvmbenchError
 from svmbench.harness.assignment import Assignment, own_solver_of
 from svmbench.harness.environment import environment, fingerprint
@@ -42,8 +40,9 @@ from svmbench.solvers.registry import add_file
 #: Tells this process from one that is started at the same address later.
 TOKEN = secrets.token_hex(16)
 
-#: Entries of a trace's first line that the node states itself.
-STATED_BY_NODE = ("started", "load_average", "node")
+#: Seconds after its last run at which a node ends the processes that served runs: the planner may
+#: have more of them, has ended, or cannot be reached.
+IDLE = 10.0
 
 #: Seconds after which a node notices that the result of its run is not wanted any more.
 NOTICED = 0.2
@@ -52,6 +51,7 @@ Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
 
 _worker: Worker | None = None
+_last_run = 0.0
 _one_at_a_time = threading.Lock()
 
 
@@ -64,17 +64,6 @@ class Greeting:
     machine: str  # the machine's fingerprint
     build: str  # hash of all that is installed and could change a run
     environment: dict[str, Any]  # as it is recorded with the results of a sweep
-
-
-@dataclass(frozen=True)
-class Made:
-    """A run that was carried out."""
-
-    # trace, weights: the contents of its files; no weights unless they were to be kept
-    trace: bytes
-    trace_sha256: str  # trace_sha256, weights_sha256: their hashes
-    weights: bytes
-    weights_sha256: str
 
 
 def _in_words(function: Callable[Given, Answer]) -> Callable[Given, Answer]:
@@ -115,21 +104,15 @@ def remove_settings_of_dask() -> None:
     os.environ.pop("DASK_INTERNAL_INHERIT_CONFIG", None)
 
 
-def is_waiting(key: str, dask_worker: Any) -> bool:
-    """Whether a task waits for this node's working thread, which executes another one.
-
-    Dask itself gives its worker to what its main thread executes, by the parameter's name.
-    """
-    task = dask_worker.state.tasks.get(key)
-    return task is not None and task.state == "ready"
-
-
 @_in_words
-def has_rows(key: str, content: str) -> bool:
-    """Whether the cache has rows.
+def has_rows(origin: Origin | None, key: str, content: str) -> bool:
+    """Whether the cache has rows, or can have them by the catalogue without the network.
 
     Raises NodeLostError if it has others under that key.
     """
+    if content_hash(key) is None and origin is not None:
+        with suppress(SvmbenchError):  # the planner sends them
+            load(origin.source, offline=True, stand_in=origin.stand_in)
     found = content_hash(key)
     if found not in (None, content):
         raise NodeLostError(f"other rows in its cache under {key}; delete that entry there")
@@ -137,40 +120,19 @@ def has_rows(key: str, content: str) -> bool:
 
 
 @_in_words
-def make_rows(origin: Origin, key: str, content: str) -> bool:
-    """Read or generate rows by the catalogue, without the network; whether that has worked."""
-    try:
-        load(origin.source, offline=True, stand_in=origin.stand_in)
-    except SvmbenchError:
-        return False  # the planner sends them
-    return has_rows(key, content)
+def put_rows(files: dict[str, bytes], key: str, content: str) -> bool:
+    """Put rows that the planner sends into the cache."""
+    admit(files, key, content)
+    return True
 
 
 @_in_words
-def take_piece(mark: str, piece: Piece) -> None:
-    """Keep a piece of rows that the planner sends."""
-    receive(mark, piece)
-
-
-@_in_words
-def forget_rows(mark: str) -> None:
-    """Remove the pieces that have come of rows that the planner does not need any more."""
-    forget(mark)
-
-
-@_in_words
-def admit_rows(mark: str, key: str, content: str) -> None:
-    """Put rows whose pieces have come into the cache."""
-    admit(mark, key, content)
-
-
-@_in_words
-def make(token: str, name: str, sweep: str, sent: dict[str, Any], seconds: float) -> Made | None:
-    """Carry out a run.
+def make(token: str, name: str, sent: dict[str, Any], seconds: float) -> tuple[bytes, bytes] | None:
+    """Carry out a run, and return its trace and its weights, if they are kept.
 
     Raises NodeLostError when the planner knew another process by this name.
     """
-    global _worker
+    global _worker, _last_run
     if token != TOKEN:
         raise NodeLostError("its process was replaced")
     end, stop = monotonic() + seconds, threading.Event()
@@ -181,48 +143,37 @@ def make(token: str, name: str, sweep: str, sent: dict[str, Any], seconds: float
         "node": name,
     }
     here = replace(given, header=given.header | stated)
-    folder = _folder() / sweep
+    folder = Path(get_worker().local_directory) / "svmbench"  # Dask removes it with the node
     path = folder / f"{given.header['id']}.part"
-    with _stopped_when_unwanted(stop), _alone(stop):
+    with _stopped_when_unwanted(stop), _one_at_a_time:
         if stop.is_set():
             return None
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(exist_ok=True)
         _know(given)
         if _worker is None:
             _worker = Worker()
+            threading.Thread(target=_end_when_idle, daemon=True).start()
         _worker.expect(own_solver_of(given))
+        kept = path.with_suffix(SUFFIX)
         try:
-            trace = carry_out(here, path, stop, end, _worker)
-            return None if trace is None else _made(path)
+            if carry_out(here, path, stop, end, _worker) is None:
+                return None
+            return path.read_bytes(), kept.read_bytes() if kept.exists() else b""
         finally:
-            for left in (path, path.with_suffix(SUFFIX)):
+            _last_run = monotonic()
+            for left in (path, kept):
                 left.unlink(missing_ok=True)
 
 
-@_in_words
-def rest(token: str) -> None:
-    """End the process that a run has left open for the next."""
-    with _one_at_a_time:
-        if token == TOKEN and _worker is not None:
-            _worker.end()
-
-
-@_in_words
-def leave(token: str, sweeps: Collection[str]) -> None:
-    """Forget sweeps, and end the launcher that has started their processes."""
+def _end_when_idle() -> None:
+    """End the processes that serve runs once there have been none for a while."""
     global _worker
-    with _one_at_a_time:
-        if token == TOKEN and _worker is not None:
-            worker, _worker = _worker, None
-            with worker:
-                pass
-        for sweep in sweeps:
-            shutil.rmtree(_folder() / sweep, ignore_errors=True)
-
-
-def _folder() -> Path:
-    """A folder that Dask removes with the worker."""
-    return Path(get_worker().local_directory) / "svmbench"
+    while _worker is not None:
+        sleep(IDLE / 2)
+        with _one_at_a_time:
+            if _worker is not None and monotonic() > _last_run + IDLE:
+                with _worker:
+                    _worker = None
 
 
 def _know(given: Assignment) -> None:
@@ -230,14 +181,6 @@ def _know(given: Assignment) -> None:
     place = Path(given.work["solver_class"].rpartition(":")[0])
     if place.is_absolute():
         add_file(place)
-
-
-def _made(path: Path) -> Made:
-    trace, kept = path.read_bytes(), path.with_suffix(SUFFIX)
-    weights = kept.read_bytes() if kept.exists() else b""
-    return Made(
-        trace, hashlib.sha256(trace).hexdigest(), weights, hashlib.sha256(weights).hexdigest()
-    )
 
 
 @contextmanager
@@ -263,16 +206,3 @@ def _stopped_when_unwanted(stop: threading.Event) -> Iterator[None]:
 
 #: Names of the states in which a worker of Dask ends.
 _ENDING = ("closing", "closed", "failed")
-
-
-@contextmanager
-def _alone(stop: threading.Event) -> Iterator[None]:
-    """Wait until no other planner's run is in progress on this node, or this one is stopped."""
-    held = False
-    while not held and not stop.is_set():
-        held = _one_at_a_time.acquire(timeout=NOTICED)
-    try:
-        yield
-    finally:
-        if held:
-            _one_at_a_time.release()

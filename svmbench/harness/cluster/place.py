@@ -10,30 +10,18 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import secrets
-import warnings
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import distributed
 from distributed import Client
-from distributed.comm import connect
-from distributed.security import Security
-from distributed.versions import VersionMismatchWarning
 
 from svmbench.errors import ConfigError
 from svmbench.harness.cluster import node
-from svmbench.harness.cluster.dask_node import (
-    Attendance,
-    DaskNode,
-    require_scheduler,
-    run_on,
-    text_of,
-    workers_of,
-)
+from svmbench.harness.cluster.dask_node import DaskNode, text_of, workers_of
 from svmbench.harness.place import NodeLostError, Seat
 from svmbench.solvers.installed import build
 
@@ -42,32 +30,35 @@ _log = logging.getLogger(__name__)
 #: Seconds to wait for the scheduler, and then for the first node.
 PATIENCE = 10.0
 
+#: Seconds that a node may take to say what it is: it imports svmbench first.
+SLOW = 120.0
+
 #: Seconds without another node after which the sweep begins.
 SETTLING = 3.0
 
 
 class DaskPlace:
-    """The nodes of a cluster. It is a context manager, which takes leave of them on exit.
+    """The nodes of a cluster. It is a context manager, which closes the connection on exit.
 
     All nodes must have the same build as this process and the same fingerprint. A node of another
     build is left out.
 
     - ``address``: of Dask's scheduler, or the name of its file scheduler.json.
+    - ``wait_nodes``: nodes to wait for, however long it takes: those of queued jobs come late.
 
     Raises ConfigError if there is no scheduler, or the nodes have different fingerprints. Raises
     NodeLostError if there is no node.
     """
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, wait_nodes: int = 0) -> None:
         self._address = address
         self._client = _connected(address)
-        self._mark = secrets.token_hex(8)
-        self._attendance = Attendance(self._client)
         self._nodes: dict[str, DaskNode] = {}
         self._out: dict[str, str] = {}  # why nodes are left out, by their tokens
         self._contended = False
         self._machine = ""
         try:
+            self._await_many(wait_nodes)
             self._await_nodes()
             self._look_around()
             self._require_nodes()
@@ -78,9 +69,7 @@ class DaskPlace:
     def __enter__(self) -> DaskPlace:
         return self
 
-    def __exit__(self, _: object, error: BaseException | None, *__: object) -> None:
-        for each in self._nodes.values() if error is None else ():
-            each.take_leave()
+    def __exit__(self, *_: object) -> None:
         self._client.close()
 
     @property
@@ -113,6 +102,19 @@ class DaskPlace:
         self._require_nodes()
         return [partial(_seat, each) for each in self._nodes.values()]
 
+    def _await_many(self, nodes: int) -> None:
+        """Wait for so many nodes, however long it takes."""
+        said = -1
+        while True:
+            with self._scheduler_required():
+                there = len(workers_of(self._client))
+            if there >= nodes:
+                return
+            if there != said:
+                _log.warning("waiting for %d nodes; %d are there", nodes, there)
+            said = there
+            time.sleep(1.0)
+
     def _await_nodes(self) -> None:
         """Wait for the first node, and then until no more come: workers start one by one."""
         with self._scheduler_required(), suppress(TimeoutError):
@@ -141,7 +143,7 @@ class DaskPlace:
 
     def _look_around(self) -> None:
         """Take note of nodes that have come, and forget those that have gone."""
-        lost = [each for each in self._nodes.values() if each.lost and not each.was_absent]
+        lost = [each for each in self._nodes.values() if each.lost and not each.has_gone]
         self._out |= {each.greeting.token: each.lost for each in lost}
         with self._scheduler_required():
             there = workers_of(self._client)
@@ -149,8 +151,9 @@ class DaskPlace:
                 at: each for at, each in self._nodes.items() if at in there and not each.lost
             }
             new = sorted(set(there).difference(self._nodes), key=lambda at: str(there[at]["name"]))
-            said = self._client.sync(_greetings, self._client, new) if new else {}
-            require_scheduler(self._client)  # else its end is what they all say
+            names = {at: str(there[at]["name"]) for at in new}
+            said = self._client.sync(_greetings, self._client, names) if new else {}
+            workers_of(self._client)  # if the scheduler has ended, that is what they all say
         ours = build() if new else ""
         able = {at: self._greeting(str(there[at]["name"]), said.get(at), ours) for at in new}
         greetings = {at: greeting for at, greeting in able.items() if greeting is not None}
@@ -165,9 +168,7 @@ class DaskPlace:
                 self._leave_out(greeting.token, f"node {name}: shares a machine with another node")
             else:
                 self._machine, self._contended = greeting.machine, self._contended or shared
-                self._nodes[at] = DaskNode(
-                    self._client, at, name, self._mark, greeting, self._attendance
-                )
+                self._nodes[at] = DaskNode(self._client, at, name, greeting)
 
     def _greeting(self, name: str, said: Any, ours: str) -> node.Greeting | None:
         """What a node has said, if it can take part."""
@@ -202,20 +203,28 @@ class DaskPlace:
         self._out[key] = reason
 
 
-async def _greetings(client: Client, addresses: Collection[str]) -> dict[str, Any]:
+def _seat(each: DaskNode) -> AbstractContextManager[DaskNode]:
+    return nullcontext(each)
+
+
+async def _greetings(client: Client, names: Mapping[str, str]) -> dict[str, Any]:
     """What nodes say about themselves, or why one says nothing, by their addresses."""
-
-    asked = [asyncio.wait_for(run_on(client, at, node.greet, ()), PATIENCE) for at in addresses]
-    answers = await asyncio.gather(*asked, return_exceptions=True)
-    return dict(zip(addresses, answers, strict=True))
-
-
-@contextmanager
-def _seat(each: DaskNode) -> Iterator[DaskNode]:
-    try:
-        yield each
-    finally:
-        each.rest()
+    asked = {
+        at: asyncio.ensure_future(client.run(node.greet, workers=[at], asynchronous=True))
+        for at in names
+    }
+    _, slow = await asyncio.wait(asked.values(), timeout=PATIENCE)
+    if slow:
+        late = ", ".join(names[at] for at, answer in asked.items() if answer in slow)
+        _log.warning("slow to import svmbench, and waited for: node %s", late)
+        await asyncio.wait(slow, timeout=SLOW - PATIENCE)
+    for answer in slow:
+        answer.cancel()
+    said = await asyncio.gather(*asked.values(), return_exceptions=True)
+    return {
+        at: each[at] if isinstance(each, dict) else each
+        for at, each in zip(asked, said, strict=True)
+    }
 
 
 def _connected(address: str) -> Client:
@@ -223,47 +232,15 @@ def _connected(address: str) -> Client:
     # What it says when it loses the scheduler is said here, in one line.
     for name in ("distributed", "distributed.client"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    # Dask's own is a table of ten lines.
-    warnings.simplefilter("ignore", VersionMismatchWarning)
     try:
         # Dask itself would wait for ever for a scheduler file that is not there.
         at = _address_in(Path(address)) if address.endswith(".json") else address
-        version = asyncio.run(_knock(at))
-        if version != distributed.__version__:
-            _log.warning(
-                "--cluster %s: its scheduler has Dask %s, and this process %s; if nodes fail, "
-                "install the same version everywhere",
-                *(address, version, distributed.__version__),
-            )
         return Client(at, timeout=PATIENCE, set_as_default=False, name="svmbench")
     except (OSError, TimeoutError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ConfigError(
             f"--cluster {address}: no Dask scheduler there ({text_of(error)}); name the address"
             " that 'dask scheduler' prints, or its scheduler file"
         ) from None
-
-
-async def _knock(address: str) -> str:
-    """Require a scheduler at an address; its version of Dask.
-
-    Dask's client waits for ever for a program that is silent, and prints a traceback when it is
-    deleted without ever having had a scheduler.
-    """
-    given = Security().get_connection_args("client")
-    async with asyncio.timeout(2.0 * PATIENCE):
-        comm = await connect(address, timeout=PATIENCE, **given)
-        try:
-            said = await _answer(comm, op="identity", n_workers=0)
-            if not isinstance(said, dict) or said.get("type") != "Scheduler":
-                raise OSError("it is not a scheduler that answers")
-            return str((await _answer(comm, op="versions"))["packages"]["distributed"])
-        finally:
-            comm.abort()
-
-
-async def _answer(comm: Any, **asked: Any) -> Any:
-    await comm.write({**asked, "reply": True})
-    return await comm.read()
 
 
 def _address_in(file: Path) -> str:
