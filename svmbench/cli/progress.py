@@ -7,13 +7,11 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
-    Task,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
 from rich.table import Column
-from rich.text import Text
 
 from svmbench.harness.plan import Run
 from svmbench.harness.sweeps import Reporter
@@ -21,9 +19,6 @@ from svmbench.records.spelling import counted, short
 
 #: Share of the runs between two lines if there is no terminal to draw on.
 LINE_EVERY = 0.1
-
-#: Share of the terminal's width that the bar takes, and its least and greatest width.
-BAR_SHARE, LEAST_BAR, GREATEST_BAR = 0.125, 5, 40
 
 
 class ProgressReporter(Reporter):
@@ -37,14 +32,17 @@ class ProgressReporter(Reporter):
         if not self._console.width:  # as with COLUMNS=0, where nothing would be drawn
             self._console.width = 80
         self._live = self._console.is_terminal
-        self._what, self._elapsed = _Description(Column()), TimeElapsedColumn(table_column=_whole())
+        # On a narrow terminal only the description is cut.
+        what, whole = Column(no_wrap=True, overflow="ellipsis"), Column(no_wrap=True)
+        self._what = TextColumn("{task.description}", markup=False, table_column=what)
+        self._elapsed = TimeElapsedColumn(whole)
         self._progress = Progress(
             self._what,
-            BarColumn(_bar_width(self._console.width), table_column=_whole()),
-            MofNCompleteColumn(table_column=_whole()),
+            BarColumn(max(5, min(40, self._console.width // 8)), table_column=whole),
+            MofNCompleteColumn(table_column=whole),
             self._elapsed,
-            TextColumn("ETA", table_column=_whole()),
-            TimeRemainingColumn(elapsed_when_finished=False, table_column=_whole()),
+            TextColumn("ETA", table_column=whole),
+            TimeRemainingColumn(table_column=whole),
             console=self._console,
             transient=True,
             disable=quiet or not self._live,
@@ -109,25 +107,3 @@ class ProgressReporter(Reporter):
             self._console.print(
                 f"{self._ended} of {max(self._total, self._ended)} runs{text}", markup=False
             )
-
-
-class _Description(TextColumn):
-    """What is being done, on one line: the only column that a narrow terminal cuts."""
-
-    def __init__(self, column: Column) -> None:
-        super().__init__("{task.description}", markup=False, table_column=column)
-
-    def render(self, task: Task) -> Text:
-        """The description, which is never continued on a second line."""
-        text = super().render(task)
-        text.no_wrap, text.overflow = True, "ellipsis"
-        return text
-
-
-def _bar_width(terminal: int) -> int:
-    return max(LEAST_BAR, min(GREATEST_BAR, int(BAR_SHARE * terminal)))
-
-
-def _whole() -> Column:
-    """A column that is drawn in full."""
-    return Column(no_wrap=True)

@@ -6,8 +6,6 @@ import math
 import os
 import shutil
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -20,17 +18,15 @@ import numpy as np
 from svmbench.config.stop import Stop
 from svmbench.data.cache import cache_dir
 from svmbench.data.dataset import Dataset, Provenance
-from svmbench.data.fetch import mirror
 from svmbench.evidence.forecast import least_factor
 from svmbench.evidence.page import LEVEL
 from svmbench.harness import system
-from svmbench.harness.environment import THREAD_VARIABLES, environment, pinned
+from svmbench.harness.environment import environment
 from svmbench.harness.measurement import Measurement, Terms
 from svmbench.harness.trace import TraceWriter
 from svmbench.kernels.physics import stream_sum
 from svmbench.memory import available_memory
 from svmbench.problem import Problem
-from svmbench.records.spelling import counted
 from svmbench.solvers.stochastic.sgd_s import SgdS
 
 #: Largest share by which evaluations between advances may disturb the clock.
@@ -55,9 +51,6 @@ STEP_NS, READING_NS = 1000.0, 2000.0
 
 #: Clocks that are read without a call to the system or a hypervisor.
 FAST_CLOCKS = ("tsc", "arch_sys_counter")
-
-#: GiB in swap above which swapping may slow a run.
-SWAPPED = 0.01
 
 #: Bytes that one memory measurement reads, more than most caches hold; number of measurements;
 #: and the share by which they may scatter.
@@ -90,8 +83,7 @@ def examine() -> Iterator[Check]:
     for check in (_machine, _build):
         yield check(facts)
     examiners: tuple[Callable[[], Check], ...] = (
-        *(_governor, _boost, _processors, _threads),
-        *(_memory, _swap, _cache, _mirror, _worker),
+        *(_governor, _boost, _processors, _cache),
         *(_others, _steal, _timer, _bandwidth, _noise, _clock),
     )
     for examiner in examiners:
@@ -164,12 +156,6 @@ def _processors() -> Check:
     return Check("processors", "ok", found)
 
 
-def _threads() -> Check:
-    variables = {name: os.environ[name] for name in THREAD_VARIABLES if name in os.environ}
-    found = ", ".join(f"{name}={value}" for name, value in variables.items()) or "none set"
-    return Check("thread variables", "ok", f"{found}; workers use the sweep's number of threads")
-
-
 def _others() -> Check:
     """Other processes' use of the processors, now and in the last minute."""
     what = "other processes"
@@ -179,13 +165,13 @@ def _others() -> Check:
         if average <= CALM_LOAD:
             return Check(what, "ok", f"load {average:.2f}")
         return Check(what, "warning", f"load {average:.2f}", CLOSE)
-    names = [f"{name} {100 * share:.0f} %" for name, share in system.busiest(OBSERVED)[:3]]
+    time.sleep(OBSERVED)
     activity = system.since(begun)
     busy = activity["others_cpu_seconds"] / activity["elapsed_seconds"]
     load = f"load {os.getloadavg()[0]:.2f}"
     if busy <= CALM:
         return Check(what, "ok", f"{load}, {100 * busy:.0f} % of a processor now")
-    found = f"{load}, {busy:.1f} processors busy now: {', '.join(names) or 'short-lived ones'}"
+    found = f"{load}, {busy:.1f} processors busy now"
     free = (system.allowed_processors() or 1) - busy
     return Check(what, "warning" if free >= 0.75 else "unfit", found, CLOSE)
 
@@ -230,16 +216,6 @@ def _timer() -> Check:
         advice = "reading the time is a system call: boot with clocksource=tsc if it is stable"
         return Check("timer", "ok", found, advice)
     return Check("timer", "ok", found)
-
-
-def _swap() -> Check:
-    swapped = system.swapped()
-    if swapped is None:
-        return Check("swap", "ok", UNKNOWN)
-    if swapped <= SWAPPED:
-        return Check("swap", "ok", "not in use")
-    advice = "memory may be read back from disk during a run: free some, then swapoff -a"
-    return Check("swap", "warning", f"{swapped:.2f} GiB in use", advice)
 
 
 def _bandwidth() -> Check:
@@ -305,12 +281,6 @@ def scatter_of(samples: Sequence[float]) -> float:
     return statistics.stdev(math.log(sample) for sample in samples)
 
 
-def _memory() -> Check:
-    available = available_memory()
-    found = UNKNOWN if available is None else f"{available / 2**30:.1f} GiB free"
-    return Check("memory", "ok", found)
-
-
 def _cache() -> Check:
     folder = cache_dir()
     try:
@@ -325,35 +295,6 @@ def _cache() -> Check:
         advice = "large data sets need more; set SVMBENCH_CACHE to another disk"
         return Check("cache", "warning", f"{folder}, {free:.1f} GiB free", advice)
     return Check("cache", "ok", f"{folder}, {free:.1f} GiB free")
-
-
-def _mirror() -> Check:
-    folder = mirror()
-    if folder is None:
-        return Check("mirror", "ok", "none; data sets are downloaded")
-    advice = "SVMBENCH_MIRROR should name a folder with data files"
-    try:
-        count = sum(1 for path in folder.iterdir() if path.is_file()) if folder.is_dir() else 0
-    except OSError as error:
-        return Check("mirror", "warning", f"{folder}: {error.strerror}", advice)
-    if count:
-        return Check("mirror", "ok", f"{folder}, {counted(count, 'file')}")
-    return Check("mirror", "warning", f"{folder}: no files", advice)
-
-
-def _worker() -> Check:
-    begun = time.perf_counter()
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", "import svmbench.harness.worker"],
-        env=pinned(1),
-        capture_output=True,
-        text=True,
-    )
-    seconds = time.perf_counter() - begun
-    if done.returncode == 0:
-        return Check("worker process", "ok", f"starts in {seconds:.2f} s")
-    lines = done.stderr.strip().splitlines() or ["no error message"]
-    return Check("worker process", "fault", lines[-1], "install svmbench again")
 
 
 def _clock() -> Check:

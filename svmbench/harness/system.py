@@ -71,29 +71,6 @@ def suspended_seconds() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME) - time.clock_gettime(time.CLOCK_MONOTONIC)
 
 
-def busiest(seconds: float) -> list[tuple[str, float]]:
-    """Names of other processes and the share of a processor each uses, the busiest first."""
-    before = dict(_processes())
-    time.sleep(seconds)
-    rate = os.sysconf("SC_CLK_TCK") * seconds
-    shares = [
-        (name, (ticks - before[number][1]) / rate)
-        for number, (name, ticks) in _processes()
-        if number in before and number != os.getpid()
-    ]
-    return sorted((s for s in shares if s[1] > 0), key=lambda share: -share[1])
-
-
-def _processes() -> Iterator[tuple[int, tuple[str, int]]]:
-    """Id, name and ticks of every process."""
-    for place in PROC.glob("[0-9]*"):
-        text = read(place / "stat")
-        if text and ")" in text:  # names can contain blanks and brackets
-            head, _, tail = text.rpartition(")")
-            fields = tail.split()
-            yield int(place.name), (head.partition("(")[2], int(fields[11]) + int(fields[12]))
-
-
 def governors() -> list[str]:
     """The frequency governors in use, each once."""
     places = sorted((SYS / "devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor"))
@@ -136,36 +113,19 @@ def quota() -> float | None:
     for line in (read(PROC / "self/cgroup") or "").splitlines():
         _, controllers, path = line.split(":", 2)
         if controllers == "":  # the unified hierarchy
-            limits = [*_quotas(SYS / "fs/cgroup", path, "cpu.max")]
-        elif "cpu" in controllers.split(","):
-            limits = [*_quotas(SYS / "fs/cgroup" / "cpu", path, "cpu.cfs_quota_us")]
-        else:
-            continue
-        if limits:
-            return min(limits)
+            return min(_quotas(SYS / "fs/cgroup", path), default=None)
     return None
 
 
-def _quotas(root: Path, path: str, name: str) -> Iterator[float]:
+def _quotas(root: Path, path: str) -> Iterator[float]:
     """The limits of a group and of its ancestors."""
     place = root / path.lstrip("/")
     for folder in (place, *place.parents):
-        text = read(folder / name)
-        words = (text or "max").split()
-        period = words[1] if len(words) > 1 else read(folder / "cpu.cfs_period_us")
-        if words[0] not in ("max", "-1") and period:
-            yield int(words[0]) / int(period)
+        granted, *period = (read(folder / "cpu.max") or "max").split()
+        if granted != "max" and period:
+            yield int(granted) / int(period[0])
         if folder == root:
             return
-
-
-def swapped() -> float | None:
-    """GiB of swap in use."""
-    entries = dict(line.split(":", 1) for line in (read(PROC / "meminfo") or "").splitlines())
-    if "SwapTotal" not in entries:
-        return None
-    total, free = (int(entries[name].split()[0]) for name in ("SwapTotal", "SwapFree"))
-    return (total - free) / 2**20
 
 
 def read(path: Path) -> str | None:

@@ -437,8 +437,7 @@ def test_cross_validation_chooses_c(folder):
     assert facts["fits"][0]["relative_gap"] <= 1e-4
     picture = (folder / "m.cv.svg").read_text()
     assert picture.startswith("<?xml")
-    assert re.search(">2⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]+<", picture), "C is labelled by powers of two"
-    assert len(re.findall("<circle ", picture)) == len(values)
+    assert "C; chosen: " in picture
     ElementTree.fromstring(picture)
     again = invoke("train", SPARSE, "--cv", "3", "--bias", "free", "-o", "n", "--json")
     assert json.loads(again.stdout)["cross_validation"] == facts["cross_validation"]

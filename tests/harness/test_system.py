@@ -26,15 +26,13 @@ def test_a_system_that_does_not_tell(made):
     assert system.now() is None
     assert system.since(None) == {}
     assert system.governors() == []
-    assert system.busiest(0.0) == []
     told = (
         system.boost(),
         system.clock_source(),
         system.hyper_threads(),
         system.quota(),
-        system.swapped(),
     )
-    assert told == (None,) * 5
+    assert told == (None,) * 4
     assert not system.is_virtual()
 
 
@@ -70,21 +68,6 @@ def test_other_systems_do_not_tell_whether_they_were_suspended(monkeypatch):
     assert system.suspended_seconds() == 0.0
 
 
-def test_who_uses_the_processor(made, monkeypatch):
-    monkeypatch.setattr(system.os, "sysconf", lambda name: 100)
-    line = "{} ({}) R 1 1 1 0 -1 0 0 0 0 0 {} {} 0 0"
-
-    def later(seconds):
-        place(made, "proc/7/stat", line.format(7, "a (b) c", 140, 30))
-        place(made, "proc/8/stat", line.format(8, "idle", 5, 5))
-        place(made, "proc/9/stat", line.format(9, "new", 50, 50))
-
-    place(made, "proc/7/stat", line.format(7, "a (b) c", 100, 20))
-    place(made, "proc/8/stat", line.format(8, "idle", 5, 5))
-    monkeypatch.setattr(system.time, "sleep", later)
-    assert system.busiest(1.0) == [("a (b) c", 0.5)]
-
-
 @pytest.mark.parametrize(
     ("path", "text", "on"),
     [
@@ -106,23 +89,15 @@ def test_governors(made):
     assert system.governors() == ["powersave", "performance"]
 
 
-def test_quotas_of_both_hierarchies(made):
+def test_the_quota_is_the_least_of_a_group_and_its_ancestors(made):
     place(made, "proc/self/cgroup", "0::/a/b\n")
     place(made, "sys/fs/cgroup/a/b/cpu.max", "max 100000\n")
     assert system.quota() is None
     place(made, "sys/fs/cgroup/a/cpu.max", "150000 100000\n")
     assert system.quota() == 1.5
-    place(made, "proc/self/cgroup", "3:cpu,cpuacct:/x\n2:memory:/x\n0::/\n")
-    place(made, "sys/fs/cgroup/cpu/x/cpu.cfs_quota_us", "-1\n")
-    place(made, "sys/fs/cgroup/cpu/x/cpu.cfs_period_us", "100000\n")
-    assert system.quota() is None
-    place(made, "sys/fs/cgroup/cpu/x/cpu.cfs_quota_us", "50000\n")
-    assert system.quota() == 0.5
 
 
-def test_swap_virtual_machine_and_threads(made):
-    place(made, "proc/meminfo", "MemTotal: 9 kB\nSwapTotal: 2097152 kB\nSwapFree: 1048576 kB\n")
-    assert system.swapped() == 1.0
+def test_virtual_machine_and_threads(made):
     place(made, "proc/cpuinfo", "flags\t\t: fpu hypervisor lahf_lm\n")
     assert system.is_virtual()
     place(made, "sys/devices/system/cpu/smt/active", "1\n")
