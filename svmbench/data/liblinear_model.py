@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import math
+import warnings
 from codecs import BOM_UTF8
-from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from io import StringIO
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -35,8 +35,8 @@ LARGEST_LABEL = 2**31 - 1
 #: Header lines and their number of values; None for one per class.
 _KEYS = {"solver_type": 1, "nr_class": 1, "label": None, "nr_feature": 1, "bias": 1}
 
-#: Weights that are turned into text at a time, and bytes of text that are looked at.
-_AT_A_TIME, _BYTES_AT_A_TIME = 1 << 16, 1 << 22
+#: Weights that are turned into text at a time.
+_AT_A_TIME = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,13 +161,13 @@ def read_liblinear(path: Path) -> LiblinearModel:
         raise DataError(f"{path}: nr_feature {d} is negative; the file is damaged")
     k = 1 if len(labels) == 2 and kind != "MCSVM_CS" else len(labels)
     wanted = d + (constant >= 0.0)
-    rows = list(_rows(content[begin:], k))
-    count = sum(each.total for each in rows)
-    if count != wanted:
-        raise DataError(f"{path}: {count} lines of weights, not {wanted}; the file is damaged")
     if not text.endswith("\n"):  # the digits of the last weight may be cut
         raise DataError(f"{path}: the last line has no line end; the file is cut short")
-    weights = _weights(path, rows, after + 1, k)
+    weights = _weights(path, text[begin:], after + 1, k)
+    if len(weights) != wanted:
+        raise DataError(
+            f"{path}: {len(weights)} lines of weights, not {wanted}; the file is damaged"
+        )
     with np.errstate(over="ignore"):
         biases = constant * weights[d] if constant >= 0.0 else np.zeros(k)
     if not np.isfinite(biases).all():
@@ -186,51 +186,6 @@ def _header_lines(text: str) -> tuple[list[str], int]:
         if lines[-1].split()[:1] == ["w"]:
             break
     return lines, begin
-
-
-class _SomeLines(NamedTuple):
-    """Some lines of weights, of which those of zeros are only counted."""
-
-    total: int  # how many lines there are
-    # (shape (n,)) Numbers of those that are not read as zeros, counted from the first of these
-    # lines
-    others: Array
-    lines: list[str]  # the others
-
-
-def _rows(content: bytes, k: int) -> Iterator[_SomeLines]:
-    """Lines of k weights, without blank ones.
-
-    A model of millions of columns has millions of lines of zeros. They are found as bytes, without
-    a string for each.
-    """
-    begin = 0
-    while begin < len(content):
-        cut = content.find(b"\n", begin + _BYTES_AT_A_TIME)
-        end = len(content) if cut < 0 else cut + 1
-        text = np.frombuffer(content, dtype=np.uint8, count=end - begin, offset=begin)
-        ends = np.flatnonzero(text == ord("\n"))
-        if text[-1] != ord("\n"):
-            ends = np.append(ends, len(text))
-        starts = np.append(0, ends[:-1] + 1)
-        zeros = np.zeros(len(ends), dtype=bool)
-        for zero in (b"0 " * k, b"0.0 " * k):  # as LIBLINEAR writes them, and as we do
-            alike = np.flatnonzero(ends - starts == len(zero))
-            for at, byte in enumerate(zero):
-                alike = alike[text[starts[alike] + at] == byte]
-            zeros[alike] = True
-        others = np.flatnonzero(~zeros)
-        lines = [
-            content[begin + starts[at] : begin + ends[at]].decode("ascii") for at in others.tolist()
-        ]
-        blank = np.array([not line.strip() for line in lines], dtype=bool)
-        before = np.cumsum(blank)
-        yield _SomeLines(
-            len(ends) - int(blank.sum()),
-            (others - before)[~blank],
-            [line for line in lines if line.strip()],
-        )
-        begin = end
 
 
 def _header(path: Path, lines: list[str]) -> tuple[dict[str, list[str]], int]:
@@ -271,30 +226,20 @@ def _whole(path: Path, line: int, text: str) -> int:
         raise DataError(f"{path}:{line}: {text[:60]!r} is no whole number") from None
 
 
-def _weights(path: Path, rows: Sequence[_SomeLines], first: int, k: int) -> FloatArray:
+def _weights(path: Path, text: str, first: int, k: int) -> FloatArray:
     """Lines of k weights as an array; ``first`` is the number of the first line."""
-    weights, begin = np.zeros((sum(each.total for each in rows), k)), 0
-    for total, others, lines in rows:
-        weights[begin + others] = _numbers(path, lines, first + begin + others, k)
-        begin += total
-    return weights
-
-
-def _numbers(path: Path, rows: list[str], numbers: Array, k: int) -> FloatArray:
-    """Lines of k weights as an array; ``numbers`` are those of the lines."""
-    texts: list[str] = []
-    for number, row in zip(numbers.tolist(), rows, strict=True):
-        found = row.split()
-        if len(found) != k:
-            raise DataError(f"{path}:{number}: {len(found)} weights, not {k}; the file is damaged")
-        texts += found  # a list for each row would keep the search for garbage busy
-    with suppress(ValueError):
-        weights = np.array(list(map(float, texts))).reshape(len(rows), k)
-        if np.isfinite(weights).all() and not any("_" in text for text in texts):
-            return weights
-    # One by one takes longer, and says which is no number.
-    each = [_number(path, int(numbers[n // k]), text) for n, text in enumerate(texts)]
-    return np.array(each).reshape(len(rows), k)
+    with warnings.catch_warnings(action="ignore", category=UserWarning), suppress(ValueError):
+        found = np.loadtxt(StringIO(text), ndmin=2, comments=None)  # warns where there is no line
+        found = found if found.size else found.reshape(0, k)
+        if found.shape[1] == k and np.isfinite(found).all():
+            return np.asarray(found)
+    for number, line in enumerate(text.split("\n"), first):  # one by one, to say what is wrong
+        words = line.split()
+        if words and len(words) != k:
+            raise DataError(f"{path}:{number}: {len(words)} weights, not {k}; the file is damaged")
+        for word in words:
+            _number(path, number, word)
+    raise DataError(f"{path}: its weights are damaged")
 
 
 def _number(path: Path, line: int, text: str) -> float:

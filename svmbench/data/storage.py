@@ -158,17 +158,17 @@ def part_of(
     labels: Array,
     indptr: Array,
     indices: Array,
-    values: FloatArray,
+    values: FloatArray | None,
     max_index: int,
     significant_digits: int,
 ) -> Part:
     """Part of rows in memory, in single precision if that will do."""
     stored: Array | None = values
-    if bool(np.all(values == 1.0)):
+    if values is None or bool(np.all(values == 1.0)):
         stored = None
     elif _single_will_do(values, significant_digits):
-        stored = values.astype(np.float32)
-    exact = stored is None or bool(np.array_equal(stored, values))
+        stored = values.astype(np.float32, copy=False)
+    exact = values is None or stored is None or bool(np.array_equal(stored, values))
     return Part(labels, None, indptr, indices, stored, exact, max_index, 0)
 
 
@@ -303,18 +303,9 @@ def compact(
     - ``dtype``: keep double even if single precision would do. Ones are exact in both and stay
       implicit.
     """
-    if values is not None and bool(np.all(values == 1.0)):
-        values = None
-    single = dtype != "float64" and (values is None or _single_will_do(values, significant_digits))
-    stored = np.dtype(np.float32 if single else np.float64)
-    m, nnz = len(indptr) - 1, len(indices)
-    if _is_smaller_dense(m, n_features, nnz, stored, values is None):
-        return None, None, _dense(indptr, indices, values, n_features, stored)
-    return (
-        np.asarray(indptr, dtype=np.int64),
-        indices.astype(column_type(n_features), copy=False),
-        None if values is None else values.astype(stored, copy=False),
-    )
+    # Where double is asked for, no part may hold rounded values.
+    digits = significant_digits if dtype is None else FLOAT32_DIGITS + 1
+    return join([part_of(np.empty(0), indptr, indices, values, 0, digits)], n_features, dtype=dtype)
 
 
 def _single_will_do(values: FloatArray, significant_digits: int) -> bool:
@@ -329,17 +320,3 @@ def _single_will_do(values: FloatArray, significant_digits: int) -> bool:
         if not good.all():
             return False
     return True
-
-
-def _dense(
-    indptr: Array,
-    indices: Array,
-    values: Array | None,
-    n_features: int,
-    dtype: np.dtype[np.generic],
-) -> Array:
-    n_samples = len(indptr) - 1
-    out = np.zeros((n_samples, n_features), dtype=dtype)
-    rows = np.repeat(np.arange(n_samples), np.diff(indptr))
-    out[rows, indices] = 1.0 if values is None else values
-    return out
