@@ -45,6 +45,8 @@ def is_open(folder: Path) -> bool:
 
 def as_json(folder: Path) -> str:
     """The same as JSON: an object per data set, λ and accuracy, and where the page is."""
+    from svmbench.report.verdict import proof_of
+
     leads = [
         {
             "dataset": standing.heading,
@@ -54,7 +56,7 @@ def as_json(folder: Path) -> str:
             "value": lead.value,
             "clear": lead.clear,
             "next": lead.following or None,
-            "remark": lead.remark,
+            "proven": proof_of(lead),
         }
         for standing in _standings(folder)
         for leads in standing.problems

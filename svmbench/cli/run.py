@@ -197,13 +197,13 @@ def _made(planned: PlannedSweep, asked: Options, *, hidden: bool) -> Result:
     """Run what the sweep lacks, and write its tables, plots and page."""
     from svmbench.cli.progress import ProgressReporter
     from svmbench.harness.series import run_series
-    from svmbench.report.doubts import doubts_of
     from svmbench.report.made import written_before
+    from svmbench.report.questions import about_leaders
     from svmbench.report.write import write_report
 
     folder = planned.folder
     with ProgressReporter(hidden) as reporter:
-        doubts = (lambda: doubts_of(folder)) if planned.sweep.until_decided else None
+        doubts = (lambda: about_leaders(folder)[0]) if planned.sweep.until_decided else None
         result = run_series([planned], reporter, asked, doubts=doubts)
         if result.made + result.reused:
             if result.interrupted:
@@ -307,11 +307,11 @@ def _summary(outcome: Outcome, seconds: float) -> str:
 
 
 def _questions(folder: Path, result: Result) -> str:
-    from svmbench.report.questions import leader_questions
+    from svmbench.report.questions import about_leaders
 
-    questions = leader_questions(folder)
-    if not questions:
+    left, total = about_leaders(folder)
+    if not total:
         return "no questions: no two solvers have been measured on the same problem"
-    decided = sum(not each.is_open for each in questions)
-    text = f"fastest against each other solver: {decided} of {len(questions)} questions decided"
+    decided = total - len(left)
+    text = f"fastest against each other solver: {decided} of {total} questions decided"
     return "\n".join([text, *open_questions(result.open)])

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from svmbench.evidence.forecast import FEWEST
-from svmbench.evidence.page import judge, verdicts
+from svmbench.evidence.page import Answer, judge, verdicts
 from svmbench.evidence.questions import Question, unpaired
 from svmbench.evidence.steadiness import unsteady
 from svmbench.records.groups import Group, heading
@@ -27,50 +26,42 @@ from svmbench.records.statistics import median
 from svmbench.report.pairing import ASSUMED_SHIFT, samples_together
 
 if TYPE_CHECKING:
-    # A report loads no solver and no kernel.
+    from svmbench.harness.doubts import Doubt
     from svmbench.harness.plan import Cell
 
 
-@dataclass(frozen=True)
-class LeaderQuestion:
-    """Whether the label that leads takes less than another."""
+def about_leaders(folder: Path) -> tuple[list[Doubt], int]:
+    """The open questions about the leaders of a folder, and how many questions there are in all.
 
-    leader: Cell  # leader, other: their cells: data set, λ and label
-    other: Cell
-    text: str  # the question in words
-    is_open: bool  # whether no order has been shown yet
-    # for an open question: further pairs expected until an order is shown; None if more pairs
-    # cannot show one
-    more: int | None
-    pairs: int  # for an open question: its informative pairs
-    skippable: frozenset[Cell] = frozenset()  # as for `svmbench.harness.doubts.Doubt`
-
-
-def leader_questions(folder: Path) -> list[LeaderQuestion]:
-    """For each data set, λ and accuracy: the label with the least median against each other label.
-
-    Labels without any measurement are left out, such as programs that are not installed.
+    For each data set, λ and accuracy they are about the label with the least median and each other
+    label. Labels without any measurement are left out, such as programs that are not installed.
     """
+    from svmbench.harness.doubts import Doubt  # a report loads no solver and no kernel
+
     if not (folder / "runs.csv").exists():
-        return []
+        return [], 0
     results = read_results(folder)
-    found = order(results)
-    return [
-        LeaderQuestion(
-            _cell(one),
-            _cell(other),
-            _described(one, other, asked),
-            is_open=_key(one, other, asked) in found.more,
-            more=found.more.get(_key(one, other, asked)),
-            pairs=found.pairs.get(_key(one, other, asked), 0),
-            skippable=_skippable(one, other, asked),
-        )
-        for asked in _main(results)
-        for groups in _places(results)
-        if (one := leader(groups, asked)) is not None
-        for other in groups
-        if other is not one and samples(other, asked)
-    ]
+    found, asked_about, total = order(results), [], 0
+    for asked in _main(results):
+        for groups in _places(results):
+            if (one := leader(groups, asked)) is None:
+                continue
+            for other in groups:
+                if other is one or not samples(other, asked):
+                    continue
+                total += 1
+                if (answer := found.undecided.get(_key(one, other, asked))) is not None:
+                    asked_about.append(
+                        Doubt(
+                            0,
+                            (_cell(one), _cell(other)),
+                            answer.more,
+                            answer.pairs,
+                            _described(one, other, asked),
+                            _skippable(one, other, asked),
+                        )
+                    )
+    return asked_about, total
 
 
 def _skippable(one: Group, other: Group, asked: Asked) -> frozenset[Cell]:
@@ -91,11 +82,8 @@ class Order:
     """What a report's page shows about the order of its labels."""
 
     faster: frozenset[_Key]  # the pairs of labels of which the first was shown to take less
-    # for pairs that one label leads without an order being shown: how many more repeats are
-    # expected to show one; None if they cannot
-    more: dict[_Key, int | None]
-    # for the same pairs of labels: how many informative pairs of repeats they have
-    pairs: dict[_Key, int]
+    # for pairs of which the first leads without an order being shown: what is known of them
+    undecided: dict[_Key, Answer]
     # for pairs of which the first leads and was shown to take less: what the other takes, as a
     # multiple, with the ends of its interval
     ratios: dict[_Key, tuple[float, float, float]]
@@ -108,16 +96,6 @@ class Order:
     def ratio(self, leader: Group, other: Group, asked: Asked) -> tuple[float, float, float]:
         """What another group takes as a multiple of a leader that was shown to take less."""
         return self.ratios[_key(leader, other, asked)]
-
-    def repeats(self, leader: Group, others: Sequence[Group], asked: Asked) -> int | None:
-        """How many more repeats are expected to show an order between a leader and all others.
-
-        None if they cannot, or if there are too few pairs to say.
-        """
-        keys = [_key(leader, other, asked) for other in others]
-        needed = [self.more.get(key) for key in keys if self.pairs.get(key, 0) >= FEWEST]
-        known = [count for count in needed if count is not None]
-        return max(known) if len(known) == len(keys) > 0 else None
 
 
 #: The pages that were judged, each cached as long as its results exist.
@@ -146,12 +124,10 @@ def _order(results: Results) -> Order:
             faster.add(_key(other, one, asked))
         if leads:
             (undecided if verdict == "open" else decided).append(at)
-    more: dict[_Key, int | None] = {}
-    pairs: dict[_Key, int] = {}
+    answers: dict[_Key, Answer] = {}
     for at, answer in zip(undecided, judge(questions, only=undecided), strict=True):
         one, other, asked, _ = page[at]
-        more[_key(one, other, asked)] = more[_key(other, one, asked)] = answer.more
-        pairs[_key(one, other, asked)] = pairs[_key(other, one, asked)] = answer.pairs
+        answers[_key(one, other, asked)] = answers[_key(other, one, asked)] = answer
     ratios: dict[_Key, tuple[float, float, float]] = {}
     for at, answer in zip(decided, judge(questions, only=decided), strict=True):
         one, other, asked, _ = page[at]
@@ -164,7 +140,7 @@ def _order(results: Results) -> Order:
         for each, (_, _, asked, _) in zip(questions, page, strict=True)
         if asked.measure.per_machine
     ]
-    return Order(frozenset(faster), more, pairs, ratios, unsteady(timed))
+    return Order(frozenset(faster), answers, ratios, unsteady(timed))
 
 
 def _key(one: Group, other: Group, asked: Asked) -> _Key:

@@ -15,7 +15,7 @@ from svmbench.records.groups import Group, heading
 from svmbench.records.measures import Asked
 from svmbench.records.read import Results
 from svmbench.records.samples import least, samples
-from svmbench.records.spelling import counted, short
+from svmbench.records.spelling import short
 from svmbench.records.states import in_words
 from svmbench.records.statistics import median, median_interval
 from svmbench.records.summaries import Summary
@@ -26,9 +26,6 @@ from svmbench.report.tables.accuracy import summarise
 #: The only place if no accuracy was asked for.
 _STOP = "at the stop"
 
-#: What is said of a leader that the evidence shows to be ahead of all others.
-_CLEAR = "shown to take less than"
-
 
 @dataclass(frozen=True)
 class Lead:
@@ -37,7 +34,6 @@ class Lead:
     place: str  # the accuracy
     leader: str  # label with the least median; empty if no median is finite
     value: str  # that median with its interval and unit
-    remark: str  # how clear that is
     # whether the leader was shown to take less than every other. An absent one counts if each of
     # its runs had spent more than the leader ever took.
     clear: bool = False
@@ -74,7 +70,6 @@ class _Contender:
     median: float
     low: float
     high: float
-    samples: int
     absent: bool = False
 
 
@@ -127,7 +122,7 @@ def answer(standings: Iterable[Standings]) -> AnswerTable:
             lead.leader or "nobody",
             lead.value,
             lead.following or "–",
-            _proven(lead),
+            proof_of(lead),
         )
         for standing in standings
         for leads in standing.problems
@@ -147,8 +142,10 @@ def conclusion(standings: Sequence[Standings]) -> str:
         return f"no solver reached {place}"
     if len(last) == 1:
         (lead,) = last
-        only = f"{lead.leader} reached {place} in {lead.value}"
-        return f"{lead.ahead} to {place}" if lead.ahead else f"{only}. {lead.remark}"
+        only, proven = f"{lead.leader} reached {place} in {lead.value}", proof_of(lead)
+        if proven == "yes":
+            return f"{lead.ahead} to {place}" if lead.ahead else only
+        return only if proven == "–" else f"{only}; proven faster: {proven}"
     firsts = Counter(lead.leader for lead in last if lead.clear)
     shown = [f"{name} in {count}" for name, count in firsts.most_common()]
     missed = sum(not lead.leader for lead in last)
@@ -157,7 +154,7 @@ def conclusion(standings: Sequence[Standings]) -> str:
     return f"fastest to {place} in {len(last)} cases: {', '.join(shown)}"
 
 
-def _proven(lead: Lead) -> str:
+def proof_of(lead: Lead) -> str:
     """Against whom the leader was shown to take less, or was not; and who did not arrive."""
     names = lead.absent
     gone = " and ".join(names) if len(names) <= 2 else f"{len(names)} others"
@@ -194,14 +191,13 @@ def _to_accuracies(shown: Order, members: Sequence[tuple[Group, Sequence[Summary
                 row[at].median,
                 row[at].low,
                 row[at].high,
-                len(row[at].samples),
                 row[at].absent,
             )
             for group, row in members
             if set(group.runs["state"]) != {"not_installed"}
         ]
         place = f"ε = {short(first.accuracy)}"
-        leads.append(_lead(shown, asked, place, contenders, " s", "takes {} as long"))
+        leads.append(_lead(shown, asked, place, contenders, " s"))
     groups = [group for group, _ in members]
     missing = tuple(_missing(members))
     shared = groups[0]
@@ -242,35 +238,25 @@ def _lead(
     place: str,
     contenders: Sequence[_Contender],
     unit: str,
-    verb: str,
 ) -> Lead:
     ranked = sorted(contenders, key=lambda c: c.median if math.isfinite(c.median) else math.inf)
     if not ranked or not math.isfinite(ranked[0].median):
-        return Lead(place, "", "", "No solver reaches it in the median.")
+        return Lead(place, "", "")
     leader, *others = ranked
     value = interval_text(leader.median, leader.low, leader.high) + unit
     absent = [c for c in others if c.absent]
     arrived = [c for c in others if not c.absent]
     rivals = [c.group for c in arrived if not shown.shown(leader.group, c.group, asked)]
     longer = [c for c in absent if _takes_longer(leader.group, c.group, asked)]
-    if len(longer) == len(absent):
-        whom = "every other" if others else ""
-    else:
-        whom = "every other that arrived" if arrived else ""
-    remark = "The only solver."
-    if others:
-        remark = _remark(shown, asked, leader, arrived, rivals, verb, whom)
-    clear = bool(whom) and not rivals
+    clear = bool(others) and not rivals and (bool(arrived) or len(longer) == len(absent))
     ahead = ""
     if clear and arrived and asked.name == "seconds":
         ratio = interval_text(*shown.ratio(leader.group, arrived[0].group, asked))
         ahead = f"{leader.group.label} was {ratio} times as fast as {arrived[0].group.label}"
-    said = [f"{c.group.label} did not arrive: 0 of {c.samples}." for c in absent]
     return Lead(
         place,
         leader.group.label,
         value,
-        " ".join([remark, *said]),
         clear=clear,
         following=_following(leader, others[0]) if others else "",
         rivals=tuple(group.label for group in rivals),
@@ -293,38 +279,6 @@ def _following(leader: _Contender, other: _Contender) -> str:
     return f"{other.group.label}, {_ratio(other.median, leader.median)}x"
 
 
-def _remark(
-    shown: Order,
-    asked: Asked,
-    leader: _Contender,
-    others: Sequence[_Contender],
-    rivals: Sequence[Group],
-    verb: str,
-    whom: str,
-) -> str:
-    """What to say of how clear the lead is."""
-    if not others:
-        return f"S{_CLEAR[1:]} {whom}." if whom else "The only one that arrived."
-    behind = _behind(leader, others[0], verb)
-    following = f"Next in the median is {others[0].group.label}, which {behind}."
-    if leader.samples == 1:
-        return f"Single runs show no order. {following}"
-    if not rivals:
-        return f"S{_CLEAR[1:]} {whom}. {following}"
-    every = len(rivals) == len(others) > 1
-    named = "any other" if every else " or ".join(group.label for group in rivals)
-    more = shown.repeats(leader.group, rivals, asked)
-    cost = f" About {counted(more, 'more repeat')} may show it." if more else ""
-    return f"Not shown to take less than {named}. {following}{cost}"
-
-
-def _behind(leader: _Contender, other: _Contender, verb: str) -> str:
-    if not math.isfinite(other.median):
-        return "does not reach it"
-    ratio = _ratio(other.median, leader.median)
-    return verb.format("about" if ratio == "1.0" else f"{ratio} times".replace("> ", "over "))
-
-
 def _ratio(value: float, least: float) -> str:
     """A median as a multiple of the least one."""
     if not 0 < value < 1e3 * least:
@@ -345,8 +299,8 @@ def _at_the_stop(shown: Order, groups: Sequence[Group]) -> Leads:
         if math.isinf(middle):
             missing.append(f"{group.label}: {_ends(group)}")
         low, high, _ = median_interval(values) if values else (math.nan,) * 3
-        contenders.append(_Contender(group, middle, low, high, len(values)))
-    lead = _lead(shown, asked, _STOP, contenders, "", "is {} as far from the optimum")
+        contenders.append(_Contender(group, middle, low, high))
+    lead = _lead(shown, asked, _STOP, contenders, "")
     return Leads(groups[0].written_lambda, groups[0].lam, (lead,), tuple(missing))
 
 
