@@ -20,7 +20,7 @@ from typing import Any
 from svmbench.bench.champion import CHAMPION
 from svmbench.data.dataset import Dataset
 from svmbench.data.libsvm import parse_libsvm, read_libsvm
-from svmbench.harness.streaming import pass_seconds
+from svmbench.harness.measurement import pass_seconds
 from svmbench.problem import Problem
 from svmbench.solvers.registry import find_solver
 

@@ -34,8 +34,7 @@ from svmbench.config.fields import (
     as_named,
     second,
 )
-from svmbench.config.reading import Strict, read_model
-from svmbench.config.refusal import refuse
+from svmbench.config.reading import Strict, read_model, refuse
 from svmbench.config.stop import RepeatsOrNumber
 from svmbench.config.sweep import Sweep
 from svmbench.document import one_or_several

@@ -38,7 +38,6 @@ from svmbench.claims.parts import (
 )
 from svmbench.claims.path import path
 from svmbench.claims.places import Slot
-from svmbench.claims.quantifiers import decide, may_change
 from svmbench.claims.reach import fails, reaches
 from svmbench.evidence.across import MIN_DATA_SETS, Across, across
 from svmbench.evidence.growth import exponent as exponent_of
@@ -46,6 +45,39 @@ from svmbench.evidence.page import Answer, judge
 from svmbench.evidence.questions import Question
 from svmbench.records.spelling import counted
 from svmbench.report.numbers import format_value
+
+
+def decide(quantifier: str, verdicts: Sequence[ClaimVerdict]) -> ClaimVerdict:
+    """The verdict of a claim from those of its cases."""
+    counted = Counter[str](verdicts)
+    holding, against, undecided = (
+        counted[verdict] for verdict in ("holds", "does not hold", "open")
+    )
+    n = holding + against + undecided
+    if n == 0:
+        return "not testable"
+    if quantifier == "all":
+        if against:
+            return "holds in k of n" if holding else "does not hold"
+        return "open" if undecided else "holds"
+    if quantifier == "most":
+        if 2 * holding > n:
+            return "holds"
+        return "does not hold" if 2 * against >= n else "open"
+    if holding:
+        return "holds"
+    return "open" if undecided else "does not hold"
+
+
+def may_change(quantifier: str, verdicts: Sequence[ClaimVerdict]) -> bool:
+    """Whether the verdict of a claim may change when its open cases are decided."""
+    now = decide(quantifier, verdicts)
+    ends: tuple[ClaimVerdict, ...] = ("holds", "does not hold")
+    return any(
+        decide(quantifier, [end if each == "open" else each for each in verdicts]) != now
+        for end in ends
+    )
+
 
 #: Why a stand-in says nothing about a claim, by the claim and the stand-in's label.
 Unlike = Callable[[Claim, str], str]

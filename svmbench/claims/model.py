@@ -11,8 +11,7 @@ from pydantic import Field, model_validator
 
 from svmbench.claims.kinds import CURVES, KINDS, ClaimKind
 from svmbench.claims.places import Place, WrittenMeasure, refuse_along
-from svmbench.config.reading import Strict
-from svmbench.config.refusal import refuse
+from svmbench.config.reading import Strict, refuse
 from svmbench.records.measures import ALONG, Asked
 
 #: Keys of all kinds.

@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Field, PlainValidator
 
-from svmbench.config.reading import Strict
-from svmbench.config.refusal import refuse
+from svmbench.config.reading import Strict, refuse
 from svmbench.document import one_or_several
 from svmbench.records.measures import Asked, Measure
 

@@ -1,8 +1,7 @@
 """Configurations: a YAML file becomes a typed, frozen `Sweep`, or one line saying why not."""
 
 from svmbench.config.dataset_spec import DatasetSpec
-from svmbench.config.files import dump_sweep, find_config, load_sweep
-from svmbench.config.plugins import with_plugins
+from svmbench.config.files import dump_sweep, find_config, load_sweep, with_plugins
 from svmbench.config.schema import sweep_schema
 from svmbench.config.stop import Stop, SweepReference
 from svmbench.config.sweep import LossSpec, SolverSpec, Sweep

@@ -27,8 +27,7 @@ from svmbench.config.fields import (
     distinct,
     look_of,
 )
-from svmbench.config.reading import Strict
-from svmbench.config.refusal import refuse
+from svmbench.config.reading import Strict, refuse
 from svmbench.config.steps import Step
 from svmbench.data import catalogue
 from svmbench.data.catalogue import OwnFiles

@@ -17,7 +17,7 @@ from pydantic import (
     ValidationInfo,
 )
 
-from svmbench.config.refusal import refuse
+from svmbench.config.reading import refuse
 from svmbench.document import short
 from svmbench.errors import ConfigError
 from svmbench.solvers.registry import add_file

@@ -18,7 +18,7 @@ from pydantic import (
     create_model,
 )
 
-from svmbench.config.refusal import refuse
+from svmbench.config.reading import refuse
 from svmbench.data.transforms import TRANSFORMS, RowNumber, Rows, Transform
 from svmbench.data.transforms.step import MOST_ROWS
 from svmbench.document import short

@@ -27,8 +27,7 @@ from svmbench.config.fields import (
     as_list,
     distinct,
 )
-from svmbench.config.reading import Strict
-from svmbench.config.refusal import refuse
+from svmbench.config.reading import Strict, refuse
 
 #: Targets of `Stop`, and its limits beside the time limit: a sweep needs one of all these.
 TARGETS = ("accuracy", "gap", "own")

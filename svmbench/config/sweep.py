@@ -33,8 +33,7 @@ from svmbench.config.fields import (
     look_of,
     second,
 )
-from svmbench.config.reading import Strict
-from svmbench.config.refusal import refuse
+from svmbench.config.reading import Strict, refuse
 from svmbench.config.stop import RepeatsOrNumber, Stop, SweepReference
 from svmbench.errors import ConfigError, nearest
 from svmbench.names import BiasName, LossName

@@ -25,8 +25,7 @@ from svmbench.claims.empty import check_claims
 from svmbench.claims.model import Claim, Ground
 from svmbench.claims.places import Axis, Place, WrittenMeasure, refuse_along
 from svmbench.config.files import dump_sweep
-from svmbench.config.reading import Strict, read_model
-from svmbench.config.refusal import refuse
+from svmbench.config.reading import Strict, read_model, refuse
 from svmbench.config.sweep import Sweep
 from svmbench.document import Loader
 from svmbench.errors import ConfigError, nearest

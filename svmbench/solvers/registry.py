@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import inspect
 import pkgutil
+import reprlib
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, get_args, get_origin, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
 
 import svmbench.solvers
 from svmbench.errors import ConfigError, message_of, nearest
-from svmbench.solvers.base import Solver
-from svmbench.solvers.declared import require_declared
-from svmbench.solvers.importing import kept_apart
+from svmbench.solvers.base import Parameters, Solver
+from svmbench.solvers.checked import json_schema
 from svmbench.solvers.plug_in import GROUP, executed_points
 from svmbench.solvers.program import ForeignProgram
-from svmbench.solvers.single_file import file_of, load_file, unload_file, unload_files
+from svmbench.solvers.single_file import file_of, kept_apart, load_file, unload_file, unload_files
 
 #: Solvers of the single files that this process was given.
 _of_files: list[type[Solver]] = []
@@ -136,3 +138,41 @@ def _loaded(point: EntryPoint) -> Any:
 
 def _place(solver: type[Solver]) -> str:
     return f"{file_of(solver) or solver.__module__}.{solver.__qualname__}"
+
+
+def require_declared(solver: type[Solver], where: str) -> None:
+    """Refuse a solver that lacks what every listing and every run needs, or has it in another form.
+
+    Raises ConfigError if a method or an attribute is missing, or an attribute is of another type
+    than `Solver` declares, or its parameters cannot be described.
+    """
+    name = solver.__name__
+    lacks = sorted(getattr(solver, "__abstractmethods__", ()))
+    lacks += [text for text in ("summary", "source") if not getattr(solver, text, "")]
+    if lacks:
+        raise ConfigError(f"{where}: {name} does not define {', '.join(lacks)}")
+    if not (inspect.isclass(solver.schema) and issubclass(solver.schema, Parameters)):
+        raise ConfigError(f"{where}: {name}.schema must be a subclass of Parameters")
+    for attribute, hint in get_type_hints(Solver).items():
+        given = getattr(solver, attribute, property())
+        of_class = get_origin(hint) is ClassVar
+        if attribute == "schema" or (isinstance(given, property) and not of_class):
+            continue  # what is no ClassVar may be computed by each instance
+        kind = get_args(hint)[0] if of_class else hint
+        try:
+            TypeAdapter(kind).validate_python(given, strict=True)
+        except ValidationError:
+            # `reprlib` keeps it short, and nothing that it raises gets out.
+            wanted = getattr(kind, "__name__", "") if inspect.isclass(kind) else str(kind)
+            said = f"must be {wanted.replace('typing.', '')}, not {reprlib.repr(given)}"
+            raise ConfigError(f"{where}: {name}.{attribute} {said}") from None
+    try:
+        json_schema(solver.schema)
+    except ImportError:
+        raise  # of pydantic's own modules
+    except Exception as error:  # whatever the plug-in's own types raise
+        reason = " ".join(str(error).split())[:100] or type(error).__name__
+        raise ConfigError(
+            f"{where}: {name}.schema: a parameter has no type of plain data ({reason}); "
+            "give it one, such as float or Literal"
+        ) from None

@@ -17,13 +17,13 @@ from svmbench.data.cache import (
 from svmbench.data.load import load
 from svmbench.data.moved import admit, packed
 from svmbench.errors import DataError
+from svmbench.harness.crew import Turns
 from svmbench.harness.environment import environment
 from svmbench.harness.place import Node, NodeLostError
 from svmbench.harness.plan import plan_runs
 from svmbench.harness.processes import hired
 from svmbench.harness.supervise import carry_out
 from svmbench.harness.sweeps import MOST_LOST, Options, Reporter, prepare, run_sweep
-from svmbench.harness.turns import Turns
 
 FOUR = {"solvers": ["dcd", "pegasos"], "lambda": [0.1, 0.01], "repeats": 2}
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from svmbench.data.dataset import Dataset, Provenance
-from svmbench.harness import streaming
+from svmbench.harness import measurement as streaming
 
 
 def rows(m, nonzeros, values=None):

@@ -40,7 +40,7 @@ from svmbench.data.transforms.chain import (
     scales_between,
     suffix,
 )
-from svmbench.data.transforms.columns import Bias, CompactColumns, Drop, Standardise
+from svmbench.data.transforms.columns import Bias, CompactColumns, Drop, Sparse, Standardise
 from svmbench.data.transforms.rows import (
     Balance,
     Rows,
@@ -60,7 +60,6 @@ from svmbench.data.transforms.step import (
     Transform,
     is_size,
 )
-from svmbench.data.transforms.stored import Sparse
 from svmbench.data.transforms.values import Factor, MaxAbs, UnitNorm
 
 __all__ = [

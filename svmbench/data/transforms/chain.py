@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from svmbench.data.dataset import Dataset
-from svmbench.data.transforms.columns import Bias, CompactColumns, Drop, Standardise
+from svmbench.data.transforms.columns import Bias, CompactColumns, Drop, Sparse, Standardise
 from svmbench.data.transforms.entries import listed, settled
 from svmbench.data.transforms.rows import Balance, Rows, Shuffled, Split, Subsample, Swap
 from svmbench.data.transforms.step import Portion, TrainAndTest, Transform
-from svmbench.data.transforms.stored import Sparse
 from svmbench.data.transforms.values import Factor, MaxAbs, UnitNorm
 
 if TYPE_CHECKING:

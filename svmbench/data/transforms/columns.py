@@ -169,3 +169,17 @@ def _standardised_entries(
     values = np.concatenate([block.values[~mine], full.ravel()])
     order = np.lexsort((columns, rows))
     return np.bincount(rows, minlength=len(full)), columns[order], values[order]
+
+
+class Sparse(Transform):
+    """Rows kept as column numbers and values, even where dense ones take fewer bytes.
+
+    Values and precision are the same, so it isolates the cost of this form alone. Wherever it
+    is among the transforms, it applies to their final result.
+    """
+
+    name = "sparse"
+
+    def apply(self, train: Dataset, test: Dataset | None) -> TrainAndTest:
+        """Return the rows unchanged: `apply_transforms` stores them at the end."""
+        return train, test

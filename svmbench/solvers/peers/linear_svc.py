@@ -5,8 +5,7 @@ from __future__ import annotations
 from svmbench.data.dataset import FloatArray
 from svmbench.problem import Problem
 from svmbench.solvers.peers.liblinear import LiblinearParameters
-from svmbench.solvers.peers.peer import LimitedParameters, LimitedPeer
-from svmbench.solvers.peers.scikit_learn import ScikitLearn
+from svmbench.solvers.peers.peer import LimitedParameters, LimitedPeer, ScikitLearn
 
 
 class LinearSvcParameters(LimitedParameters, LiblinearParameters):

@@ -6,8 +6,7 @@ from typing import Literal
 
 from svmbench.data.dataset import FloatArray
 from svmbench.solvers.base import parameter
-from svmbench.solvers.peers.peer import LimitedParameters, LimitedPeer
-from svmbench.solvers.peers.scikit_learn import ScikitLearn
+from svmbench.solvers.peers.peer import LimitedParameters, LimitedPeer, ScikitLearn
 
 
 class ScikitLogisticParameters(LimitedParameters):

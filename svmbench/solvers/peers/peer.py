@@ -6,8 +6,12 @@ rows of the results. It receives the stored values as doubles.
 
 from __future__ import annotations
 
+import ctypes
 import sys
+import warnings
 from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -19,7 +23,23 @@ from svmbench.data.dataset import Dataset, FloatArray
 from svmbench.kernels.counters import Counters
 from svmbench.problem import Problem
 from svmbench.solvers.base import Parameters, Solver, parameter
-from svmbench.solvers.peers.arithmetic import arithmetic_kept
+
+#: Bytes that hold the C library's fenv_t on any system; the largest known takes 32.
+_ENOUGH = 512
+
+
+@contextmanager
+def arithmetic_kept() -> Iterator[None]:
+    """Restore the rounding mode and the treatment of subnormal numbers on exit."""
+    library, state = ctypes.CDLL(None), ctypes.create_string_buffer(_ENOUGH)
+    if not hasattr(library, "fegetenv") or library.fegetenv(state) != 0:
+        yield
+        return
+    try:
+        yield
+    finally:
+        library.fesetenv(state)
+
 
 #: Tolerances of the ladder, each half of the one before: 8 to 9.5e-7. With 8, coordinate descent
 #: stops after its first pass or soon after.
@@ -252,3 +272,15 @@ def matrix(data: Dataset) -> Any:
     narrow = np.int32 if data.nnz < UNLIMITED else np.int64
     rows = values, data.indices.astype(narrow), data.indptr.astype(narrow)
     return scipy.sparse.csr_matrix(rows, (data.n_samples, data.n_features))
+
+
+class ScikitLearn(Peer):
+    """An estimator of scikit-learn. Its checks of its input count as training."""
+
+    package = "scikit-learn"
+
+    def _fitted(self, estimator: Any) -> Any:
+        """Train the estimator; suppress its warning that the limit of iterations was reached."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            return estimator.fit(*self._rows)

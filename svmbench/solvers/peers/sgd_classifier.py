@@ -6,8 +6,7 @@ import math
 
 from svmbench.data.dataset import FloatArray
 from svmbench.solvers.base import parameter
-from svmbench.solvers.peers.peer import PeerParameters
-from svmbench.solvers.peers.scikit_learn import ScikitLearn
+from svmbench.solvers.peers.peer import PeerParameters, ScikitLearn
 
 #: Epochs if none are given. Only the number of epochs ends a run.
 EPOCHS = 1024.0
