@@ -1,13 +1,8 @@
-"""Download from one address: a few tries, each bounded in time, whole or not at all.
-
-A server may answer slowly, not at all, with half of the file, or redirect elsewhere. A failure
-that may be temporary is retried; any other failure is final for the address.
-"""
+"""Download from one address: a few tries, each bounded in time, whole or not at all."""
 
 from __future__ import annotations
 
-import contextlib
-import ftplib
+import http.client
 import queue
 import random
 import socket
@@ -15,39 +10,22 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from http import HTTPStatus
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError, URLError
 from urllib.parse import urljoin, urlsplit
-from urllib.request import getproxies
-
-import pooch
-import rich.progress
-import urllib3.exceptions
+from urllib.request import HTTPRedirectHandler, build_opener, getproxies
 
 from svmbench.errors import DataError
 
-CONNECT_SECONDS = 3
-# A server must deliver each piece, or the end, within this time, which includes connecting for the
-# first piece.
-STALL_SECONDS = 30
-PIECE_BYTES = 1 << 15
+#: Seconds in which a server's name is found and it takes a connection, and in which it sends a
+#: piece of so many bytes, or the end.
+CONNECT_SECONDS, STALL_SECONDS, PIECE_BYTES = 3.0, 30.0, 1 << 15
 
-TRIES = 3
-BACK_OFF_SECONDS = 1.0
-LONGEST_WAIT_SECONDS = 30.0
-REDIRECTIONS = 5
-
+TRIES, REDIRECTIONS, BACK_OFF_SECONDS, LONGEST_WAIT_SECONDS = 3, 5, 1.0, 30.0
 _PASSING = {408, 425, 429, 500, 502, 503, 504}
-_PIECES_AHEAD = 8
-_NO_CONNECTION = (
-    urllib3.exceptions.NewConnectionError,
-    urllib3.exceptions.ConnectTimeoutError,
-    ConnectionRefusedError,
-    socket.gaierror,
-)
 
 
 class _FinalError(Exception):
@@ -57,17 +35,29 @@ class _FinalError(Exception):
 class _PassingError(Exception):
     """A failure that may be temporary, and the wait that the server asks for."""
 
-    def __init__(self, reason: str, wait: float | None = None) -> None:
-        super().__init__(reason)
-        self.wait = wait
+    wait = 0.0
 
 
 class UnreachableError(DataError):
     """No connection to a server could be made: most likely there is no network."""
 
 
-class _AbandonedError(Exception):
-    """The reader no longer waits for the content."""
+class _Redirections(HTTPRedirectHandler):
+    """At most five, to http and https only, and none from https to http."""
+
+    max_repeats = REDIRECTIONS + 1
+
+    def http_error_302(self, req: Any, fp: Any, code: int, msg: str, headers: Any) -> Any:
+        """Refuse what the base class would follow."""
+        there = urljoin(req.full_url, headers.get("location", ""))
+        new = urlsplit(there).scheme
+        if new not in ("http", "https") or (req.type == "https" and new == "http"):
+            raise _FinalError(f"a redirection to {there}, which is not followed")
+        if sum(getattr(req, "redirect_dict", {}).values()) >= REDIRECTIONS:
+            raise _FinalError(f"more than {REDIRECTIONS} redirections")
+        return super().http_error_302(req, fp, code, msg, headers)
+
+    http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
 
 
 def download_to(url: str, target: Path, *, longest: int | None = None, pages: bool = True) -> None:
@@ -79,278 +69,128 @@ def download_to(url: str, target: Path, *, longest: int | None = None, pages: bo
     """
     for tried in range(1, TRIES + 1):
         try:
-            with _progress(Path(urlsplit(url).path).name) as bar, target.open("wb") as stream:
-                for piece in _within(longest, _pieces(url, bar, longest, pages)):
-                    stream.write(piece)
+            with _progress(url) as shown, target.open("wb") as file:
+                for piece in _pieces(url, longest, pages):
+                    file.write(piece)
+                    shown(len(piece))
             return
-        except _FinalError as error:
-            raise _failure(url, str(error), tried) from None
-        except UnreachableError as error:
-            raise UnreachableError(str(_failure(url, str(error), tried))) from None
+        except (_FinalError, UnreachableError) as error:
+            kind = UnreachableError if isinstance(error, UnreachableError) else DataError
+            raise kind(_failure(url, error, tried)) from None
         except _PassingError as error:
-            wait = _back_off(tried) if error.wait is None else error.wait
-            reason = str(error)
-        if wait > LONGEST_WAIT_SECONDS:
-            raise _failure(url, f"{reason}, retry in {wait:.0f} s", tried)
-        if tried < TRIES:
-            _pause(wait)
-    raise _failure(url, reason, TRIES)
+            # Jitter, so that clients that failed together do not retry together.
+            wait = error.wait or BACK_OFF_SECONDS * 2.0 ** (tried - 1) * random.uniform(0.5, 1.5)
+            said = f"{error}, retry in {wait:.0f} s" if wait > LONGEST_WAIT_SECONDS else str(error)
+        if tried == TRIES or wait > LONGEST_WAIT_SECONDS:
+            raise DataError(_failure(url, said, tried))
+        _pause(wait)
 
 
-def _failure(url: str, reason: str, tried: int) -> DataError:
+def _failure(url: str, reason: object, tried: int) -> str:
     # The server wrote parts of it, and they are shown on a terminal.
-    said = "".join(char if char.isprintable() else "?" for char in " ".join(reason.split()))
-    return DataError(f"{url}: {said}" + (f" ({tried} tries)" if tried > 1 else ""))
-
-
-def _back_off(tried: int) -> float:
-    # Jitter, so that clients that failed together do not retry together.
-    return BACK_OFF_SECONDS * 2.0 ** (tried - 1) * random.uniform(0.5, 1.5)
+    said = "".join(c if c.isprintable() else "?" for c in " ".join(str(reason).split()))
+    return f"{url}: {said}" + (f" ({tried} tries)" if tried > 1 else "")
 
 
 def _pause(seconds: float) -> None:
     time.sleep(seconds)
 
 
-def _within(longest: int | None, pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Pass pieces on until they exceed the size limit."""
-    size = 0
-    with contextlib.closing(pieces):  # type: ignore[type-var]
-        for piece in pieces:
-            size += len(piece)
-            if longest is not None and size > longest:
-                raise _FinalError(f"more than the {longest} bytes that the file may have")
-            yield piece
+def _within(seconds: float, act: Callable[[], Any], late: Exception) -> Any:
+    """What a call returns or raises; an error if it takes longer.
 
-
-def _pieces(url: str, bar: Any, longest: int | None, pages: bool) -> Iterator[bytes]:
-    """Yield the content as it is received.
-
-    A thread reads, and is abandoned when nothing is received: socket time-outs restart with
-    each byte, so a server that sends a byte now and then could block its reader for ever.
+    A thread makes it, and is left behind: neither the search for a name nor the reading of an
+    answer's head can be stopped.
     """
-    arrived: queue.Queue[bytes | Exception | None] = queue.Queue(_PIECES_AHEAD)
-    sink = _Sink(arrived)
-    answers = _Answers(longest, pages)
+    done = queue.SimpleQueue[tuple[Any, Exception | None]]()
 
-    def read() -> None:
-        end: Exception | None = None
+    def run() -> None:
         try:
-            if getproxies().keys() <= {"no"}:  # else the name is a proxy's to resolve
-                socket.getaddrinfo(urlsplit(url).hostname, None)
-            sink.put(b"")
-            _downloader(url, bar, answers)(url, sink, None)
-        except Exception as error:  # any error is passed to the waiting thread
-            end = error
-        with contextlib.suppress(_AbandonedError):
-            sink.put(end)
+            done.put((act(), None))
+        except Exception as error:  # any error is the waiting thread's
+            done.put((None, error))
 
-    threading.Thread(target=read, name=f"download {url}", daemon=True).start()
-    resolved = False
+    threading.Thread(target=run, daemon=True).start()
     try:
-        while True:
-            try:
-                item = arrived.get(timeout=STALL_SECONDS if resolved else CONNECT_SECONDS)
-            except queue.Empty:
-                if not resolved:
-                    raise UnreachableError("no server answers for its name") from None
-                raise _PassingError(
-                    f"less than {PIECE_BYTES >> 10} KiB in {STALL_SECONDS:g} s"
-                ) from None
-            resolved = True
-            if isinstance(item, Exception):
-                raise (_judged(item) if answers.any else _unanswered(item)) from item
-            if item is None:
-                return
-            yield item
-    finally:
-        sink.abandoned.set()
-        answers.hang_up()
+        found, error = done.get(timeout=seconds)
+    except queue.Empty:
+        raise late from None
+    if error is not None:
+        raise error
+    return found
 
 
-class _Sink:
-    """The file that pooch writes to: passes pieces on as long as somebody reads them."""
-
-    def __init__(self, arrived: queue.Queue[bytes | Exception | None]) -> None:
-        self.abandoned = threading.Event()
-        self._arrived = arrived
-
-    def put(self, item: bytes | Exception | None) -> None:
-        while not self.abandoned.is_set():
-            with contextlib.suppress(queue.Full):
-                self._arrived.put(item, timeout=1.0)
-                return
-        raise _AbandonedError
-
-    def write(self, piece: bytes) -> None:
-        self.put(bytes(piece))
-
-    def flush(self) -> None:
-        pass
-
-
-def _downloader(url: str, bar: Any, answers: _Answers) -> Callable[[str, Any, None], Any]:
-    downloader: Callable[[str, Any, None], Any]
-    if urlsplit(url).scheme == "ftp":
-        downloader = pooch.FTPDownloader(timeout=CONNECT_SECONDS, chunk_size=PIECE_BYTES)
-    else:
-        downloader = pooch.HTTPDownloader(
-            progressbar=bar,
-            chunk_size=PIECE_BYTES,
-            # The second value ends an abandoned thread.
-            timeout=(CONNECT_SECONDS, CONNECT_SECONDS + STALL_SECONDS),
-            # Without it a server may compress a file that is compressed already.
-            headers={"Accept-Encoding": "identity"},
-            hooks={"response": answers},
-        )
-    return downloader
-
-
-class _Answers:
-    """Checks each response of a server before it is followed or read.
-
-    - ``longest, pages``: as for `download_to`.
-    """
-
-    def __init__(self, longest: int | None, pages: bool) -> None:
-        self._longest = longest
-        self._pages = pages
-        self._redirections = 0
-        self._raw: Any = None
-
-    @property
-    def any(self) -> bool:
-        """Whether a server has answered."""
-        return self._raw is not None
-
-    def hang_up(self) -> None:
-        """End the response for whoever still reads it."""
-        with contextlib.suppress(ValueError, RuntimeError, OSError):  # it has ended already
-            if self._raw is not None:
-                self._raw.shutdown()
-
-    def __call__(self, response: Any, **_: Any) -> None:
-        self._raw = response.raw
-        if response.is_redirect:
-            self._redirections += 1
-            if self._redirections > REDIRECTIONS:
-                raise _FinalError(f"more than {REDIRECTIONS} redirections")
-            require_safe(response.url, urljoin(response.url, response.headers["location"]))
-            return
-        if response.status_code < 400 and response.status_code != HTTPStatus.OK:
-            raise _FinalError(_status(response.status_code))
-        kind = response.headers.get("content-type", "").lower()
-        if not self._pages and response.ok and kind.startswith("text/html"):
-            raise _FinalError("a web page and not the file")
-        length = response.headers.get("content-length", "")
-        if self._longest is not None and length.isdecimal() and int(length) > self._longest:
-            raise _FinalError(
-                f"{length} bytes, more than the {self._longest} that the file may have"
-            )
-
-
-def require_safe(here: str, there: str) -> None:
-    """Refuse a redirection to a scheme other than http and https, or from https to http."""
-    old, new = urlsplit(here).scheme, urlsplit(there).scheme
-    if new not in ("http", "https"):
-        raise _FinalError(f"a redirection to {there}, which is not followed: {new} is not http")
-    if old == "https" and new == "http":
-        raise _FinalError(f"a redirection from https to {there}, which is not followed")
-
-
-def _unanswered(error: Exception) -> Exception:
-    """Classify an error before any answer."""
-    causes: list[BaseException] = [error]
-    while (cause := causes[-1].__context__) is not None:
-        causes.append(cause)
-    if any(isinstance(each, _NO_CONNECTION) for each in causes):
-        return UnreachableError(_innermost(error))
-    return _judged(error)
-
-
-def _judged(error: Exception) -> Exception:
-    """Classify a network error as final or temporary; return any other error unchanged."""
-    response = getattr(error, "response", None)
-    if isinstance(error, _FinalError):
-        return error
-    if response is not None and response.status_code >= 400:
-        status = _status(response.status_code)
-        if response.status_code in _PASSING:
-            return _PassingError(status, _retry_after(response.headers.get("retry-after")))
-        return _FinalError(status)
-    if isinstance(error, ftplib.error_perm | ValueError):
-        return _FinalError(_innermost(error))
-    if isinstance(error, OSError | EOFError | ftplib.Error):  # requests' errors are OSErrors
-        return _PassingError(_innermost(error))
-    return error
-
-
-def _status(code: int) -> str:
+def _require_server(url: str) -> None:
+    """Notice soon that there is no network: urllib waits as long for a connection as for bytes."""
+    if getproxies().keys() - {"no"}:
+        return  # the name is a proxy's to look up
+    to = urlsplit(url)
+    place = to.hostname or "", to.port or {"https": 443, "ftp": 21}.get(to.scheme, 80)
+    nobody = UnreachableError("no server answers for its name")
     try:
-        return f"{code} {HTTPStatus(code).phrase}"
-    except ValueError:
-        return str(code)
+        _within(CONNECT_SECONDS, partial(_connect, place), nobody)
+    except OSError as error:
+        raise UnreachableError(str(error)) from None
 
 
-def _retry_after(header: str | None) -> float | None:
-    """Seconds that a server asks to wait; None if it does not ask."""
-    if header is None:
-        return None
-    if header.strip().isdecimal():
-        return float(header)
+def _connect(place: tuple[str, int]) -> None:
+    socket.create_connection(place, CONNECT_SECONDS).close()
+
+
+def _pieces(url: str, longest: int | None, pages: bool) -> Iterator[bytes]:
+    """The content as it is received."""
+    _require_server(url)
+    late = _PassingError(f"less than {PIECE_BYTES >> 10} KiB in {STALL_SECONDS:g} s")
+    opener = partial(build_opener(_Redirections).open, url, timeout=STALL_SECONDS)
     try:
-        moment = parsedate_to_datetime(header)
-    except (ValueError, OverflowError):  # a year of many digits, for example
-        return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - datetime.now(UTC)).total_seconds())
+        with _within(STALL_SECONDS, opener, late) as answer:
+            if getattr(answer, "status", None) not in (None, 200):
+                raise _FinalError(f"{answer.status} {answer.reason}")
+            if not pages and answer.headers.get_content_type() == "text/html":
+                raise _FinalError("a web page and not the file")
+            length = answer.headers.get("content-length", "")
+            if longest is not None and length.isdecimal() and int(length) > longest:
+                raise _FinalError(f"{length} bytes, more than the {longest} that the file may have")
+            size, marked, since = 0, 0, time.monotonic()
+            read = getattr(answer, "read1", answer.read)
+            while piece := read(PIECE_BYTES):
+                size += len(piece)
+                if longest is not None and size > longest:
+                    raise _FinalError(f"more than the {longest} bytes that the file may have")
+                if size - marked >= PIECE_BYTES:
+                    marked, since = size, time.monotonic()
+                elif time.monotonic() - since > STALL_SECONDS:
+                    raise late
+                yield piece
+            if getattr(answer, "length", None):
+                raise _PassingError(f"cut off, {answer.length} more bytes expected")
+    except HTTPError as error:
+        said = f"{error.code} {error.reason}"
+        if error.code not in _PASSING:
+            raise _FinalError(said) from None
+        passing, asked = _PassingError(said), error.headers.get("retry-after", "")
+        passing.wait = float(asked) if asked.isdecimal() else 0.0
+        raise passing from None
+    except TimeoutError:
+        raise late from None
+    except URLError as error:
+        raise _PassingError(str(error.reason)) from None
+    except http.client.IncompleteRead:
+        raise _PassingError("cut off") from None
+    except (OSError, EOFError, ValueError, http.client.HTTPException) as error:
+        raise _PassingError(str(error) or type(error).__name__) from None
 
 
-def _innermost(error: Exception) -> str:
-    # requests wraps the socket's error in several layers; the innermost message is enough.
-    cause: BaseException = error
-    while cause.__context__ is not None:
-        cause = cause.__context__
-    return str(cause) or type(cause).__name__
-
-
-class _Bar:
-    """The progress bar that pooch expects, shown by rich."""
-
-    def __init__(self, progress: rich.progress.Progress, title: str) -> None:
-        self._progress = progress
-        self._task = progress.add_task(title, total=None)
-
-    @property
-    def total(self) -> float | None:
-        return self._progress.tasks[0].total
-
-    @total.setter
-    def total(self, size: int) -> None:
-        self._progress.update(self._task, total=size or None)
-
-    def update(self, size: int) -> None:
-        self._progress.advance(self._task, size)
-
-    def reset(self) -> None:
-        self._progress.update(self._task, completed=0)
-
-    def close(self) -> None:
-        self._progress.refresh()
-
-
-@contextlib.contextmanager
-def _progress(title: str) -> Iterator[Any]:
+@contextmanager
+def _progress(url: str) -> Iterator[Callable[[int], object]]:
+    """Show the bytes on a terminal."""
     if sys.stderr is None or not sys.stderr.isatty():  # None as after 2>&-
-        yield False
+        yield lambda size: None
         return
-    columns = (
-        rich.progress.TextColumn("{task.description}", markup=False),
-        rich.progress.BarColumn(),
-        rich.progress.DownloadColumn(),
-        rich.progress.TimeRemainingColumn(),
-    )
-    console = rich.console.Console(stderr=True)
-    with rich.progress.Progress(*columns, console=console, transient=True) as progress:
-        yield _Bar(progress, title)
+    from rich.console import Console
+    from rich.progress import DownloadColumn, Progress, TextColumn
+
+    columns = TextColumn("{task.description}", markup=False), DownloadColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task(Path(urlsplit(url).path).name, total=None)
+        yield lambda size: shown.advance(task, size)

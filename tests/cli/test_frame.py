@@ -119,7 +119,7 @@ def test_help_loads_nothing_heavy():
     code = (
         "import sys, click.testing, svmbench.cli as c\n"
         "click.testing.CliRunner().invoke(c.main, ['--help'], catch_exceptions=False)\n"
-        "heavy = ['matplotlib', 'pandas', 'scipy', 'numpy', 'pydantic', 'pooch']\n"
+        "heavy = ['matplotlib', 'pandas', 'scipy', 'numpy', 'pydantic', 'rich']\n"
         "print(*(name for name in heavy if name in sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

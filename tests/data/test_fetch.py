@@ -175,19 +175,6 @@ def test_a_download_of_unknown_hash_is_read_to_its_end(server):
     assert f"{url}/rows.xz: truncated or corrupt" in message
 
 
-def test_a_file_by_ftp(monkeypatch):
-    class Ftp:
-        def __init__(self, timeout, chunk_size):
-            pass
-
-        def __call__(self, _url, target, _pooch):
-            target.write(TEXT[:5])
-            target.write(TEXT[5:])
-
-    monkeypatch.setattr(download.pooch, "FTPDownloader", Ftp)
-    assert locate("set", wanted("ftp://127.0.0.1/rows")).read_bytes() == TEXT
-
-
 def test_wrong_hash():
     check_sha256("here", wanted(), SHA256)
     check_sha256("here", wanted(sha256=None), "whatever")
