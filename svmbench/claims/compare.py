@@ -7,7 +7,7 @@ import operator
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from svmbench.claims.limits import limit_met, limits, says_nothing, seconds_needed, unreached
+from svmbench.claims.limits import limit_met, limits, says_nothing, unreached
 from svmbench.claims.measured import MeasuredRow, SweepCell
 from svmbench.claims.model import Claim
 from svmbench.claims.parts import PAIRS_A_SET, ClaimCase, ClaimPart, LongerLimit
@@ -52,7 +52,7 @@ def factor(
         return ClaimPart(what, rests_on, paired((), (), *region), reason=reason)
     found = pairs_in_time(first.group, second.group, asked)
     question = found.question(*region)
-    if found and (reason := unreached({below: first, above: second}, found, asked)):
+    if found and (reason := unreached((first, second), found, asked)):
         return ClaimPart(what, rests_on, question, reason=reason)
     skippable = skipped_cells(first, second, asked)
     part = ClaimPart(
@@ -61,7 +61,7 @@ def factor(
         question,
         skippable=skippable,
         lacks=_lacks(claim, question, (first, second)),
-        barred=barred((first, second), skippable, asked),
+        barred=barred((first, second), skippable),
     )
     if not found:
         return replace(part, observed="open", note=_without_pairs(first, second, asked))
@@ -81,7 +81,7 @@ def spread(claim: Claim, case: ClaimCase, region: tuple[float, float]) -> ClaimP
         return ClaimPart(what, rests_on, none, reason=reason)
     found = _extremes(rows, asked)
     skippable = {cell for row in rows[1:] for cell in skipped_cells(rows[0], row, asked)}
-    longer = barred(rows, skippable, asked)
+    longer = barred(rows, skippable)
     if not found:
         note = f"no repeat has {asked.words} of all of them"
         return ClaimPart(what, rests_on, none, observed="open", note=note, barred=longer)
@@ -177,22 +177,14 @@ def skipped_cells(first: MeasuredRow, second: MeasuredRow, asked: Asked) -> tupl
 
 
 def barred(
-    rows: Sequence[MeasuredRow], skippable: Collection[SweepCell], asked: Asked
+    rows: Sequence[MeasuredRow], skippable: Collection[SweepCell]
 ) -> tuple[LongerLimit, ...]:
     """The longer time limits without which no further repeats can be had; none if they can."""
     late = [row for row in rows if _is_out_of_time(row)]
     lost = [row for row in late if not set(row.cells) <= set(skippable)]
     if not lost and len(late) < len(rows):
         return ()
-    return tuple(
-        LongerLimit(
-            row.group.label,
-            row.cells,
-            limit_met(row),
-            None if asked.at is None else seconds_needed(row, asked.at),
-        )
-        for row in lost or late
-    )
+    return tuple(LongerLimit(row.group.label, row.cells, limit_met(row)) for row in lost or late)
 
 
 def _is_out_of_time(row: MeasuredRow) -> bool:

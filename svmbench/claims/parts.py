@@ -70,8 +70,6 @@ class LongerLimit(NamedTuple):
     label: str
     cells: tuple[SweepCell, ...]  # those of which no repeat is run
     seconds: float  # the limit that they met
-    # seconds that the solver would take by its curve; None if the curve does not tell
-    needed: float | None
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from svmbench.claims.compare import barred, limit_to_have
-from svmbench.claims.limits import limits, rounded, says_nothing, seconds_needed
+from svmbench.claims.limits import limits, says_nothing
 from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.model import Claim
 from svmbench.claims.parts import SEEDS, ClaimCase, ClaimPart, ClaimVerdict
@@ -86,16 +86,8 @@ def _reached(label: str, row: MeasuredRow, asked: Asked) -> ClaimPart:
     found = {repeat: math.isfinite(value) for repeat, value in samples(row.group, asked).items()}
     words = f"reach {asked.at:g}"
     if not all(found.values()):
-        words += f" ({limits([row])}{_needed(row, asked.at, list(found.values()))})"
+        words += f" ({limits([row])})"
     return _mostly(label, row, found, words, at_limit=False)
-
-
-def _needed(row: MeasuredRow, at: float, found: Sequence[bool]) -> str:
-    """The limit that its curve asks for, if no repeat reached the accuracy."""
-    if any(found):
-        return ""
-    seconds = seconds_needed(row, at)
-    return "" if seconds is None else f"; by its curve about {rounded(seconds)}"
 
 
 def _mostly(
@@ -157,7 +149,7 @@ def _bounded(label: str, row: MeasuredRow, claim: Claim) -> Iterator[ClaimPart]:
             yield ClaimPart(label, row.cells, question, observed="open", note=note)
         else:
             note = f"{asked.words} {_median(found.b)}, to be {sign} {short(bound)}"
-            longer = () if asked.measure.to_accuracy else barred((row,), (), asked)
+            longer = () if asked.measure.to_accuracy else barred((row,), ())
             yield ClaimPart(
                 label,
                 row.cells,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from svmbench.claims.limits import rounded
 from svmbench.claims.measured import SweepCell
 from svmbench.claims.parts import CaseResult, LongerLimit, PartResult
 from svmbench.evidence.across import Across
@@ -54,12 +53,7 @@ def _longer_limits(limits: Sequence[LongerLimit]) -> Iterator[str]:
     """The largest limit that each solver needs, in words."""
     for label in dict.fromkeys(limit.label for limit in limits):
         own = [limit for limit in limits if limit.label == label]
-        had = f"{max(limit.seconds for limit in own):g} s"
-        needed = [limit.needed for limit in own if limit.needed is not None]
-        if len(needed) == len(own):
-            yield f"a time limit of about {rounded(max(needed))} for {label} instead of {had}"
-        else:
-            yield f"a time limit of more than {had} for {label}"
+        yield f"a time limit of more than {max(limit.seconds for limit in own):g} s for {label}"
 
 
 def _across(cases: Sequence[CaseResult]) -> str:

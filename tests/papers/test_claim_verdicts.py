@@ -28,19 +28,6 @@ def both(factor, dataset="adult", **noise):
     ]
 
 
-# --- limits ------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", ["ratio", "reaches"])
-def test_a_curve_that_hardly_falls_gives_no_estimate_of_a_limit(kind):
-    def hardly_falling(epoch, repeat):
-        return 110.0 * max(epoch, 1e-3) ** -0.0115
-
-    rows = [row(label, [INF] * 3, traces=hardly_falling) for label in "ab"]
-    own = {"solvers": ["a"]} if kind == "reaches" else {}
-    assert "would need" not in found(claim(kind, **own), *rows).summary
-
-
 # --- crashes and single runs -------------------------------------------------------
 
 

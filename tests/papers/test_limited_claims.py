@@ -118,33 +118,6 @@ def test_skipped_repeats_of_one_solver_are_no_repeats_to_come():
     assert result.remedy == "It would take a time limit of more than 30 s for b."
 
 
-def test_the_curve_tells_the_longer_time_limit():
-    def accuracy(epoch, repeat):
-        return 0.2 / max(epoch, 0.1) ** 0.5
-
-    a = row("a", [20.0, 21.0, 20.0])
-    b = row("b", [INF] * 3, state=SKIPPED, epochs=40.0, traces=accuracy)
-    result = found(claim(measure={"epochs": 0.01}), a, b)
-    assert result.remedy == ("It would take a time limit of about 1,200 s for b instead of 30 s.")
-
-
-def test_a_solver_is_told_its_largest_limit_once():
-    def curve(height):
-        return lambda epoch, repeat: height / max(epoch, 0.1) ** 0.5
-
-    rows = [
-        each
-        for lam, height in ((1e-3, 0.2), (1e-4, 0.1))
-        for each in (
-            row("a", [20.0, 21.0, 20.0], lam=lam),
-            row("b", [INF] * 3, lam=lam, state=SKIPPED, epochs=40.0, traces=curve(height)),
-        )
-    ]
-    assert found(claim(measure={"epochs": 0.01}), *rows).remedy == (
-        "It would take a time limit of about 1,200 s for b instead of 30 s in 2 of 2 cases."
-    )
-
-
 def test_skipped_repeats_that_make_pairs_are_repeats_to_come():
     a, b = row("a", [1.0, 1.1, 1.0]), row("b", [INF] * 3, state=SKIPPED)
     result = found(claim(by=12.0), a, b)
