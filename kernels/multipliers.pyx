@@ -1,13 +1,15 @@
 # The method of multipliers on the hinge: rows, line search and curvature of its Newton steps.
 #
-#   problem   min P(w) = lam/2 ||w||^2 + 1/m sum max(0, 1 - s_i),   s_i = y_i w.x_i
-#   update    with centres c and penalty sigma, w minimises the smooth convex function whose
-#             gradient is lam w - u,
-#                 u = 1/m sum alpha_i y_i x_i,   alpha_i = clip(t_i, 0, 1),
-#                 t_i = c_i + sigma (1 - s_i),
-#             by Newton steps (lam I + sigma/m sum_J x_i x_i^T) dw = u - lam w, J the rows with
-#             0 < t_i < 1, and an exact line search; then c <- alpha, and sigma grows
-#   certificate  P(w) - D(alpha) = 1/m sum_J ((1 - alpha_i)(1 - s_i)_+ + alpha_i (s_i - 1)_+)
+#   problem   min P(w, b) = lam/2 ||w||^2 + 1/m sum r_i max(0, 1 - s_i),   s_i = y_i (w.x_i + b),
+#             with weights r_i of the rows; b = 0 unless it is free
+#   update    with centres c and penalty sigma, w and b minimise the smooth convex function whose
+#             gradient is (lam w - u, -u_b),
+#                 u = 1/m sum r_i alpha_i y_i x_i,   u_b = 1/m sum r_i alpha_i y_i,
+#                 alpha_i = clip(t_i, 0, 1),   t_i = c_i + sigma (1 - s_i),
+#             by Newton steps: (lam I + sigma/m sum_J r_i x_i x_i^T) dw = u - lam w, J the rows with
+#             0 < t_i < 1, bordered by sum_J r_i x_i for b; and an exact line search; then
+#             c <- alpha, and sigma grows
+#   certificate  P(w) - D(alpha) = 1/m sum_J r_i ((1 - alpha_i)(1 - s_i)_+ + alpha_i (s_i - 1)_+)
 #             + ||lam w - u||^2 / (2 lam): all other rows contribute nothing
 #   sleep     a row is skipped while its t_i lies so far outside [0, 1] that the movement of w since
 #             then cannot have brought it back: s_i changes by ||x_i|| times the length of that
@@ -68,6 +70,10 @@ cdef class Multipliers(Counters):
         their share of u. Parts are moved together, by `look`, `slope` and `go`. 0 for all rows.
     room : sequence of ndarray of float64, optional
         `NUMBERS` arrays of shape (m,) to keep the rows' numbers in, alpha in the first.
+    counts : ndarray of float64, shape (m,), optional
+        The rows' weights r_i; all 1 unless given.
+    free : bool
+        Whether there is a bias. Steps then have an entry for it, the last.
 
     Attributes
     ----------
@@ -76,7 +82,13 @@ cdef class Multipliers(Counters):
     alpha : ndarray of float64, shape (m,)
         Dual variables of w. Read only.
     curvature : ndarray of float64, shape (d, d)
-        Upper triangle of sum_J x_i x_i^T. Read only.
+        Upper triangle of sum_J r_i x_i x_i^T. Read only.
+    border : ndarray of float64, shape (d,)
+        sum_J r_i x_i, with a bias. Read only.
+    corner : float
+        sum_J r_i.
+    bias, bias_pull : float
+        b and u_b.
     penalty : float
         sigma.
     inside : int
@@ -84,29 +96,34 @@ cdef class Multipliers(Counters):
     moving : int
         Rows whose alpha the step that was looked at changes.
     alpha_sum, slack_sum : float
-        Sums over the rows of alpha_i, and of the shares of the certificate.
+        Sums over the rows of r_i alpha_i, and of the shares of the certificate.
     """
 
     cdef readonly CompactRows rows
-    cdef readonly object w, pull, alpha, curvature
-    cdef readonly double lam, penalty, alpha_sum, slack_sum
+    cdef readonly object w, pull, alpha, curvature, border
+    cdef readonly double lam, penalty, alpha_sum, slack_sum, bias, bias_pull, corner
     cdef readonly Py_ssize_t inside, moving
     cdef double path
-    cdef double[::1] _w, _u, _a, _c, _s, _norm, _limit, _change, _t, _values
+    cdef double[::1] _w, _u, _a, _c, _s, _norm, _limit, _change, _t, _values, _border
+    cdef const double[::1] _counts
     cdef double[:, ::1] _gram
     cdef int8_t[::1] _exact, _in
     cdef int32_t[::1] _awake, _columns, _changed
     cdef Py_ssize_t _n_awake, _n_changed
-    cdef double _whole, _norm_of_step, _many
-    cdef bint _sleep
+    cdef double _whole, _norm_of_step, _norm_of_move, _many
+    cdef bint _sleep, _free, _counted
     cdef object _block, _product            # for BLAS; None until it is used
 
     def __init__(self, CompactRows rows, double lam, bint sleep=True, Py_ssize_t whole=0,
-                 room=None):
+                 room=None, counts=None, bint free=False):
         cdef Py_ssize_t m = rows.c.m, d = rows.c.d, i
         self.rows, self.lam, self._sleep = rows, lam, sleep
+        self._free, self._counted = free, counts is not None
+        self._counts = np.ones(1) if counts is None else counts
+        if self._counted and self._counts.shape[0] != m:
+            raise ValueError("rows and counts do not belong together")
         self._whole = whole if whole > 0 else m
-        self.w, self.pull = np.zeros(max(d, 1)), np.zeros(max(d, 1))
+        self.w, self.pull, self.border = [np.zeros(max(d, 1)) for _ in range(3)]
         *found, self._exact, self._in, self._awake, self._changed, curvature = zeros([
             *([(m, np.float64)] * (NUMBERS if room is None else 0)),
             (m, np.int8), (m, np.int8), (m, np.int32), (m, np.int32),
@@ -118,6 +135,7 @@ cdef class Multipliers(Counters):
         self.alpha = room[0]
         self.curvature = curvature.reshape(max(d, 1), max(d, 1))
         self._w, self._u, self._a, self._gram = self.w, self.pull, self.alpha, self.curvature
+        self._border = self.border
         self._c, self._s, self._limit = room[1], room[2], room[3]
         self._norm, self._change, self._t = room[4], room[5], room[6]
         self._columns, self._values = np.empty(d + 1, dtype=np.int32), np.empty(d + 1)
@@ -125,7 +143,7 @@ cdef class Multipliers(Counters):
         with nogil:
             for i in range(m):
                 self._a[i] = 0.0
-                self._norm[i] = sqrt(row_norm2(&rows.c, i))
+                self._norm[i] = sqrt(row_norm2(&rows.c, i) + free)
                 squares += <double> row_nonzeros(&rows.c, i) * row_nonzeros(&rows.c, i)
         self._many = enough_for_blas(&rows.c, squares / max(m, 1))
         self.nonzeros += self.rows.nnz
@@ -135,8 +153,9 @@ cdef class Multipliers(Counters):
         """Number of rows."""
         return self.rows.c.m
 
-    def begin(self, const double[::1] w, const double[::1] centre, double penalty):
-        """Take up the method at ``w`` with these centres: a pass over all rows.
+    def begin(self, const double[::1] w, const double[::1] centre, double penalty,
+              double bias=0.0):
+        """Take up the method at ``w`` and b with these centres: a pass over all rows.
 
         Parameters
         ----------
@@ -153,13 +172,14 @@ cdef class Multipliers(Counters):
         self._w[:] = w
         self._u[:] = 0.0
         self._gram[:, :] = 0.0
-        self.penalty = penalty
-        self.path = self.alpha_sum = 0.0
+        self._border[:] = 0.0
+        self.penalty, self.bias = penalty, bias
+        self.path = self.alpha_sum = self.bias_pull = self.corner = 0.0
         self.inside = 0
         self._n_awake = rows.m
         with nogil:
             for i in range(rows.m):
-                self._s[i] = rows.labels[i] * row_dot(rows, i, &self._w[0])
+                self._s[i] = rows.labels[i] * (row_dot(rows, i, &self._w[0]) + bias)
                 self._c[i] = centre[i] if given else clip(0.5 + penalty * (1.0 - self._s[i]))
                 self._a[i] = 0.0
                 self._in[i] = 0
@@ -197,14 +217,17 @@ cdef class Multipliers(Counters):
 
     def look(self, const double[::1] step):
         """Find the rows that a step could concern, and those whose alpha it changes."""
-        if step.shape[0] != self.rows.c.d:
+        if step.shape[0] != self.rows.c.d + self._free:
             raise ValueError("step and rows do not belong together")
         cdef double norm = 0.0
         cdef Py_ssize_t j
         with nogil:
-            for j in range(step.shape[0]):
+            for j in range(self.rows.c.d):
                 norm += step[j] * step[j]
             self._norm_of_step = sqrt(norm)
+            if self._free:
+                norm += step[self.rows.c.d] * step[self.rows.c.d]
+            self._norm_of_move = sqrt(norm)
             self._wake(&step[0])
             self._find_moving()
 
@@ -223,13 +246,15 @@ cdef class Multipliers(Counters):
 
     def go(self, double length, const double[::1] step):
         """Go this share of the step that was looked at."""
-        if step.shape[0] != self.rows.c.d:
+        if step.shape[0] != self.rows.c.d + self._free:
             raise ValueError("step and rows do not belong together")
         cdef Py_ssize_t j, k, i
         with nogil:
-            for j in range(step.shape[0]):
+            for j in range(self.rows.c.d):
                 self._w[j] += length * step[j]
-            self.path += length * self._norm_of_step
+            if self._free:
+                self.bias += length * step[self.rows.c.d]
+            self.path += length * self._norm_of_move
             for k in range(self._n_awake):
                 i = self._awake[k]
                 self._s[i] += length * self._change[k]
@@ -240,7 +265,8 @@ cdef class Multipliers(Counters):
     cdef void _wake(self, const double *step) noexcept nogil:
         """Find the rows that this step could concern, and the change it makes in their margins."""
         cdef const Rows *rows = &self.rows.c
-        cdef double reach = self.path + self._norm_of_step
+        cdef double reach = self.path + self._norm_of_move
+        cdef double shift = step[rows.d] if self._free else 0.0
         cdef Py_ssize_t i, n = 0
         cdef int64_t read = 0
         for i in range(rows.m):
@@ -248,10 +274,10 @@ cdef class Multipliers(Counters):
                 self._exact[i] = 0
                 continue
             if not self._exact[i]:
-                self._s[i] = rows.labels[i] * row_dot(rows, i, &self._w[0])
+                self._s[i] = rows.labels[i] * (row_dot(rows, i, &self._w[0]) + self.bias)
                 read += row_nonzeros(rows, i)
             self._awake[n] = <int32_t> i
-            self._change[n] = rows.labels[i] * row_dot(rows, i, step)
+            self._change[n] = rows.labels[i] * (row_dot(rows, i, step) + shift)
             read += row_nonzeros(rows, i)
             n += 1
         self._n_awake = n
@@ -274,14 +300,16 @@ cdef class Multipliers(Counters):
 
     cdef void _add_slope(self, double x, double *slope, double *rise) noexcept nogil:
         """Add these rows' share of the slope at x along the step, and of its rise."""
-        cdef Py_ssize_t k
-        cdef double sigma = self.penalty, m = self._whole, ds, t
+        cdef Py_ssize_t k, i
+        cdef double sigma = self.penalty, m = self._whole, ds, t, counted
         for k in range(self.moving):
+            i = self._awake[k]
             ds = self._change[k]
             t = self._t[k] - x * sigma * ds
-            slope[0] -= (clip(t) - self._a[self._awake[k]]) * ds / m
+            counted = self._counts[i] * ds if self._counted else ds
+            slope[0] -= (clip(t) - self._a[i]) * counted / m
             if 0.0 < t < 1.0:
-                rise[0] += sigma * ds * ds / m
+                rise[0] += sigma * ds * counted / m
 
     cdef double _search(self, const double *step) noexcept nogil:
         """Where along the step, in (0, 1], the smooth function has its minimum.
@@ -294,6 +322,8 @@ cdef class Multipliers(Counters):
         cdef double start, slope, rise
         for j in range(self._w.shape[0]):
             base += (self.lam * self._w[j] - self._u[j]) * step[j]
+        if self._free:
+            base -= self.bias_pull * step[self.rows.c.d]
         start = base
         for _ in range(search_steps):
             slope = base + x * self.lam * norm * norm
@@ -323,7 +353,7 @@ cdef class Multipliers(Counters):
         """
         cdef const Rows *rows = &self.rows.c
         cdef double sigma = self.penalty
-        cdef double t, new, s, slack, total = 0.0
+        cdef double t, new, s, slack, more, count = 1.0, total = 0.0
         cdef Py_ssize_t k, i, n = 0
         cdef bint within, listed = self._many < rows.m
         for k in range(self._n_awake):
@@ -331,16 +361,22 @@ cdef class Multipliers(Counters):
             s = self._s[i]
             t = self._c[i] + sigma * (1.0 - s)
             new = clip(t)
+            if self._counted:
+                count = self._counts[i]
             if new != self._a[i]:
-                row_axpy(rows, i, (new - self._a[i]) * rows.labels[i] / self._whole,
-                         &self._u[0])
-                self.alpha_sum += new - self._a[i]
+                more = count * (new - self._a[i])
+                row_axpy(rows, i, more * rows.labels[i] / self._whole, &self._u[0])
+                self.bias_pull += more * rows.labels[i] / self._whole
+                self.alpha_sum += more
                 self.nonzeros += row_nonzeros(rows, i)
                 self._a[i] = new
             within = 0.0 < t < 1.0
             if within != self._in[i]:
                 self.inside += 1 if within else -1
                 self._in[i] = within
+                if self._free:
+                    row_axpy(rows, i, count if within else -count, &self._border[0])
+                    self.corner += count if within else -count
                 if listed:
                     self._changed[n] = <int32_t> i
                     n += 1
@@ -348,7 +384,7 @@ cdef class Multipliers(Counters):
                     self._add_changed_row(i)
             self._exact[i] = 1
             if within or not self._sleep:
-                total += (1.0 - new) * max(0.0, 1.0 - s) + new * max(0.0, s - 1.0)
+                total += count * ((1.0 - new) * max(0.0, 1.0 - s) + new * max(0.0, s - 1.0))
                 self._limit[i] = -INFINITY
             else:
                 slack = (max(-t, t - 1.0)) / sigma
@@ -372,7 +408,8 @@ cdef class Multipliers(Counters):
 
     cdef void _add_changed_row(self, Py_ssize_t i) noexcept nogil:
         """Add the outer product of a row that has entered J, or subtract that of one that left."""
-        add_outer_product(&self.rows.c, i, 1.0 if self._in[i] else -1.0, &self._columns[0],
+        cdef double count = self._counts[i] if self._counted else 1.0
+        add_outer_product(&self.rows.c, i, count if self._in[i] else -count, &self._columns[0],
                           &self._values[0], &self._gram[0, 0])
 
     cdef object _add_products(self, int32_t[::1] chosen, object operation):
@@ -386,6 +423,8 @@ cdef class Multipliers(Counters):
             part = chosen[first:first + n]
             block = self._block[:part.shape[0]]
             self._unpack(part, block)
+            if self._counted:
+                block *= np.sqrt(np.asarray(self._counts)[part])[:, None]
             np.matmul(block.T, block, out=self._product)
             operation(self.curvature, self._product, out=self.curvature)
 

@@ -2,13 +2,10 @@
 
 Given centres c and a penalty sigma, w and b minimise the smooth convex function
 
-    lam/2 ||w||^2 + 1/m sum u_i max {a (1 - s_i) - (a - c_i)^2/(2 sigma) : 0 <= a <= 1}
+    lam/2 ||w||^2 + 1/m sum r_i max {a (1 - s_i) - (a - c_i)^2/(2 sigma) : 0 <= a <= 1}
 
-of the margins s and the weights u of the rows, by Newton steps with a line search. The maximisers a
-then become the centres, and sigma grows: the proximal method of multipliers (Rockafellar, 1976)
-with semismooth Newton steps (Yan and Li, 2020), as in
-`svmbench.solvers.champion.multiplier_steps`. As u_i multiplies the penalty too, a is a feasible
-alpha. Only the rows with 0 < a_i < 1 have curvature. As in `svmbench.reference.search`, `Problem`
+of the margins s and the weights r of the rows, as `svmbench.kernels.multipliers` has it. As r_i
+multiplies the penalty too, a is a feasible alpha. As in `svmbench.reference.search`, `Problem`
 certifies what is yielded.
 """
 
@@ -20,7 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from svmbench.data.dataset import Dataset, FloatArray
+from svmbench.data.dataset import Dataset
+from svmbench.kernels import cholesky
+from svmbench.kernels.multipliers import Multipliers
 from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.champion.multiplier_steps import (
     FALLING,
@@ -29,12 +28,14 @@ from svmbench.solvers.champion.multiplier_steps import (
     INNER_STEPS,
     LARGEST_PENALTY,
     LOWERED,
+    NEGLIGIBLE,
     UNSOLVED,
 )
+from svmbench.solvers.cholesky import factor_cost, factor_of
 from svmbench.solvers.dual.bias import best_bias
 from svmbench.solvers.pairs import PrimalAndDual, WorkCount, never
-from svmbench.solvers.second_order.newton_systems import Factored, SystemWork, inner
-from svmbench.solvers.second_order.smooth import Surface, is_turn
+from svmbench.solvers.second_order.newton_systems import SystemWork
+from svmbench.solvers.second_order.smooth import is_turn
 
 #: The penalty, `FROM_ZERO` at first unless a start tells another, grows by the first after an inner
 #: problem that is solved, and falls by the second after one that is not: where a plane nearly
@@ -53,14 +54,14 @@ _LARGEST_GAP = 1.0
 #: Share of the wanted gap by which the bias may leave alpha unbalanced.
 _UNBALANCED_SHARE = 0.1
 
-#: A line search ends at this share of the first slope, or after so many slopes.
-_SLOPE_LEFT, _MOST_SLOPES = 0.1, 30
+#: Inner problems in turn that may pass without halving the gap: only rounding is left after them.
+_STALLED = 8
 
 #: Share of the rows that is taken to have curvature.
 _CURVED_SHARE = 0.1
 
-#: Work of a step and of a slope for each row besides that on its entries, in stored entries.
-_STEP_WORK, _SLOPE_WORK = 60.0, 30.0
+#: Work of a step for each row besides that on its entries, in stored entries.
+_STEP_WORK = 120.0
 
 
 def newton(
@@ -77,17 +78,19 @@ def newton(
     solved and do not lower P.
     """
     done = WorkCount() if count is None else count
-    smoothed = _Smoothed(problem, done)
-    point = smoothed.first(start)
+    inner = _InnerProblems(problem, done)
+    inner.begin(start)
     inner_steps, unsolved, before, solvable, found = 0, 0, math.inf, True, False
+    least, stalled = math.inf, 0
     while True:
-        seen = smoothed.seen(point)
+        seen = inner.seen()
         near = seen.within(wanted)
-        ended = unsolved >= UNSOLVED or smoothed.penalty > LARGEST_PENALTY or not solvable
+        ended = unsolved >= UNSOLVED or stalled >= _STALLED or not solvable
+        ended = ended or inner.penalty > LARGEST_PENALTY or not math.isfinite(seen.primal)
         turn = done.entries > unshown and is_turn(done.steps)
         # If a certificate did not confirm a small gap, rounding may hide it in all steps to come.
         if (near and not found) or turn or ended or due():
-            yield smoothed.pair(point)
+            yield inner.pair()
         if ended:
             return
         found = found or near
@@ -95,39 +98,26 @@ def newton(
         if solved or inner_steps >= INNER_STEPS:
             unsolved = 0 if solved or seen.primal <= FALLING * before else unsolved + 1
             before, inner_steps, found = seen.primal, 0, False
-            smoothed.move_centres(point, solved)
-            point = smoothed.at(point.at, point.scores)
-            seen = smoothed.seen(point)
+            stalled = 0 if seen.gap <= 0.5 * least else stalled + 1
+            least = min(least, seen.gap)
+            inner.move_centres(solved)
         inner_steps += 1
         done.steps += 1
-        step = smoothed.step(point, seen.downhill)
-        solvable = step is not None
-        if step is not None:
-            point = smoothed.advanced(point, step, seen.downhill)
+        solvable = inner.step()
 
 
 def step_work(data: Dataset, system: SystemWork) -> float:
     """Estimated work of a step on these rows, in stored entries."""
-    of_rows = 3.0 * data.nnz + (_STEP_WORK + 2.0 * _SLOPE_WORK) * data.n_samples
-    return of_rows + system.on(_CURVED_SHARE)
-
-
-class _Position(NamedTuple):
-    """w and b as one vector, with what follows from them."""
-
-    at: FloatArray  # (shape (d + 1,)) b is last; 0 if the problem has none
-    scores: FloatArray  # (shape (m,)) x_i w + b
-    alpha: FloatArray  # (shape (m,)) The maximisers
+    return 3.0 * data.nnz + _STEP_WORK * data.n_samples + system.on(_CURVED_SHARE)
 
 
 class _Seen(NamedTuple):
-    """What is known at a point."""
+    """What is known of a point."""
 
-    downhill: FloatArray  # (shape (d + 1,)) Minus the gradient
     primal: float
     gap: float  # P - D, where alpha is balanced
     rest: float  # the gap without the gradient's part
-    imbalance: float  # |sum u_i alpha_i y_i|/m; 0 without a free bias
+    imbalance: float  # |sum r_i alpha_i y_i|/m; 0 without a free bias
 
     def within(self, wanted: float) -> bool:
         """Whether the relative gap is as wanted, and alpha balanced enough for it to be true."""
@@ -136,103 +126,81 @@ class _Seen(NamedTuple):
 
     def solves(self, wanted: float) -> bool:
         """Whether the inner problem is solved as far as its centres make it worth while."""
-        most = _UNBALANCED_SHARE * max(wanted * self.primal, self.rest)
-        return self.imbalance <= most and self.gap - self.rest <= INNER_SHARE * self.rest
+        rounding = 0.1 * NEGLIGIBLE * self.primal
+        balanced = max(_UNBALANCED_SHARE * max(wanted * self.primal, self.rest), rounding)
+        enough = max(INNER_SHARE * self.rest, rounding)
+        return self.imbalance <= balanced and self.gap - self.rest <= enough
 
 
-class _Smoothed:
-    """The smooth function, as its centres move."""
+class _InnerProblems:
+    """The smooth function, as its centres move, and the point on it."""
 
     def __init__(self, problem: Problem, done: WorkCount) -> None:
         self._problem, self._done = problem, done
-        self._surface = Surface(problem, done)
-        self._factored = Factored(problem)
-        self._free, self._m = problem.bias == "free", problem.data.n_samples
-        self._labels, self._counts = self._surface.labels, self._surface.counts
-        self._centres = np.full(self._m, 0.5)
-        self.penalty = FROM_ZERO
+        self._free = problem.bias == "free"
+        self._state = Multipliers(
+            problem.data.rows, problem.lam, counts=problem.row_weights, free=self._free
+        )
+        d = problem.data.n_features + self._free
+        self._system, self._factoring = np.zeros((d, d)), factor_cost(d)
 
-    def first(self, start: PrimalAndDual | None) -> _Position:
-        """The point to begin from: zeros without a start, or with one that is far off.
+    @property
+    def penalty(self) -> float:
+        """Sigma."""
+        return float(self._state.penalty)
+
+    def begin(self, start: PrimalAndDual | None) -> None:
+        """Begin from zeros without a start, or with one that is far off.
 
         Small dual variables are of use even then, because they tell the penalty.
         """
+        data = self._problem.data
         if start is not None:
             w, b, alpha = start
-            at = np.append(w, b if self._free else 0.0)
-            primal, dual = self._problem.primal(w, float(at[-1])), self._problem.dual(alpha)
+            bias = float(b) if self._free else 0.0
+            primal, dual = self._problem.primal(w, bias), self._problem.dual(alpha)
             least = min(FROM_ZERO, _USUAL_PENALTY * float(alpha.max()))
             if relative_gap(primal, dual) <= _LARGEST_GAP or 0.0 < least < LOWERED * FROM_ZERO:
                 gap = max(primal - dual, 1e-9 * primal)
-                self._centres = alpha.copy()
-                self.penalty = max(_WARM_PENALTY * dual / gap, least or FROM_ZERO)
-                return self.at(at, self._surface.scores(at))
-        return self.at(np.zeros(self._problem.data.n_features + 1), np.zeros(self._m))
+                penalty = max(_WARM_PENALTY * dual / gap, least or FROM_ZERO)
+                self._state.begin(w, alpha, penalty, bias)
+                return
+        self._state.begin(np.zeros(data.n_features), np.full(data.n_samples, 0.5), FROM_ZERO)
 
-    def at(self, at: FloatArray, scores: FloatArray) -> _Position:
-        """The point with these weights and scores."""
-        return _Position(at, scores, self._alpha(1.0 - self._labels * scores))
+    def seen(self) -> _Seen:
+        """P and the gap, from the sums over the rows that are kept."""
+        state, lam, m = self._state, self._problem.lam, self._problem.data.n_samples
+        gradient = state.pull - lam * state.w
+        rest = state.slack_sum / m
+        mean = (state.alpha_sum + state.slack_sum) / m
+        primal = mean + state.w @ (0.5 * lam * state.w - state.pull) - state.bias * state.bias_pull
+        gap = rest + float(gradient @ gradient) / (2.0 * lam)
+        return _Seen(float(primal), gap, rest, abs(state.bias_pull) if self._free else 0.0)
 
-    def _alpha(self, slack: FloatArray) -> FloatArray:
-        """The maximisers, from 1 - s."""
-        alpha: FloatArray = np.clip(self._centres + self.penalty * slack, 0.0, 1.0)
-        return alpha
-
-    def seen(self, point: _Position) -> _Seen:
-        """The gradient, P and the gap at a point."""
-        w, slack = point.at[:-1], 1.0 - self._labels * point.scores
-        losses = np.maximum(slack, 0.0)
-        m, lam = self._m, self._problem.lam
-        mean = inner(self._counts, losses) / m
-        rest = mean - inner(self._counts * point.alpha, slack) / m
-        downhill = self._surface.sums(self._problem.counted(point.alpha))
-        downhill[:-1] -= lam * w
-        gap = rest + inner(downhill[:-1], downhill[:-1]) / (2.0 * lam)
-        imbalance = abs(float(downhill[-1]))
-        return _Seen(downhill, 0.5 * lam * inner(w, w) + mean, gap, rest, imbalance)
-
-    def move_centres(self, point: _Position, solved: bool) -> None:
+    def move_centres(self, solved: bool) -> None:
         """Begin the next inner problem, an easier one where the last was not solved."""
-        self._centres = point.alpha
-        self.penalty *= _GROWTH if solved else 1.0 / _FALL
+        self._state.recentre(self.penalty * (_GROWTH if solved else 1.0 / _FALL))
 
-    def step(self, point: _Position, downhill: FloatArray) -> FloatArray | None:
-        """Newton's step; None where rounding has made its system indefinite."""
-        curved = (point.alpha > 0.0) & (point.alpha < 1.0)
-        bends = self._problem.counted(np.where(curved, self.penalty, 0.0))
-        weights, border = self._surface.system(bends)
+    def step(self) -> bool:
+        """Take Newton's step; False where rounding has made its system indefinite."""
+        state, done, d = self._state, self._done, len(self._state.w)
+        m, scale = self._problem.data.n_samples, state.penalty / self._problem.data.n_samples
+        system, right = self._system, state.pull - self._problem.lam * state.w
+        np.multiply(state.curvature, scale, out=system[:d, :d])
+        system[:d, :d].flat[:: d + 1] += self._problem.lam
         if self._free:  # as if a row had curvature, where none has
-            border[-1] = max(border[-1], self.penalty / self._m)
-        work = self._factored.work(float(np.count_nonzero(curved)) / self._m)
-        self._done.entries += work + self._factored.solving + _STEP_WORK * self._m
-        return self._factored.solved(downhill) if self._factored.form(weights, border) else None
+            system[:d, d] = scale * state.border
+            system[d, d] = scale * max(state.corner, 1.0)
+            right = np.append(right, state.bias_pull)
+        before = state.nonzeros
+        factor = factor_of(system)
+        if factor is not None:
+            state.move(cholesky.solution(factor, right))
+        done.entries += state.nonzeros - before + self._factoring + _STEP_WORK * m
+        return factor is not None
 
-    def advanced(self, point: _Position, step: FloatArray, downhill: FloatArray) -> _Position:
-        """The point where the slope along a step is small, by Newton's method within bounds."""
-        w, v, lam = point.at[:-1], step[:-1], self._problem.lam
-        moved = self._surface.scores(step)
-        ahead, slack = self._labels * moved, 1.0 - self._labels * point.scores
-        first, energy, bent = -inner(downhill, step), lam * inner(w, v), lam * inner(v, v)
-        least, most, length = 0.0, math.inf, 1.0
-        for _ in range(_MOST_SLOPES):
-            alpha = self._alpha(slack - length * ahead)
-            counted = self._counts * ahead
-            slope = energy + length * bent - inner(counted, alpha) / self._m
-            self._done.entries += _SLOPE_WORK * self._m
-            if abs(slope) <= _SLOPE_LEFT * abs(first):
-                break
-            curved = (alpha > 0.0) & (alpha < 1.0)
-            curvature = bent + self.penalty * inner(counted * curved, ahead) / self._m
-            least, most = (length, most) if slope < 0.0 else (least, length)
-            length -= slope / curvature if curvature > 0.0 else 0.0
-            if not least < length < most:
-                length = 0.5 * (least + most) if most < math.inf else 2.0 * least
-        else:
-            alpha = self._alpha(slack - length * ahead)
-        return _Position(point.at + length * step, point.scores + length * moved, alpha)
-
-    def pair(self, point: _Position) -> PrimalAndDual:
+    def pair(self) -> PrimalAndDual:
         """What is yielded: with the best bias, and with a balanced alpha."""
-        w = point.at[:-1].copy()
-        bias = best_bias(self._problem, self._problem.data.rows.dot(w)) if self._free else 0.0
-        return w, bias, self._problem.repaired(point.alpha)
+        w, problem = np.array(self._state.w), self._problem
+        bias = best_bias(problem, problem.data.rows.dot(w)) if self._free else 0.0
+        return w, bias, problem.repaired(np.array(self._state.alpha))

@@ -243,3 +243,37 @@ def test_the_line_search_ends_at_the_minimum_or_the_end_of_the_step(problem, see
         assert_close(state.w, plain.w + length * step, rtol=1e-12, atol=1e-12)
         plain.w = np.array(state.w)
         assert plain.phi(plain.w) <= before + 1e-13 * (1.0 + abs(before))
+
+
+@every_sleep
+@pytest.mark.parametrize("counted", [True, False])
+@pytest.mark.parametrize("storage", ["dense float64", "uint16+float64"])
+def test_weights_of_rows_and_a_free_bias(sleep, counted, storage):
+    rng = np.random.default_rng(4)
+    m, d = 120, 6
+    X = rng.normal(size=(m, d)) + 0.5
+    y = np.where(X @ rng.normal(size=d) + rng.normal(size=m) > 1.0, 1, -1)
+    counts = rng.uniform(0.1, 2.0, size=m) if counted else None
+    data, lam = dataset(X, y, storage), 1e-3
+    state = Multipliers(data.rows, lam, sleep, counts=counts, free=True)
+    plain = Twin(X, y, lam, counts, free=True)
+    at = 0.1 * rng.normal(size=d + 1)
+    state.begin(at[:d], np.full(m, 0.5), 0.4, at[d])
+    plain.begin(at, np.full(m, 0.5), 0.4)
+    for step in range(40):
+        direction = plain.newton_step()
+        if np.abs(direction).max() <= 1e-7 or step % 8 == 7:
+            state.recentre(3.0 * plain.penalty)
+            plain.recentre(3.0 * plain.penalty)
+            continue
+        assert state.move(direction) == pytest.approx(plain.move(direction), rel=1e-6)
+        assert_close([*state.w, state.bias], plain.w, rtol=0.0, atol=1e-9)
+        assert_close(state.alpha, plain.alpha, rtol=0.0, atol=1e-7)
+        assert_close([*state.pull, state.bias_pull], plain.pull, rtol=0.0, atol=1e-9)
+        assert state.alpha_sum == pytest.approx(plain.alpha_sum, rel=1e-8)
+        assert state.slack_sum == pytest.approx(plain.slack_sum, rel=1e-6, abs=1e-7)
+        if not np.min(np.minimum(np.abs(plain.responses), np.abs(plain.responses - 1.0))) > 1e-8:
+            continue
+        upper = np.triu(plain.curvature)
+        assert_close(np.triu(state.curvature), upper[:d, :d], rtol=0.0, atol=1e-9)
+        assert_close([*state.border, state.corner], plain.curvature[d], rtol=0.0, atol=1e-9)

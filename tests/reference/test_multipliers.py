@@ -144,21 +144,22 @@ def test_a_start_that_is_far_off_is_left_where_dual_variables_reach_one():
     w, b, alpha = descended(problem, 20)
     far = 100.0 * w, b, alpha
     assert alpha.max() == 1.0
-    begun = multipliers._Smoothed(problem, WorkCount())
-    assert not begun.first(far).at.any()
+    begun = multipliers._InnerProblems(problem, WorkCount())
+    begun.begin(far)
+    assert not begun.pair()[0].any()
     assert begun.penalty == multipliers.FROM_ZERO
 
 
 def test_a_small_gap_that_a_certificate_denies_is_told_once_in_each_inner_problem(monkeypatch):
     problem, count = posed(lam=1e-3), WorkCount()
     moved, told = [0], 0
-    move = multipliers._Smoothed.move_centres
+    move = multipliers._InnerProblems.move_centres
 
-    def counted(self, point, solved):
+    def counted(self, solved):
         moved[0] += 1
-        move(self, point, solved)
+        move(self, solved)
 
-    monkeypatch.setattr(multipliers._Smoothed, "move_centres", counted)
+    monkeypatch.setattr(multipliers._InnerProblems, "move_centres", counted)
     for _ in multipliers.newton(problem, wanted=1e-3, count=count, unshown=1e99):
         told += 1
     # The last pair is yielded because the steps end.

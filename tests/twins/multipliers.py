@@ -8,11 +8,16 @@ SEARCHED, SEARCH_STEPS = 1e-3, 40
 
 
 class Multipliers:
-    """w, the centres and what follows from them; nothing is kept from one step to the next."""
+    """w, the centres and what follows from them; nothing is kept from one step to the next.
 
-    def __init__(self, X, y, lam):
-        self.X, self.y, self.lam = X, y, lam
-        self.m = len(y)
+    A free bias is the last entry of w, of a column of ones that is not regularised.
+    """
+
+    def __init__(self, X, y, lam, counts=None, free=False):
+        self.X = np.column_stack([X, np.ones(len(y))]) if free else X
+        self.y, self.lam, self.m = y, lam, len(y)
+        self.counts = np.ones(self.m) if counts is None else counts
+        self.ridge = lam * np.append(np.ones(X.shape[1]), [0.0] * free)
 
     def begin(self, w, centre, penalty):
         """Take up the method at w; without centres, at those that w suggests."""
@@ -52,22 +57,22 @@ class Multipliers:
         """d/dx phi(w + x step)."""
         w = self.w + x * step
         alpha = np.clip(self.responses_at(w), 0.0, 1.0)
-        pull = self.X.T @ (alpha * self.y) / self.m
-        return float((self.lam * w - pull) @ step)
+        pull = self.X.T @ (self.counts * alpha * self.y) / self.m
+        return float((self.ridge * w - pull) @ step)
 
     def bend(self, step, x):
         """The second derivative there."""
         t = self.responses_at(self.w + x * step)
         within = (t > 0.0) & (t < 1.0)
-        changes = (self.X[within] @ step) ** 2
-        return float(self.lam * step @ step + self.penalty * changes.sum() / self.m)
+        changes = self.counts[within] * (self.X[within] @ step) ** 2
+        return float(self.ridge * step @ step + self.penalty * changes.sum() / self.m)
 
     def phi(self, w):
         """The smooth function that w minimises between two changes of the centres."""
         t = self.responses_at(w)
         inner = np.clip(t, 0.0, 1.0)
         losses = inner * (t - inner / 2.0) / self.penalty
-        return float(self.lam / 2.0 * w @ w + np.mean(losses))
+        return float(self.ridge / 2.0 * w @ w + np.mean(self.counts * losses))
 
     def responses_at(self, w):
         """t_i = c_i + sigma (1 - s_i)."""
@@ -90,8 +95,8 @@ class Multipliers:
 
     @property
     def pull(self):
-        """u = 1/m sum alpha_i y_i x_i."""
-        return self.X.T @ (self.alpha * self.y) / self.m
+        """u = 1/m sum r_i alpha_i y_i x_i."""
+        return self.X.T @ (self.counts * self.alpha * self.y) / self.m
 
     @property
     def within(self):
@@ -105,28 +110,29 @@ class Multipliers:
 
     @property
     def curvature(self):
-        """The sum of x_i x_i^T over J."""
+        """The sum of r_i x_i x_i^T over J."""
         inner = self.X[self.within]
-        return inner.T @ inner
+        return inner.T @ (self.counts[self.within][:, None] * inner)
 
     @property
     def alpha_sum(self):
-        """The sum of alpha_i."""
-        return float(np.sum(self.alpha))
+        """The sum of r_i alpha_i."""
+        return float(np.sum(self.counts * self.alpha))
 
     @property
     def slack_sum(self):
         """Shares of all rows in m (P - D)."""
         alpha, s = self.alpha, self.margins
-        return float(np.sum((1 - alpha) * np.maximum(0, 1 - s) + alpha * np.maximum(0, s - 1)))
+        shares = (1 - alpha) * np.maximum(0, 1 - s) + alpha * np.maximum(0, s - 1)
+        return float(np.sum(self.counts * shares))
 
     @property
     def residual(self):
         """||lam w - u||^2 / (2 lam)."""
-        gradient = self.lam * self.w - self.pull
+        gradient = self.ridge * self.w - self.pull
         return float(gradient @ gradient) / (2.0 * self.lam)
 
     def newton_step(self):
         """The step that Newton's method on phi proposes."""
-        system = self.lam * np.eye(len(self.w)) + self.penalty / self.m * self.curvature
-        return np.linalg.solve(system, self.pull - self.lam * self.w)
+        system = np.diag(self.ridge) + self.penalty / self.m * self.curvature
+        return np.linalg.solve(system, self.pull - self.ridge * self.w)
