@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urljoin, urlsplit
-from urllib.request import HTTPRedirectHandler, build_opener, getproxies
+from urllib.request import HTTPRedirectHandler, build_opener, getproxies, proxy_bypass
 
 from svmbench.errors import DataError
 
@@ -122,9 +122,10 @@ def _within(seconds: float, act: Callable[[], Any], late: Exception) -> Any:
 
 def _require_server(url: str) -> None:
     """Notice soon that there is no network: urllib waits as long for a connection as for bytes."""
-    if getproxies().keys() - {"no"}:
-        return  # the name is a proxy's to look up
     to = urlsplit(url)
+    proxy = getproxies().get(to.scheme)
+    if proxy and not proxy_bypass(to.hostname or ""):  # the name is the proxy's to look up
+        to = urlsplit(proxy if "//" in proxy else f"//{proxy}")
     place = to.hostname or "", to.port or {"https": 443, "ftp": 21}.get(to.scheme, 80)
     nobody = UnreachableError("no server answers for its name")
     try:

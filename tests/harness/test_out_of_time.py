@@ -8,7 +8,7 @@ from simulated import Simulation, planned_of, sweep_of
 
 from svmbench.harness.options import Options, Reporter
 from svmbench.harness.series import run_series
-from svmbench.report.doubts import doubts_of
+from svmbench.report.questions import about_leaders
 
 ALWAYS = range(100)
 RULE = {"at_least": 2, "until": "decided", "at_most": 12}
@@ -108,7 +108,8 @@ def test_one_limited_run_does_not_stop_a_cell_that_converged_before(simulation, 
 
 def decide(sweep, folder):
     """A series that decides who is faster; its result."""
-    return run_series([planned_of(sweep, folder)], Reporter(), doubts=lambda: doubts_of(folder))
+    asked = planned_of(sweep, folder)
+    return run_series([asked], Reporter(), doubts=lambda: about_leaders(folder)[0])
 
 
 def test_a_question_about_a_cell_out_of_time_gets_no_repeats(simulation, tmp_path):
