@@ -200,7 +200,7 @@ class Auto(Solver):
         self.counters = self._phase.counters
         add_work(self.counters, looking)
         self._stopped, self._enough, self._passes = False, parameters.tolerance, 0.0
-        self._seen, self._done, self._looked = "", 0, looking
+        self._done, self._looked = 0, looking
 
     def advance(self, steps: int) -> None:
         for _ in range(steps):
@@ -257,7 +257,7 @@ class Auto(Solver):
     def _hand_over(self, dual: DualPhase) -> None:
         """Switch to Newton steps once these are expected to cost less than further passes."""
         if self._falls_behind(dual):
-            self._passes, self._seen = dual.passes, dual.remark
+            self._passes = dual.passes
             # The first penalty follows from the gap: with too small a one nearly all rows have
             # curvature, and a Newton step costs many times a pass.
             penalty = HANDOVER_PENALTY * (1.0 + 1.0 / max(dual.expected_gap, 1e-12))
@@ -304,11 +304,6 @@ class Auto(Solver):
         return NewtonPhase(rows, lam, self._rng, options, warm)
 
     @property
-    def rounded(self) -> bool:
-        """Whether rounding has ended Newton steps, so that an interior-point method continues."""
-        return isinstance(self._phase, InteriorPhase)
-
-    @property
     def w(self) -> FloatArray:
         """The current weights, or zeros while these are known to be better."""
         if self._columns is None:
@@ -344,11 +339,8 @@ class Auto(Solver):
 
     @property
     def remark(self) -> str:
-        """The chosen method and the reason, what paid, and the changes of method since."""
+        """The chosen method and the reason, and the changes of method since."""
         remark = f"{self._choice.method}: {self._choice.reason}"
-        seen = self._phase.remark if isinstance(self._phase, DualPhase) else self._seen
-        if seen:
-            remark += f"; {seen}"
         if self._passes:
             remark += f"; Newton steps since pass {self._passes:.0f}"
         if isinstance(self._phase, InteriorPhase):

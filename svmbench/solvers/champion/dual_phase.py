@@ -329,14 +329,6 @@ class DualPhase:
         return np.array(self._state.alpha)
 
     @property
-    def remark(self) -> str:
-        """How many steps of the acceleration paid, if there were any."""
-        steps = self._accelerator
-        return (
-            f"{steps.paid} of {steps.steps} accelerated steps paid" if steps and steps.steps else ""
-        )
-
-    @property
     def exhausted(self) -> bool:
         """Always False: a pass may always change the dual variables."""
         return False

@@ -38,7 +38,6 @@ class Accelerator:
     - ``nu, upper``: curvature of the loss, and the upper bound of the dual variables.
     - ``row_weights``: (shape (m,)) 1 each by default.
     - ``constant``: the value of one more, last feature of each row; 0 for none.
-    - ``steps, paid``: steps so far, and how many of them paid.
     """
 
     def __init__(
@@ -56,7 +55,6 @@ class Accelerator:
         self._cost, self._enough, self._touched = 0.0, 0.0, 0
         self._gain = math.inf
         self._stepped, self._failures = False, 0
-        self.steps = self.paid = 0
 
     @property
     def may_begin(self) -> bool:
@@ -98,7 +96,6 @@ class Accelerator:
     def _judge(self, gain: float, touched: int) -> None:
         """Compare the last step with the pass after it, which raised D by ``gain``."""
         paid = self._step_gain * touched >= gain * self._step_cost
-        self.paid += paid
         self._failures = 0 if paid else self._failures + 1
         self._set_interval()
 
@@ -115,5 +112,4 @@ class Accelerator:
         counters.nonzeros += touched
         self._step_gain, self._step_cost = float(kernel.rise), self._cost + touched
         self._open, self._stepped = False, True
-        self.steps += 1
         return float(kernel.change)
