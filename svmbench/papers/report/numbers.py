@@ -13,7 +13,7 @@ from svmbench.records.groups import Group
 from svmbench.records.measures import Asked
 from svmbench.records.samples import measured, of_repeats, samples, states
 from svmbench.records.spelling import short
-from svmbench.records.states import STATES
+from svmbench.records.states import ENDED_BADLY, STATES, in_words
 from svmbench.records.statistics import median, median_interval
 from svmbench.records.summaries import limit_words, summary
 from svmbench.report.numbers import digits_apart, interval_text
@@ -148,8 +148,14 @@ def ratio(own: MeasuredRow, other: MeasuredRow, asked: Asked) -> Number:
     )
 
 
+#: Ends of runs that would not have reached an accuracy with more time, in words.
+_NEVER = frozenset(map(in_words, ENDED_BADLY))
+
+
 def _bounded(own: Number, other: Number) -> str:
-    """The remaining bound of a ratio if one of the two was not reached."""
+    """The remaining bound of a ratio if one of the two met a limit first."""
+    if {own.limit, other.limit} & _NEVER:
+        return ""
     if own.median == math.inf and math.isfinite(other.median) and other.median > 0:
         least = own.at_least / other.median
         return f"≥ {short(least, 2)}" if least > 0 else "not reached"

@@ -144,6 +144,10 @@ def test_what_was_not_reached_gives_a_bound_on_the_ratio(papered, make_results, 
     assert float(text.removeprefix("≥ ")) == pytest.approx(least, rel=0.06)
     assert ratio(other, own, seconds).text.startswith("≤ ")
     assert math.isnan(ratio(own, other, seconds).median)
+    change(tmp_path / "demo" / "times" / "base", "label == 'pegasos'", state="diverged")
+    source = ItemResults(paper, "times", read_item(tmp_path, paper, "times"))
+    own = row_of(source, "adult", 1e-4, "pegasos")  # it would never have arrived
+    assert {ratio(own, other, seconds).text, ratio(other, own, seconds).text} == {"—"}
 
 
 def test_a_diverged_run_counts_as_infinite_in_objectives(papered, tmp_path, change):
