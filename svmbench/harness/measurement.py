@@ -199,7 +199,7 @@ class Measurement:
         self._targets = CHECKPOINTS[stop.get("checkpoints", "tenths")](m, solver.cycle)
         self._iteration_targets = iteration_checkpoints()
         self._target, self._iteration_target = next(self._targets), next(self._iteration_targets)
-        self._iterations = 0
+        self._iterations, self._tally = 0, NOTHING  # the counts as they were read last
         self._judged_at_end = solver.horizon != "none" and not solver.anytime
         solver.halts = bool(stop["own"]) or (self._judged_at_end and solver.horizon == "accuracy")
         self._horizon = math.inf
@@ -309,7 +309,8 @@ class Measurement:
 
     def _counts(self) -> Tally:
         with self._accounts.reading.running():
-            return counts_of(self.solver)
+            self._tally = counts_of(self.solver)
+        return self._tally
 
     def _presentations(self, epochs: float | None) -> float:
         # Rounded, so that a limit of whole steps, written in epochs, is not one row more.
@@ -318,8 +319,7 @@ class Measurement:
 
     def _advance(self) -> Certificate | None:
         """Train up to the next checkpoint, and certify if the run stops by the solver's gap."""
-        visits = self._counts().visits
-        while self._target <= visits:
+        while self._target <= self._tally.visits:
             self._target = next(self._targets)  # the last step went past it
         while self._iteration_target <= self._iterations:
             self._iteration_target = next(self._iteration_targets)
@@ -354,7 +354,7 @@ class Measurement:
 
         After each iteration, every condition that can end the run is checked.
         """
-        counts = self._counts()
+        counts = self._tally
         while True:
             stopped = counts.stopped
             before = self.clock.wall, self.clock.cpu, self.clock.thread
@@ -395,8 +395,9 @@ class Measurement:
             training = self.problem.evaluate(w, bias)
         self._evaluations += 1
         with reading.running():
-            dual, counts = bound_of(self.solver), counts_of(self.solver)
-            return Certificate(w, bias, training, dual, counts, largest_scaling_of(self.solver))
+            dual, self._tally = bound_of(self.solver), counts_of(self.solver)
+            largest = largest_scaling_of(self.solver)
+        return Certificate(w, bias, training, dual, self._tally, largest)
 
     def closing(self) -> dict[str, Any]:
         """Facts for the run's last line, in addition to its state.
