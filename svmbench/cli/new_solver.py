@@ -31,7 +31,10 @@ def command(name: str, out: Path | None, quiet: bool) -> None:
     from svmbench.solvers.registry import solvers
 
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
-        raise ConfigError(f"{name!r}: a solver's name has small letters, digits and hyphens")
+        raise ConfigError(
+            f"{name!r}: a solver's name has small letters, digits and hyphens between them, and "
+            "begins with a letter"
+        )
     path = out or Path(f"{name.replace('-', '_')}.py")
     if os.path.lexists(path):
         raise ConfigError(f"{path}: exists and is not replaced; choose another name with -o")

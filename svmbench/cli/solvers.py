@@ -112,7 +112,7 @@ def _check(solver: type[Solver], as_json: bool) -> int:
     if missing := solver.missing():
         raise DataError(f"{solver.name}: {missing}")
     results = []
-    for result in run_checks(solver):
+    for result in run_checks(solver, slow=_say_slow):
         results.append(result)
         if not as_json:
             click.echo(_check_line(result))
@@ -131,6 +131,10 @@ def _check(solver: type[Solver], as_json: bool) -> int:
         part = "checked part of the " if unasked else ""
         click.echo(f"{solver.name}: keeps the {part}contract of solvers")
     return 1 if wrong else 0
+
+
+def _say_slow(what: str) -> None:
+    click.echo(f"checking for some seconds: {what}", err=True)
 
 
 def _check_line(result: Checked) -> str:

@@ -70,7 +70,8 @@ def errors_text(examples: Examples, facts: dict[str, Any]) -> list[str]:
     if test is not None:
         shares.append(f"test {test['error']:.2%} of {test['rows']:,} rows")
     constant = f"always {examples.named(larger['class'])}: {larger['error']:.2%}"
-    lines = [f"errors: {', '.join(shares)} ({constant} of the training rows)"]
+    whole = "weight of the training rows" if weighed else "training rows"
+    lines = [f"errors: {', '.join(shares)} ({constant} of the {whole})"]
     if test is None or len(test["classes"]) > _CONFUSED:
         return lines
     names = test["classes"]

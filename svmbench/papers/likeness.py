@@ -98,12 +98,13 @@ def _objective(described: Entry | None, rows: Sequence[MeasuredRow]) -> str:
 
 def _smaller(targets: Sequence[CalibrationTarget], row: MeasuredRow) -> str:
     """Of a stand-in with fewer rows: like its set only where P* is published at the same λ."""
-    optimum = float(row.group.runs["reference_primal"].min())
+    runs = row.group.runs
     for target in targets:
-        if target.primal and abs(float(row.group.lam) / target.lam - 1.0) < 0.01:
-            off = optimum / target.primal - 1.0
+        same_lambda = abs(float(row.group.lam) / target.lam - 1.0) < 0.01
+        if target.primal and target.loss == runs["loss"].iloc[0] and same_lambda:
+            off = float(runs["reference_primal"].min()) / target.primal - 1.0
             return "" if abs(off) <= PRIMAL_TOLERANCE else f"P* differs by {100 * off:+.0f} %"
-    return f"it has only {int(row.group.runs['m'].iloc[0]):,} rows"
+    return f"it has only {int(runs['m'].iloc[0]):,} rows"
 
 
 def _error(described: Entry | None) -> str:

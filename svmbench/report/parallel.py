@@ -30,13 +30,16 @@ def at_once(tasks: Sequence[_Task]) -> Iterator[Callable[[], list[Path]]]:
 
     global _tasks
     _tasks = tasks
-    with get_context("fork").Pool(min(cores, len(tasks)), _alone) as pool:
+    with get_context("fork").Pool(min(cores, len(tasks)), _alone, (os.getpid(),)) as pool:
         written = pool.map_async(_carry_out, range(len(tasks)), chunksize=1)
         yield lambda: [path for paths in written.get() for path in paths]
 
 
-def _alone() -> None:
-    """Leave signals to the process that waits: it ends this one."""
+def _alone(parent: int) -> None:
+    """Leave signals to the process that waits: it ends this one, and this one ends with it."""
+    from svmbench.harness.child import end_with  # loads a kernel, which drawing does not need
+
+    end_with(parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for each in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(each, signal.SIG_DFL)

@@ -7,19 +7,21 @@ import os
 import subprocess
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
 from threading import Timer
+from typing import IO
 
 from svmbench.errors import message_of
 from svmbench.harness.child import last_line, signal_name
 from svmbench.solvers.base import Solver
 from svmbench.solvers.single_file import address, file_of, solver_at
 
-#: Seconds that a check on one class of problems may take.
-LIMIT = 120.0
+#: Seconds that a check on one class of problems may take, and after which it is called slow.
+LIMIT, SLOW = 120.0, 5.0
 
 
 @dataclass(frozen=True)
@@ -32,13 +34,17 @@ class Checked:
     wrong: str = ""
 
 
-def run_checks(solver: type[Solver], limit: float = LIMIT) -> Iterator[Checked]:
+def run_checks(
+    solver: type[Solver], limit: float = LIMIT, slow: Callable[[str], object] = lambda what: None
+) -> Iterator[Checked]:
     """The checks of a solver one after another, to the first crash or hang.
 
     A check is left out if it would only show what another one has shown to be wrong.
+
+    - ``slow``: called with a check that takes long.
     """
     waiting = Checked("", 0)
-    for what, kind, wrong in _answers(solver, limit):
+    for what, kind, wrong in _answers(solver, limit, slow):
         if waiting.what not in ("", what):
             yield waiting
         if waiting.what != what:
@@ -48,7 +54,24 @@ def run_checks(solver: type[Solver], limit: float = LIMIT) -> Iterator[Checked]:
     yield waiting
 
 
-def _answers(solver: type[Solver], limit: float) -> Iterator[tuple[str, str, str]]:
+def _read_within(
+    limit: float, late: Callable[[], object], lines: IO[str], slow: Callable[[], object]
+) -> str:
+    """The next line; what to call if it has not come soon, and after the limit."""
+    timers = Timer(limit, late), Timer(SLOW, slow)
+    for timer in timers:
+        timer.daemon = True
+        timer.start()
+    try:
+        return lines.readline()
+    finally:
+        for timer in timers:
+            timer.cancel()
+
+
+def _answers(
+    solver: type[Solver], limit: float, slow: Callable[[str], object]
+) -> Iterator[tuple[str, str, str]]:
     """Name, class of problems and complaint of each check."""
     command = [sys.executable, "-P", "-m", "svmbench.verify.checked", address(solver)]
     what, kind, wrong, late = "Can be loaded", "", None, False
@@ -63,17 +86,14 @@ def _answers(solver: type[Solver], limit: float) -> Iterator[tuple[str, str, str
             process.kill()
 
         assert process.stdout is not None
-        while True:
-            timer = Timer(limit, end)
-            timer.start()
-            line = process.stdout.readline()
-            timer.cancel()
-            if not line:
-                break
-            what, kind, wrong = json.loads(line)
-            if wrong is not None:
-                yield what, kind, wrong
-        code = process.wait()
+        try:
+            while line := _read_within(limit, end, process.stdout, partial(slow, what)):
+                what, kind, wrong = json.loads(line)
+                if wrong is not None:
+                    yield what, kind, wrong
+            code = process.wait()
+        finally:
+            process.kill()  # an interruption does not wait for a solver that hangs
         if late:
             yield what, kind, f"did not end within {limit:g} s; look for an endless loop"
         elif code < 0:

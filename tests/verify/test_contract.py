@@ -2,6 +2,9 @@
 
 import json
 import re
+import signal
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,7 @@ from click.testing import CliRunner
 from svmbench.cli import main
 from svmbench.solvers import registry
 from svmbench.solvers.single_file import load_file
+from svmbench.verify import checked
 from svmbench.verify.checked import run_checks
 
 TEMPLATE = Path(__file__).parents[2] / "docs/plugin-template/src/svmbench_subgradient/__init__.py"
@@ -135,6 +139,15 @@ def test_a_solver_that_does_not_end_is_ended(tmp_path):
     solver = load_file(written(tmp_path / "my_solver.py", body))[0]
     *_, last = run_checks(solver, limit=3.0)
     assert last.wrong.endswith("did not end within 3 s; look for an endless loop")
+
+
+def test_an_interruption_does_not_wait_for_a_solver_that_hangs(tmp_path, monkeypatch):
+    monkeypatch.setattr(checked, "SLOW", 0.5)
+    solver = load_file(written(tmp_path / "my_solver.py", f"{ADVANCE}time.sleep(300)"))[0]
+    begun, main_thread = time.monotonic(), threading.get_ident()
+    with pytest.raises(KeyboardInterrupt):
+        list(run_checks(solver, slow=lambda what: signal.pthread_kill(main_thread, signal.SIGINT)))
+    assert time.monotonic() - begun < checked.LIMIT / 2
 
 
 def test_what_is_not_asked_of_a_foreign_solver_is_said(tmp_path):
