@@ -19,9 +19,9 @@ ITEM = {
 }  # fmt: skip
 
 
-def likeness(name="w8a", *, scale=1.0, passes=10.0, lam=1e-3, primal=0.3):
+def likeness(name="w8a", *, scale=1.0, passes=10.0, lam=1e-3, primal=0.3, loss="hinge"):
     data = {
-        "dataset": "set", "stand_in": True, "lam": lam, "reference_primal": primal,
+        "dataset": "set", "stand_in": True, "lam": lam, "loss": loss, "reference_primal": primal,
         "data_source": f"stand-in {json.dumps({'scale': scale})}", "epochs_to_0.01": passes,
     }  # fmt: skip
     rows = [row("a", noisy(), **data)]
@@ -52,6 +52,8 @@ def test_fewer_rows_are_like_the_set_only_with_its_optimum_at_the_same_lambda():
     assert likeness(**close, primal=1.019 * target.primal).words == ""
     assert likeness(**close, primal=1.03 * target.primal).against(VALUE) == "P* differs by +3 %"
     assert likeness(scale=0.5, lam=2 * target.lam).against(VALUE) == "it has only 1,000 rows"
+    other = likeness(**close, primal=target.primal, loss="squared-hinge")
+    assert other.against(VALUE) == "it has only 1,000 rows"
 
 
 def test_without_a_published_figure_nothing_is_known():
