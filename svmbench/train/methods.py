@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from svmbench.data.dataset import Dataset
 from svmbench.solvers.pairs import PrimalAndDual, WorkCount, pass_work
@@ -18,6 +18,9 @@ from svmbench.solvers.second_order.newton_systems import SystemWork
 from svmbench.train.best import Best
 from svmbench.train.effort import Effort
 from svmbench.train.turns import Candidate
+
+if TYPE_CHECKING:
+    from svmbench.train.champion import Champion
 
 #: Passes that a Newton step is taken to need.
 STEP_PASSES = 30.0
@@ -153,8 +156,8 @@ class Methods:
         from svmbench.train.champion import knows
 
         problem = self._problem
-        if knows(problem):
-            yield [self._auto()]
+        if knows(problem) and problem.bias == "none":
+            yield [self._auto_without_bias()]
             yield [self._descent(), *self._interiors()]
             return
         if self._system.factor == math.inf:
@@ -163,6 +166,8 @@ class Methods:
         steps = MULTIPLIER_STEPS * multipliers.step_work(problem.data, self._system)
         yield self._led(self._newton_on_multipliers, lambda share: steps, MANY_ROWS_OF_HINGE)
         yield self._interiors()
+        if knows(problem):
+            yield [Candidate("auto", self._champion().pairs())]
 
     def _descent(
         self, rival: Callable[[float], float] | None = None, count: WorkCount | None = None
@@ -210,17 +215,22 @@ class Methods:
         step = self._system.on(1.0) + 10.0 * data.nnz + INTERIOR_WORK * m
         return [Candidate("ipm", interior(self._problem), lambda so_far: step, MOST_ITERATIONS)]
 
-    def _auto(self) -> Candidate:
-        """auto, whose Newton steps may take many passes' time each."""
-        from svmbench.train.champion import CERTIFICATE_PASSES, pairs
+    def _champion(self) -> Champion:
+        from svmbench.train.champion import Champion
 
-        problem, count = self._problem, WorkCount()
+        return Champion(self._problem, self._tolerance, self._effort, self._due, self._start)
+
+    def _auto_without_bias(self) -> Candidate:
+        """auto, whose Newton steps may take many passes' time each."""
+        from svmbench.train.champion import CERTIFICATE_PASSES
+
+        champion, nnz = self._champion(), self._problem.data.nnz
         return Candidate(
             "auto",
-            pairs(problem, self._tolerance, self._effort, self._due, self._start, count),
-            lambda so_far: max(CERTIFICATE_PASSES * problem.data.nnz, so_far / 4.0),
+            champion.pairs(),
+            lambda so_far: max(CERTIFICATE_PASSES * nnz, so_far / 4.0),
             MOST_ITERATIONS,
-            count=count,
+            count=champion.count,
         )
 
     def _newton_on_multipliers(self, head_start: Callable[[], float]) -> Candidate:

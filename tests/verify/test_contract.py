@@ -145,8 +145,16 @@ def test_an_interruption_does_not_wait_for_a_solver_that_hangs(tmp_path, monkeyp
     monkeypatch.setattr(checked, "SLOW", 0.5)
     solver = load_file(written(tmp_path / "my_solver.py", f"{ADVANCE}time.sleep(300)"))[0]
     begun, main_thread = time.monotonic(), threading.get_ident()
-    with pytest.raises(KeyboardInterrupt):
-        list(run_checks(solver, slow=lambda what: signal.pthread_kill(main_thread, signal.SIGINT)))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # workers of xdist ignore it
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            list(
+                run_checks(
+                    solver, slow=lambda what: signal.pthread_kill(main_thread, signal.SIGINT)
+                )
+            )
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert time.monotonic() - begun < checked.LIMIT / 2
 
 

@@ -304,6 +304,11 @@ class Auto(Solver):
         return NewtonPhase(rows, lam, self._rng, options, warm)
 
     @property
+    def rounded(self) -> bool:
+        """Whether rounding has ended Newton steps, so that an interior-point method continues."""
+        return isinstance(self._phase, InteriorPhase)
+
+    @property
     def w(self) -> FloatArray:
         """The current weights, or zeros while these are known to be better."""
         if self._columns is None:
