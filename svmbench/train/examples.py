@@ -102,8 +102,8 @@ class Examples:
         if not self.unknown:
             return ""
         return (
-            f"{self.rows.name}: {counted(self.unknown, 'text')} that the training table does not "
-            "have; the model takes no account of them"
+            f"{self.rows.name}: {counted(self.unknown, 'field')} with a text that the training "
+            "table does not have, or missing as none was there; the model takes no account of them"
         )
 
     def of_others(self, classes: Sequence[int]) -> str:
