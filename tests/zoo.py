@@ -104,12 +104,11 @@ class TrainsInThread(Hiding):
         return np.zeros_like(self.inner.w)
 
 
-class ReplacesRows(Specimen):
-    name = "replaces-rows"
+class ChangesRows(Specimen):
+    name = "changes-rows"
 
     def start(self, problem, seed):
-        super().start(problem, seed)
-        object.__setattr__(problem.data, "values", np.zeros_like(problem.data.values))
+        problem.data.values[:] = 0.0
 
 
 class CountsTooMuch(Specimen):
@@ -177,7 +176,7 @@ SPECIMENS = (
     Entry(TrainsInW, "converged", flag="read"),
     Entry(WorksInStep, "converged", flag="unaccounted"),
     Entry(TrainsInThread, reason=BACKGROUND, refused=True),
-    Entry(ReplacesRows, reason="changed the problem", refused=True),
+    Entry(ChangesRows, reason="read-only"),
     Entry(CountsTooMuch, reason="passes over the rows in", refused=True),
     Entry(BoundTooHigh, reason="reports the lower bound", refused=True),
     Entry(Stays, "time_limit", reason="killed after"),

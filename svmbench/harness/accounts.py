@@ -1,30 +1,21 @@
 """Where the time of a run goes besides training, so that no work is hidden from the clock.
 
 Between training steps the harness reads the solver's weights, counts and lower bound, and evaluates
-P. A solver could train while it is read, in another thread, or in another process. This module
-holds such time against the clock.
+P. A solver may compute what it shows only when it is read, or leave threads and processes at work.
+This module holds such time against the clock.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from svmbench.harness.clock import Clock, Stopwatch, now
-from svmbench.harness.leftovers import descendants
 
 #: Version of the rules by which time is counted, added to the clock, or refused. It is part of a
 #: run's identity. Raise it whenever a rule changes, so that no pair mixes two sets of rules.
-CLOCK_RULES = 5
+CLOCK_RULES = 6
 
-#: Reads that include a lower bound, which often takes a pass over the rows, may take as long as the
-#: evaluations of P; other reads may take the first share of that time. All may take the second
-#: share of the training time in addition.
-WITHOUT_BOUND, OF_TRAINING = 0.25, 0.02
-
-#: If it is more, reads may instead take this multiple of the time of correct reads, which is
-#: measured in the same process. So many reads are added, because the first ones find no memory that
-#: is ready.
-OF_CORRECT, FIRST_READS = 2.0, 2
+#: Reads may take this multiple of the time of the evaluations of P, which also copy the weights,
+#: and this share of training in addition.
+OF_EVALUATIONS, OF_TRAINING = 2.0, 0.02
 
 #: Seconds that reads may take in addition: each read, for calls in Python, and all of a run.
 A_READ, READS_FROM = 30e-6, 0.002
@@ -44,51 +35,28 @@ PASSES_AT_ONCE, PASSES_FROM = 4.0, 0.001
 class Accounts:
     """The times of one run besides training.
 
-    - ``read_correctly``: does once what a correct read of weights and, if it is called with True,
-      of a lower bound does. It is called at most once, if reads seem to take too long.
     - ``reading, evaluating, recording``: reads of the solver; evaluations of P; and the test error,
       checks and writing the trace. All of them are off the clock.
     - ``charged``: nanoseconds of reading that were added to the clock.
-    - ``kept``: ids of the processes that had been started before the run, with the solver's
-      program.
     """
 
-    def __init__(
-        self,
-        read_correctly: Callable[[bool], object] = lambda _: None,
-    ) -> None:
+    def __init__(self) -> None:
         self.reading, self.evaluating, self.recording = Stopwatch(), Stopwatch(), Stopwatch()
         self.charged = 0
-        self._read_correctly = read_correctly
-        self._correct: Stopwatch | None = None  # one correct read
-        self._before = descendants()
-        self.kept = frozenset(self._before)
         self._begun = now()
         self._aside, self._aside_cpu = 0, 0
 
-    def charge(self, clock: Clock, shows_bound: bool) -> None:
+    def charge(self, clock: Clock) -> None:
         """Add to the clock what the reads so far took beyond their allowance."""
-        if self._beyond(clock, shows_bound) > self.charged and self._correct is None:
-            self._correct = Stopwatch()
-            with self.recording.running(), self._correct.running():
-                self._read_correctly(shows_bound)
-        due = max(0, int(self._beyond(clock, shows_bound)) - self.charged)
+        trained = clock.wall - self.charged
+        allowed = OF_TRAINING * trained + A_READ * 1e9 * self.reading.count
+        thread = OF_EVALUATIONS * self.evaluating.thread + allowed + READS_FROM * 1e9
+        wall = OF_EVALUATIONS * self.evaluating.wall + allowed + READS_WALL_FROM * 1e9
+        beyond = max(self.reading.thread - thread, self.reading.wall - wall)
+        due = max(0, int(beyond) - self.charged)
         self.charged += due
         clock.wall += due
         clock.cpu += due
-
-    def _beyond(self, clock: Clock, shows_bound: bool) -> float:
-        """Nanoseconds that the reads so far took beyond their allowance."""
-        share = 1.0 if shows_bound else WITHOUT_BOUND
-        trained = clock.wall - self.charged
-        allowed = OF_TRAINING * trained + A_READ * 1e9 * self.reading.count
-        reads, correct = self.evaluating.count + FIRST_READS, self._correct or Stopwatch()
-        thread = max(share * self.evaluating.thread, OF_CORRECT * reads * correct.thread)
-        wall = max(share * self.evaluating.wall, OF_CORRECT * reads * correct.wall)
-        return max(
-            self.reading.thread - thread - allowed - READS_FROM * 1e9,
-            self.reading.wall - wall - allowed - READS_WALL_FROM * 1e9,
-        )
 
     def except_for(self, wall: int, cpu: int) -> None:
         """Let a program's start, its reading of the rows and its output count for nothing.
@@ -113,7 +81,7 @@ class Accounts:
         unaccounted = elapsed - own - self._aside - off - A_READ * 1e9 * self.reading.count
         unaccounted = max(0.0, unaccounted)
         harness = end.thread - begun.thread - clock.thread - converting.thread
-        used = end.process - begun.process + end.children - begun.children + self._of_living()
+        used = end.process - begun.process + end.children - begun.children
         # Off the clock only the harness's own thread has anything to do, but the threads of OpenMP
         # spin for a while after they have worked.
         background = used - harness - threads * own - (threads - 1) * off - self._aside_cpu
@@ -124,14 +92,6 @@ class Accounts:
             "unaccounted_seconds": unaccounted / 1e9,
             "background_cpu_seconds": max(0.0, background) / 1e9,
         }
-
-    def _of_living(self) -> float:
-        """Nanoseconds that descendants which still live have used since the beginning.
-
-        What descendants had used before is subtracted for all of them. Of those that have been
-        waited for since, the system counts the whole life elsewhere.
-        """
-        return 1e9 * (sum(descendants().values()) - sum(self._before.values()))
 
 
 def hidden_work(times: dict[str, float], trained: float) -> str:

@@ -13,8 +13,7 @@ from its standard input, one per line, as JSON:
 It answers on its standard output with a line of JSON for each event:
 
 - ``{"event": "started", "pid": 7}``;
-- ``{"event": "answered", "text": "...", "cpu": 0.5, "at": 9.1}`` for each line that the process
-  writes, with the moment of the monotonic clock;
+- ``{"event": "answered", "text": "...", "cpu": 0.5}`` for each line that the process writes;
 - ``{"event": "ended", "code": -9, "cpu": 0.1, "left": 0}`` when it has ended, with its exit code
   and the number of processes that it left behind;
 - ``{"event": "ended", "code": 76, "refused": 11}`` if the system has refused to start it, with the
@@ -190,12 +189,11 @@ class Launcher:
 
     def _pass_answers_on(self) -> None:
         if chunk := os.read(self._answers, 1 << 12):
-            at = monotonic()
             *lines, self._answer = (self._answer + chunk).split(b"\n")
             for line in lines:
                 spent = self._newly_spent(processor_seconds(self._pid))
                 text = line.decode(errors="replace")
-                self._report("answered", text=text, cpu=spent, at=at)
+                self._report("answered", text=text, cpu=spent)
             return
         os.close(self._answers)  # its end is reported once it has been waited for
         self._answers, self._dying_until = -1, monotonic() + DYING

@@ -8,7 +8,6 @@ import signal
 import sys
 from collections.abc import Collection
 
-from svmbench.harness.child import processor_seconds
 from svmbench.harness.system import PROC, read
 
 _PR_SET_CHILD_SUBREAPER = 36
@@ -26,15 +25,16 @@ def adopt_orphans() -> None:
 def end_children(kept: Collection[int] = ()) -> tuple[int, float]:
     """Kill all children, and their children in turn, and wait for them.
 
-    - ``kept``: ids of those that live on, as those do that this process may not kill. Without
-      /proc, all do.
+    Returns how many they were, and their seconds of processor time. Without /proc, none is killed.
+
+    - ``kept``: ids of those that live on, as those do that this process may not kill.
     """
     count, seconds, living = 0, 0.0, set(kept)
     while True:
         try:
             pid, _, usage = os.wait4(-1, os.WNOHANG)
             if pid == 0:  # those that live include the children of those that have ended
-                killed = [number for number in _children() if number not in living]
+                killed = children() - living
                 if not killed:
                     return count, seconds
                 for number in killed:
@@ -53,38 +53,15 @@ def end_children(kept: Collection[int] = ()) -> tuple[int, float]:
         seconds += usage.ru_utime + usage.ru_stime
 
 
-def descendants() -> dict[int, float]:
-    """Processor seconds of each living descendant and of those it has waited for, by its id.
-
-    Empty on systems other than Linux.
-    """
-    if sys.platform != "linux":
-        return {}
+def children() -> set[int]:
+    """The ids of the children that have not been waited for."""
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:  # usually there are none, and /proc may be large
-        return {}
-    processes = _processes()
-    found, sought = dict[int, float](), {os.getpid()}
-    while sought:
-        sought = {number for number, (parent, _) in processes.items() if parent in sought}
-        for number in sought:
-            found[number] = (processor_seconds(number) or 0.0) + processes[number][1]
-    return found
-
-
-def _children() -> list[int]:
-    own = os.getpid()
-    return [number for number, (parent, _) in _processes().items() if parent == own]
-
-
-def _processes() -> dict[int, tuple[int, float]]:
-    """Parent of each process, and processor seconds of the children that it has waited for."""
-    found = {}
+        return set()
+    own, found = str(os.getpid()), set[int]()
     for place in PROC.glob("[0-9]*"):
         text = read(place / "stat")
-        if text:
-            fields = text.rpartition(")")[2].split()
-            ticks = int(fields[13]) + int(fields[14])  # cutime, cstime
-            found[int(place.name)] = int(fields[1]), ticks / os.sysconf("SC_CLK_TCK")
+        if text and text.rpartition(")")[2].split()[1] == own:
+            found.add(int(place.name))
     return found

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 
@@ -22,15 +21,12 @@ from svmbench.harness.accounts import (
 )
 from svmbench.harness.checkpoints import CHECKPOINTS, iteration_checkpoints
 from svmbench.harness.clock import Clock, Stopwatch
-from svmbench.harness.given import changed_parts, copy_of
 from svmbench.harness.shown import (
     NOTHING,
     Tally,
     bound_of,
-    copied,
     counts_of,
     largest_scaling_of,
-    read_correctly,
     weights_of,
 )
 from svmbench.harness.trace import TraceWriter
@@ -99,20 +95,10 @@ class Certificate(NamedTuple):
     largest_scaling: float | None
 
 
-class Watches(NamedTuple):
-    """The stopwatches of one certificate."""
-
-    reading: Stopwatch
-    copying: Stopwatch
-    evaluating: Stopwatch
-
-
 @dataclass(frozen=True)
 class Terms:
     """What a run is to do, and what its results are held against."""
 
-    # the solver gets a copy that shares its arrays: whatever it does to that, P and the errors are
-    # those of this problem
     problem: Problem
     test: Dataset | None
     stop: dict[str, Any]  # the sweep's targets and limits, as in `svmbench.config.Stop`
@@ -126,8 +112,6 @@ class Terms:
 class Before:
     """What has happened in the process before a run."""
 
-    # the solver's copy of the problem, if it has converted the rows of one
-    given: Problem | None = None
     # seconds that converting the rows to the solver's form took, if that has been done
     conversion: float | None = None
     loading: float = 0.0  # seconds of processor time that importing the solver took
@@ -154,9 +138,6 @@ def _warm_up(solver: Solver, problem: Problem) -> None:
 class Measurement:
     """Trains a solver from checkpoint to checkpoint, evaluates it and enforces the limits.
 
-    - ``is_program``: whether the run is one of `ForeignProgram`, which measures its own time. By
-      default the solver's class says so; a plug-in can change the class of its instance.
-    - ``given``: what the solver was given.
     - ``conversion``: seconds that converting the rows took; None until they are converted.
     - ``reason``: why the run ended as it did, if its state does not say everything.
     - ``note``: why the run ended as it did, where nothing is wrong with what it has shown.
@@ -165,32 +146,21 @@ class Measurement:
     - ``shown``: what the solver showed at the last checkpoint.
     """
 
-    def __init__(
-        self,
-        solver: Solver,
-        terms: Terms,
-        before: Before = NOTHING_BEFORE,
-        is_program: bool | None = None,
-    ) -> None:
-        self._is_program = type(solver) is ForeignProgram if is_program is None else is_program
+    def __init__(self, solver: Solver, terms: Terms, before: Before = NOTHING_BEFORE) -> None:
         self.solver, self.terms = solver, terms
         self.problem, self.stop = terms.problem, terms.stop
         self.before, self.conversion = before, before.conversion
-        self.given = copy_of(self.problem) if before.given is None else before.given
-        self._kernel_rows = self.given.data.rows
         self.reason = self.note = ""
         self.refused = False
         self.clock = Clock()
         self.shown: Certificate | None = None
-        if self._is_program:
-            assert isinstance(solver, ForeignProgram)
+        if isinstance(solver, ForeignProgram):
             solver.seconds = self.stop["time_limit"]
-        self._seen = 0  # nanoseconds of training at the last checkpoint
         self._converting = Clock()
         self._accounts = Accounts()
         self._pass_seconds = 0.0
         # Reads, copies and evaluations for a stop by the own gap are on the clock.
-        self._on_clock = Watches(Stopwatch(), Stopwatch(), Stopwatch())
+        self._on_clock = Stopwatch(), Stopwatch()
         self._evaluations = 0
         self._activity: dict[str, float] = {}
         stop, m = self.stop, self.problem.data.n_samples
@@ -212,50 +182,38 @@ class Measurement:
         self,
         seed: int,
         trace: TraceWriter | list[dict[str, Any]],
-        settle: Callable[[Collection[int]], object] = lambda _: None,
+        settle: Callable[[], object] = lambda: None,
         begin: Callable[[], object] = lambda: None,
     ) -> str:
         """Execute the run, append its points to the trace, and return its end state.
 
-        - ``settle``: ends the processes that the solver has left, before their time is counted. It
-          gets the ids of those that had been started before, with the solver's program.
+        - ``settle``: ends the processes that the solver has left, before their time is counted.
         """
         _warm_up(self.solver, self.problem)
         self._pass_seconds = pass_seconds(self.problem.data)
         begin()
         begun = system.now()
-        read = partial(read_correctly, self.problem)
-        self._accounts = accounts = Accounts(read)
+        self._accounts = Accounts()
         try:
             state = self._train(seed, trace)
         finally:
-            settle(accounts.kept)
+            settle()
             times = self._accounts.close(self.clock, self._converting, self.terms.threads)
             times["unaccounted_seconds"] += self.before.taking_over
             self._activity = system.since(begun) | times
         trained = self.clock.wall / 1e9
-        changed = self.changed()
         if state != "failed":
-            if changed:
-                self.reason = f"changed the problem that it was given: {changed}"
-            self.reason = self.reason or hidden_work(times, trained)
+            self.reason = hidden_work(times, trained)
         self.refused = bool(self.reason)
         return "failed" if self.refused else state
-
-    def changed(self) -> str:
-        """What the solver has changed of the problem that it was given; empty if nothing."""
-        parts = changed_parts(self.given, self.problem)
-        if self.given.data.rows is not self._kernel_rows:
-            parts.append("rows")
-        return ", ".join(parts)
 
     def _train(self, seed: int, trace: TraceWriter | list[dict[str, Any]]) -> str:
         if self.conversion is None:
             with self._converting.running():
-                self.solver.convert(self.given)
+                self.solver.convert(self.problem)
             self.conversion = self._converting.wall / 1e9
         with self.clock.running():
-            self.solver.start(self.given, seed)
+            self.solver.start(self.problem, seed)
         setup = {
             "setup_wall": self.clock.wall / 1e9,
             "conversion_wall": self.conversion,
@@ -277,7 +235,7 @@ class Measurement:
     ) -> str | None:
         """Record a checkpoint; return the end state if the run ends there, else None."""
         before = self.shown.counts if self.shown else NOTHING
-        self._accounts.charge(self.clock, shown.dual is not None)
+        self._accounts.charge(self.clock)
         with self._accounts.recording.running():
             point = self._evaluate(shown)
             self._refuse_counts(before, shown.counts)
@@ -292,10 +250,7 @@ class Measurement:
         return state
 
     def _refuse_counts(self, before: Tally, counts: Tally) -> None:
-        """Fail a run whose counts or clock cannot be true."""
-        if self.clock.wall < self._seen:
-            self.reason = "its clock was set back"
-        self._seen = self.clock.wall
+        """Fail a run whose counts cannot be true."""
         if any(after < earlier for earlier, after in zip(before[:4], counts[:4], strict=True)):
             self.reason = "its counts decrease, or are negative"
         if not self.solver.foreign:  # such a pass may leave out rows, and m are counted for it
@@ -360,8 +315,7 @@ class Measurement:
             before = self.clock.wall, self.clock.cpu, self.clock.thread
             with self.clock.running():
                 self.solver.advance(1)
-            if self._is_program:  # a subclass could claim any time as its own
-                assert isinstance(self.solver, ForeignProgram)
+            if isinstance(self.solver, ForeignProgram):
                 self._count_program(*before, self.solver)
             self._iterations += 1
             counts = self._counts()
@@ -382,16 +336,12 @@ class Measurement:
         self._accounts.except_for(self.clock.wall - wall - spent.wall, aside)
         self.clock.wall, self.clock.cpu = wall + spent.wall, cpu + spent.cpu
 
-    def _certify(self, watches: Watches | None = None) -> Certificate:
-        off_clock = Watches(
-            self._accounts.reading, self._accounts.recording, self._accounts.evaluating
-        )
-        reading, copying, evaluating = watches or off_clock
+    def _certify(self, watches: tuple[Stopwatch, Stopwatch] | None = None) -> Certificate:
+        reading, evaluating = watches or (self._accounts.reading, self._accounts.evaluating)
         with reading.running():
             shown, bias = weights_of(self.solver, self.problem.data.n_features)
-        with copying.running():  # as the harness wants it, not the solver
-            w = copied(shown)
         with evaluating.running():
+            w = np.array(shown, dtype=np.float64, order="C")  # the solver may change its own
             training = self.problem.evaluate(w, bias)
         self._evaluations += 1
         with reading.running():
@@ -406,7 +356,7 @@ class Measurement:
         its t0, the machine's other activity during the run and, if the features are few, the final
         weights and bias.
         """
-        evaluating = self._accounts.evaluating.wall + self._on_clock.evaluating.wall
+        evaluating = self._accounts.evaluating.wall + self._on_clock[1].wall
         facts: dict[str, Any] = {
             "reason": self.reason or self.note,
             "evaluation_seconds": evaluating / 1e9 / max(1, self._evaluations),

@@ -37,7 +37,6 @@ class Report:
     # seconds of processor time since the last report; None if that is not known
     cpu: float | None = None
     left: int = 0  # number of processes that it left behind
-    at: float = math.nan  # moment of the answer by the launcher's monotonic clock
     # number of the error with which the system refused to start it; 0 if it did not
     refused: int = 0
 

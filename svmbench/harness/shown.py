@@ -6,12 +6,11 @@ afterwards and whose use runs no code of the solver.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from svmbench.data.dataset import Array, FloatArray
-from svmbench.problem import Problem
+from svmbench.data.dataset import Array
 from svmbench.solvers.base import Solver
 
 
@@ -67,11 +66,6 @@ def weights_of(solver: Solver, n_features: int) -> tuple[Array, float]:
     return given, float(solver.bias)
 
 
-def copied(weights: Array) -> FloatArray:
-    """The weights in double precision, in an array of their own; runs no code of a solver."""
-    return np.array(weights, dtype=np.float64, order="C")
-
-
 def largest_scaling_of(solver: Solver) -> float | None:
     """Read the largest entry of λB, the diagonal scaling of a solver's steps."""
     largest = solver.largest_scaling
@@ -82,19 +76,3 @@ def bound_of(solver: Solver) -> float | None:
     """Read a solver's lower bound."""
     dual = solver.dual()
     return None if dual is None else float(dual)
-
-
-def read_correctly(problem: Problem, shows_bound: bool) -> None:
-    """Do what a solver does that computes what it shows only when it is read."""
-    copied(np.ones(problem.data.n_features))
-    if shows_bound:
-        problem.dual(interior(problem))
-
-
-def interior(problem: Problem) -> FloatArray:
-    """Dual variables that are feasible and not 0, so that their D takes a pass over all rows."""
-    labels = problem.data.labels
-    share: Any = 0.5
-    if problem.bias == "free":  # the sums of both classes must be equal
-        share = np.where(labels > 0, np.mean(labels < 0), np.mean(labels > 0))
-    return np.full(problem.data.n_samples, share)

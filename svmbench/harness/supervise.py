@@ -24,7 +24,6 @@ from svmbench.harness.plan import Run
 from svmbench.harness.processes import Worker
 from svmbench.harness.store import Store
 from svmbench.harness.trace import (
-    FORGED,
     Trace,
     add_to_end,
     close_trace,
@@ -40,9 +39,6 @@ CIRCUMSTANCES = (
     *("reference_dual", "reference_primal", "reference_gap", "time_limit", "keep_weights"),
     "node",  # of a cluster; absent from runs of this machine
 )
-
-#: Seconds of a run that its worker's clock may lack: a share, or so many if that is more.
-UNSEEN_SHARE, UNSEEN_FROM = 0.05, 0.5
 
 #: A run is interrupted if the machine was suspended for so many seconds. Less may be the time that
 #: the process waited between reading one clock and the other.
@@ -121,7 +117,7 @@ def carry_out(
     if disturbance is not None:
         path.unlink(missing_ok=True)  # nobody knows which of its points this has changed
         return close_trace(path, assignment.header, "interrupted", disturbance, worker.cpu)
-    ended = _ended(path, assignment.header, outcome, worker.cpu)
+    ended = _ended(path, worker.cpu)
     if ended is not None or outcome.how == "late":
         return ended
     return _cut_off(assignment, path, outcome, worker, kills)
@@ -137,23 +133,14 @@ def _disturbance(rows: dict[Path, tuple[Stamp, ...]], suspended: float) -> str |
     return None
 
 
-def _ended(path: Path, header: dict[str, Any], outcome: Waited, cpu: float | None) -> Trace | None:
-    """The trace of a run that wrote its end, which may be refused; None without an end of its own.
-
-    What cannot be the worker's own is removed.
-    """
+def _ended(path: Path, cpu: float | None) -> Trace | None:
+    """The trace of a run that wrote its end; None if it did not. A damaged one is removed."""
     trace = read_trace(path)
-    whole = trace is not None and is_complete(trace)
-    if trace is None or not whole or trace.end.get("sha256") != outcome.digest:
-        if outcome.how == "answered":
-            # Nobody knows who wrote it, and the exit code is that of the worker's end by us.
-            path.unlink(missing_ok=True)
-            return close_trace(path, header, "failed", FORGED, cpu, refused=True)
-        if trace is not None and (trace.end or not whole):
-            path.unlink()
+    if trace is None or not is_complete(trace):
+        path.unlink(missing_ok=True)
         return None
-    if contradiction := _contradiction(trace, outcome.seconds):
-        return close_trace(path, header, "failed", contradiction, cpu, refused=True)
+    if not trace.end:
+        return None
     return trace if cpu is None else add_to_end(path, trace, process_cpu_seconds=cpu)
 
 
@@ -166,6 +153,8 @@ def _cut_off(
     process could not write.
     """
     header, cpu = assignment.header, worker.cpu
+    if outcome.how == "answered":
+        return close_trace(path, header, "interrupted", "its trace was damaged or removed", cpu)
     if outcome.how == "stopped":
         return close_trace(path, header, "interrupted", "interrupted by the user", cpu)
     if outcome.how == "silent":
@@ -244,9 +233,6 @@ class Waited(NamedTuple):
     """How the wait for a worker ended."""
 
     how: Literal["answered", "dead", "silent", "stopped", "late"]
-    digest: str = ""  # hash of the trace's last line, as the worker answered; empty if it did not
-    # from the run's beginning to its end, by the launcher's clock; nan if it is unknown
-    seconds: float = math.nan
     # seconds of processor time that the process of a silent run had used for this run when it last
     # wrote to its trace; None if that is not known
     spent: float | None = None
@@ -257,17 +243,12 @@ def _wait(worker: Worker, path: Path, patience: float, stop: threading.Event, en
     size, since = -1, monotonic()
     begun = child.processor_seconds(worker.pid) if worker.pid else 0.0
     spent: float | None = 0.0
-    moments: dict[str, float] = {}
     while True:
         report = worker.report(0.05)
         if report is not None and report.event == "ended":
             return Waited("dead")
-        if report is not None and report.event == "answered":
-            if report.text not in (child.BEGUN, child.ENDED):
-                seconds = moments.get(child.ENDED, math.nan) - moments.get(child.BEGUN, 0.0)
-                return Waited("answered", report.text, seconds)
-            # This process may have been stopped meanwhile, or may be late.
-            moments.setdefault(report.text, report.at)
+        if report is not None and report.text == child.ENDED:
+            return Waited("answered")
         grown = _size(path)
         if grown != size:
             size, since = grown, monotonic()
@@ -287,13 +268,3 @@ def _size(path: Path) -> int:
         return path.stat().st_size
     except OSError:
         return 0
-
-
-def _contradiction(trace: Trace, seconds: float) -> str:
-    """Why the times of a trace cannot be true; empty if they can."""
-    claimed = trace.end.get("elapsed_seconds")
-    if claimed is None or math.isnan(seconds):
-        return ""
-    if seconds - claimed > max(UNSEEN_FROM, UNSEEN_SHARE * seconds):
-        return f"its clock showed {claimed:.2g} s for a run that took {seconds:.2g} s"
-    return ""

@@ -11,9 +11,7 @@ import hashlib
 import json
 import math
 import os
-import stat
 from collections.abc import Collection, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -26,9 +24,6 @@ from svmbench.records.states import ENDS
 from svmbench.records.values import is_too_deep, moment_in
 
 SCHEMA_VERSION = 1
-
-#: Reason of a run with lines in its trace that the harness has not written.
-FORGED = "something else has written to its trace"
 
 #: Characters that are kept of a reason or of a solver's remark.
 LONGEST_TEXT = 2000
@@ -46,7 +41,6 @@ class TraceWriter:
     def __init__(self, path: Path, header: dict[str, Any]) -> None:
         self._path = path
         self._digest = hashlib.sha256()
-        self._lines: list[str] = []
         with writing(path):
             path.unlink(missing_ok=True)
             self._file = path.open("x", encoding="utf-8")  # never into the target of a link
@@ -61,58 +55,21 @@ class TraceWriter:
 
     def append(self, record: dict[str, Any]) -> None:
         """Write one line and pass it to the operating system."""
-        self._write(line_of(record))
-
-    def _write(self, line: str) -> None:
-        self._lines.append(line)
+        line = line_of(record)
         self._digest.update(line.encode())
         with writing(self._path):
             self._file.write(line)
             self._file.flush()
 
-    def end(self, state: str, **facts: Any) -> str:
-        """Write the last line, flush the file to disk and return the line's hash.
-
-        If anything else has written to the file, only the lines of this writer are kept, and the
-        state is ``failed``.
-        """
-        if not self._is_own():
-            self._restore()
-            state, facts = "failed", facts | {"reason": FORGED, "refused": True}
+    def end(self, state: str, **facts: Any) -> None:
+        """Write the last line, and flush the file to disk."""
         shown = {key: _shown(value) for key, value in facts.items()}
         record = {"kind": "end", "state": state, **shown}
-        self._digest.update(line_of(record).encode())
-        digest = self._digest.hexdigest()
-        self.append({**record, "sha256": digest})
+        whole = self._digest.copy()
+        whole.update(line_of(record).encode())
+        self.append({**record, "sha256": whole.hexdigest()})
         with writing(self._path):
             os.fsync(self._file.fileno())
-        return digest
-
-    def _is_own(self) -> bool:
-        """Whether the file has the lines that were written here, and no others."""
-        own = "".join(self._lines).encode()
-        try:
-            there = self._path.lstat()  # a pipe would never end, nor would a link to a device
-            if not stat.S_ISREG(there.st_mode) or there.st_size != len(own):
-                return False
-            return self._path.read_bytes() == own
-        except FileNotFoundError:
-            return False
-        except OSError as error:  # this says nothing about the solver
-            raise UnwritableError(
-                f"{self._path}: cannot be read ({error.strerror}); give the same command again"
-            ) from error
-
-    def _restore(self) -> None:
-        lines, self._lines = self._lines, []
-        self._digest = hashlib.sha256()
-        with suppress(OSError):  # the solver may have closed it
-            self._file.close()
-        with writing(self._path):
-            self._path.unlink(missing_ok=True)
-            self._file = self._path.open("x", encoding="utf-8")
-        for line in lines:
-            self._write(line)
 
 
 @dataclass(frozen=True)

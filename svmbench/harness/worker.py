@@ -2,8 +2,7 @@
 
 The parent starts ``python -m svmbench.harness.worker`` with the numerical libraries limited to
 their threads, and writes jobs to its standard input, one per line, as JSON. The worker answers
-each with three lines: BEGUN and ENDED when the run begins and ends, and then the hash of the
-trace's last line. The parent compares the time between the first two with the trace. A process has
+each with two lines: BEGUN when the run begins, and ENDED when its trace is complete. A process has
 more than one job if the runs are rungs of a ladder, which need the same rows in the same form, or
 if they are brief; each of the latter finds new rows and a new solver.
 """
@@ -18,6 +17,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from resource import RLIM_INFINITY, RLIMIT_DATA, RUSAGE_SELF, getrlimit, getrusage, setrlimit
 from typing import Any, NamedTuple
@@ -42,8 +42,7 @@ from svmbench.harness.child import (
     end_with,
 )
 from svmbench.harness.clock import Stopwatch
-from svmbench.harness.given import copy_of
-from svmbench.harness.leftovers import adopt_orphans, end_children
+from svmbench.harness.leftovers import adopt_orphans, children, end_children
 from svmbench.harness.measurement import Before, Measurement, Terms
 from svmbench.harness.system import PROC, read
 from svmbench.harness.trace import TraceWriter
@@ -54,7 +53,7 @@ from svmbench.solvers import cholesky
 from svmbench.solvers.base import Solver
 from svmbench.solvers.checked import checked
 from svmbench.solvers.program import ForeignProgram
-from svmbench.solvers.single_file import address, solver_at
+from svmbench.solvers.single_file import solver_at
 
 #: Share of the free memory that a run may take unless the sweep says otherwise.
 MEMORY_SHARE = 0.8
@@ -118,7 +117,8 @@ def main() -> None:
             if not first:
                 _forget_peak_memory()
             first = False
-            last = _execute(job, last, answer)
+            last = _execute(job, last, lambda: answer(BEGUN))
+            answer(ENDED)
         except PipeError as error:
             print(error, file=sys.stderr)
             sys.exit(NO_PIPE)
@@ -149,24 +149,22 @@ def _pipe() -> Iterator[None]:
         raise PipeError(error.strerror) from error
 
 
-def _execute(
-    job: dict[str, Any], last: Posed | None, answer: Callable[[str], None]
-) -> Posed | None:
+def _execute(job: dict[str, Any], last: Posed | None, begin: Callable[[], None]) -> Posed | None:
     """Execute one run, and return what the next run may reuse."""
     with TraceWriter(Path(job["trace"]), job["header"]) as trace:
         try:
             measurement = _measurement(job, last)
             _limit_memory(job["stop"]["memory_limit"])
-            state = measurement.run(job["seed"], trace, end_children, lambda: answer(BEGUN))
+            settle = partial(end_children, children())
+            state = measurement.run(job["seed"], trace, settle, begin)
         except InterruptedRunError as error:
-            answer(trace.end("interrupted", reason=str(error)))
+            trace.end("interrupted", reason=str(error))
             return None
         except Exception as error:
             if not lacks_memory(error):
                 raise
-            answer(trace.end("out_of_memory", reason=str(error) or "no memory left"))
+            trace.end("out_of_memory", reason=str(error) or "no memory left")
             return None
-        answer(ENDED)
         peak = peak_memory()
         if job["keep_weights"] and measurement.shown:
             shown = measurement.shown
@@ -175,11 +173,8 @@ def _execute(
             # The run itself is complete, even if its regret takes too much memory.
             with suppress(MemoryError):
                 _append_regrets(measurement, job["seed"], trace)
-        digest = trace.end(state, **measurement.closing(), peak_memory_bytes=peak)
-    answer(digest)
-    if measurement.changed():
-        return None
-    before = Before(given=measurement.given, conversion=measurement.conversion)
+        trace.end(state, **measurement.closing(), peak_memory_bytes=peak)
+    before = Before(conversion=measurement.conversion)
     return Posed(job, measurement.solver, measurement.terms, before)
 
 
@@ -187,7 +182,7 @@ def _append_regrets(measurement: Measurement, seed: int, trace: TraceWriter) -> 
     # Deferred: certifying optima loads libraries that a run does not need.
     from svmbench.reference.regret import regrets
 
-    for record in regrets(measurement.solver, copy_of(measurement.problem), seed):
+    for record in regrets(measurement.solver, measurement.problem, seed):
         trace.append({"kind": "regret", **record})
 
 
@@ -217,7 +212,6 @@ def _measurement(job: dict[str, Any], last: Posed | None) -> Measurement:
             loading=loading.thread / 1e9,
             taking_over=taking_over.wall / 1e9,
         ),
-        is_program=job["solver_class"] == address(ForeignProgram),
     )
 
 

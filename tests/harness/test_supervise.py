@@ -1,14 +1,12 @@
 """What a sweep makes of a run's process: delays, refusals and hangs that are not the solver's."""
 
-import threading
 import time
 
 import pandas as pd
 from small_sweep import SILENT, linux, plan, runs_csv, sweep
 
-from svmbench.harness import accounts, child, supervise, system
-from svmbench.harness.processes import Report, Worker
-from svmbench.harness.supervise import Waited
+from svmbench.harness import accounts, child, system
+from svmbench.harness.processes import Worker
 from svmbench.harness.sweeps import run_sweep
 
 
@@ -26,23 +24,6 @@ def test_a_parent_that_is_late_does_not_fail_its_run(tmp_path, monkeypatch):
     monkeypatch.setattr(Worker, "report", late)
     run_sweep(sweep(), tmp_path)
     assert runs_csv(tmp_path).loc["dcd", "state"] == "converged"
-
-
-def test_the_time_of_a_run_is_the_launchers(tmp_path):
-    told = [
-        Report("answered", text=child.BEGUN, at=100.0),
-        Report("answered", text=child.ENDED, at=102.5),
-        Report("answered", text="a hash", at=110.0),
-    ]
-
-    class Given:
-        pid = 0
-
-        def report(self, seconds):
-            return told.pop(0)
-
-    waited = supervise._wait(Given(), tmp_path / "none", 60.0, threading.Event(), 1e12)
-    assert waited == Waited("answered", "a hash", 2.5)
 
 
 def test_other_rules_of_the_clock_make_another_run(monkeypatch):

@@ -1,6 +1,4 @@
-import errno
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -111,25 +109,6 @@ def test_closing_a_trace_that_was_never_begun(tmp_path):
 
 def test_a_trace_without_an_end_is_an_interrupted_one():
     assert Trace({}).state == "interrupted"
-
-
-def test_a_trace_in_place_of_a_forged_one_leaves_no_other_file_open(tmp_path):
-    with TraceWriter(tmp_path / "t", HEADER) as writer:
-        first = writer._file
-        (tmp_path / "t").write_text("forged")
-        writer.end("converged")
-        assert first.closed
-    assert read_trace(tmp_path / "t").state == "failed"
-
-
-def test_a_trace_that_cannot_be_read_back_is_no_fault_of_the_solver(tmp_path, monkeypatch):
-    def failing(path):
-        raise OSError(errno.EIO, "Input/output error", str(path))
-
-    with TraceWriter(tmp_path / "trace", {}) as writer:
-        monkeypatch.setattr(Path, "read_bytes", failing)
-        with pytest.raises(UnwritableError, match="cannot be read"):
-            writer.end("converged")
 
 
 def test_a_trace_that_cannot_be_read_back_is_one_line(tmp_path, monkeypatch):
