@@ -7,7 +7,8 @@ failing cannot improve a statistic.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
 
@@ -19,6 +20,33 @@ COVERAGE = 0.95
 
 #: A sample this many times its median is an outlier worth a warning.
 OUTLIER_FACTOR = 1.5
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What repeats say of a number; nan where nothing is known."""
+
+    samples: tuple[float, ...] = ()  # +inf where a run did not reach its target
+    # median, low, high, coverage: median, its interval, and the probability that this contains the
+    # true one
+    median: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    coverage: float = math.nan
+
+    @property
+    def reached(self) -> int:
+        """How many of the samples are finite."""
+        return sum(map(math.isfinite, self.samples))
+
+
+UNKNOWN = Estimate()
+
+
+def estimate(samples: Iterable[float]) -> Estimate:
+    """The median of the samples with its interval (`median_interval`)."""
+    values = tuple(samples)
+    return Estimate(values, median(values), *median_interval(values)) if values else UNKNOWN
 
 
 def median(samples: Sequence[float]) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from weakref import WeakKeyDictionary
 
 from svmbench.records.columns import of_accuracy
@@ -14,21 +14,15 @@ from svmbench.records.measures import Asked
 from svmbench.records.samples import of_repeats, samples, states
 from svmbench.records.spelling import short
 from svmbench.records.states import HORIZON, LIMITED, in_words
-from svmbench.records.statistics import expected_running_time, median, median_interval
+from svmbench.records.statistics import Estimate, estimate, expected_running_time, median
 
 
 @dataclass(frozen=True)
-class Summary:
+class Summary(Estimate):
     """The repeats of a group at one accuracy, in the unit of a measure."""
 
-    accuracy: float  # the accuracy
-    samples: tuple[float, ...]  # +inf if the accuracy was not reached; may be empty
-    # median, low, high, coverage: median, its interval, and the probability that this contains the
-    # true one; nan without samples
-    median: float
-    low: float
-    high: float
-    coverage: float
+    _: KW_ONLY
+    accuracy: float
     ert: float  # expected running time over the runs that were executed
     # median with the time each unsuccessful run had spent when it was stopped instead of its
     # unknown time: a lower bound if the median is +inf
@@ -42,7 +36,7 @@ class Summary:
     @property
     def absent(self) -> bool:
         """Whether no repeat has reached the accuracy, of several."""
-        return len(self.samples) > 1 and not any(map(math.isfinite, self.samples))
+        return len(self.samples) > 1 and not self.reached
 
 
 #: Many tables and plots show the summaries of a group.
@@ -61,7 +55,6 @@ def _summary(group: Group, asked: Asked) -> Summary:
     assert asked.at is not None
     found = samples(group, asked)
     values = tuple(found.values())
-    low, high, coverage = median_interval(values) if values else (math.nan,) * 3
     spent = {  # inf where its unit is nearly 0
         repeat: expense if math.isfinite(expense) else 0.0
         for repeat, expense in of_repeats(group, Asked(asked.measure.spent)).items()
@@ -69,12 +62,8 @@ def _summary(group: Group, asked: Asked) -> Summary:
     relapses = _relapses(group, asked.at)
     unreached = [repeat for repeat, value in found.items() if math.isinf(value)]
     return Summary(
+        **vars(estimate(values)),
         accuracy=asked.at,
-        samples=values,
-        median=median(values) if values else math.nan,
-        low=low,
-        high=high,
-        coverage=coverage,
         # A skipped run has spent nothing, so only executed runs count.
         ert=expected_running_time(values, [spent.get(repeat, 0.0) for repeat in found]),
         at_least=_at_least(group, asked, found, spent) if values else math.nan,

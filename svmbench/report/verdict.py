@@ -17,7 +17,7 @@ from svmbench.records.read import Results
 from svmbench.records.samples import least, samples
 from svmbench.records.spelling import short
 from svmbench.records.states import in_words
-from svmbench.records.statistics import median, median_interval
+from svmbench.records.statistics import Estimate, estimate
 from svmbench.records.summaries import Summary
 from svmbench.report.numbers import interval_text
 from svmbench.report.questions import Order, order
@@ -67,9 +67,7 @@ class Standings:
 @dataclass(frozen=True)
 class _Contender:
     group: Group
-    median: float
-    low: float
-    high: float
+    found: Estimate
     absent: bool = False
 
 
@@ -186,13 +184,7 @@ def _to_accuracies(shown: Order, members: Sequence[tuple[Group, Sequence[Summary
     for at, first in enumerate(members[0][1]):
         asked = Asked("seconds", first.accuracy)
         contenders = [
-            _Contender(
-                group,
-                row[at].median,
-                row[at].low,
-                row[at].high,
-                row[at].absent,
-            )
+            _Contender(group, row[at], row[at].absent)
             for group, row in members
             if set(group.runs["state"]) != {"not_installed"}
         ]
@@ -239,11 +231,11 @@ def _lead(
     contenders: Sequence[_Contender],
     unit: str,
 ) -> Lead:
-    ranked = sorted(contenders, key=lambda c: c.median if math.isfinite(c.median) else math.inf)
-    if not ranked or not math.isfinite(ranked[0].median):
+    ranked = sorted(contenders, key=lambda c: c.found.median if c.found.reached else math.inf)
+    if not ranked or not math.isfinite(ranked[0].found.median):
         return Lead(place, "", "")
     leader, *others = ranked
-    value = interval_text(leader.median, leader.low, leader.high) + unit
+    value = interval_text(leader.found.median, leader.found.low, leader.found.high) + unit
     absent = [c for c in others if c.absent]
     arrived = [c for c in others if not c.absent]
     rivals = [c.group for c in arrived if not shown.shown(leader.group, c.group, asked)]
@@ -274,9 +266,9 @@ def _takes_longer(leader: Group, other: Group, asked: Asked) -> bool:
 
 def _following(leader: _Contender, other: _Contender) -> str:
     """The next label, and its median as a multiple of the least."""
-    if not math.isfinite(other.median):
+    if not math.isfinite(other.found.median):
         return f"{other.group.label}, not reached"
-    return f"{other.group.label}, {_ratio(other.median, leader.median)}x"
+    return f"{other.group.label}, {_ratio(other.found.median, leader.found.median)}x"
 
 
 def _ratio(value: float, least: float) -> str:
@@ -294,12 +286,10 @@ def _at_the_stop(shown: Order, groups: Sequence[Group]) -> Leads:
     contenders, missing = [], []
     asked = Asked("accuracy")
     for group in groups:
-        values = list(samples(group, asked).values())
-        middle = median(values) if values else math.inf
-        if math.isinf(middle):
+        found = estimate(samples(group, asked).values())
+        if not math.isfinite(found.median):
             missing.append(f"{group.label}: {_ends(group)}")
-        low, high, _ = median_interval(values) if values else (math.nan,) * 3
-        contenders.append(_Contender(group, middle, low, high))
+        contenders.append(_Contender(group, found))
     lead = _lead(shown, asked, _STOP, contenders, "")
     return Leads(groups[0].written_lambda, groups[0].lam, (lead,), tuple(missing))
 

@@ -62,16 +62,20 @@ class AcrossPlot(Drawer):
         if measure is None:
             return None
         at = measure_of(shape.x, shape.at)
-        x = float(row.axis(shape.x)) if at is None else number(row, at).median * at.measure.scale
-        found = number(row, measure)
+        x = (
+            float(row.axis(shape.x))
+            if at is None
+            else number(row, at).found.median * at.measure.scale
+        )
+        shown = number(row, measure)
         factor = measure.measure.scale
-        bound = found.median == math.inf and found.at_least > 0
-        y = found.at_least if bound else found.median
+        bound = shown.found.median == math.inf and shown.at_least > 0
+        y = shown.at_least if bound else shown.found.median
         if not (math.isfinite(x) and math.isfinite(y)):
             return None
         if (shape.log_x and x <= 0) or (shape.log_y and y <= 0):
             return None
-        low, high = (y, y) if bound else (found.low, found.high)
+        low, high = (y, y) if bound else (shown.found.low, shown.found.high)
         return _Point(x, factor * y, factor * low, factor * high, bound)
 
     def _limit(self, axes: Axes, points: Sequence[_Point]) -> None:

@@ -14,7 +14,7 @@ from svmbench.records.measures import Asked
 from svmbench.records.samples import measured, of_repeats, samples, states
 from svmbench.records.spelling import short
 from svmbench.records.states import ENDED_BADLY, STATES, in_words
-from svmbench.records.statistics import median, median_interval
+from svmbench.records.statistics import UNKNOWN, Estimate, estimate, median
 from svmbench.records.summaries import limit_words, summary
 from svmbench.report.numbers import digits_apart, interval_text
 from svmbench.report.pairing import pairs_in_time
@@ -27,14 +27,8 @@ class Number:
     """One measure of one row of the runs."""
 
     text: str  # as printed in a table
-    # median, low, high, coverage: nan if nothing is known, +inf if most runs did not reach the
-    # accuracy
-    median: float = math.nan
-    low: float = math.nan
-    high: float = math.nan
-    coverage: float = math.nan
-    reached: int = 0  # reached, runs: repeats with a finite value, and all repeats
-    runs: int = 0
+    found: Estimate = UNKNOWN
+    reached: int = 0  # repeats with a value
     at_least: float = math.nan  # a bound on the median if that is +inf; nan if there is none
     limit: str = ""  # why the others have no value
     hint: str = ""  # further details
@@ -48,22 +42,17 @@ def number(row: MeasuredRow, asked: Asked) -> Number:
 
 
 def _to_accuracy(group: Group, asked: Asked) -> Number:
-    repeats = len(group.repeats)
     assert asked.at is not None
     if of_accuracy("seconds_to", asked.at) not in group.runs:
-        return Number("not asked for", runs=repeats)
+        return Number("not asked for")
     found = summary(group, asked)
     if not found.samples:
-        return Number(found.limit, runs=repeats, limit=found.limit)
+        return Number(found.limit, limit=found.limit)
     cell = accuracy_cell(found)
     return Number(
         text=cell.text,
-        median=found.median,
-        low=found.low,
-        high=found.high,
-        coverage=found.coverage,
-        reached=sum(map(math.isfinite, found.samples)),
-        runs=len(found.samples),
+        found=found,
+        reached=found.reached,
         at_least=math.nan if math.isfinite(found.median) else found.at_least,
         limit=found.limit,
         hint=cell.hint,
@@ -71,26 +60,24 @@ def _to_accuracy(group: Group, asked: Asked) -> Number:
 
 
 def _at_end(group: Group, asked: Asked) -> Number:
-    found, known = samples(group, asked), measured(group, asked)
+    values, known = samples(group, asked), measured(group, asked)
     repeats, lost = len(group.repeats), [r for r in states(group) if r not in known]
-    if not found:
+    if not values:
         fault = limit_words(group, [r for r in lost if not _ended_well(group, r)])
-        return Number(fault or "—", runs=repeats, limit=fault)
-    values = list(found.values())
-    middle = median(values)
-    low, high, coverage = median_interval(values)
+        return Number(fault or "—", limit=fault)
+    found = estimate(values.values())
     limit = limit_words(group, lost)
     if fault := fault_words(group, asked):
         text = f"{fault}, {len(known)} of {repeats}" if known else fault
     else:
-        text = _printed(group, asked, middle, low, high)
+        text = _printed(group, asked, found)
         if lost:
             text += f", {len(known)} of {repeats}"
     at_least = math.nan
-    if math.isinf(middle) and asked.measure.taken == "spent":
+    if math.isinf(found.median) and asked.measure.taken == "spent":
         spent = of_repeats(group, asked)
-        at_least = median([0.0 if math.isnan(spent[r]) else spent[r] for r in found])
-    return Number(text, middle, low, high, coverage, len(known), repeats, at_least, limit)
+        at_least = median([0.0 if math.isnan(spent[r]) else spent[r] for r in values])
+    return Number(text, found, len(known), at_least, limit)
 
 
 def range_text(row: MeasuredRow, asked: Asked) -> str:
@@ -105,14 +92,14 @@ def _ended_well(group: Group, repeat: int) -> bool:
     return STATES[states(group)[repeat]].at_end == "value"
 
 
-def _printed(group: Group, asked: Asked, middle: float, low: float, high: float) -> str:
+def _printed(group: Group, asked: Asked, found: Estimate) -> str:
     if asked.measure.taken == "of data":
-        return published_text(asked, middle)
+        return published_text(asked, found.median)
     best = asked.measure.optimum(group.middle("reference_dual"), group.lam, group.middle("m"))
     if best is not None and not math.isnan(best):
-        return digits_apart(middle, best)
+        return digits_apart(found.median, best)
     scale = asked.measure.scale
-    return interval_text(scale * middle, scale * low, scale * high)
+    return interval_text(scale * found.median, scale * found.low, scale * found.high)
 
 
 # ---------------------------------------------------------------- ratios
@@ -136,16 +123,9 @@ def ratio(own: MeasuredRow, other: MeasuredRow, asked: Asked) -> Number:
         text = interval_text(found.estimate, found.low, found.high)
     else:
         text = short(found.estimate, 2)
-    return Number(
-        text,
-        found.estimate if known else math.nan,
-        found.low if known else math.nan,
-        found.high if known else math.nan,
-        1.0 - LEVEL,
-        len(both),
-        len(both),
-        limit=bounded,
-    )
+    if not known:
+        return Number(text, limit=bounded)
+    return Number(text, Estimate((), found.estimate, found.low, found.high, 1.0 - LEVEL))
 
 
 #: Ends of runs that would not have reached an accuracy with more time, in words.
@@ -156,11 +136,12 @@ def _bounded(own: Number, other: Number) -> str:
     """The remaining bound of a ratio if one of the two met a limit first."""
     if {own.limit, other.limit} & _NEVER:
         return ""
-    if own.median == math.inf and math.isfinite(other.median) and other.median > 0:
-        least = own.at_least / other.median
+    ours, theirs = own.found.median, other.found.median
+    if ours == math.inf and math.isfinite(theirs) and theirs > 0:
+        least = own.at_least / theirs
         return f"≥ {short(least, 2)}" if least > 0 else "not reached"
-    if other.median == math.inf and math.isfinite(own.median) and other.at_least > 0:
-        return f"≤ {short(own.median / other.at_least, 2)}"
+    if theirs == math.inf and math.isfinite(ours) and other.at_least > 0:
+        return f"≤ {short(ours / other.at_least, 2)}"
     return ""
 
 

@@ -252,18 +252,18 @@ class _Builder:
         found = self._ratio(at, field.asked)
         quotient = self._published_ratio(at, field.asked)
         cell = _beside(
-            TableCell(found.text, value=_sortable(found.median)),
+            TableCell(found.text, value=_sortable(found.found.median)),
             "" if math.isnan(quotient) else _factor(quotient),
         )
         like = not any(map(self._unlike, self.layout.measured.get(at, [])))
-        return replace(cell, agrees=_agreement(found.median, quotient) if like else "")
+        return replace(cell, agrees=_agreement(found.found.median, quotient) if like else "")
 
     def _agrees(self, at: tuple[Key, Key], asked: Asked) -> Agreement:
         """How near a measured number is to the published one, on rows like those of the paper."""
         members = self.layout.measured.get(at, [])
         if len(members) != 1 or self._unlike(members[0]) or asked.measure.per_machine:
             return ""
-        return _agreement(number(members[0], asked).median, self._published_number(at, asked))
+        return _agreement(number(members[0], asked).found.median, self._published_number(at, asked))
 
     def _measured_cell(self, at: tuple[Key, Key], asked: Asked) -> TableCell:
         members = self.layout.measured.get(at, [])
@@ -273,7 +273,7 @@ class _Builder:
         text = "; ".join(dict.fromkeys(each.text for each in found))
         best = len(members) == 1 and (asked.column, members[0].group) in self._best
         hints = "; ".join(filter(None, [each.hint for each in found]))
-        return TableCell(text, best, _sortable(found[0].median), hints)
+        return TableCell(text, best, _sortable(found[0].found.median), hints)
 
     def _axes(self, at: tuple[Key, Key]) -> dict[str, str | float]:
         return dict(zip((*self.shape.rows, *self.shape.columns), (*at[0], *at[1]), strict=True))
@@ -350,7 +350,9 @@ class _Builder:
     def _notes(self, fields: Sequence[_Field]) -> Iterator[str]:
         found = list(self._numbers())
         coverages = {
-            each.runs: each.coverage for _, _, each in found if each.coverage == each.coverage
+            len(each.found.samples): each.found.coverage
+            for _, _, each in found
+            if each.found.samples
         }
         if coverages:
             yield from interval_notes(coverages)
@@ -402,7 +404,8 @@ class _Builder:
         return record
 
     def _values(self, at: tuple[Key, Key], row: MeasuredRow | None, asked: Asked) -> dict[str, Any]:
-        found = number(row, asked) if row else Number("")
+        shown = number(row, asked) if row else Number("")
+        found = shown.found
         quoted = self.layout.quoted.get((*at, asked.column), [])
         values = [each.value.value for each in quoted]
         texts = [value for value in values if isinstance(value, str)]
@@ -411,16 +414,16 @@ class _Builder:
             "low": finite(found.low),
             "high": finite(found.high),
             "interval_coverage": found.coverage,
-            "reached": found.reached,
-            "at_least": finite(found.at_least),
-            "limit": found.limit.replace("≥ ", ""),
+            "reached": shown.reached,
+            "at_least": finite(shown.at_least),
+            "limit": shown.limit.replace("≥ ", ""),
             "published": self._published_number(at, asked),
             "published_text": "; ".join(texts),
             "published_source": "; ".join(dict.fromkeys(q.published.source for q in quoted)),
             "published_mark": "; ".join(dict.fromkeys(q.published.mark for q in quoted)),
         }
         if self.shape.against is not None and asked.measure.cost:
-            quotient = self._ratio(at, asked)
+            quotient = self._ratio(at, asked).found
             record |= {
                 "ratio": finite(quotient.median),
                 "ratio_low": finite(quotient.low),

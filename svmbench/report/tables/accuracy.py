@@ -172,7 +172,7 @@ def _accuracy_record(group: Group, summary: Summary, unit: str) -> dict[str, Any
         f"low_{unit}": finite(summary.low),
         f"high_{unit}": finite(summary.high),
         "interval_coverage": summary.coverage,
-        "reached": sum(map(math.isfinite, summary.samples)),
+        "reached": summary.reached,
         "runs": len(summary.samples),
         f"ert_{unit}": finite(summary.ert),
         f"at_least_{unit}": summary.at_least,

@@ -13,7 +13,7 @@ from svmbench.records.measures import Asked
 from svmbench.records.read import Results
 from svmbench.records.samples import measured, samples
 from svmbench.records.states import STATES, counted_states, in_words
-from svmbench.records.statistics import median, median_interval
+from svmbench.records.statistics import estimate, median
 from svmbench.report.numbers import digits_apart, enclosure_text, finite, interval_text, rounded_up
 from svmbench.report.table import Row, Section, Table, TableCell
 from svmbench.report.tables.words import (
@@ -91,13 +91,12 @@ def _primal_cell(group: Group) -> TableCell:
 def _end_cell(group: Group, name: str) -> TableCell:
     """A number of the last checkpoint: its median and interval, in the unit of its heading."""
     asked = Asked(name)
-    values = [asked.measure.scale * value for value in samples(group, asked).values()]
-    if not values:
+    found = estimate(asked.measure.scale * value for value in samples(group, asked).values())
+    if not found.samples:
         return TableCell("–")
-    middle = median(values)
     if fault := fault_words(group, asked):
-        return TableCell(fault, value=middle)
-    return TableCell(interval_text(middle, *median_interval(values)[:2]), value=middle)
+        return TableCell(fault, value=found.median)
+    return TableCell(interval_text(found.median, found.low, found.high), value=found.median)
 
 
 #: The measures of this table, each with the prefix of its columns in the CSV file.
@@ -117,14 +116,13 @@ def _objective_record(group: Group) -> dict[str, Any]:
         "reference_gap": group.middle("reference_gap"),
     }
     for name, column in _OBJECTIVE_COLUMNS.items():
-        values = list(samples(group, Asked(name)).values())
-        low, high, coverage = median_interval(values) if values else (math.nan,) * 3
+        found = estimate(samples(group, Asked(name)).values())
         record |= {
-            f"{column}_median": finite(median(values)) if values else math.nan,
-            f"{column}_low": finite(low),
-            f"{column}_high": finite(high),
-            f"{column}_interval_coverage": coverage,
-            f"{column}_runs": len(values),
+            f"{column}_median": finite(found.median),
+            f"{column}_low": finite(found.low),
+            f"{column}_high": finite(found.high),
+            f"{column}_interval_coverage": found.coverage,
+            f"{column}_runs": len(found.samples),
         }
     return record | {"runs": len(group.repeats)} | state_counts(group)
 

@@ -176,7 +176,7 @@ def test_points_across_are_the_tables_medians(source):
             if row.group.label == "dcd" and row.group.dataset == "adult"}  # fmt: skip
     assert list(x) == [1e-5, 1e-4]
     seconds = Asked(name="seconds", at=1e-2)
-    assert list(y) == [number(rows[lam], seconds).median for lam in x]
+    assert list(y) == [number(rows[lam], seconds).found.median for lam in x]
 
 
 def test_a_measure_can_be_the_axis(source):

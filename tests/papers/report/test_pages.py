@@ -102,12 +102,12 @@ def test_ratio_is_of_the_pairs_of_repeats(times, source):
 def test_ratio_has_the_interval_of_its_evidence():
     own, other = planted("a", noisy(1.3, seed=1)), planted("b", noisy())
     found = ratio(own, other, Asked("seconds", 0.01))
-    assert 1.0 < found.low < 1.3 < found.high < 1.5
+    assert 1.0 < found.found.low < 1.3 < found.found.high < 1.5
     assert re.fullmatch(r"1\.\d+ \[1\.\d+, 1\.\d+\]", found.text)
     few = ratio(planted("a", [1.3]), planted("b", [1.0]), Asked("seconds", 0.01))
     assert few.text == "1.3"
     some = ratio(planted("a", [0.8, 0.7]), planted("b", [1.0, 1.0]), Asked("primal"))
-    assert some.low == 0.0  # nothing is assumed of the scatter of objectives
+    assert some.found.low == 0.0  # nothing is assumed of the scatter of objectives
 
 
 def test_a_fact_of_the_data_has_its_digits(source):
@@ -138,12 +138,12 @@ def test_what_was_not_reached_gives_a_bound_on_the_ratio(papered, make_results, 
     own, other = (row_of(source, "adult", 1e-4, label) for label in ("pegasos", "dcd"))
     seconds = Asked(name="seconds", at=1e-2)
     assert number(own, seconds).text == "≥ 60 s, 0 of 3"
-    least = 60.0 / number(other, seconds).median
+    least = 60.0 / number(other, seconds).found.median
     text = ratio(own, other, seconds).text
     assert text.startswith("≥ ")
     assert float(text.removeprefix("≥ ")) == pytest.approx(least, rel=0.06)
     assert ratio(other, own, seconds).text.startswith("≤ ")
-    assert math.isnan(ratio(own, other, seconds).median)
+    assert math.isnan(ratio(own, other, seconds).found.median)
     change(tmp_path / "demo" / "times" / "base", "label == 'pegasos'", state="diverged")
     source = ItemResults(paper, "times", read_item(tmp_path, paper, "times"))
     own = row_of(source, "adult", 1e-4, "pegasos")  # it would never have arrived
@@ -161,7 +161,7 @@ def test_a_diverged_run_counts_as_infinite_in_objectives(papered, tmp_path, chan
     source = ItemResults(paper, "times", read_item(tmp_path, paper, "times"))
     row = row_of(source, "adult", 1e-4, "dcd")
     primal = number(row, Asked(name="primal"))
-    assert primal.high == math.inf
+    assert primal.found.high == math.inf
     assert primal.text.endswith(", 2 of 3")
     assert number(row, Asked(name="test_error")).reached == 2
 
