@@ -25,8 +25,6 @@ from svmbench.records.measures import Asked
 
 @dataclass(frozen=True)
 class BoundResult:
-    """A bound at one place."""
-
     bound: StatedBound
     place: str  # set, λ, accuracy
     set: str = ""  # label of the set, or name of the rows
@@ -84,8 +82,6 @@ class BoundResult:
 
 @dataclass(frozen=True)
 class JudgedBounds:
-    """All bounds at all places."""
-
     results: list[BoundResult]
     # evidence that decides a question of this page; it also determines the intervals
     threshold: float

@@ -81,18 +81,14 @@ def stand_in_text(group: Group) -> str:
 
 @dataclass(frozen=True)
 class Found:
-    """All findings."""
-
     plan: Plan
     parts: list[Measured]  # those that have rows
 
     def of_kind(self, kind: str) -> list[Measured]:
-        """The parts of that kind."""
         return [part for part in self.parts if part.kind == kind]
 
     @cached_property
     def sweeps(self) -> list[tuple[Measured, Results]]:
-        """The sweeps with their results."""
         return [(part, part.results) for part in self.parts if part.results is not None]
 
 

@@ -37,7 +37,6 @@ class Plan:
 
 
 def plan(profile: Profile, root: Path, budget: float | None, machine: str = "") -> Plan:
-    """Plan a benchmark."""
     # Stand-ins are scaled to the profile's own budget, so that a shorter call reuses the rows.
     sources = {
         each.label: source_of(

@@ -68,8 +68,6 @@ Accuracies = Annotated[
 
 
 class SetSpec(Strict):
-    """A data set of the benchmark."""
-
     data: Annotated[DatasetSpec, BeforeValidator(as_named)] = Field(
         description="As configurations write a data set."
     )
@@ -85,7 +83,6 @@ class SetSpec(Strict):
 
     @property
     def label(self) -> str:
-        """Its name in the results."""
         return self.data.label
 
     @property

@@ -45,7 +45,6 @@ class StatedBound(Strict):
 
     @property
     def aim(self) -> str:
-        """The bound in words."""
         return f"≥ {short(self.by)}×"
 
     def covers(self, label: str, lam: float = math.nan, accuracy: float | None = None) -> bool:
@@ -63,8 +62,6 @@ def is_one_of(lam: float, lambdas: LambdaValues | None) -> bool:
 
 
 class StatedBounds(Strict):
-    """All bounds."""
-
     version: Literal[1]
     bounds: tuple[StatedBound, ...]
 

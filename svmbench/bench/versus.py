@@ -88,7 +88,6 @@ class Versus:
 
     @property
     def set(self) -> str:
-        """Label of the set."""
         return self.measured.set
 
     @property
@@ -113,7 +112,6 @@ class Versus:
 
     @property
     def place(self) -> str:
-        """The problem in words."""
         words = [heading(self.set, self.stand_in)]
         if self.accuracy is not None:
             words += [f"λ = {short(self.lam)}", f"ε = {short(self.accuracy)}"]
@@ -127,7 +125,6 @@ class Versus:
 
     @property
     def among(self) -> tuple[str, ...]:
-        """Labels of the others."""
         return self.others or tuple(row.group.label for row in self.best.members)
 
     @cached_property
@@ -273,7 +270,6 @@ def by_problem(compared: Sequence[Versus]) -> list[list[Versus]]:
 
 
 def most_pairs(members: Sequence[Versus]) -> Versus:
-    """The comparison with the most pairs."""
     return max(members, key=lambda one: one.informative)
 
 

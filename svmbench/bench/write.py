@@ -46,8 +46,6 @@ LISTED = 12
 
 @dataclass(frozen=True)
 class Aim:
-    """A bound at all its places."""
-
     bound: StatedBound
     results: list[BoundResult]
 

@@ -129,7 +129,6 @@ class KnownParts:
         self._before, self._now = self._now, {}
 
     def of(self, claim: Claim, asked: Claim, case: ClaimCase) -> tuple[ClaimPart, ...]:
-        """The parts of a case."""
         rows = case.all_rows
         key = (id(claim), case.place, case.absent, tuple(case.rows), tuple(map(id, rows)))
         if key in self._before:

@@ -18,8 +18,6 @@ CURVES = tuple(name for name, each in ABSCISSAE.items() if each.in_claims)
 
 @dataclass(frozen=True)
 class KindOfClaim:
-    """One row of the table of kinds."""
-
     words: str  # what a claim of this kind says
     # needs, takes: keys that it requires, and optional ones. All kinds have text, source, where and
     # least_rows.

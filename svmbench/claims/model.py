@@ -311,5 +311,4 @@ class Claim(Strict):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Labels of all solvers it names."""
         return self.solvers or self.spread or tuple(filter(None, (self.solver, self.over)))

@@ -99,8 +99,6 @@ class ClaimPart:
 
 @dataclass(frozen=True)
 class PartResult:
-    """A part and its result."""
-
     part: ClaimPart
     verdict: ClaimVerdict
     text: str  # the numbers, in a line
@@ -136,8 +134,6 @@ class PartResult:
 
 @dataclass(frozen=True)
 class CaseResult:
-    """The result in one case."""
-
     place: str
     dataset: str
     stand_in: bool
@@ -146,14 +142,11 @@ class CaseResult:
 
     @property
     def text(self) -> str:
-        """The numbers of all its parts."""
         return "; ".join(part.text for part in self.parts)
 
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """A claim and its result."""
-
     claim: Claim
     verdict: ClaimVerdict
     summary: str  # in how many cases it holds, in a line; the numbers of a single case

@@ -111,7 +111,6 @@ def _of_folders(first: Path, second: str | None, wanted: _Wanted) -> Comparison:
 
 
 def text(comparison: Comparison) -> str:
-    """The comparison for a terminal."""
     from svmbench.report.comparison import HEADER, rows, summary, title
 
     lines = [printable(title(comparison)), ""]

@@ -177,8 +177,6 @@ class _AsWritten:
 
 
 class AnyNumber(_AsWritten, click.types.FloatParamType):
-    """A number."""
-
     name = "number"
 
 
@@ -245,7 +243,6 @@ class RowsFile(click.Path):
     """A file of rows; nothing that stands for the standard input, which is read only once."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The path."""
         if value in ("", "-"):
             what = "- is not the standard input here" if value else "is empty"
             self.fail(f"{what}; name a file", param, ctx)

@@ -14,7 +14,6 @@ _NAMES = re.compile(r"(?:[^,()\[\]]|\([^)]*\)|\[[^\]]*\])+")
 
 
 def names_in(text: str | None) -> tuple[str, ...]:
-    """The names of an option."""
     return tuple(name.strip() for name in _NAMES.findall(text or ""))
 
 

@@ -91,13 +91,11 @@ class ProgressReporter(Reporter):
         self._progress.update(self._task, total=self._total)
 
     def run_begins(self, run: Run) -> None:
-        """Show the run in progress."""
         dataset, lam, label = run.cell
         text = f"{dataset} λ={short(lam)} {label} #{run.repeat + 1}"
         self._progress.update(self._task, description=text)
 
     def run_ends(self, run: Run, state: str) -> None:
-        """Count the run."""
         self._progress.advance(self._task)
         self._ended += 1
         if not self._live and self._ended >= self._said + max(1, LINE_EVERY * self._total):

@@ -118,7 +118,6 @@ def listing(found: Sequence[dict[str, Any]]) -> str:
 
 
 def page(facts: dict[str, Any]) -> str:
-    """The full page of one solver."""
     lines = [f"{facts['name']}: {facts['summary']}", "", facts["description"]]
     if facts["mathematics"]:
         lines += ["", "Mathematics", "", textwrap.indent(facts["mathematics"], "  "), ""]

@@ -232,7 +232,6 @@ class _Request(NamedTuple):
         return self.folds is not None or not self.along
 
     def files(self) -> Iterator[Path]:
-        """All files that are written."""
         from svmbench.train.files import PathFiles, certificate_path, validation_plot_path
 
         if self.one_c:
@@ -244,8 +243,6 @@ class _Request(NamedTuple):
 
 
 class _Fitted(NamedTuple):
-    """What was trained."""
-
     objective: Objective  # with the C of the model
     validation: Validation | None
     points: Sequence[Point]  # of the path; empty without one
@@ -453,7 +450,6 @@ def _values(given: str | None) -> tuple[float, ...]:
 
 
 def _class_weights(given: tuple[str, ...]) -> dict[str, float]:
-    """Weights by class, as it is written."""
     found: dict[str, float] = {}
     for each in given:
         which, _, weight = each.rpartition("=")

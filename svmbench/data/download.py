@@ -139,7 +139,6 @@ def _connect(place: tuple[str, int]) -> None:
 
 
 def _pieces(url: str, longest: int | None, pages: bool) -> Iterator[bytes]:
-    """The content as it is received."""
     _require_server(url)
     late = _PassingError(f"less than {PIECE_BYTES >> 10} KiB in {STALL_SECONDS:g} s")
     opener = partial(build_opener(_Redirections).open, url, timeout=STALL_SECONDS)

@@ -59,7 +59,6 @@ class EncodedColumn:
 
     @property
     def features(self) -> tuple[str, ...]:
-        """Names of its features."""
         return (self.name,) if self.texts is None else tuple(f"{self.name}={t}" for t in self.texts)
 
 
@@ -122,8 +121,6 @@ class Encoding:
 
 
 class EncodedTable(NamedTuple):
-    """A table in numbers."""
-
     X: Any  # (shape (m, d)) Sparse where a column has texts
     labels: Array | None  # (shape (m,)) None if the table does not have the target
     encoding: Encoding

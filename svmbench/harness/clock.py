@@ -73,8 +73,6 @@ class Stopwatch:
 
 
 class _Watched:
-    """A block of a stopwatch."""
-
     __slots__ = ("_thread", "_wall", "_watch")
 
     def __init__(self, watch: Stopwatch) -> None:
@@ -99,7 +97,6 @@ class Readings(NamedTuple):
 
 
 def now() -> Readings:
-    """Read all clocks."""
     children = getrusage(RUSAGE_CHILDREN)
     return Readings(
         perf_counter_ns(),

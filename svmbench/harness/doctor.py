@@ -67,8 +67,6 @@ WORK_EPOCHS, REPETITIONS, PAIRS, FINE, COARSE = 10, 41, 12, 1.05, 1.5
 
 @dataclass(frozen=True)
 class Check:
-    """The result of one check."""
-
     what: str  # the subject of the check
     # warning: timings may be less precise. unfit: timings mean nothing. fault: svmbench does not
     # work.

@@ -94,7 +94,6 @@ class Batch:
         return sorted(set().union(*self.repeats_of.values()))
 
     def cells_of(self, number: int) -> list[Cell]:
-        """The cells that are to have this repeat."""
         return [cell for cell, numbers in self.repeats_of.items() if number in numbers]
 
 
@@ -203,7 +202,6 @@ def goal_prices(
 
 
 def _price_of_goal(question: Open, prices: Mapping[str, float]) -> float:
-    """The price of its cheapest goal."""
     return min((prices[goal] for goal in question.doubt.goals), default=_price(question))
 
 

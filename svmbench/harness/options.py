@@ -22,8 +22,6 @@ RepeatsOf = Mapping[Cell, Collection[int]]
 
 @dataclass
 class Outcome:
-    """The outcome of a sweep."""
-
     folder: Path
     made: int = 0  # made, reused: new runs, and runs that were found finished
     reused: int = 0

@@ -98,5 +98,4 @@ class Here:
         return environment()
 
     def seats(self) -> Sequence[Seat]:
-        """A worker for each of the runs."""
         return [hired] * self._jobs

@@ -96,7 +96,6 @@ class PlannedSweep:
 
     @property
     def cells(self) -> int:
-        """Solvers on problems."""
         return self.problems * len(self.sweep.solvers)
 
     @cached_property

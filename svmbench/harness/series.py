@@ -64,8 +64,6 @@ Phase = Literal["first", "at_least", "doubts"]
 
 @dataclass
 class Spent:
-    """Seconds spent on a sweep."""
-
     # on loading its data, certifying its optima and reading what was there before
     preparing: float = 0.0
     # first, at_least, doubts: on first repeats, on those up to ``at_least``, and on open questions
@@ -75,7 +73,6 @@ class Spent:
 
     @property
     def seconds(self) -> float:
-        """The sum."""
         return float(sum(astuple(self)))
 
     def __add__(self, other: Spent) -> Spent:
@@ -84,8 +81,6 @@ class Spent:
 
 @dataclass
 class Result:
-    """The outcome of a series."""
-
     # by the sweep's place in the sequence
     outcomes: dict[int, Outcome] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)  # why a sweep could not be run, one line each
@@ -99,7 +94,6 @@ class Result:
 
     @property
     def made(self) -> int:
-        """New runs."""
         return sum(outcome.made for outcome in self.outcomes.values())
 
     @property

@@ -232,11 +232,9 @@ class Store:
         return found if type(found) is int else random.SystemRandom().randrange(1 << 32)
 
     def write_config(self, config: str) -> None:
-        """Write config.yaml."""
         write_text(self.folder / "config.yaml", config)
 
     def write_environment(self, environment: dict[str, Any]) -> None:
-        """Write environment.json."""
         whole = environment | {"order": self.order}
         write_text(self.folder / "environment.json", json.dumps(whole, indent=2) + "\n")
 

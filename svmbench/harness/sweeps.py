@@ -221,7 +221,6 @@ class OpenSweep:
 
     @property
     def cells(self) -> Collection[Cell]:
-        """All its cells."""
         return self._cells.keys()
 
     def lacking(self, options: Options) -> int:

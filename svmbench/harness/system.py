@@ -93,7 +93,6 @@ def clock_source() -> str | None:
 
 
 def is_virtual() -> bool:
-    """Whether this machine reports that it is virtual."""
     return " hypervisor" in (read(PROC / "cpuinfo") or "")
 
 

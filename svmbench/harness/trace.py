@@ -74,8 +74,6 @@ class TraceWriter:
 
 @dataclass(frozen=True)
 class Trace:
-    """A run as recorded in its file."""
-
     header: dict[str, Any]
     points: list[dict[str, Any]] = field(default_factory=list)  # in the order of the run
     # empty while the run has not ended, or if it was killed
@@ -288,7 +286,6 @@ def _shown(value: Any) -> Any:
 
 
 def line_of(record: dict[str, Any]) -> str:
-    """A record as a line of a trace."""
     try:
         return _encoded(record) + "\n"
     except ValueError:  # inf or nan

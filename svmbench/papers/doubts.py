@@ -153,7 +153,6 @@ class Doubts:
 def _rests_on(
     claim: Claim, sweep: str, dataset: str, solver: str, known: Mapping[str, Likeness]
 ) -> bool:
-    """Whether a claim rests on that cell."""
     given, likeness = claim.where.given, known.get(dataset, Likeness())
     return (
         not likeness.against(claim)

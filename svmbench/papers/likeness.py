@@ -41,7 +41,6 @@ class Likeness:
 
     @property
     def words(self) -> str:
-        """All of it."""
         return "; ".join(filter(None, (self.objective, self.error, self.passes)))
 
     def against(self, claim: Claim) -> str:

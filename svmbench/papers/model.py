@@ -74,8 +74,6 @@ def _require(name: str, known: Collection[str], key: str) -> None:
 
 
 class FigureShape(Strict):
-    """One figure."""
-
     title: str = ""
     of: Place = Place()
     kind: Literal["curve", "across", "lines", "regret"] = Field(

@@ -187,8 +187,6 @@ def _read(path: Path) -> Iterator[PublishedCurve]:
 
 
 class Published(Strict):
-    """The contents of one source."""
-
     source: str = Field(description="Publication and place in it.")
     mark: Literal["seed", "read"] = Field(
         description="seed: printed in the paper itself; read: found in the named publication or "

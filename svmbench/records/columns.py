@@ -21,8 +21,6 @@ TraceLine = Literal["", "header", "first point", "last point", "all points", "en
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a results table."""
-
     name: str
     kind: Literal["text", "flag", "number"]
     meaning: str  # in a line

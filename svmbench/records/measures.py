@@ -65,7 +65,6 @@ class Measure:
 
     @property
     def to_accuracy(self) -> bool:
-        """Whether it needs an accuracy."""
         return self.taken == "to accuracy"
 
     @property
@@ -283,7 +282,6 @@ class Asked:
 
     @property
     def measure(self) -> Measure:
-        """Its row of the table."""
         return MEASURES[self.name]
 
     @property

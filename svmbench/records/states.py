@@ -19,8 +19,6 @@ CountsAs = Literal["value", "worst", "none", "worst if none reached it"]
 
 @dataclass(frozen=True)
 class State:
-    """One end of a run."""
-
     name: str  # its name in runs.csv
     meaning: str
     # what the repeat counts as at an accuracy that it did not reach. A repeat that reached it

@@ -286,7 +286,6 @@ class _Turns:
         self._first_compared = FIRST_COMPARED_OF_LOGISTIC if logistic else FIRST_COMPARED
 
     def take(self) -> None:
-        """Descend."""
         m, solver = self._problem.data.n_samples, self._solver
         left = max(m, solver.counters.presentations // 8)
         while left > 0:

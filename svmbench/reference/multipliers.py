@@ -146,7 +146,6 @@ class _InnerProblems:
 
     @property
     def penalty(self) -> float:
-        """Sigma."""
         return float(self._state.penalty)
 
     def begin(self, start: PrimalAndDual | None) -> None:

@@ -53,8 +53,6 @@ INTERIOR_SHARE = 0.8
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """A certified optimum."""
-
     w: FloatArray
     alpha: FloatArray  # (shape (m,)) Feasible
     # primal, dual: the bounds on P* that w, b and alpha prove in spite of rounding; dual is at

@@ -93,7 +93,6 @@ def _chosen(results: Results, what: str, known: set[str], asked: Sequence[str]) 
 
 
 def as_markdown(table: CompactTable) -> str:
-    """The table as Markdown."""
     grid = markdown_grid(("solver", *table.columns), _rows(table), 1)
     return f"{grid}\n\n{table.caption}.\n"
 

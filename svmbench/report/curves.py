@@ -50,8 +50,6 @@ def remarks(groups: Sequence[Group], grey: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Trajectory:
-    """One run as a plot needs it."""
-
     x: FloatArray  # x, y: (shape (n,)) Positive, x ascending
     y: FloatArray
     state: str  # how the run ended
@@ -146,7 +144,6 @@ class CurveTable:
         self._points: dict[Group, pd.DataFrame] = {}
 
     def of(self, groups: Sequence[Group], x: str, measure: Measure) -> dict[str, Curve]:
-        """The curve of each label that has one."""
         found = {group.label: self._curve(group, x, measure) for group in groups}
         return {label: curve for label, curve in found.items() if curve is not None}
 

@@ -81,8 +81,6 @@ class Line:
 
 @dataclass(frozen=True)
 class Figure:
-    """A plot of the page."""
-
     name: str  # name of its file, without suffix
     caption: str
     element: Markup  # the picture, safe to embed in the page

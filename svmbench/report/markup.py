@@ -103,7 +103,6 @@ def to_latex(table: Table) -> str:
 
 
 def latex_table(caption: str, grid: str, remarks: Sequence[str] = ()) -> Iterator[str]:
-    """A floating table."""
     yield r"\begin{table}"
     yield r"\centering\footnotesize\setlength{\tabcolsep}{3pt}"
     yield rf"\caption{{{latex_text(caption)}.}}"

@@ -39,8 +39,6 @@ _LEAST_LABELS, _LEAST_PAIRS = 2, 2
 
 @dataclass(frozen=True)
 class ProfileKind:
-    """A kind of profile, in words."""
-
     title: str
     ordinate: str  # what its vertical axis shows
     share: str  # of what a curve shows the share

@@ -58,8 +58,6 @@ _UNITS = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72}
 
 @dataclass(frozen=True)
 class FigureStyle:
-    """Sizes of a kind of figure."""
-
     width: float  # inches of a figure with one panel, unless another width is asked for
     wide: float  # inches of one with several
     aspect: float  # height of the frame over the figure's width
@@ -79,8 +77,6 @@ STYLES = {
 
 @dataclass(frozen=True)
 class FigureRequest:
-    """What a figure shows."""
-
     x: str = "seconds"
     y: str = "suboptimality"  # a key of `ORDINATES`
     solvers: Sequence[str] = ()  # names of solvers or labels; all unless given

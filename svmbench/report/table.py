@@ -15,8 +15,6 @@ Agreement = Literal["", "near", "far"]
 
 @dataclass(frozen=True)
 class TableCell:
-    """One field of a table."""
-
     text: str
     best: bool = False  # printed bold
     # the number by which the page sorts this cell, +inf for an accuracy that was not reached. By
@@ -28,8 +26,6 @@ class TableCell:
 
 @dataclass(frozen=True)
 class Row:
-    """One row of a table."""
-
     cells: tuple[TableCell, ...]
     opens: bool = False  # whether this is the first row of a group (a λ)
     label: str = ""  # the solver's label; empty for a row that is not a solver's
@@ -53,8 +49,6 @@ class Section:
 
 @dataclass(frozen=True)
 class Table:
-    """A table, ready to be printed."""
-
     kind: str  # time, epochs, passes or objective; or the name of a paper's table
     title: str
     # lines above the table: on which machine, when and how often the runs were made

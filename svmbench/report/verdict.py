@@ -111,7 +111,6 @@ class AnswerTable:
 
 
 def answer(standings: Iterable[Standings]) -> AnswerTable:
-    """The standings as a table."""
     lines = tuple(
         (
             standing.heading,

@@ -60,7 +60,6 @@ def json_schema(schema: type[Parameters], **options: Any) -> dict[str, Any]:
 
 
 def names_of(schema: type[Parameters]) -> list[str]:
-    """The names of all parameters."""
     return [each.name for each in fields(schema)]
 
 

@@ -56,7 +56,6 @@ class OutputParameters(Parameters):
 
     @property
     def depends_on_length(self) -> bool:
-        """Whether the output depends on the length of the run."""
         return getattr(self, "output", None) in self.needs_horizon and self.begin is None
 
     @model_validator(mode="after")

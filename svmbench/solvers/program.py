@@ -43,8 +43,6 @@ _NAME = re.compile(r"\{(\w+)\}")
 
 
 class ProgramParameters(Parameters):
-    """Parameters of a program."""
-
     precision: Literal["float64"] = parameter(
         "float64", "Programs receive doubles; they choose their own precision.", source="ours"
     )

@@ -33,12 +33,10 @@ class WorkFolder:
 
     @property
     def data(self) -> Path:
-        """The file of the rows."""
         return self.path / "data"
 
     @property
     def model(self) -> Path:
-        """The file of the model."""
         return self.path / f"model{self._suffix}"
 
     def clear(self) -> None:

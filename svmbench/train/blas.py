@@ -31,7 +31,6 @@ class OneThread:
 
     @classmethod
     def _found_now(cls) -> Any:
-        """The libraries that are loaded."""
         modules = len(sys.modules)  # a library is loaded by an import
         if cls._found[0] != modules:
             from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
@@ -41,7 +40,6 @@ class OneThread:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the limit."""
         if self._blas is None:
             yield
             return

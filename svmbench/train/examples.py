@@ -407,7 +407,6 @@ def _whole_number(name: str) -> int | None:
 
 
 def _of_table(table: EncodedTable, path: Path) -> Examples:
-    """The rows of a table."""
     from svmbench.data.in_memory import as_dataset  # needs scipy, which text does without
 
     origin = Provenance(path.name, table.sha256)

@@ -72,7 +72,6 @@ class Objective:
         return cls(loss, C, bias)
 
     def as_loss(self) -> Loss:
-        """The loss as `Problem` takes it."""
         return Loss(self.loss)
 
 

@@ -26,8 +26,6 @@ LIMIT, SLOW = 120.0, 5.0
 
 @dataclass(frozen=True)
 class Checked:
-    """The result of one check."""
-
     what: str  # what the solver has to do
     kinds: int  # classes of problems on which it was checked; 0 if it does not depend on them
     # what is wrong on the first class that breaks it, and what to do; empty if it holds

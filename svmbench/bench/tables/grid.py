@@ -96,7 +96,6 @@ def lambda_text(one: Record) -> str:
 
 
 def epsilon_text(accuracy: float) -> str:
-    """An accuracy, as headings have it."""
     return f"ε = {short(accuracy)}"
 
 

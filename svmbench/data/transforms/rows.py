@@ -164,7 +164,6 @@ class Swap(Transform):
     name = "swap"
 
     def apply(self, train: Dataset, test: Dataset | None) -> TrainAndTest:
-        """Exchange the two."""
         if test is None:
             self.refuse(train, "there are no test rows; leave the swap out")
         return replace(test, name=train.name), replace(train, name=test.name)

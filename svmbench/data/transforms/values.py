@@ -59,8 +59,6 @@ class Factor(Transform):
     by: PositiveNumber = Field(description="The number.")
 
     def apply(self, train: Dataset, test: Dataset | None) -> TrainAndTest:
-        """Multiply both."""
-
         def multiplied(data: Dataset) -> Dataset:
             return rewritten(self, data, lambda block: block.values * self.by)
 

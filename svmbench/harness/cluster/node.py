@@ -57,8 +57,6 @@ _one_at_a_time = threading.Lock()
 
 @dataclass(frozen=True)
 class Greeting:
-    """What a node is."""
-
     token: str  # identifies its process
     boot: str  # the same for all nodes of a machine
     machine: str  # the machine's fingerprint

@@ -228,7 +228,6 @@ async def _greetings(client: Client, names: Mapping[str, str]) -> dict[str, Any]
 
 
 def _connected(address: str) -> Client:
-    """A connection to the scheduler."""
     # What it says when it loses the scheduler is said here, in one line.
     for name in ("distributed", "distributed.client"):
         logging.getLogger(name).setLevel(logging.CRITICAL)

@@ -36,8 +36,6 @@ class Series:
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes."""
-
     title: str
     series: list[Series]
 
@@ -81,7 +79,6 @@ class Drawer(ABC):
         """Draw the panel's curves."""
 
     def legend(self) -> dict[str, Look]:
-        """The names of the curves."""
         return {each.name: each.look for panel in self.panels for each in panel.series}
 
     def scale(self, axes: Axes) -> None:

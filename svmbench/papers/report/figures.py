@@ -139,7 +139,6 @@ def _same_place(rows: Sequence[MeasuredRow], along: Sequence[str]) -> bool:
 
 
 def draw(source: ItemResults, shape: FigureShape) -> Figure:
-    """Draw one figure."""
     found = panels(source, shape)
     title = f"{source.item.number}: {shape.title or source.item.title}"
     stand_ins = source.stand_ins(_rows(source, shape))

@@ -24,8 +24,6 @@ _DESCENDING = {"lambda": True, "C": False, "m": False}
 
 @dataclass(frozen=True)
 class ItemResults:
-    """The results of an item."""
-
     paper: Paper
     name: str  # the item's key
     # the results of its sweeps, by key; those that were not run are absent
@@ -37,7 +35,6 @@ class ItemResults:
 
     @property
     def item(self) -> Item:
-        """Its description."""
         return self.paper.items[self.name]
 
     @property
@@ -106,15 +103,12 @@ class Quoted:
     published: Published
 
     def place(self) -> dict[str, Value]:
-        """The axes that it gives."""
         given = self.value.model_dump(by_alias=True, exclude={"measure", "value"})
         return {name: value for name, value in given.items() if value is not None}
 
 
 @dataclass
 class Layout:
-    """The cells of one table."""
-
     rows: list[Key]  # rows, columns: values on the shape's axes, in order
     columns: list[Key]
     # by (row, column): the rows of the runs there

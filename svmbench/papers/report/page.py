@@ -34,8 +34,6 @@ from svmbench.report.tables.words import header
 
 @dataclass(frozen=True)
 class ItemView:
-    """An item as the page shows it."""
-
     source: ItemResults
     tables: list[Table] = field(default_factory=list)
     figures: list[Figure] = field(default_factory=list)
@@ -44,12 +42,10 @@ class ItemView:
 
     @property
     def item(self) -> Item:
-        """Its description."""
         return self.source.item
 
     @property
     def anchor(self) -> str:
-        """Its id in the page."""
         return f"{self.source.paper.key}-{self.source.name}"
 
     @property
@@ -122,14 +118,11 @@ def _published(each: Published) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class PaperView:
-    """A paper with its items."""
-
     paper: Paper
     items: list[ItemView]
 
     @property
     def claims(self) -> list[ClaimResult]:
-        """Those of all its items."""
         return [result for view in self.items for result in view.claims]
 
     @property
@@ -140,7 +133,6 @@ class PaperView:
 
     @property
     def counts(self) -> str:
-        """The counts of its verdicts."""
         return verdict_counts(self.claims)
 
 
@@ -205,7 +197,6 @@ def to_page(
     *,
     left_out: Sequence[str] = (),
 ) -> str:
-    """The page."""
     views = [view for paper in papers for view in paper.items]
     claims = [result for paper in papers for result in paper.claims]
     notes = {note for view in views for table in view.tables for note in table.notes}

@@ -85,7 +85,6 @@ READING = (INTERVALS, _RATIOS, _LIMITS, _RELAPSES, _BOLD)
 
 
 def build_paper_table(source: ItemResults, number_of: int) -> tuple[Table, list[Quoted]]:
-    """One table of an item."""
     shape = source.item.tables[number_of]
     builder = _Builder(source, shape, lay_out(source, shape))
     return builder.table(f"table-{number_of + 1}"), builder.layout.placed

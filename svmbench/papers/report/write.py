@@ -84,7 +84,6 @@ def write_papers(
 
 
 def _by_paper(views: Iterable[ItemView]) -> list[PaperView]:
-    """The papers that have items to show."""
     members: dict[str, list[ItemView]] = defaultdict(list)
     for view in views:
         members[view.source.paper.key].append(view)

@@ -13,8 +13,6 @@ Conclusion = Literal["faster", "slower", "alike", "open"]
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a comparison."""
-
     results: Results
     # the only label that takes part; None for all, each matched with the same label
     label: str | None = None

@@ -70,7 +70,6 @@ def title(comparison: Comparison) -> str:
 
 
 def to_markdown(comparison: Comparison) -> str:
-    """The comparison as a Markdown page."""
     fields = [HEADER, ("---",) * len(HEADER), *rows(comparison)]
     table = ["| " + " | ".join(f.replace("|", "\\|") for f in line) + " |" for line in fields]
     warnings = [f"**Warning:** {warning}\n" for warning in comparison.warnings]

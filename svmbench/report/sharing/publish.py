@@ -26,8 +26,6 @@ WEIGHTS = f"runs/*{SUFFIX}"
 
 @dataclass(frozen=True)
 class PublishedFolder:
-    """A published folder that was checked."""
-
     results: Results
     machine: str  # fingerprint of the machine of its runs
     # runs and references that could not be recomputed, since their rows are not on this machine

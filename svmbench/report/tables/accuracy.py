@@ -58,7 +58,6 @@ def summarise(results: Results, kind: str) -> Summarised:
 
 
 def accuracy_table(results: Results, kind: str) -> Table:
-    """Build the table of one measure."""
     summarised = summarise(results, kind)
     unit = COUNTED[kind]
     everything = [

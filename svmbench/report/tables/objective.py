@@ -29,7 +29,6 @@ from svmbench.report.tables.words import (
 
 
 def objective_table(results: Results, kind: str) -> Table:
-    """Build the table of the objective."""
     grouped = results.groups
     rows = [group for groups in grouped.values() for group in groups]
     return Table(

@@ -38,8 +38,6 @@ DENIED = 1e-6
 
 
 class AutoParameters(Parameters):
-    """Parameters of auto."""
-
     precision: Literal["float64"] = parameter(
         "float64",
         "Single precision gained nothing: gathers dominate the time of an epoch.",

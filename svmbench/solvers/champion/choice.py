@@ -68,8 +68,6 @@ Method = Literal["newton", "dual", "dual-newton"]
 
 
 class Choice(NamedTuple):
-    """A method and the reason."""
-
     method: Method
     reason: str
 

@@ -56,8 +56,6 @@ LEAST_SAVED = 1.0 - 1e-3**SCALE_SHARE
 
 @dataclass(frozen=True)
 class DescentOptions:
-    """The devices of dual descent."""
-
     block_rows: int = 1  # rows in a block; 1 for true random order throughout
     shrinking: bool = True  # whether passes leave out rows that are firmly at a bound
     early: bool = False  # whether shrinking also leaves out rows by the mean projected gradient

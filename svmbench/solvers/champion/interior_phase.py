@@ -59,7 +59,6 @@ class InteriorPhase:
         self.counters.nonzeros += 2 * self._problem.data.nnz
 
     def iterate(self) -> None:
-        """Make one iteration."""
         self._solver.advance(1)
         if not self._solver.exhausted:
             self._keep(self._solver.w, self._solver.alpha)

@@ -140,7 +140,6 @@ class ThreadedMultipliers:
 
     @property
     def penalty(self) -> float:
-        """The penalty."""
         return float(self._parts[0].penalty)
 
     @property

@@ -16,8 +16,6 @@ LONGEST_STEP = 1000.0
 
 
 class OcasParameters(CuttingPlaneParameters):
-    """Parameters of ocas."""
-
     tolerance: float = parameter(
         0.01,
         "Gap between P at the best point and the reduced problem's dual value, as a share of "

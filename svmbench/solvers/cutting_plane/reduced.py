@@ -112,8 +112,6 @@ class ReducedProblem:
 
 
 class CuttingPlaneParameters(Parameters):
-    """Parameters of every cutting-plane method."""
-
     precision: Literal["float64"] = parameter(
         "float64",
         "Single precision is too inaccurate for differences of margins at close points.",
@@ -175,7 +173,6 @@ class CuttingPlane(Solver):
 
     @property
     def stopped(self) -> bool:
-        """Whether its rule has held."""
         return self._stopped
 
     @property

@@ -18,8 +18,6 @@ SHARE_OF_ACCURACY = 2.0 / 3.0
 
 
 class SvmperfParameters(CuttingPlaneParameters):
-    """Parameters of svmperf."""
-
     epsilon: float | None = parameter(
         None,
         "Excess of the mean hinge loss over the reduced problem's slack at which it stops; the "

@@ -17,8 +17,6 @@ from svmbench.solvers.output import IterateOutput, OutputParameters
 
 
 class AsdcaParameters(OutputParameters):
-    """Parameters of asdca."""
-
     needs_horizon: ClassVar[tuple[str, ...]] = ("average",)
     means: ClassVar[tuple[str, ...]] = ("average",)
 

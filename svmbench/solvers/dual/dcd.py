@@ -35,8 +35,6 @@ COORDINATE_STEP = """
 
 
 class DcdParameters(BlockParameters):
-    """Parameters of dcd."""
-
     order: Literal["random", "blocks"] = parameter(
         "random",
         "Order of the active rows. random: a new permutation in every pass. " + BLOCKS,

@@ -20,8 +20,6 @@ from svmbench.solvers.row_order import BLOCKS, BlockParameters, RowOrder
 
 
 class SdcaParameters(BlockParameters, OutputParameters):
-    """Parameters of sdca."""
-
     needs_horizon: ClassVar[tuple[str, ...]] = ("average", "random")
     means: ClassVar[tuple[str, ...]] = ("average",)
 

@@ -35,8 +35,6 @@ ROUNDING = 1e-14
 
 
 class SmoParameters(Parameters):
-    """Parameters of smo."""
-
     precision: Literal["float64"] = parameter(
         "float64", "Single precision is too inaccurate for differences of gradients.", source="ours"
     )

@@ -13,8 +13,6 @@ from svmbench.solvers.online.presented import DoubleParameters, Presented
 
 
 class AdagradParameters(DoubleParameters):
-    """Parameters of adagrad."""
-
     eta: float | None = parameter(
         None,
         "Step; none: 1/(lambda sqrt(T)) for a run of T steps, or 1/(lambda sqrt(t)) in a single "

@@ -15,8 +15,6 @@ from svmbench.solvers.online.presented import SOURCE
 
 
 class GdParameters(Parameters):
-    """Parameters of gd and pgd."""
-
     precision: Literal["float64"] = parameter(
         "float64", "A step is a pass over the rows; its few sums cost nothing.", source="ours"
     )

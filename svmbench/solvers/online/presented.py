@@ -33,8 +33,6 @@ def rooted_step(problem: Problem) -> float:
 
 
 class PresentedParameters(Parameters):
-    """Parameters of the online methods."""
-
     output: Literal["average", "last"] = parameter(
         "average",
         "The mean of all iterates, including the initial point and the last one; or the last.",

@@ -10,8 +10,6 @@ from svmbench.solvers.online.presented import DoubleParameters, Presented
 
 
 class SegPmParameters(DoubleParameters):
-    """Parameters of seg-pm."""
-
     eta0: float | None = parameter(
         None,
         "First step of the logarithms; none: 2 sqrt(log 2d).",

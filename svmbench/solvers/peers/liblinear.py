@@ -22,8 +22,6 @@ KINDS = {
 
 
 class LiblinearParameters(TolerantParameters):
-    """Parameters of liblinear."""
-
     method: Literal["dual", "primal"] = parameter(
         "dual",
         "dual: coordinate descent, -s 3 for the hinge, -s 1 for its square and -s 7 for the "

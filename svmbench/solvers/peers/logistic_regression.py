@@ -10,8 +10,6 @@ from svmbench.solvers.peers.peer import LimitedParameters, LimitedPeer, ScikitLe
 
 
 class ScikitLogisticParameters(LimitedParameters):
-    """Parameters of logistic-regression."""
-
     method: Literal["lbfgs", "newton-cg", "newton-cholesky", "liblinear"] = parameter(
         "lbfgs",
         "Its solver. newton-cholesky: a d x d matrix is stored and factored. liblinear: "

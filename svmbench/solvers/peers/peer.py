@@ -56,8 +56,6 @@ SEEDS = 2**31
 
 
 class PeerParameters(Parameters):
-    """Parameters of every peer."""
-
     precision: Literal["float64"] = parameter(
         "float64", "Peers receive doubles; they choose their own precision.", source="ours"
     )
@@ -212,8 +210,6 @@ class Peer(Solver):
 
 
 class TolerantPeer(Peer):
-    """A peer that stops by a tolerance."""
-
     horizon = "accuracy"
     horizon_parameter = "tolerance"
     schema = TolerantParameters

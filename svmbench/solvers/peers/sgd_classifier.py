@@ -13,8 +13,6 @@ EPOCHS = 1024.0
 
 
 class SgdClassifierParameters(PeerParameters):
-    """Parameters of sgd-classifier."""
-
     epochs: float | None = parameter(
         None,
         "Epochs of the run, its max_iter, rounded up. If it is not given, a sweep runs 1, 2, 4, "

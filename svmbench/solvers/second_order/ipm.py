@@ -77,8 +77,6 @@ RIDGES = (0.0, 1e-15, 1e-13, 1e-11)
 
 
 class IpmParameters(Parameters):
-    """Parameters of ipm."""
-
     precision: Literal["float64"] = parameter(
         "float64", "Single precision is too inaccurate for normal equations.", source="ours"
     )

@@ -33,7 +33,6 @@ class LeastSquares:
         self._pivots = pivots - 1
 
     def solve(self, b: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The solution and the residual."""
         columns = len(self._pivots)
         rotated = self._reflected(b[self._order], "T")
         solved, failed = lapack().dtrtrs(self._factor[:columns], rotated[:columns])

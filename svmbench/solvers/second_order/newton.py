@@ -31,8 +31,6 @@ HALVINGS = 40
 
 
 class NewtonParameters(Parameters):
-    """Parameters of newton."""
-
     precision: Literal["float64"] = parameter(
         "float64", "Single precision is too inaccurate for normal equations.", source="ours"
     )

@@ -17,8 +17,6 @@ from svmbench.solvers.second_order.smooth import LOSSES, newton
 
 
 class NewtonSmoothParameters(Parameters):
-    """Parameters of newton-smooth."""
-
     precision: Literal["float64"] = parameter(
         "float64", "Single precision is too inaccurate for Cholesky factors.", source="ours"
     )

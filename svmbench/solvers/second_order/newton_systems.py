@@ -79,7 +79,6 @@ class Factored:
 
     @property
     def formed(self) -> bool:
-        """Whether there is a factor."""
         return self._factor is not None
 
     def is_far(self, share: float, work: float) -> bool:
@@ -117,8 +116,6 @@ class Factored:
 
 
 class NewtonSystem(NamedTuple):
-    """The linear system of a Newton step."""
-
     product: Callable[[FloatArray], FloatArray]  # it times a vector, shape (d + 1,)
     parts: Callable[[], tuple[FloatArray, FloatArray]]  # what `Factored.form` takes
     diagonal: Callable[[], FloatArray]  # its preconditioner's diagonal, shape (d + 1,)
@@ -202,6 +199,5 @@ def conjugate_gradients(
 
 
 def inner(a: FloatArray, b: FloatArray) -> float:
-    """The inner product."""
     # BLAS would share out sums of this length among threads, which costs more than it gains.
     return float(np.einsum("i,i", a, b))

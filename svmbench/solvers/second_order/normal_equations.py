@@ -33,7 +33,6 @@ class Costs(NamedTuple):
 
     @property
     def least(self) -> float:
-        """The smaller of the two."""
         return min(self)
 
 

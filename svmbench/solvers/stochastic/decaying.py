@@ -17,8 +17,6 @@ from svmbench.solvers.row_order import BLOCKS, BlockParameters, RowOrder
 
 
 class DecayingParameters(BlockParameters):
-    """Parameters of svmsgd and svmasgd."""
-
     order: Literal["fixed", "stored", "blocks"] = parameter(
         "fixed",
         "Order of the rows. fixed: one random permutation for all epochs, drawn at the start; it "

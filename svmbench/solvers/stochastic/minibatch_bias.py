@@ -7,8 +7,6 @@ from svmbench.solvers.stochastic.subgradient_bias import SOURCE, FormParameters,
 
 
 class MinibatchParameters(FormParameters):
-    """Parameters of minibatch-bias."""
-
     batch: int = parameter(
         10,
         "Rows per step, M, at most all rows. The last batch of an epoch holds the remaining rows "

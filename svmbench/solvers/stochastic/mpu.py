@@ -18,8 +18,6 @@ LARGEST_COUNT = 2.0**53
 
 
 class MpuParameters(BlockParameters):
-    """Parameters of mpu."""
-
     precision: Literal["float64"] = parameter(
         "float64",
         "Single precision is too inaccurate for sums of integer multiples of rows.",

@@ -17,8 +17,6 @@ from svmbench.solvers.stochastic.decaying import require_contraction
 
 
 class NormaParameters(Parameters):
-    """Parameters of norma."""
-
     eta0: float | None = parameter(
         None,
         "First step, below 1/lambda; none: 1/(R sqrt(2 lambda)) with R the largest norm of a row, "
@@ -87,7 +85,6 @@ class Norma(Solver):
 
     @property
     def eta0(self) -> float:
-        """The first step."""
         return self._eta0
 
     @property

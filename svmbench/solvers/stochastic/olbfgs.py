@@ -9,8 +9,6 @@ from svmbench.solvers.stochastic.scheduled import OWN_TRIAL, Scheduled, Schedule
 
 
 class OlbfgsParameters(ScheduledParameters):
-    """Parameters of olbfgs."""
-
     t0: float | None = parameter(
         None,
         "Offset in steps of the gain's schedule, and the curvature added to every pair; none: the "

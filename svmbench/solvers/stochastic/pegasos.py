@@ -22,8 +22,6 @@ from svmbench.solvers.row_order import BLOCKS, BlockParameters, RowOrder
 
 
 class PegasosParameters(BlockParameters, OutputParameters):
-    """Parameters of pegasos."""
-
     needs_horizon: ClassVar[tuple[str, ...]] = ("tail-average", "random")
     means: ClassVar[tuple[str, ...]] = ("tail-average",)
 

@@ -9,8 +9,6 @@ from svmbench.solvers.stochastic.perceptron import PassParameters, PermutedPasse
 
 
 class SgdMParameters(PassParameters):
-    """Parameters of sgd-m."""
-
     schedule: Literal["4/9", "blocks"] = parameter(
         "4/9",
         "Which passes are multiple. 4/9: the first four of every nine, with five presentations "

@@ -11,8 +11,6 @@ from svmbench.solvers.stochastic.scheduled import SKIP_UNSTATED, Scaled, Schedul
 
 
 class SgdQnParameters(SkipParameters):
-    """Parameters of sgd-qn."""
-
     averaging: Literal["printed", "released"] = parameter(
         "printed",
         "Weight of a new ratio in B. printed: 2/r, so that B leaves 1/λ at once. released: "

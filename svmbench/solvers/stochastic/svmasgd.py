@@ -10,8 +10,6 @@ from svmbench.solvers.stochastic.decaying import DecayingParameters, FixedOrder
 
 
 class SvmAsgdParameters(DecayingParameters):
-    """Parameters of svmasgd."""
-
     average_after: float = parameter(
         1.0,
         "Presentations before the first step whose iterate is part of the mean; until then the "
