@@ -29,10 +29,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
-from scipy.special import ndtri  # type: ignore[import-untyped]
 
 from svmbench.evidence.changes import ChangeEvidence, change_of
 from svmbench.evidence.forecast import FEWEST, pairs_until_changed, pairs_until_decided
@@ -164,7 +165,7 @@ class _View:
         lower, upper = _evidence(question)
         if question.shift_sd == 0.0:
             return _View(question, lower, upper, low, high, 0.0, 0.0)
-        widening = question.shift_sd * float(-ndtri(SHIFT_SHARE / first))
+        widening = question.shift_sd * -NormalDist().inv_cdf(SHIFT_SHARE / first)
         return _View(question, lower, upper, low, high, widening, -math.log1p(-SHIFT_SHARE))
 
     def above(self, boundary: float) -> float:
@@ -184,11 +185,11 @@ class _View:
         symmetric = self.question.exchangeable and abs(boundary) < EQUAL
         return evidence.shown(at, side, symmetric) - self.loss
 
-    @property
+    @cached_property
     def inside(self) -> float:
         return min(self.above(self.low), self.below(self.high))
 
-    @property
+    @cached_property
     def outside(self) -> float:
         below = -math.inf if self.low == -math.inf else self.below(self.low)
         above = -math.inf if self.high == math.inf else self.above(self.high)

@@ -53,7 +53,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betainc, betaln  # type: ignore[import-untyped]
 
 FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -84,16 +83,26 @@ def sign_process(successes: ArrayLike, tosses: ArrayLike) -> FloatArray:
     """Logarithm of the evidence against a coin that shows heads with probability at most 1/2.
 
     E = 2^n ∫ 2 p^s (1 - p)^(n - s) dp over p from 1/2 to 1: the mean likelihood ratio of a coin
-    whose p is uniform there against the fair coin. The integral is a tail of a beta distribution.
+    whose p is uniform there against the fair coin. With the binomial coefficients of n + 1, whose
+    first s + 1 add up to B, this is B / ((n + 1) C(n, s)).
 
     - ``successes, tosses``: heads s and tosses n, of one shape.
 
-    Returns log E; -inf where E is below the smallest number.
+    Returns log E.
     """
-    s, n = np.asarray(successes, dtype=np.float64), np.asarray(tosses, dtype=np.float64)
-    with np.errstate(divide="ignore"):
-        tail = np.log(betainc(n - s + 1, s + 1, 0.5))
-    return np.asarray((n + 1) * math.log(2) + betaln(s + 1, n - s + 1) + tail)
+    heads, coins = np.broadcast_arrays(successes, tosses)
+    found = [_mixture(n)[s] for s, n in zip(heads.flat, map(int, coins.flat), strict=True)]
+    return np.array(found).reshape(coins.shape)
+
+
+@lru_cache(maxsize=1 << 12)
+def _mixture(tosses: int) -> FloatArray:
+    """Logarithm of the evidence of `sign_process` for every number of heads."""
+    factorials = np.array([math.lgamma(k + 1) for k in range(tosses + 2)])
+    of_next = factorials[-1] - factorials - factorials[::-1]
+    of_tosses = factorials[-2] - factorials[:-1] - factorials[-2::-1]
+    below = np.logaddexp.accumulate(of_next[:-1])
+    return np.asarray(below - of_tosses - math.log(tosses + 1))
 
 
 def scales(logs: FloatArray) -> FloatArray:

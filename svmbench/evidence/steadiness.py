@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from statistics import NormalDist
 
 import numpy as np
-from scipy.special import ndtr  # type: ignore[import-untyped]
 
 from svmbench.evidence.processes import FloatArray
 from svmbench.evidence.questions import Question
@@ -41,4 +41,5 @@ def _chance(logs: FloatArray) -> float:
     ranks = logs.argsort().argsort() - (n - 1) / 2
     follows = float(ranks[1:] @ ranks[:-1] / (ranks @ ranks) + 1 / n) * math.sqrt(n)
     moved = float(ranks[:half].sum()) / math.sqrt(half * (n - half) * (n + 1) / 12)
-    return min(1.0, 2 * float(ndtr(-follows)), 2 * 2 * float(ndtr(-abs(moved))))
+    normal = NormalDist()
+    return min(1.0, 2 * normal.cdf(-follows), 2 * 2 * normal.cdf(-abs(moved)))

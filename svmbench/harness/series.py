@@ -187,6 +187,7 @@ class _Series:
         self._sweeps = sweeps
         self._reporter = reporter
         self._options = options
+        self._late = bool(options.only) or len(sweeps) == 1
         self._end = end
         self._open_sweeps: dict[int, OpenSweep] = {}
         self._in_vain: set[tuple[int, frozenset[Cell]]] = set()
@@ -206,9 +207,9 @@ class _Series:
     def announce(self) -> None:
         """Tell the reporter how many runs there are, as far as is known before opening sweeps.
 
-        Which of them ``only`` leaves is known once a sweep is open.
+        For a single sweep, and for what ``only`` leaves, that is known once it is open.
         """
-        if self._options.only:
+        if self._late:
             return
         runnable = [at for at, planned in enumerate(self._sweeps) if planned.runnable is not None]
         found = 0 if self._options.fresh else sum(self._sweeps[at].found for at in runnable)
@@ -231,8 +232,7 @@ class _Series:
                     if at not in self._open_sweeps:
                         self.result.unreached[at] = self._lacking(at)
                     continue
-                weights = [math.sqrt(self._lacking(other, 1)) for other in waiting[turn:]]
-                deadline = _deadline(self._end, weights)
+                deadline = self._deadline(waiting[turn:])
                 if put_off is not None:
                     self._probe(at, deadline, put_off)
                 self._turn(at, "first", deadline, self._repeats(at, 1))
@@ -241,6 +241,16 @@ class _Series:
             waiting = [at for at in waiting if at in self._open_sweeps and self._lacking(at, 1)]
             if not waiting or self._end is None:
                 return
+
+    def _deadline(self, waiting: Sequence[int]) -> float | None:
+        """When the first of these sweeps has used its share of the time to the end."""
+        if self._end is None:
+            return None
+        weights = [math.sqrt(self._lacking(at, 1)) for at in waiting]
+        # A sweep that seems to be finished still gets something, in case a file is damaged.
+        share = max(weights[0], 0.1) / max(sum(weights), 0.1)
+        now = time.monotonic()
+        return now + min(1.0, share) * (self._end - now)
 
     def _probe(
         self,
@@ -456,7 +466,7 @@ class _Series:
             self._reporter.detail(planned.title)
             return self._open_sweeps[at]
         assert planned.runnable is not None
-        expected = self._lacking(at)
+        expected = 0 if self._late else self._lacking(at)
         self._reporter.stage(planned.title)
         of_sweep = replace(
             self._options,
@@ -471,12 +481,11 @@ class _Series:
             # One set that cannot be read must not keep the other sweeps from their numbers.
             self.result.faults.append(f"{planned.place}{error}")
             self._unreadable.add(at)
-            if not self._options.only:
-                self._reporter.grow(-expected)
+            self._reporter.grow(-expected)
             return None
         self._open_sweeps[at] = self._stack.enter_context(open_sweep)
         announced = open_sweep.announce(Options(repeats=planned.sweep.at_least))
-        if self._options.only:
+        if self._late:
             found = open_sweep.outcome.reused
             self._reporter.begin(announced + found, found)
         else:
@@ -491,13 +500,3 @@ def _by_turns(chosen: Sequence[Batch]) -> Iterator[tuple[Batch, Options]]:
             if number is not None:
                 cells = {cell: [number] for cell in batch.cells_of(number)}
                 yield batch, Options(repeats_of=cells)
-
-
-def _deadline(end: float | None, weights: Sequence[float]) -> float | None:
-    """When the first of these sweeps has used its share of the time to the end."""
-    if end is None:
-        return None
-    now, total = time.monotonic(), sum(weights)
-    # A sweep that seems to be finished still gets something, in case a file is damaged.
-    share = max(weights[0], 0.1) / max(total, 0.1)
-    return now + min(1.0, share) * (end - now)

@@ -62,7 +62,8 @@ class Group:
     @cached_property
     def skipped(self) -> frozenset[int]:
         """The repeats of which a run was skipped."""
-        return frozenset(self.runs.loc[self.runs["state"] == "skipped", "repeat"].astype(int))
+        ends = zip(self.runs["repeat"], self.runs["state"], strict=True)
+        return frozenset(int(repeat) for repeat, state in ends if state == "skipped")
 
     @cached_property
     def separate_runs(self) -> bool:

@@ -114,8 +114,7 @@ def _order(results: Results) -> Order:
     page = list(_comparisons(results, asked_of))
     questions = [question_of(one, other, asked) for one, other, asked, _ in page]
     faster: set[_Key] = set()
-    undecided: list[int] = []
-    decided: list[int] = []
+    leading: list[int] = []
     answered = zip(page, verdicts(questions), strict=True)
     for at, ((one, other, asked, leads), verdict) in enumerate(answered):
         if verdict == "holds":
@@ -123,14 +122,14 @@ def _order(results: Results) -> Order:
         elif verdict == "does not hold":
             faster.add(_key(other, one, asked))
         if leads:
-            (undecided if verdict == "open" else decided).append(at)
+            leading.append(at)
     answers: dict[_Key, Answer] = {}
-    for at, answer in zip(undecided, judge(questions, only=undecided), strict=True):
-        one, other, asked, _ = page[at]
-        answers[_key(one, other, asked)] = answers[_key(other, one, asked)] = answer
     ratios: dict[_Key, tuple[float, float, float]] = {}
-    for at, answer in zip(decided, judge(questions, only=decided), strict=True):
+    for at, answer in zip(leading, judge(questions, only=leading), strict=True):
         one, other, asked, _ = page[at]
+        if answer.verdict == "open":
+            answers[_key(one, other, asked)] = answers[_key(other, one, asked)] = answer
+            continue
         ratio = answer.estimate, answer.low, answer.high
         ratios[_key(one, other, asked)] = ratio
         low, high = (1.0 / end if end else math.inf for end in (answer.high, answer.low))

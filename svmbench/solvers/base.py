@@ -407,8 +407,6 @@ class Solver(ABC):
     @cache
     def build(cls) -> dict[str, Any]:
         """The solver's build: a hash of its sources, the flags, the compiler and the libraries."""
-        from importlib.metadata import version  # slow to load, and training needs no build
-
         records = [import_module(KERNELS + kernel).__build__ for kernel in cls.kernels_used()]
         digest = hashlib.sha256()
         for path in cls._source_files():
@@ -419,7 +417,7 @@ class Solver(ABC):
             "source_sha256": digest.hexdigest(),
             "flags": sorted({record["flags"] for record in records}),
             "compiler": sorted({record["compiler"] for record in records}),
-            "libraries": [f"{name} {version(name)}" for name in LIBRARIES],
+            "libraries": _libraries(),
         }
 
     @classmethod
@@ -454,6 +452,13 @@ class Solver(ABC):
             if not ancestor.__module__.startswith("svmbench."):
                 files |= files_of(ancestor.__module__)
         return sorted(files)
+
+
+@cache
+def _libraries() -> list[str]:
+    from importlib.metadata import version  # slow to load, and training needs no build
+
+    return [f"{name} {version(name)}" for name in LIBRARIES]
 
 
 def _imported(path: Path) -> set[Path]:
