@@ -14,7 +14,7 @@ from svmbench.claims.parts import PAIRS_A_SET, ClaimCase, ClaimPart, LongerLimit
 from svmbench.evidence.processes import evidence_of
 from svmbench.evidence.questions import Question, changing, factor_of, paired
 from svmbench.records.measures import Asked
-from svmbench.records.samples import Pairs, skipped_make_pairs, states
+from svmbench.records.samples import Pairs, skipped_make_pairs
 from svmbench.records.spelling import short
 from svmbench.report.pairing import pairs_in_time
 
@@ -189,7 +189,7 @@ def barred(
 
 def _is_out_of_time(row: MeasuredRow) -> bool:
     """Whether further repeats are skipped because one of them met the time limit."""
-    return "skipped" in (ends := set(states(row.group).values())) and "converged" not in ends
+    return "skipped" in (ends := set(row.group.ends.values())) and "converged" not in ends
 
 
 def _lacks(claim: Claim, question: Question, rows: Sequence[MeasuredRow]) -> int:
@@ -197,7 +197,7 @@ def _lacks(claim: Claim, question: Question, rows: Sequence[MeasuredRow]) -> int
 
     0 where the repeats of a solver are skipped, because no more pairs can be had.
     """
-    if claim.across is None or any("skipped" in states(row.group).values() for row in rows):
+    if claim.across is None or any("skipped" in row.group.ends.values() for row in rows):
         return 0
     return max(0, PAIRS_A_SET - len(question.logs))
 
@@ -229,7 +229,7 @@ def limit_to_have(
 ) -> str:
     """The deciding limit; it says so if it is one of time and another limit ended the runs."""
     words = deciding_limit(found, region, asked)
-    ends = {state for row in rows for state in states(row.group).values()}
+    ends = {state for row in rows for state in row.group.ends.values()}
     if not words or asked.measure.limit != "limit_seconds" or "max_steps" not in ends:
         return words
     return f"{words.replace('a limit', 'runs', 1)}, which end earlier by their limit of epochs"
@@ -239,7 +239,7 @@ def _reached(found: Pairs, below: MeasuredRow, above: MeasuredRow) -> str:
     """Who did not reach the accuracy, or has no finite value, in how many of the runs."""
     said = []
     for row, values in ((below, found.a), (above, found.b)):
-        ends = states(row.group)
+        ends = row.group.ends
         run = [
             math.isfinite(value)
             for repeat, value in zip(found.repeats, values, strict=True)
@@ -254,7 +254,7 @@ def _reached(found: Pairs, below: MeasuredRow, above: MeasuredRow) -> str:
 
 def _without_pairs(first: MeasuredRow, second: MeasuredRow, asked: Asked) -> str:
     ends = [
-        f"{row.group.label}: {', '.join(dict.fromkeys(states(row.group).values()))}"
+        f"{row.group.label}: {', '.join(dict.fromkeys(row.group.ends.values()))}"
         for row in (first, second)
     ]
     return f"no pair of repeats has {asked.words} ({'; '.join(ends)})"

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from svmbench.claims.measured import MeasuredRow
 from svmbench.records.measures import Asked
-from svmbench.records.samples import Pairs, states
+from svmbench.records.samples import Pairs
 from svmbench.records.states import LIMITED, in_words
 
 
@@ -45,7 +45,7 @@ def limits(rows: Iterable[MeasuredRow]) -> str:
     ends: dict[str, None] = {}
     for row in rows:
         runs = row.group.runs
-        for state in dict.fromkeys(states(row.group).values()):
+        for state in dict.fromkeys(row.group.ends.values()):
             if state in LIMITED:
                 ends[f"{_largest([limit_met(row)])} s"] = None
             elif state == "max_steps":

@@ -15,7 +15,6 @@ from svmbench.claims.model import Claim
 from svmbench.claims.parts import ClaimCase, ClaimPart
 from svmbench.evidence.questions import paired
 from svmbench.records.moments import in_order
-from svmbench.records.samples import states
 from svmbench.records.spelling import short
 from svmbench.records.states import STATES
 
@@ -40,7 +39,7 @@ def path(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
             yield ClaimPart(what, (), paired((), (), *region), observed="open", note=missing)
             continue
         below, above = case.rows[solver], case.rows[over]
-        order = in_order(states(below.group), below.group, above.group)
+        order = in_order(below.group.ends, below.group, above.group)
         found, reason = _pairs(ordinates(below, claim, at), ordinates(above, claim, at), order)
         question = paired([ratio * a for a, _ in found], [b for _, b in found], *region)
         reason = "" if found else f"{reason} {short(at, 3)} {claim.along}"
@@ -73,7 +72,7 @@ def ordinates(row: MeasuredRow, claim: Claim, at: float) -> dict[int, Ordinate]:
     +inf; nothing is known there of a run that a limit ended.
     """
     assert claim.along is not None
-    ends = states(row.group)
+    ends = row.group.ends
     return {
         repeat: _ordinate(points, at, ends[repeat])
         for repeat, points in curve(row, claim.along, claim.asked.name).items()

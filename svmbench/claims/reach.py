@@ -13,7 +13,7 @@ from svmbench.claims.model import Claim
 from svmbench.claims.parts import SEEDS, ClaimCase, ClaimPart, ClaimVerdict
 from svmbench.evidence.questions import paired, reaching
 from svmbench.records.measures import Asked
-from svmbench.records.samples import Pairs, enclosed, least, measured, samples, states
+from svmbench.records.samples import Pairs, enclosed, least, measured, samples
 from svmbench.records.spelling import counted, short
 from svmbench.records.states import LIMITED, STATES
 from svmbench.records.statistics import median
@@ -56,7 +56,7 @@ def fails(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
         finite = claim.how == "finite"
         found = {
             repeat: (state == "diverged") != finite
-            for repeat, state in states(row.group).items()
+            for repeat, state in row.group.ends.items()
             if _ran(state) or state == "skipped"
         }
         words = "finite" if finite else "not finite"
@@ -67,7 +67,7 @@ def fails(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
         values = samples(row.group, claim.asked)
         found = {
             repeat: math.isinf(values[repeat])
-            for repeat, state in states(row.group).items()
+            for repeat, state in row.group.ends.items()
             if repeat in values and not STATES[state].fault
         }
         words = f"do not reach {claim.asked.at:g} ({limits([row])})"
@@ -104,10 +104,10 @@ def _mostly(
     It is observed if three seeds or more agree. If they do not, evidence decides.
     """
     if not found:
-        ends = ", ".join(dict.fromkeys(states(row.group).values())) or "no runs"
+        ends = ", ".join(dict.fromkeys(row.group.ends.values())) or "no runs"
         note = f"nothing is known of it ({ends})"
         return ClaimPart(label, row.cells, reaching(()), observed="open", note=note)
-    skipped = {repeat for repeat in found if states(row.group)[repeat] == "skipped"}
+    skipped = {repeat for repeat in found if row.group.ends[repeat] == "skipped"}
     run = [value for repeat, value in found.items() if repeat not in skipped]
     after = f", {len(skipped)} skipped" if skipped else ""
     note = f"{sum(run)} of {len(run)} {words}{after}"
@@ -117,7 +117,7 @@ def _mostly(
         return ClaimPart(label, row.cells, reaching(run), observed, note=note, by_factor=False)
     question = reaching(run if at_end else list(found.values()))
     asked = ClaimPart(label, row.cells, question, note=note, by_factor=False)
-    if len(set(run)) > 1 or "skipped" in states(row.group).values():
+    if len(set(run)) > 1 or "skipped" in row.group.ends.values():
         return asked
     lacks = max(0, SEEDS - len(run))
     seen: ClaimVerdict = "holds" if run[0] else "does not hold"
@@ -126,7 +126,7 @@ def _mostly(
 
 def _repeats_are_skipped(row: MeasuredRow) -> bool:
     """Whether a repeat met the time limit, so that those after it are not run."""
-    ends = set(states(row.group).values())
+    ends = set(row.group.ends.values())
     return "skipped" in ends and ends <= set(LIMITED)
 
 
@@ -144,7 +144,7 @@ def _bounded(label: str, row: MeasuredRow, claim: Claim) -> Iterator[ClaimPart]:
         if reason:
             yield ClaimPart(label, row.cells, question, reason=reason)
         elif not found:
-            ends = ", ".join(dict.fromkeys(states(row.group).values())) or "no runs"
+            ends = ", ".join(dict.fromkeys(row.group.ends.values())) or "no runs"
             note = f"{asked.words} is not known ({ends})"
             yield ClaimPart(label, row.cells, question, observed="open", note=note)
         else:

@@ -232,7 +232,10 @@ class _Series:
                     if at not in self._open_sweeps:
                         self.result.unreached[at] = self._lacking(at)
                     continue
-                deadline = self._deadline(waiting[turn:])
+                deadline = None
+                if self._end is not None:
+                    weights = [math.sqrt(self._lacking(other, 1)) for other in waiting[turn:]]
+                    deadline = _deadline(self._end, weights)
                 if put_off is not None:
                     self._probe(at, deadline, put_off)
                 self._turn(at, "first", deadline, self._repeats(at, 1))
@@ -241,16 +244,6 @@ class _Series:
             waiting = [at for at in waiting if at in self._open_sweeps and self._lacking(at, 1)]
             if not waiting or self._end is None:
                 return
-
-    def _deadline(self, waiting: Sequence[int]) -> float | None:
-        """When the first of these sweeps has used its share of the time to the end."""
-        if self._end is None:
-            return None
-        weights = [math.sqrt(self._lacking(at, 1)) for at in waiting]
-        # A sweep that seems to be finished still gets something, in case a file is damaged.
-        share = max(weights[0], 0.1) / max(sum(weights), 0.1)
-        now = time.monotonic()
-        return now + min(1.0, share) * (self._end - now)
 
     def _probe(
         self,
@@ -500,3 +493,11 @@ def _by_turns(chosen: Sequence[Batch]) -> Iterator[tuple[Batch, Options]]:
             if number is not None:
                 cells = {cell: [number] for cell in batch.cells_of(number)}
                 yield batch, Options(repeats_of=cells)
+
+
+def _deadline(end: float, weights: Sequence[float]) -> float:
+    """When the first of these sweeps has used its share of the time to the end."""
+    now, total = time.monotonic(), sum(weights)
+    # A sweep that seems to be finished still gets something, in case a file is damaged.
+    share = max(weights[0], 0.1) / max(total, 0.1)
+    return now + min(1.0, share) * (end - now)

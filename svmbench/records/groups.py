@@ -62,8 +62,17 @@ class Group:
     @cached_property
     def skipped(self) -> frozenset[int]:
         """The repeats of which a run was skipped."""
-        ends = zip(self.runs["repeat"], self.runs["state"], strict=True)
-        return frozenset(int(repeat) for repeat, state in ends if state == "skipped")
+        runs = zip(self.runs["repeat"], self.runs["state"], strict=True)
+        return frozenset(int(repeat) for repeat, state in runs if state == "skipped")
+
+    @cached_property
+    def ends(self) -> dict[int, str]:
+        """How each repeat ended, a name of `svmbench.records.states.STATES`."""
+        repeats = self.repeats
+        return {
+            int(repeat): str(state)
+            for repeat, state in zip(repeats["repeat"], repeats["state"], strict=True)
+        }
 
     @cached_property
     def separate_runs(self) -> bool:

@@ -58,7 +58,7 @@ def samples(group: Group, asked: Asked) -> dict[int, float]:
     if values is None:
         return {}
     known = _known(group, asked, values)
-    ends = states(group)
+    ends = group.ends
     if not (known or asked.measure.to_accuracy) and any(
         _counts(state, asked.measure) == "value" for state in ends.values()
     ):
@@ -105,7 +105,7 @@ def least(group: Group, asked: Asked) -> dict[int, float]:
     if measure.taken not in ("to accuracy", "spent") or all(map(math.isfinite, found.values())):
         return found
     spent = _spent(group, Asked(measure.spent) if measure.to_accuracy else asked)
-    ends = states(group)
+    ends = group.ends
     limited = [
         spent[repeat]
         for repeat, end in ends.items()
@@ -127,7 +127,7 @@ def _spent(group: Group, asked: Asked) -> dict[int, float]:
     limits = _column(group, "limit_seconds")
     return {
         repeat: float(np.fmax(value, limits[repeat])) if end == "time_limit" else value
-        for (repeat, value), end in zip(spent.items(), states(group).values(), strict=True)
+        for (repeat, value), end in zip(spent.items(), group.ends.values(), strict=True)
     }
 
 
@@ -152,15 +152,6 @@ def of_repeats(group: Group, asked: Asked) -> dict[int, float]:
         return {}
     repeats = map(int, group.repeats["repeat"])
     return {repeat: float(value) for repeat, value in zip(repeats, values, strict=True)}
-
-
-def states(group: Group) -> dict[int, str]:
-    """The end of each repeat, a name of `svmbench.records.states.STATES`."""
-    repeats = group.repeats
-    return {
-        int(repeat): str(state)
-        for repeat, state in zip(repeats["repeat"], repeats["state"], strict=True)
-    }
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 from svmbench.records.columns import of_accuracy
 from svmbench.records.groups import Group
 from svmbench.records.measures import Asked
-from svmbench.records.samples import of_repeats, samples, states
+from svmbench.records.samples import of_repeats, samples
 from svmbench.records.spelling import short
 from svmbench.records.states import HORIZON, LIMITED, in_words
 from svmbench.records.statistics import Estimate, estimate, expected_running_time, median
@@ -67,7 +67,7 @@ def _summary(group: Group, asked: Asked) -> Summary:
         # A skipped run has spent nothing, so only executed runs count.
         ert=expected_running_time(values, [spent.get(repeat, 0.0) for repeat in found]),
         at_least=_at_least(group, asked, found, spent) if values else math.nan,
-        limit=limit_words(group, unreached if found else list(states(group))),
+        limit=limit_words(group, unreached if found else list(group.ends)),
         relapses=len(relapses),
         last_above_seconds=median(relapses) if relapses else math.nan,
     )
@@ -90,7 +90,7 @@ def _at_least(
 
     A skipped repeat is assumed to meet the limit like the one it was skipped for.
     """
-    ends = states(group)
+    ends = group.ends
     stopped = [spent.get(repeat, 0.0) for repeat in found if ends[repeat] == "time_limit"]
     limits: dict[int, float] = {}
     if asked.measure.limit in group.runs:
@@ -113,7 +113,7 @@ def limit_words(group: Group, repeats: Sequence[int]) -> str:
     """How most of some repeats ended, in words; empty without repeats."""
     if not repeats:
         return ""
-    ends = states(group)
+    ends = group.ends
     counted = Counter(
         "time_limit" if ends[repeat] in LIMITED else ends[repeat] for repeat in repeats
     )

@@ -11,7 +11,7 @@ from svmbench.evidence.questions import paired
 from svmbench.records.columns import of_accuracy
 from svmbench.records.groups import Group
 from svmbench.records.measures import Asked
-from svmbench.records.samples import measured, of_repeats, samples, states
+from svmbench.records.samples import measured, of_repeats, samples
 from svmbench.records.spelling import short
 from svmbench.records.states import ENDED_BADLY, STATES, in_words
 from svmbench.records.statistics import UNKNOWN, Estimate, estimate, median
@@ -61,7 +61,7 @@ def _to_accuracy(group: Group, asked: Asked) -> Number:
 
 def _at_end(group: Group, asked: Asked) -> Number:
     values, known = samples(group, asked), measured(group, asked)
-    repeats, lost = len(group.repeats), [r for r in states(group) if r not in known]
+    repeats, lost = len(group.repeats), [r for r in group.ends if r not in known]
     if not values:
         fault = limit_words(group, [r for r in lost if not _ended_well(group, r)])
         return Number(fault or "—", limit=fault)
@@ -89,7 +89,7 @@ def range_text(row: MeasuredRow, asked: Asked) -> str:
 
 
 def _ended_well(group: Group, repeat: int) -> bool:
-    return STATES[states(group)[repeat]].at_end == "value"
+    return STATES[group.ends[repeat]].at_end == "value"
 
 
 def _printed(group: Group, asked: Asked, found: Estimate) -> str:
