@@ -22,6 +22,7 @@ import stat
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
+from functools import lru_cache
 from pathlib import Path
 from tokenize import TokenError
 from typing import IO, Any
@@ -59,9 +60,16 @@ _log = logging.getLogger(__name__)
 def cache_dir() -> Path:
     """Folder of everything that can be rebuilt: SVMBENCH_CACHE, or the system's cache folder."""
     chosen = os.environ.get("SVMBENCH_CACHE")
+    if chosen:
+        return Path(chosen)
+    return _of_system(os.environ.get("XDG_CACHE_HOME"), os.environ.get("HOME"))
+
+
+@lru_cache(maxsize=1)
+def _of_system(*_: str | None) -> Path:
     import platformdirs  # slow to load, and training needs no cache
 
-    return Path(chosen) if chosen else platformdirs.user_cache_path("svmbench")
+    return Path(platformdirs.user_cache_path("svmbench"))
 
 
 def entry_path(key: str) -> Path:

@@ -140,7 +140,7 @@ class Store:
     def settle(self, run: Run, trace: Trace) -> None:
         """Move a finished trace into place, and remove weights of an earlier run."""
         rename(self.growing(run), self.path(run))
-        self._rows.pop(run.id, None)
+        self._rows[run.id] = _rows(run, trace)
         if not trace.weights:
             self.path(run).with_suffix(SUFFIX).unlink(missing_ok=True)
 

@@ -25,7 +25,6 @@ from svmbench.harness.processes import Worker
 from svmbench.harness.store import Store
 from svmbench.harness.trace import (
     Trace,
-    add_to_end,
     close_trace,
     is_complete,
     read_trace,
@@ -117,7 +116,7 @@ def carry_out(
     if disturbance is not None:
         path.unlink(missing_ok=True)  # nobody knows which of its points this has changed
         return close_trace(path, assignment.header, "interrupted", disturbance, worker.cpu)
-    ended = _ended(path, worker.cpu)
+    ended = _ended(path)
     if ended is not None or outcome.how == "late":
         return ended
     return _cut_off(assignment, path, outcome, worker, kills)
@@ -133,15 +132,13 @@ def _disturbance(rows: dict[Path, tuple[Stamp, ...]], suspended: float) -> str |
     return None
 
 
-def _ended(path: Path, cpu: float | None) -> Trace | None:
+def _ended(path: Path) -> Trace | None:
     """The trace of a run that wrote its end; None if it did not. A damaged one is removed."""
     trace = read_trace(path)
     if trace is None or not is_complete(trace):
         path.unlink(missing_ok=True)
         return None
-    if not trace.end:
-        return None
-    return trace if cpu is None else add_to_end(path, trace, process_cpu_seconds=cpu)
+    return trace if trace.end else None
 
 
 def _cut_off(

@@ -1,20 +1,22 @@
 """The trace of a run: JSON lines, appended while it runs.
 
 The first line is the run's header, each checkpoint adds a line, and the last line holds the
-end state and a hash of the lines before it. A kill loses at most the line that was being
-written, and a damaged file is detected.
+end state and a hash of the lines before it. A kill loses the checkpoints of a tenth of a second,
+and a damaged file is detected.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import math
 import os
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from svmbench.durable import is_own_file, sync_folder, writing
@@ -24,6 +26,9 @@ from svmbench.records.states import ENDS
 from svmbench.records.values import is_too_deep, moment_in
 
 SCHEMA_VERSION = 1
+
+#: Seconds of checkpoints that a kill may lose.
+FLUSHED_EVERY = 0.1
 
 #: Characters that are kept of a reason or of a solver's remark.
 LONGEST_TEXT = 2000
@@ -41,6 +46,7 @@ class TraceWriter:
     def __init__(self, path: Path, header: dict[str, Any]) -> None:
         self._path = path
         self._digest = hashlib.sha256()
+        self._flushed = -math.inf
         with writing(path):
             path.unlink(missing_ok=True)
             self._file = path.open("x", encoding="utf-8")  # never into the target of a link
@@ -54,22 +60,27 @@ class TraceWriter:
             self._file.close()
 
     def append(self, record: dict[str, Any]) -> None:
-        """Write one line and pass it to the operating system."""
+        """Write one line. The system gets it, and those before it, every tenth of a second."""
         line = line_of(record)
         self._digest.update(line.encode())
         with writing(self._path):
             self._file.write(line)
-            self._file.flush()
+            if monotonic() - self._flushed > FLUSHED_EVERY:
+                self._flush()
+
+    def _flush(self) -> None:
+        self._file.flush()
+        self._flushed = monotonic()
 
     def end(self, state: str, **facts: Any) -> None:
-        """Write the last line, and flush the file to disk."""
+        """Write the last line."""
         shown = {key: _shown(value) for key, value in facts.items()}
         record = {"kind": "end", "state": state, **shown}
         whole = self._digest.copy()
         whole.update(line_of(record).encode())
         self.append({**record, "sha256": whole.hexdigest()})
         with writing(self._path):
-            os.fsync(self._file.fileno())
+            self._flush()
 
 
 @dataclass(frozen=True)
@@ -113,27 +124,14 @@ def read_trace(path: Path) -> Trace | None:
 def _read_trace(path: Path, _state: tuple[int, ...]) -> Trace | None:
     """A trace that is read several times as its run ends is parsed once."""
     lines = path.read_bytes().splitlines(keepends=True)
-    digest = hashlib.sha256()
-    records: list[dict[str, Any]] = []
-    for number, line in enumerate(lines, start=1):
-        if records and records[-1].get("kind") == "end":
-            return None  # nothing comes after the end
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
-            if number == len(lines) and records:
-                break
-            return None
-        deep = line.count(b"{") + line.count(b"[") > 1 and is_too_deep(record)
-        if not isinstance(record, dict) or deep:
-            return None
-        if record.get("kind") == "end" and not _is_sound_end(record, line, digest):
-            return None
-        digest.update(line)
-        records.append(record)
+    whole = _parsed(lines)
+    records = whole or _parsed(lines[:-1])
     if not records or records[0].get("schema_version") != SCHEMA_VERSION:
         return None
-    end = records.pop() if records[-1].get("kind") == "end" else {}
+    ends = [record for record in records if record.get("kind") == "end"]
+    if ends and not (ends == whole[-1:] and _is_sound_end(ends[0], lines)):
+        return None  # nothing comes after the end
+    end = records.pop() if ends else {}
     of_kind: dict[str, list[dict[str, Any]]] = {"regret": [], "weights": [], "point": []}
     for record in records[1:]:
         of_kind.get(str(record.get("kind")), of_kind["point"]).append(record)
@@ -141,21 +139,32 @@ def _read_trace(path: Path, _state: tuple[int, ...]) -> Trace | None:
     return Trace(records[0], of_kind["point"], end, of_kind["regret"], weights)
 
 
-def _is_sound_end(record: dict[str, Any], line: bytes, before: hashlib._Hash) -> bool:
-    """Whether a last line's hash matches the lines before it and the line itself.
+def _parsed(lines: Sequence[bytes]) -> list[dict[str, Any]]:
+    """A record for each line, all parsed at once; none if any of them is not a record of ours."""
+    try:
+        records: list[Any] = json.loads(b"[" + b",".join(lines) + b"]")
+    except (ValueError, RecursionError):
+        return []
+    nested = [line.count(b"{") + line.count(b"[") > 1 for line in lines]
+    sound = len(records) == len(lines) and all(type(record) is dict for record in records)
+    deep = sound and any(map(is_too_deep, itertools.compress(records, nested)))
+    return records if sound and not deep else []
+
+
+def _is_sound_end(end: dict[str, Any], lines: Sequence[bytes]) -> bool:
+    """Whether the last line is the only end, and its hash matches all lines before it and itself.
 
     The line must be written as this module writes it: another reader could understand a line with
     duplicate keys differently.
     """
-    whole = before.copy()
     try:
-        rest = line_of({key: value for key, value in record.items() if key != "sha256"})
-        if line != line_of(record).encode():
+        rest = line_of({key: value for key, value in end.items() if key != "sha256"})
+        if lines[-1] != line_of(end).encode():
             return False
     except ValueError:  # a number of more digits than are ever written
         return False
-    whole.update(rest.encode())
-    return record.get("state") in ENDS and record.get("sha256") == whole.hexdigest()
+    digest = hashlib.sha256(b"".join(lines[:-1]) + rest.encode())
+    return end.get("state") in ENDS and end.get("sha256") == digest.hexdigest()
 
 
 #: What a point has counted so far; it is never unknown.
@@ -169,7 +178,7 @@ _OF_HEADER, _OF_END = numbers(RUNS, "header"), numbers(RUNS, "end")
 def is_complete(trace: Trace) -> bool:
     """Whether every record has the fields of the tables: no hash protects a run without an end."""
     return (
-        all(_are_numbers([point.get(name) for point in trace.points]) for name in COUNTS)
+        _are_numbers([point.get(name) for point in trace.points for name in COUNTS])
         and _have(trace.points, _OF_POINT)
         and _are_numbers_or_unknown(trace.points, (*_OF_POINT, *_OF_SOME_POINTS))
         and _have(trace.regrets, _OF_REGRET)
@@ -192,11 +201,8 @@ def _have(records: Sequence[dict[str, Any]], names: Collection[str]) -> bool:
 
 
 def _are_numbers_or_unknown(records: Sequence[dict[str, Any]], names: Sequence[str]) -> bool:
-    for name in names:
-        values = [record.get(name) for record in records]
-        if not _are_numbers([value for value in values if value is not None]):
-            return False
-    return True
+    values = [value for record in records for value in map(record.get, names)]
+    return _are_numbers([value for value in values if value is not None])
 
 
 def _is_moment_or_unknown(value: Any) -> bool:
@@ -237,25 +243,6 @@ def close_trace(
     return _read_back(path)
 
 
-def add_to_end(path: Path, trace: Trace, **facts: Any) -> Trace:
-    """Add facts to the last line of a trace that has ended, and return it with them.
-
-    If this is interrupted, the trace is one without an end.
-    """
-    with writing(path), path.open("r+b") as file:
-        *before, last = file.read().splitlines(keepends=True)
-        record = {"kind": "end", **trace.end, **facts}
-        del record["sha256"]
-        digest = hashlib.sha256(b"".join(before) + line_of(record).encode())
-        file.seek(-len(last), os.SEEK_END)
-        file.truncate()
-        record["sha256"] = digest.hexdigest()
-        file.write(line_of(record).encode())
-        file.flush()
-        os.fsync(file.fileno())
-    return replace(trace, end=record)
-
-
 def _read_back(path: Path) -> Trace:
     """A trace that was written a moment ago."""
     written = read_trace(path)
@@ -265,8 +252,10 @@ def _read_back(path: Path) -> Trace:
 
 
 def rename(path: Path, target: Path) -> None:
-    """Give a finished trace its final name, replacing any older file."""
+    """Give a finished trace its final name, on disk, replacing any older file."""
     with writing(target):
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
         path.replace(target)
         sync_folder(target.parent)
 

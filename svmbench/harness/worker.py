@@ -4,7 +4,7 @@ The parent starts ``python -m svmbench.harness.worker`` with the numerical libra
 their threads, and writes jobs to its standard input, one per line, as JSON. The worker answers
 each with two lines: BEGUN when the run begins, and ENDED when its trace is complete. A process has
 more than one job if the runs are rungs of a ladder, which need the same rows in the same form, or
-if they are brief; each of the latter finds new rows and a new solver.
+if they are brief; each of the latter has a new solver.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from resource import RLIM_INFINITY, RLIMIT_DATA, RUSAGE_SELF, getrlimit, getrusage, setrlimit
 from typing import Any, NamedTuple
@@ -41,7 +41,7 @@ from svmbench.harness.child import (
     NO_PIPE,
     end_with,
 )
-from svmbench.harness.clock import Stopwatch
+from svmbench.harness.clock import Stopwatch, now
 from svmbench.harness.leftovers import adopt_orphans, children, end_children
 from svmbench.harness.measurement import Before, Measurement, Terms
 from svmbench.harness.system import PROC, read
@@ -151,6 +151,7 @@ def _pipe() -> Iterator[None]:
 
 def _execute(job: dict[str, Any], last: Posed | None, begin: Callable[[], None]) -> Posed | None:
     """Execute one run, and return what the next run may reuse."""
+    begun = now()
     with TraceWriter(Path(job["trace"]), job["header"]) as trace:
         try:
             measurement = _measurement(job, last)
@@ -173,7 +174,9 @@ def _execute(job: dict[str, Any], last: Posed | None, begin: Callable[[], None])
             # The run itself is complete, even if its regret takes too much memory.
             with suppress(MemoryError):
                 _append_regrets(measurement, job["seed"], trace)
-        trace.end(state, **measurement.closing(), peak_memory_bytes=peak)
+        used = (now().process + now().children - begun.process - begun.children) / 1e9
+        facts = measurement.closing() | {"peak_memory_bytes": peak, "process_cpu_seconds": used}
+        trace.end(state, **facts)
     before = Before(conversion=measurement.conversion)
     return Posed(job, measurement.solver, measurement.terms, before)
 
@@ -277,8 +280,9 @@ def _made(solver_class: str, parameters: dict[str, Any], text: str | None) -> So
         ) from error
 
 
+@lru_cache(maxsize=2)
 def open_rows(path: str) -> Dataset:
-    """Cached rows, read once so that the system holds them in memory.
+    """Cached rows, read once so that the system holds them in memory; kept for later runs.
 
     Raises RowsError when they are no longer there, or cannot be read.
     """

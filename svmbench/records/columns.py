@@ -129,7 +129,7 @@ RUNS = (
     _closing("unaccounted_seconds", "none of training, conversion, evaluation", "s", "optional"),
     _closing("background_cpu_seconds", "in other threads and processes", "s", "optional"),
     _closing("load_cpu_seconds", "processor time of importing the solver", "s", "optional"),
-    _closing("process_cpu_seconds", "used by the run's processes, from outside", "s", "optional"),
+    _closing("process_cpu_seconds", "used by the run's processes", "s", "optional"),
     _heading("load_average", "of the machine at the start", presence="optional"),
     _heading("limit_seconds", "time limit", "s", called="time_limit"),
     _number("max_epochs", "limit of epochs"),

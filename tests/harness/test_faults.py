@@ -16,7 +16,7 @@ from small_sweep import ONE_RUN, runs_csv, sweep
 
 from svmbench.config import dump_sweep
 from svmbench.errors import ConfigError, UnwritableError
-from svmbench.harness import supervise
+from svmbench.harness import processes, supervise
 from svmbench.harness.plan import plan_runs
 from svmbench.harness.store import Store
 from svmbench.harness.supervise import make_run
@@ -115,21 +115,23 @@ def test_a_killed_sweep_leaves_no_worker_and_no_lock(tmp_path, install):
 def files_of_at_most(size):
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    processes._dismiss_all()  # a new launcher has the limit
     try:
         yield
     finally:
+        processes._dismiss_all()
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-@pytest.mark.parametrize("size", [50, 2500])
+@pytest.mark.parametrize("size", [50, 1500])
 def test_a_full_disk_ends_the_sweep_in_one_line_and_loses_nothing(tmp_path, size):
-    # At 2500 bytes it is the worker that finds the disk full, before them the parent.
+    # At 1500 bytes it is the worker that finds the disk full, before them the parent.
     run_sweep(sweep(), tmp_path)
     before = finished(tmp_path)
     wanted = sweep(solvers=["dcd", "sgd-s"], stop=ONE_RUN["stop"] | {"accuracy": [1e-9]})
     run_sweep(wanted, tmp_path / "elsewhere")  # the optimum is in the cache then
     said = r"cannot be written \(File too large\); make room, then give the same command again$"
-    place = "jsonl|part" if size == 2500 else "config.yaml|.lock|environment.json"
+    place = "jsonl|part" if size == 1500 else "config.yaml|.lock|environment.json"
     with files_of_at_most(size), pytest.raises(UnwritableError, match=f"({place}): {said}"):
         run_sweep(wanted, tmp_path)
     assert finished(tmp_path) == before
