@@ -340,13 +340,12 @@ class Measurement:
         reading, evaluating = watches or (self._accounts.reading, self._accounts.evaluating)
         with reading.running():
             shown, bias = weights_of(self.solver, self.problem.data.n_features)
+            dual, self._tally = bound_of(self.solver), counts_of(self.solver)
+            largest = largest_scaling_of(self.solver)
         with evaluating.running():
             w = np.array(shown, dtype=np.float64, order="C")  # the solver may change its own
             training = self.problem.evaluate(w, bias)
         self._evaluations += 1
-        with reading.running():
-            dual, self._tally = bound_of(self.solver), counts_of(self.solver)
-            largest = largest_scaling_of(self.solver)
         return Certificate(w, bias, training, dual, self._tally, largest)
 
     def closing(self) -> dict[str, Any]:
@@ -384,7 +383,8 @@ class Measurement:
         else:
             # P decides whether a target is met: it is not to be the smaller for its rounding.
             away = max(0.0, primal - bound)
-            if self.problem.rounding(primal, w, bias) > ROUNDED_SHARE * away:
+            small = ROUNDED_SHARE * away
+            if all(self.problem.rounding(primal, at, bias) > small for at in (None, w)):
                 primal = proven_primal(self.problem, w, bias, longer=False).primal
             below = lies_below(primal, bound)
             accuracy = 0.0 if below else accuracy_of(primal, bound, distance)

@@ -280,7 +280,7 @@ def _made(solver_class: str, parameters: dict[str, Any], text: str | None) -> So
         ) from error
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=8)
 def open_rows(path: str) -> Dataset:
     """Cached rows, read once so that the system holds them in memory; kept for later runs.
 
