@@ -90,19 +90,19 @@ def sign_process(successes: ArrayLike, tosses: ArrayLike) -> FloatArray:
 
     Returns log E.
     """
-    heads, coins = np.broadcast_arrays(successes, tosses)
-    found = [_mixture(n)[s] for s, n in zip(heads.flat, map(int, coins.flat), strict=True)]
-    return np.array(found).reshape(coins.shape)
+    heads, coins = np.asarray(successes), np.asarray(tosses)
+    most = int(coins.max(initial=0))
+    return np.asarray(_mixtures(1 << most.bit_length())[coins, heads])
 
 
-@lru_cache(maxsize=1 << 12)
-def _mixture(tosses: int) -> FloatArray:
-    """Logarithm of the evidence of `sign_process` for every number of heads."""
-    factorials = np.array([math.lgamma(k + 1) for k in range(tosses + 2)])
-    of_next = factorials[-1] - factorials - factorials[::-1]
-    of_tosses = factorials[-2] - factorials[:-1] - factorials[-2::-1]
-    below = np.logaddexp.accumulate(of_next[:-1])
-    return np.asarray(below - of_tosses - math.log(tosses + 1))
+@lru_cache
+def _mixtures(most: int) -> FloatArray:
+    """Logarithm of the evidence of `sign_process`: a row for each number of tosses up to that."""
+    logs = np.array([math.lgamma(k + 1) for k in range(most + 2)])  # of factorials
+    n, s = np.arange(most + 1)[:, None], np.arange(most + 1)
+    of_next = logs[n + 1] - logs[s] - logs[np.maximum(n + 1 - s, 0)]
+    of_tosses = logs[n] - logs[s] - logs[np.maximum(n - s, 0)]
+    return np.asarray(np.logaddexp.accumulate(of_next, axis=1) - of_tosses - np.log(n + 1))
 
 
 def scales(logs: FloatArray) -> FloatArray:
