@@ -72,5 +72,5 @@ def carry_out(
     wanted = replace(wanted or Options(), whole_blocks=True, short_ladders=True)
     budget = planned.budget
     if budget is not None:
-        budget = max(1.0, budget - min(WRITING, WRITING_SHARE * budget))
+        budget -= min(WRITING, WRITING_SHARE * budget)
     return run_series(planned.sweeps, reporter, wanted, budget=budget, doubts=doubts)

@@ -106,7 +106,8 @@ def test_where_no_program_reaches_the_accuracy_only_a_longer_limit_decides(monke
     assert more.takes == (
         "It would take runs of about 4 seconds, which end earlier by their limit of epochs."
     )
-    nobody.runs["state"], nobody.runs["limit_seconds"] = "time_limit", 3.0
+    runs = nobody.runs.assign(state="time_limit", limit_seconds=3.0)
+    result = swept([group("dcd", [1.0] * 20), replace(nobody, runs=runs)], monkeypatch)
     (more,) = judge_bounds(result, [bound.model_copy(update={"by": 4.0})]).results
     assert more.takes == "It would take a limit of about 4 seconds."
 
