@@ -35,7 +35,7 @@ def known_names(file: str) -> list[str]:
 
 
 class Conversion(CatalogueModel):
-    """How `svmbench.data.converted` makes LIBSVM text of delimited text with a header."""
+    """How `svmbench.data.fetch.convert` makes LIBSVM text of delimited text with a header."""
 
     source: DataFile  # the delimited text
     label: str  # column of the label

@@ -8,10 +8,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+
 from svmbench.bundled import bundled
 from svmbench.data.cache import cache_dir
-from svmbench.data.catalogue import DataFile, known_names, url_name
-from svmbench.data.converted import convert
+from svmbench.data.catalogue import Conversion, DataFile, known_names, url_name
 from svmbench.data.download import UnreachableError, download_to
 from svmbench.data.first_seen import expected_sha256, record_path
 from svmbench.data.text_files import feed_text, text_sha256
@@ -130,6 +131,32 @@ def _convert(wanted: DataFile, source: Path) -> Path:
         check_sha256(source, wanted, text_sha256(partial))
 
     return _keep(downloads() / wanted.file, make)
+
+
+def convert(source: Path, conversion: Conversion, target: Path) -> None:
+    """Write each row's label and its whole numbers other than 0.
+
+    A column with a range holds (number - least)/(largest - least), to so many digits that the
+    number is found by rounding.
+
+    Raises DataError when the source is not such text.
+    """
+    import pandas as pd  # slow to load, and few sets need it
+
+    try:
+        table = pd.read_csv(source)
+        label = table.pop(conversion.label)
+        for column, (least, largest) in conversion.ranges.items():
+            table[column] = table[column] * (largest - least) + least
+        values = np.rint(table.to_numpy(dtype=float)).astype(int)
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(
+            f"{source}: not the expected table ({error}); replace or delete it"
+        ) from None
+    with target.open("w", encoding="ascii", newline="\n") as stream:
+        for row, positive in zip(values, label == conversion.positive, strict=True):
+            entries = "".join(f" {at + 1}:{row[at]}" for at in np.flatnonzero(row))
+            stream.write(f"{'+1' if positive else '-1'}{entries}\n")
 
 
 def download(url: str, wanted: DataFile) -> Path:
