@@ -19,11 +19,10 @@ from svmbench.data.derived import take_rows
 from svmbench.data.load import load
 from svmbench.problem import Problem
 from svmbench.reference.regret import Follower, regret
-from svmbench.solvers.bounds import logarithmic_bound
 from svmbench.solvers.online.gd import Gd
 from svmbench.solvers.online.presented import PresentedParameters
 from svmbench.solvers.registry import find_solver
-from svmbench.solvers.stochastic.pegasos import Pegasos, PegasosParameters
+from svmbench.solvers.stochastic.pegasos import Pegasos, PegasosParameters, logarithmic_bound
 
 LAM, RADIUS, ROWS = 1.0 / 3.0, 10.0, 10_000
 #: Final costs and seconds of the report, by method, and the parameters of the method here.

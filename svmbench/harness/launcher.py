@@ -14,8 +14,7 @@ It answers on its standard output with a line of JSON for each event:
 
 - ``{"event": "started", "pid": 7}``;
 - ``{"event": "answered", "text": "...", "cpu": 0.5}`` for each line that the process writes;
-- ``{"event": "ended", "code": -9, "cpu": 0.1, "left": 0}`` when it has ended, with its exit code
-  and the number of processes that it left behind;
+- ``{"event": "ended", "code": -9, "cpu": 0.1}`` when it has ended, with its exit code;
 - ``{"event": "ended", "code": 76, "refused": 11}`` if the system has refused to start it, with the
   number of the error.
 
@@ -227,14 +226,14 @@ class Launcher:
             self._pass_answers_on()
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._pid, signal.SIGKILL)
-        left, seconds_of_left = end_children()
+        seconds_of_left = end_children()
         for descriptor in (self._jobs, self._answers):
             if descriptor >= 0:
                 os.close(descriptor)
         self._pid, self._jobs, self._answers, self._dying_until = 0, -1, -1, math.inf
         spent = self._newly_spent(seconds + self._orphans + seconds_of_left)
         code = os.waitstatus_to_exitcode(status) if code is None else code
-        self._report("ended", code=code, cpu=spent, left=left)
+        self._report("ended", code=code, cpu=spent)
 
 
 def _spawned(jobs: int, answers: int) -> int:

@@ -22,21 +22,21 @@ def adopt_orphans() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def end_children(kept: Collection[int] = ()) -> tuple[int, float]:
+def end_children(kept: Collection[int] = ()) -> float:
     """Kill all children, and their children in turn, and wait for them.
 
-    Returns how many they were, and their seconds of processor time. Without /proc, none is killed.
+    Returns their seconds of processor time. Without /proc, none is killed.
 
     - ``kept``: ids of those that live on, as those do that this process may not kill.
     """
-    count, seconds, living = 0, 0.0, set(kept)
+    seconds, living = 0.0, set(kept)
     while True:
         try:
             pid, _, usage = os.wait4(-1, os.WNOHANG)
             if pid == 0:  # those that live include the children of those that have ended
                 killed = children() - living
                 if not killed:
-                    return count, seconds
+                    return seconds
                 for number in killed:
                     try:
                         os.kill(number, signal.SIGKILL)
@@ -48,8 +48,7 @@ def end_children(kept: Collection[int] = ()) -> tuple[int, float]:
                     continue
                 _, _, usage = os.wait4(-1, 0)
         except ChildProcessError:
-            return count, seconds
-        count += 1
+            return seconds
         seconds += usage.ru_utime + usage.ru_stime
 
 

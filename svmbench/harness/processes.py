@@ -36,7 +36,6 @@ class Report:
     code: int = 0  # its exit code, when it has ended; negative for a signal
     # seconds of processor time since the last report; None if that is not known
     cpu: float | None = None
-    left: int = 0  # number of processes that it left behind
     # number of the error with which the system refused to start it; 0 if it did not
     refused: int = 0
 

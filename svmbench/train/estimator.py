@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_matrix, issparse  # type: ignore[import-untyped]
+from scipy.sparse import issparse  # type: ignore[import-untyped]
 from scipy.special import expit  # type: ignore[import-untyped]
 from sklearn.base import BaseEstimator, ClassifierMixin  # type: ignore[import-untyped]
 from sklearn.exceptions import ConvergenceWarning  # type: ignore[import-untyped]
@@ -175,29 +175,6 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if isinstance(error, ConfigError | DataError):
                 raise ValueError(str(error)) from None
             raise
-        return self
-
-    def sparsify(self) -> _Linear:
-        """Keep ``coef_`` as a sparse matrix, which saves memory if most weights are 0.
-
-        Returns
-        -------
-        self
-        """
-        check_is_fitted(self)
-        self.coef_: Any = csr_matrix(self.coef_)
-        return self
-
-    def densify(self) -> _Linear:
-        """Keep ``coef_`` as an array again, as `fit` leaves it.
-
-        Returns
-        -------
-        self
-        """
-        check_is_fitted(self)
-        if issparse(self.coef_):
-            self.coef_ = self.coef_.toarray()
         return self
 
     def decision_function(self, X: Any) -> FloatArray:

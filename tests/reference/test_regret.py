@@ -12,10 +12,9 @@ from svmbench.config import Stop
 from svmbench.problem import Problem
 from svmbench.reference import regret as module
 from svmbench.reference.regret import Follower, Online, regret, regrets
-from svmbench.solvers.bounds import logarithmic_bound
 from svmbench.solvers.dual.dcd import Dcd
 from svmbench.solvers.online.sgd_sqrt import SgdSqrt
-from svmbench.solvers.stochastic.pegasos import Pegasos, PegasosParameters
+from svmbench.solvers.stochastic.pegasos import Pegasos, PegasosParameters, logarithmic_bound
 from twins import online
 from twins.objective import primal
 from twins.optimum import optimum

@@ -9,8 +9,7 @@ from svmbench.problem import Problem
 from svmbench.solvers.champion.interior_phase import InteriorPhase
 from svmbench.solvers.second_order import scaled_interior
 from svmbench.solvers.second_order.ipm import Ipm
-from svmbench.solvers.second_order.least_squares import LeastSquares
-from svmbench.solvers.second_order.scaled_interior import ScaledInterior, fits
+from svmbench.solvers.second_order.scaled_interior import LeastSquares, ScaledInterior, fits
 from twins.optimum import optimum
 
 
