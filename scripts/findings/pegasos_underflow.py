@@ -58,7 +58,7 @@ def table(cases: Sequence[tuple[str, float]], published: bool) -> str:
 def main() -> None:
     """Print the table."""
     if wants_real(__doc__):
-        names = ("adult", "w8a", "reuters21578", "imdb.tfidf", "covtype.20k")
+        names = ("adult", "w8a", "covtype.20k")
         cases = [(name, c) for name in names for c in (0.05, 1.0, 10.0)]
     else:
         cases = [(name, c) for name in ("tiny-sparse", "tiny-dense") for c in (1.0, 100.0, 10000.0)]

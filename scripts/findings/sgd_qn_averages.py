@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Sequence
 from functools import cache
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from measure import lower_bound, markdown, wants_real
+from measure import markdown, wants_real
 
 from svmbench.bundled import bundled
 from svmbench.config.dataset_spec import DatasetSpec
 from svmbench.data.catalogue import entry
-from svmbench.data.dataset import Dataset, FloatArray
+from svmbench.data.dataset import FloatArray
 from svmbench.data.synthetic import stand_in
 from svmbench.data.transforms import apply_transforms
 from svmbench.kernels import terms
@@ -32,24 +31,8 @@ SEARCHED = tuple(10.0**k for k in range(5, 9))
 SHOWN = {"svmsgd2": (1.2, 2.0, 4.0, 6.0, 8.0, 10.0), "sgd-qn": (0.6, 1.2, 2.4, 3.9, 6.0, 8.1, 10.0)}
 FROM = 0.6
 
-#: The rows of delta that the paper has, as its figures prepare them; squared norms of rows and the
-#: values of t0 that are tried on them.
-DELTA: tuple[Any, ...] = ({"rows": [0, 150000]}, {"split": 0.333333}, "unit-norm")
-NORMS = (1.0, 0.5, 0.3, 0.1)
-ON_DELTA = tuple(10.0**k for k in range(4, 7))
-
-#: The lowest published cost of Figure 3.
-LOWEST = 0.3149
-
 #: Rows whose losses at all iterates are computed at a time.
 AT_A_TIME = 4096
-
-#: Readings of what the paper leaves open: decades of column scales, squared norm of rows, t0.
-READINGS = tuple(
-    (decades, norm, t0)
-    for decades in (0.0, 1.0)
-    for norm, t0 in ((1.0, 1.056e5), (1.0, 2e5), (1.0, 5e5), (0.78, 1.056e5))
-)
 
 
 @cache
@@ -57,48 +40,20 @@ def alpha() -> Problem:
     """The stand-in of alpha as the paper prepares alpha: 100,000 rows, λ = 1e-5."""
     found = entry("alpha")
     assert found.stand_in is not None
-    return changed(found.stand_in.conditioning, 1.0)
+    rows, tests = stand_in(found.stand_in, "alpha", scale=0.3)
+    target = found.targets[0]
+    spec = DatasetSpec.model_validate({"name": "alpha", "transforms": list(target.transforms)})
+    train = apply_transforms(rows, tests, spec.chain, name="alpha")[0]
+    return Problem(train, target.lam, Loss("squared-hinge"))
 
 
-@cache
-def changed(decades: float, squared_norm: float) -> Problem:
-    """`alpha` with column scales spread over some decades, and rows of another norm."""
-    target = entry("alpha").targets[0]
-    return Problem(scaled(spread(decades), squared_norm), target.lam, Loss("squared-hinge"))
-
-
-@cache
-def spread(decades: float) -> Dataset:
-    """The training rows of `alpha` with column scales spread over some decades."""
-    found = entry("alpha")
-    assert found.stand_in is not None
-    shape = found.stand_in.model_copy(update={"conditioning": decades})
-    rows, tests = stand_in(shape, "alpha", scale=0.3)
-    return transformed(rows, tests, found.targets[0].transforms)
-
-
-def transformed(rows: Dataset, tests: Dataset | None, chain: Sequence[Any]) -> Dataset:
-    """The training rows after the transforms."""
-    spec = DatasetSpec.model_validate({"name": rows.name, "transforms": list(chain)})
-    return apply_transforms(rows, tests, spec.chain, name=rows.name)[0]
-
-
-def scaled(rows: Dataset, squared_norm: float) -> Dataset:
-    """Rows of norm 1, multiplied to another norm."""
-    if squared_norm == 1.0:
-        return rows
-    return transformed(rows, None, [{"factor": math.sqrt(squared_norm)}])
-
-
-def searched(
-    averaging: str, problem: Problem | None = None, tried: Sequence[float] = SEARCHED
-) -> list[str]:
+def searched(averaging: str) -> list[str]:
     """P on the first tenth of the shuffled rows after a pass over it, for each t0."""
-    problem, shown = problem or alpha(), list[str]()
+    problem, shown = alpha(), list[str]()
     order = np.arange(problem.data.n_samples, dtype=np.int32)
     Generator(SEEDS[0]).shuffle(order)
     first = order[: len(order) // 10]
-    for t0 in tried:
+    for t0 in SEARCHED:
         kernel = Kernel(
             problem.data.rows, first, problem.lam, t0, SKIP, problem.loss, precision="float32"
         )
@@ -122,30 +77,9 @@ def published(solver: str) -> dict[float, float]:
     }
 
 
-def later() -> dict[float, float]:
-    """SVMSGD2's points of Figure 3, right, beyond ten epochs, by epochs.
-
-    The panel over time has the points of the panel over epochs, one every 0.4 epochs, and goes on.
-    """
-    path = bundled("configs") / "papers" / "sgd-qn" / "figure-3.tsv"
-    rows = csv.DictReader(path.read_text(encoding="utf-8").splitlines(), delimiter="\t")
-    shown = [
-        float(row["value"])
-        for row in rows
-        if (row["solver"], row["x"], row["note"]) == ("svmsgd2", "seconds_after_setup", "")
-    ]
-    first = list(published("svmsgd2").values())
-    assert shown[: len(first)] == first, "the two panels have other points"
-    return {
-        round(10.0 + 0.4 * at, 1): value for at, value in enumerate(shown[len(first) :], start=1)
-    }
-
-
-def costs(
-    run: SgdQn | Svmsgd2, at: list[float], seed: int, problem: Problem | None = None
-) -> list[float]:
-    """P after each of these epochs, on the stand-in of alpha unless another problem is given."""
-    problem, iterates = problem or alpha(), list[FloatArray]()
+def costs(run: SgdQn | Svmsgd2, at: list[float], seed: int) -> list[float]:
+    """P after each of these epochs."""
+    problem, iterates = alpha(), list[FloatArray]()
     run.start(problem, seed)
     for epochs in at:
         steps = round(epochs * problem.data.n_samples) - run.counters.presentations
@@ -212,55 +146,6 @@ def header(solver: str) -> list[str]:
     return [solver, "t0", *(f"{x:g}" for x in SHOWN[solver]), "mean", "root mean square"]
 
 
-@cache
-def least_of(decades: float, squared_norm: float) -> float:
-    """A lower bound on the optimum of `changed`, certified to a tenth of the tables' last digit."""
-    return lower_bound(changed(decades, squared_norm), 1e-4)
-
-
-def searched_on_delta() -> list[list[str]]:
-    """`searched`, on the stand-in of delta with rows of some norms, and the released weights."""
-    found, shown = entry("delta"), []
-    assert found.stand_in is not None
-    train = transformed(*stand_in(found.stand_in, "delta", scale=0.3), DELTA)
-    for norm in NORMS:
-        problem = Problem(scaled(train, norm), 1e-4, Loss("squared-hinge"))
-        shown.append([f"{norm:g}", *searched("released", problem, ON_DELTA)])
-    return shown
-
-
-@cache
-def over_optimum(decades: float, squared_norm: float, t0: float) -> dict[float, float]:
-    """SVMSGD2's cost over the optimum by epochs: beyond ten only on columns of equal scales."""
-    problem = changed(decades, squared_norm)
-    at = sorted({*published("svmsgd2"), *(() if decades else later())})
-    found = np.mean([costs(svmsgd2(t0), at, seed, problem) for seed in SEEDS], axis=0)
-    return dict(zip(at, (found / least_of(decades, squared_norm)).tolist(), strict=True))
-
-
-def reading(decades: float, squared_norm: float, t0: float) -> list[str]:
-    """How SVMSGD2's cost over the optimum compares with the published one over the lowest."""
-    points, ours = published("svmsgd2"), over_optimum(decades, squared_norm, t0)
-    near = [x for x in sorted(points) if ours[x] <= 1.1]
-    return [
-        f"{t0:.3g}",
-        f"{squared_norm:g}",
-        f"{decades:g}",
-        *apart({x: cost / LOWEST for x, cost in points.items()}, ours),
-        f"{near[0]:.1f}" if near else "–",
-    ]
-
-
-def reading_later(squared_norm: float, t0: float) -> list[str]:
-    """As `reading`, beyond ten epochs, on columns of equal scales."""
-    points = {x: cost / LOWEST for x, cost in later().items()}
-    return [
-        f"{t0:.3g}",
-        f"{squared_norm:g}",
-        *apart(points, over_optimum(0.0, squared_norm, t0)),
-    ]
-
-
 def main() -> None:
     """Print the tables of the page."""
     wants_real(__doc__)
@@ -289,24 +174,6 @@ def main() -> None:
                 ["t0 of the released program", *curve(svmsgd2())],
                 ["t0 of Table 4", *curve(svmsgd2(1e6))],
             ],
-        )
-    )
-    print(
-        markdown(
-            ["t0", "squared norm", "decades", "mean", "root mean square", "within 10 %"],
-            [reading(*each) for each in READINGS],
-        )
-    )
-    print(
-        markdown(
-            ["t0", "squared norm", "mean", "root mean square"],
-            [reading_later(norm, t0) for decades, norm, t0 in READINGS if not decades],
-        )
-    )
-    print(
-        markdown(
-            ["squared norm", *(f"t0 = {t0:.0e}" for t0 in ON_DELTA)],
-            searched_on_delta(),
         ),
         end="",
     )
