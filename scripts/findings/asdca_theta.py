@@ -47,7 +47,6 @@ def main() -> None:
         return
     cases = [
         ("the report's", AsdcaParameters(batch=BATCH, theta=0.15)),
-        ("between", AsdcaParameters(batch=BATCH, theta=0.02)),
         ("all of the bound", AsdcaParameters(batch=BATCH, caution=1.0)),
         ("half of it, ours", AsdcaParameters(batch=BATCH, caution=0.5)),
         ("a quarter, theorem 1", AsdcaParameters(batch=BATCH, caution=0.25)),

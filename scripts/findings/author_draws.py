@@ -45,9 +45,6 @@ PRINTED_TRUTH = 0.9454545454545454
 #: Partial sums of an inner product in which ASDCA is run in the notebook's order of operations.
 PARTIAL_SUMS = (1, 2, 4, 8, 16, 32)
 
-#: Runs of ASDCA from starting points that differ by about this much in every coordinate.
-STARTS, APART = 20, 1e-12
-
 
 class LegacyDraws:
     """NumPy's legacy generator behind the interface of the twins' own."""
@@ -106,23 +103,6 @@ def trained(twin: Any, weights: str, steps: int) -> tuple[FloatArray, FloatArray
     return last, mean
 
 
-def perturbed(X: FloatArray, y: FloatArray, batches: list[list[int]]) -> tuple[FloatArray, ...]:
-    """Last iterates and averages of ASDCA from slightly different starts, shape (STARTS, d)."""
-    x = APART * np.random.default_rng(1).normal(size=(STARTS, X.shape[1]))
-    z, alpha = np.zeros_like(x), np.zeros((STARTS, len(y)))
-    total = np.zeros_like(x)
-    for step, rows in enumerate(batches):
-        u = (1.0 - THETA) * x + THETA * z
-        best = np.clip((1.0 - y[rows] * (u @ X[rows].T)) / GAMMA, 0.0, 1.0)
-        change = THETA * (best - alpha[:, rows])
-        alpha[:, rows] += change
-        z += (change * y[rows]) @ X[rows] / (LAM * len(y))
-        x = (1.0 - THETA) * x + THETA * z
-        if step >= BEGIN:
-            total += x
-    return x, total / (len(batches) - BEGIN)
-
-
 def inner_products(rows: FloatArray, u: FloatArray, parts: int) -> FloatArray:
     """Products of rows with u, shape (rows,); each ``parts``-th term is in a sum of its own.
 
@@ -172,8 +152,6 @@ class Found:
 
     runs: dict[str, tuple[float, float]]  # of each run's last iterate and average
     truth: float  # of the vector that made the labels
-    # of ASDCA's last iterates and averages from slightly different starts
-    starts: tuple[list[float], ...]
     # of ASDCA in the notebook's order of operations, by the partial sums of inner products
     orders: dict[int, tuple[float, float]]
 
@@ -195,17 +173,15 @@ def accuracies() -> Found:
     truth = state.randn(recipe.d)
     state.randn(recipe.m)  # the noise of the labels
     runs = {}
-    starts: tuple[list[float], ...] = ()
     orders = {}
     for name, (twin, weights, steps) in twins(X, y, LegacyDraws(state)).items():
         last, mean = trained(twin, weights, steps)
         runs[name] = (accuracy(last), accuracy(mean))
         if name == "asdca":
-            starts = tuple([accuracy(w) for w in ws] for ws in perturbed(X, y, twin.picked))
             for parts in PARTIAL_SUMS:
                 last, mean = in_its_order(X, y, twin.picked, parts)
                 orders[parts] = (accuracy(last), accuracy(mean))
-    return Found(runs, accuracy(truth), starts, orders)
+    return Found(runs, accuracy(truth), orders)
 
 
 def agreeing(found: Found, asdca: tuple[float, float]) -> int:
@@ -235,20 +211,9 @@ def main() -> None:
                 (str(parts), f"{last:.5f}", f"{mean:.5f}", f"{agreeing(found, (last, mean))} of 17")
                 for parts, (last, mean) in found.orders.items()
             ],
-        )
+        ),
+        end="",
     )
-    ranges = []
-    for what, value, ours_ in zip(("last", "average"), PRINTED["asdca"], found.starts, strict=True):
-        alike = "yes" if max(ours_) - min(ours_) < 1e-9 else "no"
-        within = "yes" if min(ours_) - 1e-9 <= value <= max(ours_) + 1e-9 else "no"
-        ranges.append((f"asdca, {what}", f"{value:.5f}", alike, within))
-    asked = (
-        f"{STARTS} starts that differ by {APART:g}",
-        "printed",
-        "all of one accuracy",
-        "printed one in their range",
-    )
-    print(markdown(asked, ranges), end="")
 
 
 if __name__ == "__main__":
