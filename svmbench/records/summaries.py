@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from svmbench.records.columns import of_accuracy
 from svmbench.records.groups import Group
-from svmbench.records.measures import Asked
+from svmbench.records.measures import MEASURES, Asked
 from svmbench.records.samples import of_repeats, samples
 from svmbench.records.spelling import short
 from svmbench.records.states import HORIZON, LIMITED, in_words
@@ -60,17 +60,28 @@ def _summary(group: Group, asked: Asked) -> Summary:
         for repeat, expense in of_repeats(group, Asked(asked.measure.spent)).items()
     }
     relapses = _relapses(group, asked.at)
+    at_least = _at_least(group, asked, found, spent) if values else math.nan
     unreached = [repeat for repeat, value in found.items() if math.isinf(value)]
+    limit = limit_words(group, unreached if found else list(group.ends))
     return Summary(
         **vars(estimate(values)),
         accuracy=asked.at,
         # A skipped run has spent nothing, so only executed runs count.
         ert=expected_running_time(values, [spent.get(repeat, 0.0) for repeat in found]),
-        at_least=_at_least(group, asked, found, spent) if values else math.nan,
-        limit=limit_words(group, unreached if found else list(group.ends)),
+        at_least=at_least,
+        limit=_in_its_unit(limit, asked, at_least),
         relapses=len(relapses),
         last_above_seconds=median(relapses) if relapses else math.nan,
     )
+
+
+def _in_its_unit(limit: str, asked: Asked, at_least: float) -> str:
+    """A limit as a bound in the measure's unit: seconds say nothing in a column of passes."""
+    seconds = MEASURES[asked.measure.spent].unit == "s"
+    same = limit.endswith(" s") if seconds else limit.endswith(" epochs") and asked.name == "epochs"
+    if limit[:1] != "≥" or same or not at_least > 0:
+        return limit
+    return f"≥ {short(at_least, 2)}{' s' * seconds}"
 
 
 def _relapses(group: Group, accuracy: float) -> list[float]:
