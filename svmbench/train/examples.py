@@ -103,7 +103,7 @@ class Examples:
             return ""
         return (
             f"{self.rows.name}: {counted(self.unknown, 'field')} with a text that the training "
-            "table does not have, or missing as none was there; the model takes no account of them"
+            "table does not have, or empty where it never is there; the model ignores them"
         )
 
     def of_others(self, classes: Sequence[int]) -> str:
