@@ -8,7 +8,7 @@
 #             w_k += C_k c_i (change of alpha_i) y_i x_i; s_i = y_i w_k.x_i, q_i = C_k c_i ||x_i||^2
 #             with the logistic loss, Newton steps come near the maximum
 #             with a free bias, w_k has one more weight, of a constant feature: the method of
-#             multipliers, as in svmbench/reference/descents.py
+#             multipliers, as in svmbench/engine/descents.py
 #   order     a new random order in each pass, the same in all lanes; zero rows take no part
 #   shrinking a row leaves the order when no lane moves it, and in each its gradient is larger than
 #             the mean of the projected gradients in the last pass

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from problems import dataset, longest, scaled
+from svmbench.engine.effort import Effort
+from svmbench.engine.fit import fit
+from svmbench.engine.methods import interior
 from svmbench.problem import Loss, Problem
 from svmbench.proof import proven_by_norms, proven_dual, proven_primal
-from svmbench.reference.search import interior
 from svmbench.train.classes import train
-from svmbench.train.effort import Effort
 from svmbench.train.examples import Examples
-from svmbench.train.fit import fit
 from svmbench.train.objective import Objective
 from twins.exact import exact_dual, exact_primal
 

@@ -5,7 +5,7 @@
 
 Each seed draws a problem of every kind of scripts/champion/adversary.py, with its own lambda. It is
 trained in turns by Newton steps alone, by dual descent alone, and as usual, where the rules of
-svmbench/train/methods.py say which of them comes first and for how long. The least CPU time of the
+svmbench/engine/methods.py say which of them comes first and for how long. The least CPU time of the
 repeats counts. One table has a line for each problem, another for each loss, bias and weight: how
 many times as long as the better single method the usual fit took. `auto` trains the hinge without
 weights and with no or a regularised bias, and is left to scripts/champion/adversary.py.
@@ -39,11 +39,11 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 import svmbench.kernels
 from svmbench.data.derived import with_constant
+from svmbench.engine.effort import Effort
+from svmbench.engine.fit import fit
 from svmbench.names import TRAINED_BIASES, TRAINED_LOSSES
 from svmbench.problem import Problem
 from svmbench.solvers.cholesky import load
-from svmbench.train.effort import Effort
-from svmbench.train.fit import fit
 from svmbench.train.objective import Objective
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "champion"))

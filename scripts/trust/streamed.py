@@ -135,9 +135,9 @@ def _number(text: str, name: str, unit: int) -> int:
 
 def passes(path: Path, lam: float, count: int) -> dict[str, Any]:
     """Read a text, make passes over its rows if any, and state what they read from the disk."""
+    from svmbench.engine.chunks import chunks_of, descent_by_chunks
     from svmbench.memory import available_memory
     from svmbench.problem import Problem
-    from svmbench.reference.chunks import chunks_of, descent_by_chunks
     from svmbench.train.examples import read_examples
 
     examples = read_examples(path)

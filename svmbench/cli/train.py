@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from svmbench.data.dataset import FloatArray
     from svmbench.data.tables import OnMissing
+    from svmbench.engine.effort import Effort
     from svmbench.train.classes import Trained
-    from svmbench.train.effort import Effort
     from svmbench.train.examples import Examples
     from svmbench.train.objective import Objective
     from svmbench.train.path import Point
@@ -165,8 +165,8 @@ def command(
     """
     with options.loading_numpy():
         from svmbench.durable import require_replaceable, require_writable
+        from svmbench.engine.effort import Effort
         from svmbench.errors import DataError
-        from svmbench.train.effort import Effort
         from svmbench.train.examples import read_examples, read_others, with_even_columns
         from svmbench.train.files import tested
 

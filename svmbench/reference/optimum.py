@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,34 +22,21 @@ from svmbench.data.archive import DAMAGED, unpacked
 from svmbench.data.cache import cache_dir
 from svmbench.data.dataset import FloatArray
 from svmbench.durable import remove_abandoned, replacing
+from svmbench.engine.effort import Effort
+from svmbench.engine.fit import fit
 from svmbench.errors import unopened
 from svmbench.problem import Problem, relative_gap
 from svmbench.proof import proven_dual, proven_primal
-from svmbench.reference.descents import balanced_descent, descent
-from svmbench.reference.search import (
-    INTERIOR_FEATURES,
-    champion,
-    descent_inside,
-    dual_gradient,
-    interior,
-    working_sets,
-)
+from svmbench.reference.search import turns
 from svmbench.solvers.pairs import PrimalAndDual
-from svmbench.solvers.second_order import smooth
 
 SCHEMA_VERSION = 2
-
-#: Share of the time limit for our fastest solver, on the problems it can solve.
-CHAMPION_SHARE = 0.6
 
 #: Bytes that an archive's arrays may take in addition to their entries.
 _ROOM = 1 << 16
 
-#: Seconds for coordinate descent before the interior-point method is tried.
+#: Seconds for coordinate descent before the interior-point method is tried in a ball.
 HEAD_START = 1.0
-
-#: Share of the time limit by which the interior-point method must end.
-INTERIOR_SHARE = 0.8
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,9 +88,16 @@ def certified_optimum(
 def _search(
     problem: Problem, gap: float, time_limit: float, progress: Callable[[float], None]
 ) -> Reference:
+    if problem.constraint == "none":
+        # A gap of 0 is asked for where nothing but rounding or the limit is to end the search.
+        tolerance = max(gap, sys.float_info.min)
+        found = fit(problem, tolerance, Effort(time_limit=time_limit), progress=progress)
+        optimum = found.w, found.bias, found.alpha
+        return _better(_nothing(problem), problem, optimum, found.seconds)
     begun = time.monotonic()
     best = _nothing(problem)
-    for pairs, share in _turns(problem, time_limit):
+    head_start = min(1.0, HEAD_START / time_limit) if time_limit > 0.0 else 0.0
+    for pairs, share in turns(problem, head_start):
         while best.gap > gap and time.monotonic() - begun < share * time_limit:
             with np.errstate(all="ignore"):  # what is out of range is no better
                 pair = next(pairs, None)
@@ -117,29 +112,6 @@ def _nothing(problem: Problem) -> Reference:
     """The bounds of w = 0 and alpha = 0."""
     w, alpha = np.zeros(problem.data.n_features), np.zeros(problem.data.n_samples)
     return Reference(w, alpha, problem.primal_at_zero(), 0.0, 0.0)
-
-
-def _turns(problem: Problem, time_limit: float) -> list[tuple[Iterator[PrimalAndDual], float]]:
-    """The methods to try in turn, and the share of the time limit by which each turn ends."""
-    if problem.loss.name == "logistic":
-        return [(smooth.newton(problem), 1.0)]
-    few = problem.data.n_features <= INTERIOR_FEATURES
-    head_start = min(1.0, HEAD_START / time_limit) if time_limit > 0.0 else 0.0
-    if problem.constraint == "l1":
-        inside, last = descent_inside(problem), (dual_gradient(problem), 1.0)
-        if few:
-            return [(inside, head_start), (interior(problem), INTERIOR_SHARE), last]
-        sets = working_sets(problem, INTERIOR_FEATURES)
-        return [(inside, head_start), (sets, INTERIOR_SHARE), (inside, 1.0), last]
-    if problem.bias == "none" and problem.loss.name == "hinge":
-        turns = [(champion(problem), CHAMPION_SHARE)]
-        if few:
-            turns.append((interior(problem), INTERIOR_SHARE))
-        return [*turns, (descent(problem), 1.0)]
-    down = descent(problem) if problem.bias == "none" else balanced_descent(problem)
-    if few:
-        return [(down, head_start), (interior(problem), INTERIOR_SHARE), (down, 1.0)]
-    return [(down, 1.0)]
 
 
 def _better(best: Reference, problem: Problem, pair: PrimalAndDual, seconds: float) -> Reference:

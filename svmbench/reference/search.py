@@ -1,4 +1,4 @@
-"""Methods to find a problem's certified optimum: each yields better and better w, b and alpha.
+"""Methods to find a certified optimum in an l1 ball: each yields better and better w, b and alpha.
 
 None of them needs to be correct: `Problem` certifies what they yield, and the certificate shows
 how far they are from the optimum.
@@ -14,41 +14,36 @@ import numpy as np
 
 from svmbench.data.blocks import with_columns
 from svmbench.data.dataset import Dataset, FloatArray
+from svmbench.engine.descents import balanced_descent, descent
+from svmbench.engine.methods import INTERIOR_FEATURES, interior
 from svmbench.kernels.objective import combination
 from svmbench.problem import Problem, relative_gap
-from svmbench.reference.descents import balanced_descent, descent
-from svmbench.solvers.champion.auto import Auto
 from svmbench.solvers.dual.bias import best_bias
 from svmbench.solvers.pairs import PrimalAndDual
-from svmbench.solvers.second_order.ipm import Ipm
 
 #: Gap of the problem without the ball at which its w shows whether the ball binds.
 BINDING_GAP = 1e-3
 
-#: Features up to which the interior-point method forms its d x d matrix.
-INTERIOR_FEATURES = 2000
-
 #: Features in the first working set, and the relative gap to which a working set is solved.
 FIRST_FEATURES, WORKING_GAP = 200, 1e-11
 
-#: Fewest steps of the champion between two evaluations; later an eighth of the steps so far.
-CHAMPION_STEPS = 4
+#: Share of the time limit by which the interior-point method must end.
+INTERIOR_SHARE = 0.8
 
 #: Iterations of the dual gradient method between two evaluations.
 GRADIENT_ITERATIONS = 20
 
 
-def champion(problem: Problem) -> Iterator[PrimalAndDual]:
-    """Our fastest solver, for the hinge without bias and ball, until rounding ends it."""
-    solver = Auto()
-    solver.start(problem, seed=0)
-    steps, next_evaluation = 0, CHAMPION_STEPS
-    while not solver.exhausted:
-        solver.advance(1)
-        steps += 1
-        if steps >= next_evaluation or solver.exhausted:
-            next_evaluation = max(steps + CHAMPION_STEPS, steps * 9 // 8)
-            yield solver.w, 0.0, solver.alpha
+def turns(problem: Problem, head_start: float) -> list[tuple[Iterator[PrimalAndDual], float]]:
+    """The methods to try in turn, and the share of the time limit by which each turn ends.
+
+    - ``head_start``: that of descent, before the interior-point method is tried.
+    """
+    inside, last = descent_inside(problem), (dual_gradient(problem), 1.0)
+    if problem.data.n_features <= INTERIOR_FEATURES:
+        return [(inside, head_start), (interior(problem), INTERIOR_SHARE), last]
+    sets = working_sets(problem, INTERIOR_FEATURES)
+    return [(inside, head_start), (sets, INTERIOR_SHARE), (inside, 1.0), last]
 
 
 def descent_inside(problem: Problem) -> Iterator[PrimalAndDual]:
@@ -60,15 +55,6 @@ def descent_inside(problem: Problem) -> Iterator[PrimalAndDual]:
         gap = relative_gap(unconfined.primal(w, bias), unconfined.dual(alpha))
         if gap <= BINDING_GAP and not problem.admits(w):
             return
-
-
-def interior(problem: Problem) -> Iterator[PrimalAndDual]:
-    """The interior-point method, until rounding ends it."""
-    solver = Ipm()
-    solver.start(problem, seed=0)
-    while not solver.stopped:
-        solver.advance(1)
-        yield solver.w, solver.bias, solver.alpha
 
 
 def working_sets(problem: Problem, most: int) -> Iterator[PrimalAndDual]:

@@ -13,16 +13,16 @@ import numpy as np
 from svmbench.data.dataset import Array, Dataset, FloatArray
 from svmbench.data.derived import with_constant, without_empty_columns
 from svmbench.data.liblinear_model import LiblinearModel
+from svmbench.engine.effort import USUAL, Effort
+from svmbench.engine.fit import Fit, fit
+from svmbench.engine.methods import Known
 from svmbench.errors import ConfigError, DataError
 from svmbench.memory import available_memory, require_memory
 from svmbench.problem import Problem
 from svmbench.proof import TINY
 from svmbench.train.arranged import arranged, has_room_to_copy
 from svmbench.train.blas import OneThread
-from svmbench.train.effort import USUAL, Effort
 from svmbench.train.examples import Examples, SquaredLengths, scaled
-from svmbench.train.fit import Fit, fit
-from svmbench.train.methods import Known
 from svmbench.train.objective import SOLVER_TYPES, Objective
 
 T = TypeVar("T")
@@ -270,7 +270,7 @@ def _require_room(examples: Examples, objective: Objective, threads: int, fits: 
         if most[0] >= LITTLE:
             require_memory(*most)
         return 0
-    from svmbench.reference.chunks import ROW_BYTES, chunks_of
+    from svmbench.engine.chunks import ROW_BYTES, chunks_of
 
     require_memory(*columns)
     weighted = examples.row_weights is not None or examples.class_weights

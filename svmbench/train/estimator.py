@@ -33,6 +33,7 @@ from sklearn.utils.validation import (  # type: ignore[import-untyped]
 from svmbench.data.dataset import Array, FloatArray
 from svmbench.data.in_memory import as_dataset
 from svmbench.data.libsvm import available_processors
+from svmbench.engine.effort import Effort
 from svmbench.errors import ConfigError, DataError
 from svmbench.train.arrays import (
     as_numbers,
@@ -42,7 +43,6 @@ from svmbench.train.arrays import (
     numbers_of,
 )
 from svmbench.train.classes import Trained, train
-from svmbench.train.effort import Effort
 from svmbench.train.examples import Examples
 from svmbench.train.objective import Objective
 

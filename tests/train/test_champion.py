@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from problems import dataset
+from svmbench.engine import fit
 from svmbench.problem import Problem
 from svmbench.solvers.second_order import newton_systems
-from svmbench.train import fit
 
 
 def shifted(m=2000, d=6, positive=0.3, seed=0):

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from problems import dataset
+from svmbench.engine.effort import Effort
+from svmbench.engine.fit import fit
 from svmbench.train import classes
 from svmbench.train.classes import train
-from svmbench.train.effort import Effort
 from svmbench.train.examples import Examples
 from svmbench.train.files import training_errors
-from svmbench.train.fit import fit
 from svmbench.train.objective import Objective
 
 

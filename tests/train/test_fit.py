@@ -9,17 +9,17 @@ from sklearn.svm import LinearSVC
 
 from problems import assert_bounds, dataset, scaled
 from svmbench.data.libsvm import read_libsvm
+from svmbench.engine.effort import Effort
+from svmbench.engine.fit import (
+    AT_START,
+    _Start,
+    fit,
+)
 from svmbench.errors import ConfigError
 from svmbench.names import TRAINED_LOSSES
 from svmbench.problem import Loss, Problem
 from svmbench.proof import proven_dual
 from svmbench.solvers.champion.auto import Auto
-from svmbench.train.effort import Effort
-from svmbench.train.fit import (
-    AT_START,
-    _Start,
-    fit,
-)
 from svmbench.train.objective import Objective
 from twins.exact import exact_dual
 
@@ -136,7 +136,7 @@ def test_the_bound_of_a_fit_is_proven(monkeypatch, loss, scale):
         asked.append(alpha)
         return proven_dual(problem, alpha)
 
-    monkeypatch.setattr("svmbench.train.best.proven_dual", recorded)
+    monkeypatch.setattr("svmbench.engine.best.proven_dual", recorded)
     found = fit(problem, 1e-5)
     assert len(asked) > 1
     assert found.dual <= max(exact_dual(problem, alpha) for alpha in asked)
@@ -202,7 +202,7 @@ def test_a_tolerance_that_rounding_may_forbid_ends_soon(m, d, seed, C, tolerance
 
 def test_the_time_limit_is_kept_between_certificates(monkeypatch):
     clock = iter(range(10**6))
-    monkeypatch.setattr("svmbench.train.fit.time.monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr("svmbench.engine.fit.time.monotonic", lambda: float(next(clock)))
     rng = np.random.default_rng(0)
     data = dataset(rng.normal(size=(400, 50)), rng.choice([-1, 1], size=400))
     passes = []
@@ -319,6 +319,6 @@ def test_a_tiny_c_has_its_free_bias_at_once():
 
 def test_a_bound_above_p_is_an_error(monkeypatch):
     data = scaled(60, 1.0)
-    monkeypatch.setattr("svmbench.train.best.proven_dual", lambda problem, alpha: 1e3)
+    monkeypatch.setattr("svmbench.engine.best.proven_dual", lambda problem, alpha: 1e3)
     with pytest.raises(AssertionError, match="is below the proven D = 1000"):
         fit(Problem(data, 0.1), 1e-4)

@@ -7,11 +7,11 @@ import pytest
 
 from problems import assert_close, dataset
 from svmbench.data.derived import with_constant
+from svmbench.engine.effort import USUAL, Effort
 from svmbench.names import TRAINED_BIASES, TRAINED_LOSSES
 from svmbench.problem import Problem
 from svmbench.proof import proven_dual
 from svmbench.train.classes import model_of
-from svmbench.train.effort import USUAL, Effort
 from svmbench.train.examples import Examples
 from svmbench.train.folds import FoldFits
 from svmbench.train.objective import Objective

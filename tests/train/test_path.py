@@ -9,14 +9,14 @@ from sklearn.base import clone
 
 from problems import assert_bounds, dataset
 from svmbench import LinearSVC, LogisticRegression
+from svmbench.engine.effort import Effort
+from svmbench.engine.fit import fit
 from svmbench.errors import DataError
 from svmbench.names import TRAINED_BIASES, TRAINED_LOSSES
 from svmbench.problem import Loss, Problem
 from svmbench.train.classes import train
-from svmbench.train.effort import Effort
 from svmbench.train.examples import Examples
 from svmbench.train.files import training_errors
-from svmbench.train.fit import fit
 from svmbench.train.objective import Objective
 from svmbench.train.path import grid, path, point
 from svmbench.train.validation import Validation, assign_folds, cross_validate

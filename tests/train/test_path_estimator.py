@@ -9,8 +9,8 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from svmbench import LinearSVC, LinearSVCPath
+from svmbench.engine.effort import Effort
 from svmbench.train.classes import Training
-from svmbench.train.effort import Effort
 
 #: As for LinearSVC (tests/train/test_estimator.py), whose fits these are.
 UNEQUAL = {

@@ -12,13 +12,13 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from problems import dataset, longest
 from svmbench import LinearSVC, LogisticRegression
+from svmbench.engine import multipliers
+from svmbench.engine.descents import balanced_descent, descent
+from svmbench.engine.methods import interior
 from svmbench.errors import ConfigError, DataError
 from svmbench.names import TRAINED_LOSSES
 from svmbench.problem import Loss, Problem
 from svmbench.proof import proven_by_norms, proven_dual
-from svmbench.reference import multipliers
-from svmbench.reference.descents import balanced_descent, descent
-from svmbench.reference.search import interior
 from svmbench.solvers.second_order import smooth
 from svmbench.train.classes import train
 from svmbench.train.examples import Examples

@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
+from svmbench.engine.turns import Candidate
 from svmbench.problem import Problem, relative_gap
 from svmbench.proof import Upper, proven_by_norms, proven_dual, proven_primal
 from svmbench.solvers.pairs import PrimalAndDual
-from svmbench.train.turns import Candidate
 
 #: Below the first relative gap, or the tolerance if that is larger, a fit looks at what rounding
 #: takes from the proven bound. It ends if this alone exceeds the tolerance and P - D is down to the

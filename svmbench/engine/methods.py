@@ -12,15 +12,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from svmbench.data.dataset import Dataset
+from svmbench.engine.best import Best
+from svmbench.engine.effort import Effort
+from svmbench.engine.turns import Candidate
+from svmbench.problem import Problem
 from svmbench.solvers.pairs import PrimalAndDual, WorkCount, pass_work
 from svmbench.solvers.second_order import smooth
 from svmbench.solvers.second_order.newton_systems import SystemWork
-from svmbench.train.best import Best
-from svmbench.train.effort import Effort
-from svmbench.train.turns import Candidate
 
 if TYPE_CHECKING:
-    from svmbench.train.champion import Champion
+    from svmbench.engine.champion import Champion
 
 #: Passes that a Newton step is taken to need.
 STEP_PASSES = 30.0
@@ -58,6 +59,10 @@ INTERIOR_WORK = 300.0
 #: Looks before dual descent may have ended, about a hundred epochs; and before methods that end by
 #: themselves and may begin slowly.
 FEWEST_DESCENTS, MOST_ITERATIONS = 30, 200
+
+
+#: Features up to which the interior-point method forms its d x d matrix.
+INTERIOR_FEATURES = 2000
 
 
 class Known(NamedTuple):
@@ -112,6 +117,8 @@ class Methods:
         elif problem.loss.name == "squared-hinge":
             yield self._of_smooth()
             yield self._interiors()
+        elif problem.loss.name == "smoothed-hinge":
+            yield [self._descent(), *self._interiors()]
         else:
             yield from self._groups_of_hinge()
 
@@ -152,8 +159,8 @@ class Methods:
         return [dcd, newton(ahead)]
 
     def _groups_of_hinge(self) -> Iterator[list[Candidate]]:
-        from svmbench.reference import multipliers
-        from svmbench.train.champion import knows
+        from svmbench.engine import multipliers
+        from svmbench.engine.champion import knows
 
         problem = self._problem
         if knows(problem) and problem.bias == "none":
@@ -179,7 +186,7 @@ class Methods:
         problem, done = self._problem, WorkCount() if count is None else count
 
         def pairs() -> Iterator[PrimalAndDual]:
-            from svmbench.reference.descents import alone, balanced_descent, descent
+            from svmbench.engine.descents import alone, balanced_descent, descent
 
             how = problem, self._due, self._start, self._tolerance, done, rival or alone
             if problem.bias == "free":
@@ -197,7 +204,7 @@ class Methods:
         )
 
     def _in_chunks(self) -> Candidate:
-        from svmbench.reference.chunks import descent_by_chunks
+        from svmbench.engine.chunks import descent_by_chunks
 
         pairs = descent_by_chunks(
             self._problem, self._known.chunks, self._tolerance, self._effort.seed, self._due
@@ -206,8 +213,6 @@ class Methods:
 
     def _interiors(self) -> list[Candidate]:
         """The interior-point method where there are few features; it ends by itself."""
-        from svmbench.reference.search import INTERIOR_FEATURES, interior
-
         data = self._problem.data
         m, d = data.n_samples, data.n_features
         if d > INTERIOR_FEATURES:
@@ -216,13 +221,13 @@ class Methods:
         return [Candidate("ipm", interior(self._problem), lambda so_far: step, MOST_ITERATIONS)]
 
     def _champion(self) -> Champion:
-        from svmbench.train.champion import Champion
+        from svmbench.engine.champion import Champion
 
         return Champion(self._problem, self._tolerance, self._effort, self._due, self._start)
 
     def _auto_without_bias(self) -> Candidate:
         """auto, whose Newton steps may take many passes' time each."""
-        from svmbench.train.champion import CERTIFICATE_PASSES
+        from svmbench.engine.champion import CERTIFICATE_PASSES
 
         champion, nnz = self._champion(), self._problem.data.nnz
         return Candidate(
@@ -235,7 +240,7 @@ class Methods:
 
     def _newton_on_multipliers(self, head_start: Callable[[], float]) -> Candidate:
         """Newton steps for the hinge that know weights of rows, a free bias and a start."""
-        from svmbench.reference import multipliers
+        from svmbench.engine import multipliers
 
         problem, count = self._problem, WorkCount()
         each = multipliers.step_work(problem.data, self._system)
@@ -317,3 +322,14 @@ def _moved(pairs: Iterator[PrimalAndDual]) -> Iterator[PrimalAndDual]:
     if still is not None:
         yield still
     yield from pairs
+
+
+def interior(problem: Problem) -> Iterator[PrimalAndDual]:
+    """The interior-point method, until rounding ends it."""
+    from svmbench.solvers.second_order.ipm import Ipm
+
+    solver = Ipm()
+    solver.start(problem, seed=0)
+    while not solver.stopped:
+        solver.advance(1)
+        yield solver.w, solver.bias, solver.alpha

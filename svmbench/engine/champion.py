@@ -17,6 +17,7 @@ import numpy as np
 
 from svmbench.data.dataset import FloatArray
 from svmbench.data.derived import with_constant
+from svmbench.engine.effort import Effort
 from svmbench.kernels.objective import balance
 from svmbench.problem import Problem
 from svmbench.solvers.champion.auto import Auto, AutoParameters
@@ -24,7 +25,6 @@ from svmbench.solvers.cholesky import factor_cost
 from svmbench.solvers.dual.bias import best_bias
 from svmbench.solvers.pairs import PrimalAndDual, WorkCount
 from svmbench.solvers.second_order.normal_equations import MOST_FEATURES
-from svmbench.train.effort import Effort
 
 #: Passes, or work like theirs, until the first certificate of auto, and its growth from one to
 #: the next: a certificate costs three passes.

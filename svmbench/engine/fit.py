@@ -14,12 +14,12 @@ from typing import NamedTuple
 import numpy as np
 
 from svmbench.data.dataset import FloatArray
+from svmbench.engine.best import Best
+from svmbench.engine.effort import USUAL, Effort
+from svmbench.engine.methods import NOTHING, Known, Methods
+from svmbench.engine.turns import Candidate, in_turns
 from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.pairs import PrimalAndDual
-from svmbench.train.best import Best
-from svmbench.train.effort import USUAL, Effort
-from svmbench.train.methods import NOTHING, Known, Methods
-from svmbench.train.turns import Candidate, in_turns
 
 #: Work, in stored entries and in passes over the rows, from which a slow fall of the gap counts
 #: against methods: more than most fits take in all, and about a second where rows are few.
