@@ -19,7 +19,7 @@ from pydantic import (
     model_validator,
 )
 
-from svmbench.bench.champion import ablations, champion, named
+from svmbench.bench.champion import named
 from svmbench.bundled import bundled
 from svmbench.config.dataset_spec import DatasetSpec
 from svmbench.config.fields import (
@@ -102,15 +102,15 @@ class SweepPart(Strict):
     """Runs on each set.
 
     oracle: to accuracies measured against the certified optimum. certificate: to the solver's own
-    gap, whose cost is inside the clock. ablation: the champion, and without each of its tricks.
+    gap, whose cost is inside the clock.
     """
 
-    kind: Literal["oracle", "certificate", "ablation"] = Field(default="oracle")
+    kind: Literal["oracle", "certificate"] = Field(default="oracle")
     sets: Names = Field(default=(), description="Labels of sets; all unless given.")
     lambdas: LambdaValues = Field(alias="lambda")
     accuracy: Accuracies
     solvers: tuple[SolverEntry, ...] = Field(
-        default=(), description="As configurations write them; not for an ablation."
+        default=(), description="As configurations write them."
     )
     repeats: RepeatsOrNumber = 3
     max_epochs: PositiveReal | None = None
@@ -213,8 +213,6 @@ def _new(part: SweepPart, names: Sequence[str]) -> list[str]:
 
 def solver_entries(part: SweepPart) -> list[dict[str, Any]]:
     """The solvers of a part as configurations write them, each once."""
-    if part.kind == "ablation":
-        return ablations(champion())
     found: list[dict[str, Any]] = []
     for entry in map(named, part.solvers):
         if entry not in found:

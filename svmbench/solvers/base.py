@@ -176,9 +176,6 @@ class Solver(ABC):
     foreign : bool
         Whether it is an external program, which cannot be advanced in pieces: the first
         `advance` of at least one step trains from scratch to the horizon, later calls do nothing.
-    tricks : tuple of (str, object)
-        Parameters that control its devices, each with the value that switches the device off.
-        The benchmark switches them off one at a time.
     schema : type
         Its parameters, a subclass of `Parameters`.
     """
@@ -201,7 +198,6 @@ class Solver(ABC):
     cycle: int = 1
     ladder: ClassVar[bool] = False
     foreign: ClassVar[bool] = False
-    tricks: ClassVar[tuple[tuple[str, Any], ...]] = ()
     schema: ClassVar[type[Parameters]] = Parameters
 
     #: Whether `advance` returns as soon as the method's own stopping rule first holds. The

@@ -25,8 +25,6 @@ sweeps:
            max_epochs: 300, time_limit: 10s}
   own: {kind: certificate, lambda: 1e-2, accuracy: 1e-2, solvers: [champion], repeats: 1,
         time_limit: 10s}
-  tricks: {kind: ablation, sets: tiny-sparse, lambda: 1e-2, accuracy: 1e-2, repeats: 1,
-           time_limit: 10s}
 """
 
 
@@ -37,7 +35,7 @@ def bench(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("SVMBENCH_MIRROR", raising=False)
-    # Which solver is the champion of the day, and its tricks, are not looked at here.
+    # Which solver is the champion of the day is not looked at here.
     monkeypatch.setattr(champion, "CHAMPION", "dcd")
 
     def call(*arguments):
@@ -50,8 +48,8 @@ def test_from_nothing_to_the_page_and_again(bench, tmp_path):
     first = bench("tiny.yaml")
     assert first.exit_code == 0, first.output
     root = tmp_path / "results" / "bench" / "tiny"
-    # 2 sets x 2 solvers x 2 repeats, 2 of the own gap, 1 of the ablation
-    assert "11 new runs, 0 reused" in first.stdout
+    # 2 sets x 2 solvers x 2 repeats, 2 of the own gap
+    assert "10 new runs, 0 reused" in first.stdout
     page = (root / "index.html").read_text()
     for heading in (
         "Who is fastest where",
@@ -79,7 +77,7 @@ def test_from_nothing_to_the_page_and_again(bench, tmp_path):
     assert not bounds["bound"].str.startswith("To 1e-").any()
     assert bounds["bound"].str.startswith("No peer is ahead").any()
     second = bench("tiny.yaml")
-    assert "0 new runs, 11 reused" in second.stdout
+    assert "0 new runs, 10 reused" in second.stdout
 
 
 DOUBTFUL = """\
@@ -179,7 +177,7 @@ def test_what_no_time_is_left_for_is_said(bench):
     ("change", "said"),
     [
         (("tuned: true", "tune: true"), "unknown key 'tune'; did you mean 'tuned'?"),
-        (("sets: tiny-sparse", "sets: tiny-spare"), "did you mean 'tiny-sparse'?"),
+        (("{data: tiny-sparse,", "{data: tiny-spare,"), "did you mean 'tiny-sparse'?"),
         (("sgd-s], repeats: 2,", "sdg-s], repeats: 2,"), "unknown solver 'sdg-s'"),
     ],
 )

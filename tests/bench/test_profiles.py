@@ -4,29 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from svmbench.bench.champion import ablations, named
+from svmbench.bench.champion import named
 from svmbench.bench.plan import plan
 from svmbench.bench.profile import (
     Profile,
     SweepPart,
     solver_entries,
 )
-from svmbench.solvers.dual.dcd import Dcd
-
-
-class Tricky(Dcd):
-    """A solver with a trick."""
-
-    tricks = (("shrinking", False), ("tolerance", 1.0))
-
-
-def test_tricks_are_switched_off_one_by_one(monkeypatch):
-    monkeypatch.setattr("svmbench.bench.champion.find_solver", lambda name: Tricky)
-    assert ablations("dcd") == [
-        {"name": "dcd"},
-        {"name": "dcd", "label": "dcd without shrinking", "shrinking": False},
-        {"name": "dcd", "label": "dcd with tolerance 1.0", "tolerance": 1.0},
-    ]
 
 
 def test_the_champion_goes_by_its_name(monkeypatch):

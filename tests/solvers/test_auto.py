@@ -15,7 +15,19 @@ from svmbench.solvers.champion.auto import Auto, AutoParameters
 from twins.optimum import optimum
 
 METHODS = get_args(get_type_hints(AutoParameters)["method"])
-DEVICES = [(name, value) for name, value in Auto.tricks if name != "method"]
+#: Parameters that control its parts, each with the value that switches the part off.
+DEVICES = (
+    ("sampling", False),
+    ("sleep", False),
+    ("passes", 0),
+    ("block_rows", 1),
+    ("shrinking", False),
+    ("early_shrinking", False),
+    ("greedy", False),
+    ("acceleration", False),
+    ("subspace", False),
+    ("scaling", False),
+)
 ACCURACY = 1e-8
 MOST = 5000
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from svmbench.bench.bounds import JudgedBounds
 from svmbench.bench.found import Found
 from svmbench.bench.tables.bounds import bounds_table
-from svmbench.bench.tables.ratios import ablation_table, ahead_table, ratios_table
+from svmbench.bench.tables.ratios import ahead_table, ratios_table
 from svmbench.bench.tables.seconds import fastest_table, seconds_table, self_stopped_table
 from svmbench.report.table import Table
 
@@ -18,7 +18,6 @@ def build_tables(found: Found, judged: JudgedBounds) -> list[Table]:
         ratios_table(found, judged.threshold),
         seconds_table(found),
         self_stopped_table(found),
-        ablation_table(found),
         bounds_table(judged.results),
     ]
     return [table for table in tables if table.sections]

@@ -1,20 +1,18 @@
-"""Tables of ratios: the champion against LIBLINEAR, all peers, and itself without its tricks."""
+"""Tables of ratios: the champion against LIBLINEAR, and against all peers."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from svmbench.bench.champion import champion
-from svmbench.bench.found import Found, Measured, grouped
+from svmbench.bench.found import Found, grouped
 from svmbench.bench.stated_bounds import LIBLINEAR
 from svmbench.bench.tables.grid import (
     Record,
     epsilon_text,
     lambda_text,
-    source_of,
     source_text,
     starred,
     table_of,
@@ -25,11 +23,10 @@ from svmbench.bench.versus import (
     by_problem,
     comparisons,
     most_pairs,
-    side_by_side,
 )
 from svmbench.evidence.page import LEVEL
 from svmbench.records.groups import heading
-from svmbench.report.numbers import format_value, interval_text, number_text
+from svmbench.report.numbers import format_value, interval_text
 from svmbench.report.table import Table, TableCell
 
 #: Evidence for the interval of a ratio if the page asks nothing else.
@@ -184,49 +181,3 @@ def _ratio_text(one: Record) -> str:
         return "–"
     bounded = low > 0.0 and high < math.inf
     return (interval_text if bounded else format_value)(one["ratio"], low, high)
-
-
-def ablation_table(found: Found) -> Table:
-    """The worth of each of the champion's tricks by itself."""
-    return table_of(
-        "ablation",
-        f"{champion()} without each of its tricks",
-        [
-            (
-                heading(part.set, part.groups[0].stand_in),
-                source_of(found, part),
-                list(_ablated(part)),
-            )
-            for part in found.of_kind("ablation")
-        ],
-        {"λ": lambda_text, "solver": lambda one: str(one["label"])},
-        ("accuracy", epsilon_text, _ablated_cell),
-        texts=2,
-        notes=(
-            "Median seconds, and their ratio to the champion's: the worth of each trick by itself, "
-            "with all others on. Each ratio has its own 95 % interval.",
-        ),
-    )
-
-
-def _ablated(part: Measured) -> Iterator[Record]:
-    """Every row of the sweep against the whole champion."""
-    whole = {row.group.lam: row for row in part.rows if row.group.label == champion()}
-    for row in part.rows:
-        for accuracy in part.accuracies if row.group.lam in whole else ():
-            asked = part.asked(accuracy)
-            for one in side_by_side(part, whole[row.group.lam], (row,), asked):
-                record = compared(one, _ALONE)
-                yield {key: record[key] for key in ("set", "lambda", "accuracy")} | {
-                    "label": row.group.label,
-                    "median_seconds": one.theirs,
-                    "slower_by": one.estimate,
-                    "slower_by_low": record["ratio_low"],
-                    "slower_by_high": record["ratio_high"],
-                    "_ratio": "" if row.group.label == champion() else _ratio_text(record),
-                }
-
-
-def _ablated_cell(one: Record) -> TableCell:
-    text = number_text(one["median_seconds"])
-    return TableCell(f"{text} ({one['_ratio']}×)" if one["_ratio"] else text)

@@ -139,21 +139,6 @@ class Auto(Solver):
              D(α) ≤ P*
     stop     (P - D)/D ≤ tolerance, over all rows
 """
-    tricks = (
-        ("sampling", False),
-        ("sleep", False),
-        ("passes", 0),
-        ("block_rows", 1),
-        ("shrinking", False),
-        ("early_shrinking", False),
-        ("greedy", False),
-        ("acceleration", False),
-        ("subspace", False),
-        ("scaling", False),
-        ("method", "dual"),
-        ("method", "newton"),
-    )
-
     #: Threads that Newton steps and certificates may use; large passes of dual descent use two of
     #: them. The results of Newton steps are those of one thread, up to rounding. Sweeps measure one
     #: thread and leave it: with more, one may go on preparing later stages when `advance` has
