@@ -40,7 +40,7 @@ def is_open(folder: Path) -> bool:
         for leads in standing.problems
         for lead in leads.leads
     )
-    return any(lead.leader and lead.following and not lead.clear for lead in leads)
+    return any(lead.leader and lead.following and not lead.settled for lead in leads)
 
 
 def as_json(folder: Path) -> str:

@@ -50,7 +50,8 @@ def about_leaders(folder: Path) -> tuple[list[Doubt], int]:
                 if other is one or not samples(other, asked):
                     continue
                 total += 1
-                if (answer := found.undecided.get(_key(one, other, asked))) is not None:
+                answer = found.undecided.get(_key(one, other, asked))
+                if answer is not None and not found.alike(one, other, asked):
                     asked_about.append(
                         Doubt(
                             0,
@@ -77,6 +78,10 @@ def _cell(group: Group) -> Cell:
 _Key = tuple[str, bool, float, Asked, str, str]
 
 
+#: Two labels are alike if the interval of their ratio lies within this factor.
+ALIKE = 1.05
+
+
 @dataclass(frozen=True)
 class Order:
     """What a report's page shows about the order of its labels."""
@@ -92,6 +97,11 @@ class Order:
     def shown(self, one: Group, other: Group, asked: Asked) -> bool:
         """Whether the first group was shown to take less than the second."""
         return _key(one, other, asked) in self.faster
+
+    def alike(self, one: Group, other: Group, asked: Asked) -> bool:
+        """Whether the ratio of two groups was shown to lie within `ALIKE`: neither is faster."""
+        answer = self.undecided.get(_key(one, other, asked))
+        return answer is not None and answer.low >= 1.0 / ALIKE and answer.high <= ALIKE
 
     def ratio(self, leader: Group, other: Group, asked: Asked) -> tuple[float, float, float]:
         """What another group takes as a multiple of a leader that was shown to take less."""

@@ -20,7 +20,7 @@ from svmbench.records.states import in_words
 from svmbench.records.statistics import Estimate, estimate
 from svmbench.records.summaries import Summary
 from svmbench.report.numbers import interval_text
-from svmbench.report.questions import Order, order
+from svmbench.report.questions import ALIKE, Order, order
 from svmbench.report.tables.accuracy import summarise
 
 #: The only place if no accuracy was asked for.
@@ -39,10 +39,17 @@ class Lead:
     clear: bool = False
     # the label with the next median and its ratio to the least; empty if there is none
     following: str = ""
-    rivals: tuple[str, ...] = ()  # labels that the leader was not shown to take less than
+    # labels that the leader was not shown to take less than; and those that were shown to be alike
+    rivals: tuple[str, ...] = ()
+    alike: tuple[str, ...] = ()
     others: int = 0  # how many labels there are beside the leader's that arrived in some repeat
     absent: tuple[str, ...] = ()  # labels that arrived in no repeat. They are no rivals.
     ahead: str = ""  # how many times as fast as the next a clear leader was
+
+    @property
+    def settled(self) -> bool:
+        """Whether it is known of every other that it takes more, or is alike."""
+        return self.clear or bool(self.alike and not self.rivals)
 
 
 @dataclass(frozen=True)
@@ -144,9 +151,12 @@ def conclusion(standings: Sequence[Standings]) -> str:
             return f"{lead.ahead} to {place}" if lead.ahead else only
         return only if proven == "–" else f"{only}; proven faster: {proven}"
     firsts = Counter(lead.leader for lead in last if lead.clear)
+    alike = sum(lead.settled and not lead.clear for lead in last)
     shown = [f"{name} in {count}" for name, count in firsts.most_common()]
     missed = sum(not lead.leader for lead in last)
-    shown += [f"not decided in {count}"] if (count := len(last) - missed - firsts.total()) else []
+    shown += [f"alike in {alike}"] if alike else []
+    left = len(last) - missed - firsts.total() - alike
+    shown += [f"not decided in {left}"] if left else []
     shown += [f"nobody arrived in {missed}"] if missed else []
     return f"fastest to {place} in {len(last)} cases: {', '.join(shown)}"
 
@@ -168,6 +178,8 @@ def _compared(lead: Lead) -> Iterator[str]:
     elif open_ones:
         few = open_ones <= 2
         yield f"not against {' and '.join(lead.rivals) if few else f'{open_ones} of {lead.others}'}"
+    if lead.alike:
+        yield f"alike within {100 * (ALIKE - 1):.0f} %: {' and '.join(lead.alike)}"
 
 
 def _by_lambda(groups: Sequence[Group]) -> Iterator[list[Group]]:
@@ -237,9 +249,11 @@ def _lead(
     value = interval_text(leader.found.median, leader.found.low, leader.found.high) + unit
     absent = [c for c in others if c.absent]
     arrived = [c for c in others if not c.absent]
-    rivals = [c.group for c in arrived if not shown.shown(leader.group, c.group, asked)]
+    behind = [c.group for c in arrived if not shown.shown(leader.group, c.group, asked)]
+    alike = [group for group in behind if shown.alike(leader.group, group, asked)]
+    rivals = [group for group in behind if group not in alike]
     longer = [c for c in absent if _takes_longer(leader.group, c.group, asked)]
-    clear = bool(others) and not rivals and (bool(arrived) or len(longer) == len(absent))
+    clear = bool(others) and not behind and (bool(arrived) or len(longer) == len(absent))
     ahead = ""
     if clear and arrived and asked.name == "seconds":
         ratio = interval_text(*shown.ratio(leader.group, arrived[0].group, asked))
@@ -251,6 +265,7 @@ def _lead(
         clear=clear,
         following=_following(leader, others[0]) if others else "",
         rivals=tuple(group.label for group in rivals),
+        alike=tuple(group.label for group in alike),
         others=len(arrived),
         absent=tuple(c.group.label for c in absent),
         ahead=ahead,

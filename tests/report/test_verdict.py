@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from svmbench.records.read import read_results
+from svmbench.report.questions import about_leaders
 from svmbench.report.tables import build_tables
 from svmbench.report.verdict import Standings, answer, proof_of, verdicts
 
@@ -71,6 +72,21 @@ def test_pairs_show_an_order_where_intervals_overlap(three):
     assert lead.clear
 
 
+def test_equal_solvers_are_alike_and_no_question_is_left(three, tmp_path):
+    near = np.resize([1.01, 0.985, 1.02, 0.99], 20)
+    found = three(dcd=(2.0,) * 20, ocas=tuple(2.0 * near))
+    lead = first(found)
+    assert (lead.clear, lead.settled, lead.rivals) == (False, True, ())
+    assert proof_of(lead) == f"alike within 5 %: {lead.following.split(',')[0]}"
+    assert about_leaders(tmp_path / "three") == ([], 3)
+
+
+def test_solvers_that_may_be_farther_apart_are_not_alike(three, tmp_path):
+    lead = first(three(dcd=(2.0,) * 20, ocas=tuple(2.0 * np.resize([0.9, 1.1], 20))))
+    assert not lead.settled
+    assert len(about_leaders(tmp_path / "three")[0]) == 3
+
+
 def test_few_repeats_claim_no_order(three):
     found = three(dcd=(2, 2.4, 2.2), ocas=(5, 6, 5.5), crawl=(10, 11, 12))
     lead = first(found)
@@ -79,7 +95,8 @@ def test_few_repeats_claim_no_order(three):
 
 
 def test_the_rivals_are_named(three):
-    lead = first(three(dcd=2 * STEADY, ocas=2.01 * STEADY[::-1], crawl=11 * STEADY))
+    far = np.resize([1.15, 0.87], 15)
+    lead = first(three(dcd=2 * STEADY, ocas=2 * far * STEADY, crawl=11 * STEADY))
     assert not lead.clear
     assert proof_of(lead) == "not against ocas"
 
