@@ -194,6 +194,7 @@ class Measurement:
 
         - ``settle``: ends the processes that the solver has left, before their time is counted.
         """
+        _ = self.problem.data.rows  # which checks them: not on the clock
         _warm_up(self.solver, self.problem)
         data = self.problem.data
         if data not in _passes:

@@ -1,5 +1,6 @@
 import math
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import ClassVar
 
@@ -316,3 +317,19 @@ def test_a_run_ends_once_no_iteration_changes_anything(problem, tmp_path, solver
     w, dual = method.w.tobytes(), method.dual()
     method.advance(5)
     assert (method.w.tobytes(), method.dual()) == (w, dual)
+
+
+def test_rows_are_checked_before_the_clock_runs(problem):
+    seen = []
+
+    class Looks(SgdS):
+        name = "looks"
+
+        def start(self, problem, seed):
+            seen.append("rows" in vars(problem.data))
+            super().start(problem, seed)
+
+    fresh = replace(problem, data=replace(problem.data))
+    assert "rows" not in vars(fresh.data)
+    Measurement(Looks(), Terms(fresh, None, STOP | {"max_epochs": 1}, 0.0, math.inf)).run(0, [])
+    assert seen == [True]
