@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import signal
+import subprocess
+import sys
 import threading
 import time
 from dataclasses import dataclass, replace
@@ -104,6 +106,20 @@ class TrainsInThread(Hiding):
         return np.zeros_like(self.inner.w)
 
 
+class WorksInProcess(Specimen):
+    """Leaves the work to a process that it has started before the run."""
+
+    name = "works-in-a-process"
+
+    def load(self):
+        busy = "while True: pass"
+        self.process = subprocess.Popen([sys.executable, "-c", busy])
+
+    def advance(self, steps):
+        super().advance(steps)
+        work(0.02)
+
+
 class ChangesRows(Specimen):
     name = "changes-rows"
 
@@ -176,6 +192,7 @@ SPECIMENS = (
     Entry(TrainsInW, "converged", flag="read"),
     Entry(WorksInStep, "converged", flag="unaccounted"),
     Entry(TrainsInThread, reason=BACKGROUND, refused=True),
+    Entry(WorksInProcess, reason=BACKGROUND, refused=True),
     Entry(ChangesRows, reason="read-only"),
     Entry(CountsTooMuch, reason="passes over the rows in", refused=True),
     Entry(BoundTooHigh, reason="reports the lower bound", refused=True),

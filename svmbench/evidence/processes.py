@@ -90,19 +90,22 @@ def sign_process(successes: ArrayLike, tosses: ArrayLike) -> FloatArray:
 
     Returns log E.
     """
-    heads, coins = np.asarray(successes), np.asarray(tosses)
-    most = int(coins.max(initial=0))
-    return np.asarray(_mixtures(1 << most.bit_length())[coins, heads])
+    heads, coins = np.broadcast_arrays(successes, tosses)
+    found = [_mixture(s, n) for s, n in zip(heads.flat, coins.flat, strict=True)]
+    return np.array(found).reshape(coins.shape)
+
+
+@lru_cache(maxsize=1 << 16)
+def _mixture(heads: int, tosses: int) -> float:
+    logs = _log_factorials(1 << int(tosses + 1).bit_length())[: tosses + 2]
+    below = logs[-1] - logs[: heads + 1] - logs[::-1][: heads + 1]
+    of_tosses = logs[-2] - logs[heads] - logs[tosses - heads]
+    return float(np.logaddexp.reduce(below) - of_tosses - math.log(tosses + 1))
 
 
 @lru_cache
-def _mixtures(most: int) -> FloatArray:
-    """Logarithm of the evidence of `sign_process`: a row for each number of tosses up to that."""
-    logs = np.array([math.lgamma(k + 1) for k in range(most + 2)])  # of factorials
-    n, s = np.arange(most + 1)[:, None], np.arange(most + 1)
-    of_next = logs[n + 1] - logs[s] - logs[np.maximum(n + 1 - s, 0)]
-    of_tosses = logs[n] - logs[s] - logs[np.maximum(n - s, 0)]
-    return np.asarray(np.logaddexp.accumulate(of_next, axis=1) - of_tosses - np.log(n + 1))
+def _log_factorials(most: int) -> FloatArray:
+    return np.array([math.lgamma(k + 1) for k in range(most + 1)])
 
 
 def scales(logs: FloatArray) -> FloatArray:

@@ -7,7 +7,9 @@ This module holds such time against the clock.
 
 from __future__ import annotations
 
+from svmbench.harness.child import processor_seconds
 from svmbench.harness.clock import Clock, Stopwatch, now
+from svmbench.harness.leftovers import children
 
 #: Version of the rules by which time is counted, added to the clock, or refused. It is part of a
 #: run's identity. Raise it whenever a rule changes, so that no pair mixes two sets of rules.
@@ -44,6 +46,7 @@ class Accounts:
         self.reading, self.evaluating, self.recording = Stopwatch(), Stopwatch(), Stopwatch()
         self.charged = 0
         self._begun = now()
+        self._kept = {pid: processor_seconds(pid) or 0.0 for pid in children()}
         self._aside, self._aside_cpu = 0, 0
 
     def charge(self, clock: Clock) -> None:
@@ -81,7 +84,7 @@ class Accounts:
         unaccounted = elapsed - own - self._aside - off - A_READ * 1e9 * self.reading.count
         unaccounted = max(0.0, unaccounted)
         harness = end.thread - begun.thread - clock.thread - converting.thread
-        used = end.process - begun.process + end.children - begun.children
+        used = end.process - begun.process + end.children - begun.children + self._of_kept()
         # Off the clock only the harness's own thread has anything to do, but the threads of OpenMP
         # spin for a while after they have worked.
         background = used - harness - threads * own - (threads - 1) * off - self._aside_cpu
@@ -91,7 +94,12 @@ class Accounts:
             "charged_seconds": self.charged / 1e9,
             "unaccounted_seconds": unaccounted / 1e9,
             "background_cpu_seconds": max(0.0, background) / 1e9,
+            "process_cpu_seconds": used / 1e9,
         }
+
+    def _of_kept(self) -> float:
+        """Nanoseconds that processes have used which had been started with the solver's program."""
+        return 1e9 * sum((processor_seconds(pid) or at) - at for pid, at in self._kept.items())
 
 
 def hidden_work(times: dict[str, float], trained: float) -> str:

@@ -1,8 +1,8 @@
 """The trace of a run: JSON lines, appended while it runs.
 
 The first line is the run's header, each checkpoint adds a line, and the last line holds the
-end state and a hash of the lines before it. A kill loses the checkpoints of a tenth of a second,
-and a damaged file is detected.
+end state and a hash of the lines before it. A kill loses at most the line that was being
+written, and a damaged file is detected.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 from svmbench.durable import is_own_file, sync_folder, writing
@@ -26,9 +25,6 @@ from svmbench.records.states import ENDS
 from svmbench.records.values import is_too_deep, moment_in
 
 SCHEMA_VERSION = 1
-
-#: Seconds of checkpoints that a kill may lose.
-FLUSHED_EVERY = 0.1
 
 #: Characters that are kept of a reason or of a solver's remark.
 LONGEST_TEXT = 2000
@@ -46,7 +42,6 @@ class TraceWriter:
     def __init__(self, path: Path, header: dict[str, Any]) -> None:
         self._path = path
         self._digest = hashlib.sha256()
-        self._flushed = -math.inf
         with writing(path):
             path.unlink(missing_ok=True)
             self._file = path.open("x", encoding="utf-8")  # never into the target of a link
@@ -60,17 +55,12 @@ class TraceWriter:
             self._file.close()
 
     def append(self, record: dict[str, Any]) -> None:
-        """Write one line. The system gets it, and those before it, every tenth of a second."""
+        """Write one line and pass it to the operating system."""
         line = line_of(record)
         self._digest.update(line.encode())
         with writing(self._path):
             self._file.write(line)
-            if monotonic() - self._flushed > FLUSHED_EVERY:
-                self._flush()
-
-    def _flush(self) -> None:
-        self._file.flush()
-        self._flushed = monotonic()
+            self._file.flush()
 
     def end(self, state: str, **facts: Any) -> None:
         """Write the last line."""
@@ -79,8 +69,6 @@ class TraceWriter:
         whole = self._digest.copy()
         whole.update(line_of(record).encode())
         self.append({**record, "sha256": whole.hexdigest()})
-        with writing(self._path):
-            self._flush()
 
 
 @dataclass(frozen=True)
@@ -146,7 +134,8 @@ def _parsed(lines: Sequence[bytes]) -> list[dict[str, Any]]:
     except (ValueError, RecursionError):
         return []
     nested = [line.count(b"{") + line.count(b"[") > 1 for line in lines]
-    sound = len(records) == len(lines) and all(type(record) is dict for record in records)
+    whole = all(line[:1] == b"{" and line.rstrip()[-1:] == b"}" for line in lines)
+    sound = whole and len(records) == len(lines) and all(type(each) is dict for each in records)
     deep = sound and any(map(is_too_deep, itertools.compress(records, nested)))
     return records if sound and not deep else []
 

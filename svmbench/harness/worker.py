@@ -41,7 +41,7 @@ from svmbench.harness.child import (
     NO_PIPE,
     end_with,
 )
-from svmbench.harness.clock import Stopwatch, now
+from svmbench.harness.clock import Stopwatch
 from svmbench.harness.leftovers import adopt_orphans, children, end_children
 from svmbench.harness.measurement import Before, Measurement, Terms
 from svmbench.harness.system import PROC, read
@@ -151,7 +151,6 @@ def _pipe() -> Iterator[None]:
 
 def _execute(job: dict[str, Any], last: Posed | None, begin: Callable[[], None]) -> Posed | None:
     """Execute one run, and return what the next run may reuse."""
-    begun = now()
     with TraceWriter(Path(job["trace"]), job["header"]) as trace:
         try:
             measurement = _measurement(job, last)
@@ -174,9 +173,7 @@ def _execute(job: dict[str, Any], last: Posed | None, begin: Callable[[], None])
             # The run itself is complete, even if its regret takes too much memory.
             with suppress(MemoryError):
                 _append_regrets(measurement, job["seed"], trace)
-        used = (now().process + now().children - begun.process - begun.children) / 1e9
-        facts = measurement.closing() | {"peak_memory_bytes": peak, "process_cpu_seconds": used}
-        trace.end(state, **facts)
+        trace.end(state, **measurement.closing(), peak_memory_bytes=peak)
     before = Before(conversion=measurement.conversion)
     return Posed(job, measurement.solver, measurement.terms, before)
 
