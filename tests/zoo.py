@@ -117,7 +117,7 @@ class WorksInProcess(Specimen):
 
     def advance(self, steps):
         super().advance(steps)
-        work(0.02)
+        work(0.1)
 
 
 class ChangesRows(Specimen):
