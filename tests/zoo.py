@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import signal
 import subprocess
-import sys
 import threading
 import time
 from dataclasses import dataclass, replace
@@ -107,17 +106,21 @@ class TrainsInThread(Hiding):
 
 
 class WorksInProcess(Specimen):
-    """Leaves the work to a process that it has started before the run."""
+    """Leaves the work to processes that it has started before the run."""
 
     name = "works-in-a-process"
 
     def load(self):
-        busy = "while True: pass"
-        self.process = subprocess.Popen([sys.executable, "-c", busy])
+        # So many get enough of a busy machine too.
+        busy = ["sh", "-c", "while :; do :; done"]
+        self.processes = [subprocess.Popen(busy) for _ in range(4)]
 
-    def advance(self, steps):
-        super().advance(steps)
-        work(0.1)
+    @property
+    def w(self):
+        if self.counters.presentations and not hasattr(self, "slept"):
+            self.slept = True
+            time.sleep(0.2)
+        return super().w
 
 
 class ChangesRows(Specimen):

@@ -165,7 +165,7 @@ def test_from_a_table_to_predictions(folder):
 def test_what_a_model_has_never_seen_is_said(folder):
     (folder / "b.csv").write_text("age,job,answer\n41,pilot,yes\n31,nurse,perhaps\n")
     found = invoke("train", "a.csv", "--target", "answer", "--test", "b.csv", "-o", "m")
-    said = "b.csv: 1 field with a text that the training table does not have, or missing"
+    said = "b.csv: 1 field with a text that the training table does not have, or empty"
     assert said in found.stderr
     assert "(another)" in found.stdout
     assert said in invoke("predict", "m", "b.csv").stderr

@@ -81,7 +81,7 @@ def test_a_build_covers_the_modules_a_solver_shares_with_others():
 
     assert names("sgd-s") == {"sgd_s.py", "perceptron.py", "row_order.py"}
     assert names("ipm") == {"cholesky.py", "ipm.py", "l1_ball.py", "normal_equations.py"}
-    assert names("pegasos") == {"pegasos.py", "output.py", "row_order.py", "bounds.py"}
+    assert names("pegasos") == {"pegasos.py", "output.py", "row_order.py"}
 
 
 def test_a_build_covers_what_the_shared_modules_import():
