@@ -142,6 +142,7 @@ class Finding:
 
     result: ClaimResult
     anchor: str
+    table: str  # such as ``sgd-qn, Table 4``: two tables may make the same claim
 
 
 @dataclass(frozen=True)
@@ -172,7 +173,8 @@ def head_of(papers: Sequence[PaperView]) -> Head:
             for number, result in enumerate(view.claims, start=1):
                 lists = found.weaker, found.firm
                 to = found.further if paper.paper.further else lists[result.firm]
-                to.append(Finding(result, f"{view.anchor}-claim-{number}"))
+                table = f"{paper.paper.key}, {view.item.number}"
+                to.append(Finding(result, f"{view.anchor}-claim-{number}", table))
     return found
 
 
