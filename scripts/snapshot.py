@@ -1,6 +1,7 @@
-"""Copies what a snapshot keeps of a page: tables as CSV, runs, and small pictures beside it."""
+"""Copies what a snapshot keeps of a page: tables as CSV, packed runs, and small pictures."""
 
 import base64
+import gzip
 import re
 import shutil
 import sys
@@ -15,7 +16,7 @@ PICTURE = re.compile(r'src="data:image/png;base64,([^"]*)"')
 #: Colours of a small picture; lines and their bands need no more.
 COLOURS = 64
 
-KEPT = ("table-*.csv", "tables/*.csv", "runs.csv", "environment.json")
+KEPT = ("table-*.csv", "tables/*.csv", "environment.json")
 
 
 def main(source: Path, target: Path) -> None:
@@ -25,6 +26,9 @@ def main(source: Path, target: Path) -> None:
             copy = target / path.relative_to(source)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, copy)
+    for path in source.rglob("runs.csv"):
+        packed = gzip.compress(path.read_bytes(), mtime=0)
+        (target / path.relative_to(source)).with_suffix(".csv.gz").write_bytes(packed)
     pictures = target / "pictures"
     pictures.mkdir(parents=True, exist_ok=True)
     count = 0
