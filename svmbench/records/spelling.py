@@ -14,7 +14,8 @@ def short(number: float, digits: int = 6, plain_from: float = 1e-3) -> str:
     if number == 0 or not math.isfinite(number):
         return f"{number:g}"
     if plain_from <= abs(number) < 1e6:
-        return f"{number:.{digits}g}"
+        rounded = float(f"{number:.{digits}g}")
+        return f"{rounded:.{max(digits, 7)}g}"  # 210 of two digits, and not 2.1e+02
     mantissa, exponent = f"{number:.{digits - 1}e}".split("e")
     return f"{mantissa.rstrip('0').rstrip('.') if '.' in mantissa else mantissa}e{int(exponent)}"
 

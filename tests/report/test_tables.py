@@ -58,6 +58,20 @@ def grid(text: str, dataset: str) -> dict[tuple[str, str], dict[str, str]]:
     return found
 
 
+@pytest.mark.parametrize(
+    ("number", "digits", "text"),
+    [
+        (211.3, 2, "210"),
+        (0.0123, 2, "0.012"),
+        (16281.4, 4, "16280"),
+        (250.0, 6, "250"),
+        (1e-4, 6, "1e-4"),
+    ],
+)
+def test_rounded_numbers_have_no_exponent_where_they_are_plain(number, digits, text):
+    assert short(number, digits) == text
+
+
 def test_one_record_a_cell(tables, results):
     groups = [group for members in results.groups.values() for group in members]
     assert len(groups) == 2 * 2 * 9
