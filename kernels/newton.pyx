@@ -84,12 +84,18 @@ def weighted_squares(CompactRows rows, const int64_t[::1] support, const double[
         raise ValueError("rows, support, weights and out do not belong together")
     cdef int32_t[::1] columns = np.empty(rows.c.d + 1, dtype=np.int32)
     cdef double[::1] values = np.empty(rows.c.d + 1)
+    cdef double nothing = 0
+    cdef double *sums = &out[0] if rows.c.d else &nothing
     cdef Py_ssize_t nonzeros = 0, k, e, n
     for k in range(support.shape[0]):
         if not 0 <= support[k] < rows.c.m:
             raise ValueError("the support names a row that is not there")
     with nogil:
         for k in range(support.shape[0]):
+            if rows.c.values == NULL:  # ones, which are their squares
+                row_axpy(&rows.c, support[k], weights[k], sums)
+                nonzeros += 2 * row_nonzeros(&rows.c, support[k])
+                continue
             n = unpack_row(&rows.c, support[k], &columns[0], &values[0])
             for e in range(n):
                 out[columns[e]] += weights[k] * (values[e] * values[e])

@@ -32,7 +32,7 @@ T = TypeVar("T")
 _VECTORS, _KEPT, _MODELS = 8, 3, 2
 
 #: Bytes that a fit takes without asking for how many are free.
-LITTLE = 1 << 18
+LITTLE = 1 << 24
 
 #: What the user can do about too many columns.
 _FEWER_COLUMNS = "drop unused columns"
