@@ -258,6 +258,14 @@ target_column = click.option(
     "--target", metavar="COLUMN", help="The column of a table that has the classes."
 )
 
+dropped_columns = click.option(
+    "--drop",
+    "dropped",
+    multiple=True,
+    metavar="COLUMN",
+    help="Leave out a column of a table. May be repeated.",
+)
+
 missing_values = click.option(
     "--missing",
     type=click.Choice(("refuse", "mean")),
