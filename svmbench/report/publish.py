@@ -34,7 +34,7 @@ def publish(folder: Path, target: Path, weights: bool = False) -> Path:
     if resolved(folder).is_relative_to(resolved(target)):
         raise ConfigError(f"{target}: has the results themselves; give -o another name")
     _refuse_wrong(read_results(folder))
-    for name, reason in stale_files(folder, False):
+    for name, reason in stale_files(folder):
         raise DataError(f"{folder}: {name} {reason}")
     if not (folder / "report.html").is_file():
         raise DataError(f"{folder}: has no page; run 'svmbench report {folder}' first")
