@@ -22,25 +22,7 @@ __build__ = build_record()
 
 def weighted_product(CompactRows rows, const int64_t[::1] support, const double[::1] weights,
                      const double[::1] p, double shift, double[::1] out):
-    """Add sum of c_i (x_i.p + shift) x_i over the rows of the support to ``out``.
-
-    Parameters
-    ----------
-    rows : CompactRows
-    support : ndarray of int64
-        Rows, 0 .. m - 1.
-    weights : ndarray of float64, of the support's shape
-        c.
-    p, out : ndarray of float64, shape (d,)
-    shift : float
-
-    Returns
-    -------
-    sum : float
-        Of c_i (x_i.p + shift).
-    nonzeros : int
-        Stored entries read and written.
-    """
+    """Add sum of c_i (x_i.p + shift) x_i over the rows of the support to ``out``."""
     if (weights.shape[0] != support.shape[0] or p.shape[0] != rows.c.d
             or out.shape[0] != rows.c.d):
         raise ValueError("rows, support, weights, p and out do not belong together")
@@ -64,22 +46,7 @@ def weighted_product(CompactRows rows, const int64_t[::1] support, const double[
 
 def weighted_squares(CompactRows rows, const int64_t[::1] support, const double[::1] weights,
                      double[::1] out):
-    """Add sum of c_i x_ij^2 over the rows of the support to each entry j of ``out``.
-
-    Parameters
-    ----------
-    rows : CompactRows
-    support : ndarray of int64
-        Rows, 0 .. m - 1.
-    weights : ndarray of float64, of the support's shape
-        c.
-    out : ndarray of float64, shape (d,)
-
-    Returns
-    -------
-    int
-        Stored entries read and written.
-    """
+    """Add sum of c_i x_ij^2 over the rows of the support to each entry j of ``out``."""
     if weights.shape[0] != support.shape[0] or out.shape[0] != rows.c.d:
         raise ValueError("rows, support, weights and out do not belong together")
     cdef int32_t[::1] columns = np.empty(rows.c.d + 1, dtype=np.int32)
