@@ -3,20 +3,6 @@
 import itertools
 import re
 
-NUMBERS = [
-    *(-1e308, -5, -1.0, 0.0, 5e-324, 1e-101, 1e-100, 1e-16, 1e-15, 0.5, 1, 1.0, 1.5, 2, 3.0),
-    *(1e9, 1e9 + 1, 1e100, 1e101, 1e308, 10**400),
-]
-WHOLE = [
-    *(-(10**400), -1, 0, 1, 2, 3, 1000, 1001, 100_000, 100_001, 1 << 20),
-    *((1 << 31) - 1, 1 << 31, (1 << 63) - 1, 1 << 63, 10**400, 3.0),
-]
-TEXTS = [
-    *("", " ", "a", " a", "a ", "a\nb", "a\n", "é", "A b", "\x07", "/x", ".", "dcd", "x" * 101),
-    *("adult", "tiny-sparse", "inf", "-1", "5", "5s", "5 s", "5x", "5e3s", "0s", "0.00ms", ".5h"),
-    *("1GiB", ".5GiB", "1kiB", "9" * 400 + "GiB", "9" * 400 + "h", "9999999999GiB", "\u0663s"),
-]
-
 
 class Documents:
     """The values of a schema and whether a value fits it.
@@ -74,45 +60,6 @@ class Documents:
             and (schema.get("additionalProperties", True) or set(value) <= set(known))
             and all(self.fits(each, known.get(key, {})) for key, each in value.items())
         )
-
-    def candidates(self, schema):
-        """Values of a schema, and some beside it."""
-        schema = self.resolved(schema)
-        found = [value for arm in schema.get("anyOf", []) for value in self.candidates(arm)]
-        found += [schema["const"]] if "const" in schema else schema.get("enum", [])
-        kind = schema.get("type")
-        if kind == "object":
-            found += self._objects(schema)
-        elif kind == "array":
-            items = self.candidates(schema.get("items", {}))
-            found += [[], *([item] for item in items), *([item, item] for item in items[:3])]
-            found += [list(pair) for pair in itertools.pairwise(items[:40])]
-        elif not {"const", "enum"} & set(schema):
-            found += {
-                "null": [None],
-                "boolean": [True, False],
-                "integer": WHOLE,
-                "number": NUMBERS,
-                "string": TEXTS,
-            }.get(kind, [])
-        return found
-
-    def _objects(self, schema):
-        properties = schema.get("properties", {})
-        least = {key: self.candidates(properties[key])[0] for key in schema.get("required", [])}
-        for base in self.bases.get(schema.get("title"), [least]):
-            yield base
-            values = {key: self.candidates(each) for key, each in properties.items()}
-            for key, each in values.items():
-                yield from (base | {key: value} for value in each)
-            pairs = itertools.combinations(values, 2) if schema.get("title") in self.bases else ()
-            for one, other in pairs:
-                for left, right in itertools.product(_few(values[one]), _few(values[other])):
-                    yield base | {one: left, other: right}
-
-
-def _few(values):
-    return [values[0], values[len(values) // 2]]
 
 
 def _repeats(values):

@@ -1,13 +1,12 @@
 """When P counts as below a certified bound: not by rounding, and by anything more."""
 
 import math
-import warnings
 
 import numpy as np
 import pytest
 
 from problems import dataset
-from svmbench.problem import Loss, Problem, accuracy_of
+from svmbench.problem import Loss, Problem
 
 UNIT = 2.0**-53
 X = np.array([[3.0, 0.0, 4.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])
@@ -54,59 +53,10 @@ def test_p_may_lie_a_billionth_below_a_bound():
     assert not problem.is_below(0.5, math.nan, w)
 
 
-def test_an_accuracy_is_a_relative_or_an_absolute_distance():
-    assert accuracy_of(3.0, 2.0) == accuracy_of(3.0, 2.0, "relative") == 0.5
-    assert accuracy_of(3.0, 2.0, "absolute") == 1.0
-    assert accuracy_of(3.0, 0.0) == math.inf
-    assert accuracy_of(3.0, 0.0, "absolute") == 3.0
-
-
-def test_weights_in_single_precision_are_summed_in_double():
-    data = dataset(np.eye(33), np.ones(33), "dense float64")
-    w = np.full(33, 0.1, dtype=np.float32)
-    assert Problem(data, 0.1).project(w).dtype == np.float64
-    size = math.fsum(map(float, w))
-    assert size != float(np.sum(w))
-    ball = Problem(data, 0.1, l1_radius=size / (1.0 + 0.99e-5))
-    assert ball.admits(w)
-    assert not Problem(data, 0.1, l1_radius=size / (1.0 + 1.01e-5)).admits(w)
-
-
 def test_weights_far_outside_the_ball_are_not_scaled_onto_it():
     data = dataset(np.array([[1.0], [-1.0]]), np.array([1.0, -1.0]), "dense float64")
     found = Problem(data, 0.1, bias="free", l1_radius=1.0).evaluate(np.array([1.5]), -1.2)
     assert (found.primal, found.errors) == (math.inf, 0)
-
-
-def test_a_problem_of_one_row_has_one_class():
-    with pytest.raises(ValueError, match="one class"):
-        Problem(dataset(X[:1], Y[:1], "dense float64"), 0.1, bias="free")
-    with pytest.raises(ValueError, match=r"^a problem needs at least one row$"):
-        Problem(dataset(X[:0], Y[:0], "dense float64"), 0.1)
-
-
-def test_overflow_and_nan_warn_of_nothing():
-    problem = Problem(dataset(X, Y, "dense float64"), 0.1, l1_radius=1.0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert not problem.admits(np.array([1e308, 1e308, 1e308]))
-        assert not problem.admits(np.array([math.nan, math.inf, -math.inf]))
-        assert problem.primal(np.array([1e308, 1e308, 1e308])) == math.inf
-
-
-def test_the_facts_of_a_problem():
-    data = dataset(X, Y, "dense float64")
-    common = {"data": data.identity, "lambda": 0.1, "bias": "none"}
-    assert Problem(data, 0.1, Loss("smoothed-hinge", 0.5), l1_radius=2.0).facts() == common | {
-        "loss": "smoothed-hinge",
-        "gamma": 0.5,
-        "l1_radius": 2.0,
-    }
-    assert Problem(data, 0.1, Loss("hinge", 0.5)).facts() == common | {
-        "loss": "hinge",
-        "gamma": None,
-        "l1_radius": None,
-    }
 
 
 @pytest.mark.parametrize("bias", ["none", "free"])

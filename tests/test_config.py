@@ -22,7 +22,6 @@ from svmbench.config import Sweep, dump_sweep, find_config, load_sweep, sweep_sc
 from svmbench.config.fields import look_of
 from svmbench.data.catalogue import names, resolve
 from svmbench.data.transforms import (
-    TRANSFORMS,
     Bias,
     Derived,
     Drop,
@@ -33,7 +32,6 @@ from svmbench.data.transforms import (
     Subsample,
     UnitNorm,
 )
-from svmbench.document import colon, parse_document
 from svmbench.errors import ConfigError
 from svmbench.problem import Loss
 from svmbench.records.spelling import in_file_names
@@ -176,16 +174,6 @@ def test_repeats_are_a_number_or_a_rule(load):
     assert (short.at_least, short.at_most) == (5, 60)
 
 
-def test_regret_is_asked_for_by_a_flag(load, refused):
-    assert load(VALID + "regret: true\n").regret is True
-    assert "regret" in refused(VALID + "regret: log\n")
-
-
-def test_a_sweep_cannot_be_changed(load):
-    with pytest.raises(ValueError, match="frozen"):
-        load(VALID).repeats = 3
-
-
 @pytest.mark.parametrize(
     ("accuracy", "gap"), [("1e-1", 1e-4), ("[1e-1, 1e-2]", 1e-4), ("[1, 1e-5]", 1e-7)]
 )
@@ -293,11 +281,6 @@ def test_long_chains_have_names_that_fit_a_file_and_differ(load):
     assert len(labels) == 2
 
 
-def test_other_labels_of_a_catalogue_set(load):
-    spec = datasets_of(load, "{name: tiny-dense, positive: -1}")[0]
-    assert resolve(spec.source.source).positive == (-1.0,)
-
-
 @pytest.mark.parametrize("name", ["smoke", "smoke.yaml", "configs/smoke.yaml"])
 def test_bundled_configurations_are_found_by_name(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -313,13 +296,6 @@ def test_a_file_here_goes_before_a_bundled_one(tmp_path, monkeypatch):
 @pytest.mark.parametrize("path", sorted(bundled("configs").glob("*.yaml")), ids=lambda p: p.stem)
 def test_bundled_configurations_are_valid_and_named_like_their_files(path):
     assert load_sweep(path).name == path.stem
-
-
-def test_every_transform_is_described_to_readers():
-    page = (Path(__file__).parents[1] / "configs" / "README.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"^\| `([a-z-]+)[`:].*\|$", page.split("| transform |")[1], re.M)) == set(
-        TRANSFORMS
-    )
 
 
 # --- YAML's traps ------------------------------------------------------------------
@@ -709,10 +685,6 @@ def test_several_errors_are_counted_and_the_first_is_told(refused):
     assert refused(changed("max_epochs: 100", "max_epochs: -1", text)).endswith(" (and 2 more)")
 
 
-def test_a_misspelt_required_key_is_one_error(refused):
-    assert refused(changed("stop:", "stpo:")) == "14:1: unknown key 'stpo'; did you mean 'stop'?"
-
-
 def test_what_is_wrong_goes_before_what_is_missing(refused):
     text = changed("version: 1\n", "", changed("repeats: 2", "repeats: 0"))
     assert refused(text) == "17:1: 'repeats' should be at least 1, not 0 (and 1 more)"
@@ -998,37 +970,3 @@ def test_schema_refuses_what_is_not(case):
 def _as_json(text):
     # PyYAML's own reading of 1e-4 is a text; the schema speaks of what the file means.
     return yaml.safe_load(re.sub(r"\b1e-", "1.0e-", text))
-
-
-def read_as(path):
-    """The values and places of a file, or what is wrong with it."""
-    try:
-        document = parse_document(path)
-    except ConfigError as error:
-        return str(error)
-    return repr(document.value), {loc: colon(mark) for loc, mark in document.marks.items()}
-
-
-def require_same_without_libyaml(path):
-    quick = read_as(path)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delattr(yaml, "CSafeLoader")
-        assert read_as(path) == quick
-
-
-libyaml = pytest.mark.skipif(not hasattr(yaml, "CSafeLoader"), reason="PyYAML has no libyaml")
-
-
-@libyaml
-def test_libyaml_reads_our_own_files_as_pyyaml_does():
-    for folder in ("configs", "datasets"):
-        for path in bundled(folder).rglob("*.yaml"):
-            require_same_without_libyaml(path)
-
-
-@libyaml
-@given(text=spoilt() | st.text())
-def test_libyaml_reads_any_text_as_pyyaml_does(text, tmp_path_factory):
-    path = tmp_path_factory.getbasetemp() / "either.yaml"
-    path.write_bytes(text.encode("utf-8", "surrogatepass"))
-    require_same_without_libyaml(path)

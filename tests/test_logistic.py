@@ -11,8 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from problems import PROBLEMS, dataset, dense, dyadic_problems, has_both_classes, labels, with_class
-from svmbench.config.files import load_sweep
-from svmbench.errors import ConfigError
 from svmbench.kernels.objective import conjugate_sum, gap_sum, loss_and_errors
 from svmbench.names import BIASES
 from svmbench.problem import Loss, Problem
@@ -55,13 +53,6 @@ def test_the_loss_is_exact_far_out(s):
     assert errors == (s <= 0.0)
 
 
-def test_weights_that_are_no_numbers_show():
-    for bad, expected in ((math.inf, 0.0), (-math.inf, math.inf)):
-        value, _ = loss_and_errors(one_row(1.0), np.array([bad]), LOGISTIC.code)
-        assert value == expected
-    assert math.isnan(loss_and_errors(one_row(1.0), np.array([math.nan]), LOGISTIC.code)[0])
-
-
 @given(st.floats(0.0, 1.0))
 def test_the_conjugate_is_the_lower_envelope(alpha):
     # q(alpha) = min over s of loss(s) + alpha s, attained where the slope is -alpha.
@@ -72,16 +63,6 @@ def test_the_conjugate_is_the_lower_envelope(alpha):
     if 1e-12 < alpha < 1.0 - 1e-12:
         best = math.log((1.0 - alpha) / alpha)
         assert q == pytest.approx(np.logaddexp(0.0, -best) + alpha * best, abs=1e-12)
-
-
-def test_the_box():
-    def q(*alpha):
-        return conjugate_sum(np.array(alpha), LOGISTIC.code)
-
-    assert q(0.0, 1.0) == 0.0
-    assert q(0.5) == math.log(2.0)
-    for bad in (-1e-300, 1.0 + 2e-16, math.nan, math.inf):
-        assert q(0.5, bad) == -math.inf
 
 
 @given(st.floats(-600.0, 600.0), st.floats(0.0, 1.0))
@@ -142,15 +123,6 @@ def test_its_optimum_is_certified_and_found_independently(name, bias, own_cache)
     assert problem.gap(found.w, found.alpha, found.bias) <= 1e-10 * max(found.dual, 1e-3)
 
 
-def test_its_optimum_is_certified_where_lambda_is_small(own_cache):
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(400, 30)) * np.logspace(0.0, -2.0, 30)
-    y = np.where(X @ rng.normal(size=30) + 0.5 * rng.normal(size=400) > 0.0, 1, -1)
-    problem = Problem(dataset(X, y), 1e-7, LOGISTIC, "free")
-    found = certified_optimum(problem, 1e-9, 20.0)
-    assert found.gap <= 1e-9
-
-
 @pytest.mark.parametrize("bias", BIASES)
 @pytest.mark.parametrize("seed", range(4))
 def test_extended_precision_agrees_within_its_bounds(seed, bias):
@@ -175,13 +147,3 @@ def test_extended_precision_agrees_within_its_bounds(seed, bias):
 def test_it_has_no_ball():
     with pytest.raises(ValueError, match="no method certifies the logistic loss in a ball"):
         with_class(PROBLEMS["sparse"], "logistic", "none", 1.0)
-
-
-def test_a_solver_of_the_hinges_is_refused_in_one_line(tmp_path):
-    path = tmp_path / "sweep.yaml"
-    path.write_text(
-        "version: 1\nname: logistic\ndatasets: [tiny-sparse]\nloss: logistic\nlambda: 1e-3\n"
-        "solvers: [svmsgd, smo]\nstop: {max_epochs: 1}\n"
-    )
-    with pytest.raises(ConfigError, match="smo cannot train the loss logistic, only hinge, "):
-        load_sweep(path)

@@ -193,15 +193,3 @@ def test_what_is_proven_in_a_ball_is_no_more_than_the_exact_dual(loss, scale, ra
         assert proven <= exact
         if scale == 1.0:
             assert proven == pytest.approx(float(exact), rel=1e-12, abs=1e-12)
-
-
-@pytest.mark.parametrize("radius", [1e-6, 0.1, 1.0, 1e3])
-def test_the_exact_dual_in_a_ball_is_the_least_over_all_multipliers(radius):
-    problem = Problem(scaled(60, 1.0), 0.1, l1_radius=radius)
-    alpha = np.random.default_rng(2).random(60)
-    u = Problem(problem.data, problem.lam).weights(alpha)
-    taus = np.linspace(0.0, np.abs(u).max(), 10_001)[:, None]
-    bounds = 0.5 * (np.maximum(np.abs(u) - taus, 0.0) ** 2).sum(axis=1) + taus[:, 0] * radius
-    least = alpha.mean() - problem.lam * bounds.min()
-    assert float(exact_dual(problem, alpha)) == pytest.approx(least, rel=1e-6)
-    assert float(exact_dual(problem, alpha)) >= least - 1e-12

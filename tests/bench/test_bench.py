@@ -110,28 +110,6 @@ def test_an_open_bound_gets_repeats_until_it_is_decided(bench, tmp_path):
         assert "0 new runs" in again.stdout
 
 
-POSED_TWICE = """\
-version: 1
-name: twice
-title: One problem in two sweeps
-sets: [tiny-dense]
-sweeps:
-  one: {lambda: 1e-2, accuracy: 1e-1, solvers: [champion, sgd-s], repeats: 2, time_limit: 10s}
-  two: {lambda: [1e-2, 1e-3], accuracy: 1e-1, solvers: [champion, pegasos], repeats: 2,
-        time_limit: 10s}
-"""
-
-
-def test_a_problem_of_two_sweeps_counts_once(bench, tmp_path):
-    (tmp_path / "twice.yaml").write_text(POSED_TWICE)
-    result = bench("twice.yaml")
-    assert result.exit_code == 0, result.output
-    root = tmp_path / "results" / "bench" / "twice"
-    entries = pd.read_csv(root / "tables" / "fastest.csv")
-    problems = entries.groupby("solver").size()
-    assert dict(problems) == {"dcd": 2, "sgd-s": 1, "pegasos": 2}
-
-
 def test_report_only_makes_no_runs(bench, tmp_path):
     assert bench("tiny.yaml", "--report-only", "--quiet").output == ""
     root = tmp_path / "results" / "bench" / "tiny"
@@ -161,12 +139,6 @@ def test_runs_are_made_in_whole_blocks(bench, monkeypatch):
     assert [wanted.whole_blocks for wanted in told] == [True]
 
 
-def test_what_no_time_is_left_for_is_said(bench):
-    result = bench("tiny.yaml", "--budget", "1ms")
-    assert result.exit_code == 0, result.output
-    assert "left; run the same command again to continue" in result.stdout
-
-
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -181,12 +153,6 @@ def test_a_profile_that_is_wrong_is_one_line(bench, tmp_path, change, said):
     assert result.exit_code == 2
     assert said in result.stderr
     assert result.stderr.count("\n") == 1
-
-
-def test_an_unknown_profile_is_answered_with_the_nearest(bench):
-    result = bench("defualt")
-    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
-    assert "did you mean 'default'?" in result.stderr
 
 
 @pytest.mark.parametrize("name", profiles())

@@ -55,12 +55,3 @@ def test_no_two_sets_of_a_profile_share_their_files():
     sets = [{"data": {"name": "adult", "label": label}} for label in ("a b", "a-b")]
     with pytest.raises(ValueError, match="'a-b' has the same label in names of files"):
         Profile.model_validate({"version": 1, "name": "x", "title": "x", "sets": sets})
-
-
-def test_stand_ins_are_the_same_whatever_time_a_call_has(tmp_path):
-    profile = Profile.model_validate(
-        {"version": 1, "name": "x", "title": "x", "budget": "10m", "sets": [{"data": "SUSY"}]}
-    )
-    scales = {plan(profile, tmp_path, budget).sources["SUSY"].scale for budget in (1.0, 1e5)}
-    assert len(scales) == 1
-    assert None not in scales

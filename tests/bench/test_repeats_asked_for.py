@@ -13,7 +13,6 @@ from measured_rows import ALONE, group, swept
 from svmbench.bench import doubts, versus
 from svmbench.bench.bounds import judge_bounds
 from svmbench.bench.stated_bounds import StatedBound
-from svmbench.evidence.questions import paired
 
 PLAN = SimpleNamespace(
     sweeps=[SimpleNamespace(name=name, item="adult") for name in ("tight", "core")],
@@ -86,16 +85,3 @@ def test_ratios_that_may_be_quoted_ask_for_narrow_intervals(
     found_there = list(doubts.of_quoted(PLAN, compared, ALONE))
     assert [doubt.sweep for doubt in found_there] == [1] * asks
     assert all(doubt.more > 0 for doubt in found_there)
-
-
-def test_a_ratio_without_an_upper_bound_does_not_ask_for_a_narrow_interval(monkeypatch):
-    never = group("liblinear", [math.nan] * 14, solver="liblinear", state="max_steps", spent=9.0)
-    compared = versus.comparisons(
-        swept([group("dcd", [1.0] * 14), never], monkeypatch), ["liblinear"]
-    )
-    assert list(doubts.of_quoted(PLAN, compared, ALONE)) == []
-
-
-def test_an_interval_as_wide_as_numbers_are_asks_for_repeats():
-    question = paired([1.0] * 3, [1.0] * 3, low=1.0)
-    assert doubts._until_narrow(question, 1e-300, 1e300) > 3

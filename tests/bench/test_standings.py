@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from types import SimpleNamespace
 
-import pandas as pd
 import pytest
 from measured_rows import ALONE, SWEPT, group, swept
 
-from svmbench.bench import write
 from svmbench.bench.tables import ratios, seconds
 
 
@@ -32,15 +29,6 @@ def test_who_is_fastest_is_asked_within_a_sweep(monkeypatch):
     # The least seconds are the champion's of the other sweep; the fastest is rehline.
     ((row,),) = [each.rows for each in seconds.fastest_table(result, ALONE).sections]
     assert [cell.text for cell in row.cells if cell.best] == ["3.00"]
-
-
-def test_a_median_that_is_not_reached_says_how_many_repeats_reached_it(monkeypatch):
-    monkeypatch.setattr(seconds, "champion", lambda: "dcd")
-    late = group("rehline", [math.nan] * 3, solver="rehline", state="max_steps", spent=3.0)
-    result = swept([group("dcd", [1.0] * 3), late], monkeypatch)
-    ((row,),) = [each.rows for each in seconds.fastest_table(result, ALONE).sections]
-    (cell,) = (cell for cell in row.cells if cell.text == "not reached")
-    assert cell.hint.endswith(", 0 of 3")
 
 
 @pytest.mark.parametrize(
@@ -72,11 +60,3 @@ def test_who_is_ahead_is_counted_and_marked(ours, theirs, standing, mark, monkey
     if standing == "open":
         slower = int(one["ratio"] < 1.0)
         assert f"neither is shown ahead in 1 (a peer is faster so far in {slower})." in said
-
-
-def test_programs_have_looks_of_their_own():
-    runs = pd.DataFrame({"solver": ["dcd", "program", "program"], "label": ["dcd", "one", "two"]})
-    looks = write._looks([SimpleNamespace(runs=runs)])
-    plain = write._looks([])
-    assert set(looks) - set(plain) == {"one", "two"}
-    assert {name: looks[name] for name in plain} == plain

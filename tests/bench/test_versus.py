@@ -2,32 +2,14 @@
 
 from __future__ import annotations
 
-import gc
 import math
-import weakref
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from measured_rows import ALONE, SWEPT, compared, group
+from measured_rows import ALONE, compared, group
 
-from svmbench.bench import versus
-from svmbench.claims.measured import MeasuredRow
 from svmbench.evidence.page import judge
-from svmbench.records.measures import Asked
-
-
-def test_a_part_keeps_its_comparisons_and_nothing_else_does():
-    part = replace(SWEPT, compared={})
-    ours, theirs = (MeasuredRow("core", group(label, [1.0, 2.0])) for label in ("dcd", "liblinear"))
-    asked = Asked("seconds", 0.01)
-    first = versus.side_by_side(part, ours, (theirs,), asked)
-    assert first
-    assert versus.side_by_side(part, ours, (theirs,), asked) is first
-    left = weakref.ref(first[0])
-    del first, part
-    gc.collect()
-    assert left() is None
 
 
 def test_of_several_programs_the_fastest_of_each_repeat_counts():

@@ -32,29 +32,6 @@ def test_list_says_what_is_here():
     assert files["adult"].startswith("to be fetched ")
 
 
-def test_list_finds_part_of_a_set_in_the_mirror(monkeypatch, tmp_path):
-    (tmp_path / "a9a.xz").touch()
-    monkeypatch.setenv("SVMBENCH_MIRROR", str(tmp_path))
-    assert "  partly here  " in run("list").stdout
-    # A long path may be broken over lines.
-    info = "".join(run("info", "adult").stdout.split())
-    assert f"trainhere{tmp_path / 'a9a.xz'}" in info
-
-
-def test_info_tells_licence_origin_and_files():
-    result = run("info", "adult")
-    assert (result.exit_code, result.stderr) == (0, "")
-    for part in ("\nlicence ", "\ncitation ", "\nhomepage ", "a9a, 32,561 rows", "16,281 rows"):
-        assert part in result.stdout
-    assert "train here    no; see 'svmbench data fetch'\n" in result.stdout
-
-
-def test_list_tells_density_and_label():
-    lines = {line.split()[0]: line for line in run("list").stdout.splitlines()}
-    assert "  123         11 %      1   to be fetched  3.5 MB    Adult" in lines["adult"]
-    assert "  ~0.16 %   33  to be fetched  ?  " in lines["CCAT"]
-
-
 @pytest.fixture
 def small_mirror(monkeypatch, tmp_path):
     """An empty mirror."""
@@ -73,17 +50,6 @@ def test_list_tells_mirror_download_and_cache(monkeypatch, small_mirror, tmp_pat
     lines = {line.split()[0]: line for line in run("list").stdout.splitlines()}
     assert "  mirror         2.5 kB    " in lines["heart_scale"]
     assert "  downloaded     1.5 MB    " in lines["mushrooms"]
-
-
-def test_info_tells_what_is_not_known():
-    text = " ".join(run("info", "w8a").stdout.split())
-    assert "sha256 not stated by the source; the first one seen will count" in text
-    assert "checked The training file's hash and counts" in text
-    assert "stand-in 49,749 rows and 14,951 test rows of 300 columns, 11.65 entries per row" in text
-    text = " ".join(run("info", "physics").stdout.split())
-    assert "train from unpack it from https://kdd.org/" in text
-    text = " ".join(run("info", "mnist").stdout.split())
-    assert "train labels train-labels-idx1-ubyte" in text
 
 
 @pytest.fixture
@@ -157,20 +123,6 @@ def test_check_refuses_a_text_that_cannot_be_read(tmp_path, text, said):
     assert (result.exit_code, result.stdout.count("sound")) == (0, 1)
 
 
-def test_check_of_all_looks_at_what_comes_with_svmbench():
-    result = run("check")
-    assert (result.exit_code, result.stderr) == (0, "")
-    assert {line.split(":")[0] for line in result.stdout.splitlines()} == {
-        "gaussians-overlapping",
-        "gaussians-separable",
-        "plane-overlapping",
-        "plane-separable",
-        "tiny-sparse",
-        "tiny-dense",
-        "tiny-separable",
-    }
-
-
 def test_fetch_reads_and_caches(tmp_path):
     result = run("fetch", "tiny-sparse", "tiny-separable")
     assert (result.exit_code, result.stderr) == (0, "")
@@ -215,16 +167,6 @@ def test_info_describes_a_file_of_ones_own(tmp_path, monkeypatch):
     assert f"cached {tmp_path / 'cache' / 'datasets'}" in " ".join(
         run("info", str(path)).stdout.split()
     )
-
-
-def test_info_describes_a_file_of_several_classes(tmp_path):
-    path = tmp_path / "classes.libsvm"
-    path.write_text("".join(f"{k} 1:{k}\n" for k in range(1, 13)))
-    result = run("info", str(path))
-    assert (result.exit_code, result.stderr) == (0, "")
-    text = " ".join(result.stdout.split())
-    assert "labels 1 (1), 2 (1), " in text
-    assert "10 (1) and 2 more +1 not clear from the labels; state 'positive' " in text
 
 
 @pytest.mark.parametrize(

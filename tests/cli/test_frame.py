@@ -15,7 +15,6 @@ import click
 import pytest
 from click.testing import CliRunner
 
-import svmbench
 from svmbench import cli
 from svmbench.cli import Frame, main, one_line
 from svmbench.cli.columns import align
@@ -87,32 +86,6 @@ def test_the_examples_of_the_helps_are_command_lines(example, tmp_path, monkeypa
         COMMANDS["svmbench", name].make_context(name, args)
     finally:
         registry.forget_files()
-
-
-def test_every_help_says_where_exit_codes_are():
-    assert len(EXAMPLES) > 20
-    for path, command in COMMANDS.items():
-        assert "xit codes" in command.epilog, path
-
-
-def test_commands_are_the_modules_that_define_one():
-    folder = Path(cli.__file__).parent
-    modules = {path.stem.replace("_", "-") for path in folder.glob("*.py")} - {"--init--"}
-    found = set(main.list_commands(click.Context(main)))
-    assert {"config", "data", "report", "run", "solvers"} <= found < modules
-    assert "columns" not in found
-
-
-def test_help_lists_commands_and_exit_codes():
-    result = run()
-    assert result.exit_code == 0
-    assert result.stdout == run("--help").stdout
-    for code in ("0 ", "1 ", "2 ", "3 ", "4 ", "130 ", "141 "):
-        assert f"\n    {code}" in result.stdout
-
-
-def test_version():
-    assert run("--version").stdout == f"svmbench {svmbench.__version__}\n"
 
 
 def test_help_loads_nothing_heavy():

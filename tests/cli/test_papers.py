@@ -11,11 +11,9 @@ from click.testing import CliRunner
 from small_paper import TABLE as HEAD
 from small_paper import write_small_paper
 
-from svmbench.bundled import bundled
 from svmbench.cli import main
 from svmbench.harness import series
 from svmbench.harness.sweeps import Outcome
-from svmbench.solvers.registry import find_solver
 
 TABLE = (
     HEAD
@@ -161,26 +159,6 @@ def test_report_only_makes_no_runs(papers, tmp_path):
     assert not (tmp_path / "results" / "papers" / "small" / "table-1" / "dense").exists()
 
 
-def test_a_dry_run_and_a_list_leave_nothing(papers, tmp_path):
-    plan = papers("--dry-run", "--budget", "90s", "small/table-1")
-    assert plan.exit_code == 0, plan.output
-    assert "the budget ends it after 90 s" in plan.stdout
-    assert "SCALE" in plan.stdout
-    listed = papers("--list")
-    assert "small/table-1  Table 1       2 claims  Times" in listed.stdout
-    assert not (tmp_path / "results").exists()
-
-
-def test_a_plan_says_why_finished_runs_are_not_reused(papers, monkeypatch):
-    papers("--quiet")
-    assert "not reused" not in papers("--dry-run").stdout
-    other = find_solver("dcd").build() | {"flags": ["-O3 -march=native"]}
-    monkeypatch.setattr(find_solver("dcd"), "build", lambda: other)
-    plan = papers("--dry-run").stdout
-    assert "4 cells, 4 runs: 2 missing, 2 reused" in plan
-    assert "not reused: 2 finished runs: 2 compiled with other flags\n" in plan
-
-
 def test_the_full_size_has_a_folder_of_its_own_and_a_budget_where_asked(papers, tmp_path):
     assert "no time budget" in papers("--full", "--dry-run").stdout
     limited = papers("--full", "--dry-run", "--budget", "1s").stdout
@@ -265,11 +243,3 @@ def test_data_that_cannot_be_read_are_exit_code_3_after_all_else(papers, tmp_pat
     assert result.exit_code == 3
     assert "small/table-1, dense: " in result.stderr
     assert (tmp_path / "results" / "papers" / "index.html").exists()
-
-
-def test_the_papers_of_svmbench_are_listed():
-    result = CliRunner().invoke(main, ["papers", "--list"])
-    assert result.exit_code == 0
-    for path in bundled("configs").glob("papers/*/*.yaml"):
-        name = path.parent.name if path.name == "paper.yaml" else f"/{path.stem}"
-        assert name in result.output

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -13,10 +12,7 @@ from click.testing import CliRunner
 from simulated import Simulation
 
 from svmbench.cli import main
-from svmbench.cli.run import _folder
-from svmbench.config import load_sweep
 from svmbench.data import fetch
-from svmbench.harness.sources import Source
 from svmbench.solvers.registry import find_solver
 
 CONFIG = {
@@ -85,13 +81,6 @@ def test_what_cannot_be_downloaded_is_replaced_and_said_so(run, tmp_path, monkey
     assert (own.exit_code, "mine.libsvm: no such file" in own.stderr) == (3, True)
 
 
-def test_the_folder_of_results_on_stand_ins(run):
-    data = load_sweep(Path("adult")).datasets[0]
-    for scales, suffix in (((None,), ""), ((0.1, None), "-stand-in-0.1"), ((0.1, 1), "-stand-in")):
-        sources = tuple(Source(data, scale) for scale in scales)
-        assert _folder(load_sweep(Path("adult")), sources) == Path("results", f"adult{suffix}")
-
-
 def test_repeats_are_made_until_the_fastest_is_known(run, tmp_path, monkeypatch):
     times = {"dcd": (0.1, 0.2), "sgd-s": (0.15, 0.2), "ocas": (5.0, 0.1)}
     Simulation(times=times).install(monkeypatch)
@@ -123,17 +112,6 @@ def test_a_number_of_repeats_is_made_and_nothing_asked(run, tmp_path, monkeypatc
     assert done.exit_code == 0, done.output
     assert "question" not in done.stdout
     assert counts(tmp_path / "out") == {"dcd": 2, "sgd-s": 2, "ocas": 2}
-
-
-def test_where_few_repeats_decide_nothing_the_end_says_how_to_have_more(run):
-    said = "more repeats decide more: 'repeats: {at_least: 5, until: decided, at_most: 60}'"
-    assert said in run(repeats=1).stdout
-    assert said not in run(repeats=1, solvers=["dcd"]).stdout  # there is no order to be found
-
-
-def test_a_dry_run_counts_one_as_one(run):
-    done = run("--dry-run", repeats=1, solvers=["dcd"])
-    assert "1 cell, 1 repeat: 1 run, and 1 reference optimum" in done.stdout.splitlines()
 
 
 def test_a_dry_run_gives_both_bounds(run, tmp_path):
@@ -182,25 +160,6 @@ def test_a_run_ends_with_its_answer(run, tmp_path, monkeypatch):
     (lead,) = json.loads(run("--json", repeats=9).stdout)["leads"]
     assert (lead["dataset"], lead["leader"], lead["clear"]) == ("tiny-separable", "dcd", True)
     assert lead["next"] == "sgd-s, 50x"
-
-
-def test_the_answer_says_that_nobody_arrived(run, tmp_path, monkeypatch):
-    done = run(stop={"accuracy": [1e-9], "max_epochs": 1}, solvers=["sgd-s"], repeats=1)
-    assert done.exit_code == 0, done.output
-    assert done.stdout.splitlines()[1].split()[5] == "nobody"
-
-
-def test_the_answer_names_rivals_that_may_be_as_fast(run, monkeypatch):
-    times = {"dcd": (0.1, 0.3), "sgd-s": (0.1, 0.3), "ocas": (9.0, 0.01)}
-    Simulation(times=times).install(monkeypatch)
-    row = run(repeats=14).stdout.splitlines()[1]
-    first, second = row.split()[5], row.split("not against ")[1]
-    assert {first, second} == {"dcd", "sgd-s"}
-
-
-def test_the_answer_says_that_nothing_is_proven_of_any_rival(run):
-    row = run(solvers=["dcd", "sgd-s", "ocas"], repeats=1).stdout.splitlines()[1]
-    assert row.endswith("against none yet")
 
 
 def test_demo_is_the_sweep_of_that_name(tmp_path, monkeypatch):

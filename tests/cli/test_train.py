@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import sys
-from itertools import islice, pairwise
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -106,14 +106,6 @@ def test_indices_that_count_from_0(folder):
     assert right == 1.0 - facts["training_error"]
     assert facts["data"]["zero_based"]
     assert "3 of them" in invoke("data", "info", "./zero", "--zero-based").stdout
-
-
-def test_rows_that_count_from_0_and_those_that_are_scaled(folder):
-    Path("zero").write_text("1 0:1 1:.5\n-1 0:-1 2:.5\n")
-    for flags, scaled in (([], False), (["--scale"], True)):
-        trained = invoke("train", "zero", "--zero-based", *flags, "-o", "m")
-        assert ("columns scaled" in trained.stdout) == scaled
-        assert invoke("predict", "m", "zero").stdout.startswith("100.0000% right")
 
 
 @pytest.mark.parametrize("flags", [[], ["--scale"], ["--path"], ["--cv", "2"]])
@@ -280,14 +272,6 @@ def test_rows_may_lack_features_or_have_none(folder):
     weights = [float(line) for line in (folder / "m").read_text().splitlines()[6:]]
     values = [float(line.split()[1]) for line in (folder / "out").read_text().splitlines()[1:]]
     assert values == [weights[1] + weights[2], weights[2]]
-
-
-def test_labels_are_numbers_however_they_are_written(folder):
-    (folder / "rows").write_text("".join(f"{n} 1:{float(n)}\n" for n in ("1", "+1", "1.0", "-01")))
-    assert invoke("train", "rows", "-o", "m").exit_code == 0
-    assert "\nlabel 1 -1\n" in (folder / "m").read_text()
-    assert invoke("predict", "m", "rows", "-o", "out").exit_code == 0
-    assert (folder / "out").read_text().split() == ["1", "1", "1", "-1"]
 
 
 @pytest.mark.parametrize("change", ["weight", "certificate"])
@@ -457,17 +441,6 @@ def test_a_chosen_c_at_the_end_of_the_values_is_said(folder, monkeypatch):
     assert facts["effective_rows"] == 12.0
 
 
-def test_weights_of_classes_count_in_validation(folder):
-    even = invoke("train", SPARSE, "--cv", "3", "-o", "m", "--json")
-    uneven = invoke("train", SPARSE, "--cv", "3", "-o", "n", "--weight", "1=8", "--json")
-    rows = json.loads(even.stdout)["data"]["rows"]
-    effective = [
-        json.loads(each.stdout)["cross_validation"]["effective_rows"] for each in (even, uneven)
-    ]
-    assert effective[0] == rows
-    assert effective[1] < rows
-
-
 @pytest.mark.parametrize(
     ("options", "code", "says"),
     [
@@ -539,20 +512,6 @@ def test_a_path_with_validation_has_its_errors_and_the_model(folder):
     assert chosen["objective"] == fit["P"] / fit["lambda"]
     found = json.loads(invoke("predict", "m", SPARSE, "--json").stdout)
     assert chosen["training_error"] == pytest.approx(1.0 - found["correct"] / 400, abs=1e-12)
-
-
-def test_a_chosen_c_beyond_the_path_is_trained(folder, monkeypatch):
-    from svmbench.train import path as module
-
-    real = module.path
-    monkeypatch.setattr(module, "path", lambda *given, **how: islice(real(*given, **how), 2))
-    result = invoke("train", SPARSE, "--path", "--cv", "3", "-o", "m")
-    assert result.exit_code == 0, result.stderr
-    path_values = json.loads((folder / "m.path.json").read_text())["values"]
-    assert len(path_values) == 2
-    facts = json.loads((folder / "m.json").read_text())
-    assert facts["C"] not in [each["C"] for each in path_values]
-    assert facts["fits"][0]["lambda"] == pytest.approx(1.0 / (facts["C"] * 400))
 
 
 def test_a_path_that_is_cut_short_says_where(folder):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from svmbench.data import cache
-from svmbench.data.cache import cache_dir, entry_path, open_cached, store, verify
+from svmbench.data.cache import entry_path, open_cached, store, verify
 from svmbench.data.dataset import Dataset, Provenance
 from svmbench.errors import DataError
 
@@ -74,13 +74,6 @@ def test_round_trip(form):
     assert (found.mapped_bytes, data.mapped_bytes) == (found.nbytes, 0)
     assert not found.labels.flags.writeable
     verify(path)
-
-
-def test_rows_without_entries():
-    empty = np.zeros(4, dtype=np.int64)
-    data = Dataset("none", 4, empty, np.empty(0, np.uint16), None, LABELS.copy())
-    found = open_cached(store(data, "none"))
-    assert_same(found, data)
 
 
 def test_absent_entry_is_no_news(caplog):
@@ -183,13 +176,6 @@ def test_verify_reads_every_byte():
         verify(path)
 
 
-def test_a_sound_entry_stays():
-    first = store(dataset(), "key")
-    before = (first / "values.npy").stat().st_ino
-    store(dataset(), "key")
-    assert (first / "values.npy").stat().st_ino == before
-
-
 def store_many(folder, seed):
     os.environ["SVMBENCH_CACHE"] = folder
     for round_ in range(30):
@@ -243,10 +229,3 @@ def test_cache_that_cannot_be_written(tmp_path, monkeypatch):
     monkeypatch.setenv("SVMBENCH_CACHE", str(blocked))
     with pytest.raises(DataError, match="cannot write the cache"):
         store(dataset(), "key")
-
-
-def test_folder_of_the_cache(tmp_path, monkeypatch):
-    assert cache_dir() == tmp_path
-    monkeypatch.delenv("SVMBENCH_CACHE")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert cache_dir().name == "svmbench"

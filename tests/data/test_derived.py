@@ -1,17 +1,12 @@
 """Rows with a constant feature, with some of their columns, or without empty ones."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from problems import dataset, dense
-from svmbench.data import derived
-from svmbench.data.blocks import with_columns
 from svmbench.data.derived import (
     constant_feature,
     with_constant,
-    without_empty_columns,
     without_last_feature,
 )
 
@@ -70,50 +65,3 @@ def test_a_constant_is_found_and_left_out(storage, value):
 def test_other_last_features_are_no_constant(storage, last):
     X = np.column_stack([np.ones(2), last])
     assert constant_feature(dataset(X, [1, -1], storage)) == 0.0
-
-
-def test_no_rows_have_no_constant():
-    assert constant_feature(dataset(np.zeros((0, 3)), [], "uint16+float64")) == 0.0
-    assert constant_feature(dataset(np.zeros((2, 0)), [1, -1], "dense float64")) == 0.0
-
-
-@pytest.mark.parametrize("storage", ["uint16+ones", "int32+float32", "dense float32"])
-def test_columns_are_taken_as_they_are(storage):
-    rng = np.random.default_rng(5)
-    X = (rng.random((7, 9)) < 0.5) * 1.0
-    data = dataset(X, np.where(np.arange(7) % 2, 1, -1), storage)
-    chosen = np.array([1, 2, 5, 8])
-    part = with_columns(data, chosen)
-    assert np.array_equal(dense(part), X[:, chosen])
-    assert part.n_features == 4
-    assert np.array_equal(part.rows.dot(np.arange(4.0)), X[:, chosen] @ np.arange(4.0))
-
-
-@pytest.mark.parametrize("marked", [0, 10**6])
-@pytest.mark.parametrize("storage", STORAGES[:4])
-def test_empty_columns_are_left_out_whether_columns_are_marked_or_sorted(
-    monkeypatch, storage, marked
-):
-    monkeypatch.setattr(derived, "MARKED_COLUMNS", marked)
-    X, few = rows_of(storage)
-    places = np.array([3, 4, 9, 20, 65, 70, 299])
-    wide = replace(few, n_features=300, indices=places[few.indices].astype(few.indices.dtype))
-    for most in (7, 299):
-        found, columns = without_empty_columns(wide, most)
-        assert columns.tolist() == places.tolist()
-        assert np.array_equal(dense(found), X)
-        assert found.indices.dtype == np.uint16
-        assert found.values is wide.values
-    assert without_empty_columns(wide, 6) is None
-
-
-@pytest.mark.parametrize("d", [1 << 16, (1 << 16) + 1])
-def test_as_many_columns_as_a_type_counts_keep_their_places(d):
-    """The first column is empty, and the first that is not has the place 0."""
-    indices = np.arange(1, d + 1, dtype=np.int32)
-    made = dataset(np.ones((1, 1)), [1], "int32+ones")
-    wide = replace(made, n_features=d + 1, indptr=np.array([0, d]), indices=indices)
-    found, columns = without_empty_columns(wide, d)
-    assert np.array_equal(columns, indices)
-    assert np.array_equal(found.indices, np.arange(d))
-    assert found.indices.dtype == (np.uint16 if d <= 1 << 16 else np.int32)

@@ -3,7 +3,6 @@
 import bz2
 import gzip
 import hashlib
-import lzma
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -14,7 +13,7 @@ from refusals import refusal
 
 from svmbench.data import download, fetch
 from svmbench.data.catalogue import DataFile
-from svmbench.data.fetch import check_sha256, downloads, locate
+from svmbench.data.fetch import downloads, locate
 from svmbench.data.first_seen import remember
 from svmbench.data.stamp import stamp
 
@@ -107,14 +106,6 @@ def test_nothing_is_kept_of_what_is_not_the_file(server):
     assert list(downloads().iterdir()) == []
 
 
-def test_file_of_unknown_hash_is_taken_whole_or_not(server):
-    url, folder = server
-    (folder / "rows").write_bytes(b"anything")
-    short = wanted(f"{url}/short/rows", sha256=None)
-    assert "rows is missing" in refusal(locate, "set", short)
-    assert locate("set", wanted(f"{url}/rows", sha256=None)).read_bytes() == b"anything"
-
-
 @pytest.mark.parametrize("how", ["argument", "environment"])
 def test_missing_file(places, monkeypatch, how):
     if how == "environment":
@@ -166,20 +157,3 @@ def test_a_download_that_has_changed(server, places):
     assert f"{url}/rows: rows has changed: its text has sha256 " in message
     assert f"not {SHA256} as when it was first read here" in message
     assert list(downloads().iterdir()) == []
-
-
-def test_a_download_of_unknown_hash_is_read_to_its_end(server):
-    url, folder = server
-    (folder / "rows.xz").write_bytes(lzma.compress(TEXT)[:-5])
-    message = refusal(locate, "set", wanted(f"{url}/rows.xz", sha256=None))
-    assert f"{url}/rows.xz: truncated or corrupt" in message
-
-
-def test_wrong_hash():
-    check_sha256("here", wanted(), SHA256)
-    check_sha256("here", wanted(sha256=None), "whatever")
-    message = refusal(check_sha256, "here/rows", wanted(), "0" * 64)
-    assert message == (
-        f"here/rows: not the expected rows: its text has sha256 {'0' * 64}, not {SHA256};"
-        " replace or delete it"
-    )

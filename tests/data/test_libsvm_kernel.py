@@ -85,9 +85,6 @@ def broken_texts(draw):
     return bytes(text)
 
 
-noise = st.text("0123456789+-.eE: \t\r\n#nai,qd", max_size=60).map(str.encode)
-
-
 def cut(text, cuts):
     """``text`` in the pieces between ``cuts``, some of them empty."""
     bounds = [0, *sorted(min(c, len(text)) for c in cuts), len(text)]
@@ -187,23 +184,9 @@ def test_malformed(text, where, n_features):
     assert_same(cut(text, where), n_features)
 
 
-@given(noise, cuts)
-def test_noise(text, where):
-    assert_same(cut(text, where))
-
-
 @given(decimals())
 def test_numbers_are_correctly_rounded(number):
     assert_same([f"1 1:{number}\n".encode()])
-
-
-@given(st.integers(0, 2**54), st.integers(-25, 25))
-@example(2**53, 22)
-@example(2**53 + 1, 22)
-@example(2**53 - 1, -22)
-@example(9007199254740993, 0)
-def test_numbers_at_the_edge_of_the_exact_path(mantissa, exponent):
-    assert_same([f"1 1:{mantissa}e{exponent} 2:-{mantissa}.0e{exponent}\n".encode()])
 
 
 @pytest.mark.parametrize(
@@ -259,16 +242,6 @@ def test_ways_to_write_an_entry(index, blank):
         assert_same([f"1{blank}1:1{blank}{index}:{value}{end}".encode()])
 
 
-def test_one_byte_at_a_time():
-    text = b"+1 1:0.5 2:-3e-2 # c\r\n\n-1\n2 7:1e+1"
-    assert_same([bytes([byte]) for byte in text])
-
-
-def test_many_rows_outgrow_every_first_buffer():
-    text = b"".join(b"%d %d:%d\n" % (i % 2, i % 7 + 1, i) for i in range(5000))
-    assert_same(cut(text, range(0, len(text), 1000)))
-
-
 def test_a_line_longer_than_any_chunk():
     text = b"1 " + b" ".join(b"%d:%d" % (i, i) for i in range(1, 3000)) + b" 4000:" + b"7" * 5000
     assert_same(cut(text, range(0, len(text), 97)))  # the last number is beyond double
@@ -311,42 +284,6 @@ def test_message(text, message):
     assert str(caught.value) == message
 
 
-def test_index_above_the_declared_width():
-    with pytest.raises(ParseError, match=r"^1:7: index 6 in data of 5 features") as caught:
-        parse([b"1 5:1 6:1\n"], n_features=5)
-    assert caught.value.message.endswith("correct the one or the other")
-
-
-def test_a_long_token_is_cut_in_the_message():
-    with pytest.raises(ParseError) as caught:
-        parse([b"1 1:" + b"x" * 10_000])
-    assert len(str(caught.value)) < 120
-
-
-def test_a_parser_that_failed_takes_no_more():
-    parser = Parser()
-    with pytest.raises(ParseError):
-        parser.feed(b"x\n")
-    with pytest.raises(ValueError, match="needs a new one"):
-        parser.feed(b"1 1:1\n")
-    with pytest.raises(ValueError, match="needs a new one"):
-        parser.take()
-
-
-def test_a_parser_begins_anew_with_every_text():
-    parser = Parser()
-    parser.feed(b"1 70000:0.123456789 70001:0\n-1")
-    first = Part(*parser.take(6))
-    assert parser.lines == 0
-    parser.feed(b"0.5 2:1")
-    second = Part(*parser.take(6))
-    assert (first.max_index, first.zeros, first.values.dtype) == (70001, 1, np.float64)
-    assert first.labels.tolist() == [1, -1]
-    assert (second.max_index, second.zeros, second.values) == (2, 0, None)
-    assert second.labels.tolist() == [0.5]
-    assert second.indptr.tolist() == [0, 1]
-
-
 @pytest.mark.parametrize(
     ("labels", "dtype"),
     [
@@ -363,11 +300,6 @@ def test_labels_in_the_smaller_type(labels, dtype):
     assert part.labels.tolist() == [float(label) for label in labels.split()]
 
 
-def test_rows_outlive_their_parser():
-    part = parse([b"1 1:2 30:4\n" * 1000])
-    assert part.values.reshape(1000, 2).tolist() == [[2.0, 4.0]] * 1000
-
-
 def test_rows_stay_as_they_are_when_further_texts_are_parsed():
     # Some MB in all, of rows that take the same map, and of some that take one of their own.
     parser = Parser()
@@ -381,12 +313,6 @@ def test_rows_stay_as_they_are_when_further_texts_are_parsed():
         assert np.array_equal(part.indptr, np.arange(count + 1) * 2)
         assert entries(part)[0] == [0, 29] * count
         assert entries(part)[1].tolist() == [2.0, 4.0] * count
-
-
-@pytest.mark.parametrize("width", [-1, 2**31])
-def test_width_must_fit_an_index(width):
-    with pytest.raises(ValueError, match="number of features"):
-        Parser(width)
 
 
 # --- several labels a row ----------------------------------------------------------

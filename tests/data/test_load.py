@@ -17,7 +17,7 @@ from svmbench.data.cache import cache_dir, open_cached, verify
 from svmbench.data.catalogue import Csv, DataFile, Entry
 from svmbench.data.load import load
 from svmbench.data.transforms import Derived, Rows, Swap
-from svmbench.errors import ConfigError, DataError
+from svmbench.errors import DataError
 
 TRAIN = b"1 1:0.5 3:2\n2 2:1\n1\n"
 TEST = b"2 1:1\n1 5:0.25\n"
@@ -169,11 +169,6 @@ def test_a_wrong_file_is_told_from_a_malformed_one(places):
 
 
 @pytest.mark.parametrize(("what", "found"), [("rows", 3), ("positives", 1), ("nnz", 3)])
-def test_counts_are_checked(what, found):
-    assert load(described(train={what: found})).train.n_samples == 3
-
-
-@pytest.mark.parametrize(("what", "found"), [("rows", 3), ("positives", 1), ("nnz", 3)])
 def test_wrong_counts(what, found):
     message = refusal(load, described(train={what: found + 1}))
     assert f": {what} {found}, not {found + 1} as its description states" in message
@@ -240,14 +235,6 @@ def test_a_malformed_file_is_not_remembered(places):
     assert load(unstated()).test.n_samples == 2
 
 
-def test_chosen_labels_make_another_data_set():
-    usual, chosen = load(described()), load(described(positive=(1,), positive_chosen=True))
-    assert chosen.train.labels.tolist() == (-usual.train.labels).tolist()
-    assert chosen.train.provenance.transforms == ("positive 1",)
-    assert usual.train.provenance.transforms == ()
-    assert chosen.train.identity != usual.train.identity
-
-
 def test_several_labels_a_row(places):
     text = b"3,17 1:0.5\n 2:1\n4 3:2\n17,4\n"
     (places / "mirror" / "topics").write_bytes(text)
@@ -307,11 +294,6 @@ def test_labels_in_a_file_of_their_own(places):
     assert load(apart()).train.labels.tolist() == [1, -1]  # from the cache
 
 
-def test_missing_file():
-    message = refusal(load, described(train={"file": "absent", "sha256": "0" * 64}))
-    assert message.startswith("made: absent is missing (")
-
-
 def test_a_set_without_its_test_file_is_opened_and_this_is_said_once(places, caplog):
     whole = load(described())
     (places / "mirror" / "rows.t").unlink()
@@ -350,11 +332,6 @@ def test_transforms_of_a_set_without_its_test_file(places, caplog):
 def test_a_wrong_test_file_is_not_a_missing_one(places):
     (places / "mirror" / "rows.t").write_bytes(TEST + b"1 1:1\n")
     assert "not the expected rows.t" in refusal(load, described())
-
-
-def test_errors_of_the_name():
-    assert "no data set 'adlut'" in refusal(load, "adlut")
-    assert "Extra inputs" in refusal(load, {"path": "x", "lamda": 1}, kind=ConfigError)
 
 
 @pytest.mark.parametrize("name", ["tiny-sparse", "tiny-dense", "tiny-separable"])

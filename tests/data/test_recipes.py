@@ -1,13 +1,12 @@
 """Sets drawn by a recipe are the author's own, number by number."""
 
 import hashlib
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from svmbench.data.catalogue import Recipe, entry, names
+from svmbench.data.catalogue import entry
 from svmbench.data.load import load
 from svmbench.data.recipes import draw
 from svmbench.errors import DataError
@@ -42,35 +41,6 @@ def test_the_rows_are_those_of_scikit_learn():
     for found, values, labels in ((train, parts[0], parts[2]), (test, parts[1], parts[3])):
         np.testing.assert_allclose(found.values, values, rtol=0.0, atol=1e-13)
         np.testing.assert_array_equal(found.labels, labels)
-
-
-def test_rows_are_standardised_together():
-    rows = np.concatenate([part.values for part in draw(SIMULATED, "simulated")])
-    assert rows.shape == (1000, 100)
-    np.testing.assert_allclose(rows.mean(axis=0), 0.0, atol=1e-14)
-    np.testing.assert_allclose(rows.std(axis=0), 1.0, atol=1e-14)
-
-
-def test_every_recipe_gives_what_its_description_states():
-    drawn = [found for found in map(entry, names()) if found.recipe is not None]
-    assert drawn
-    for found in drawn:
-        loaded = load(found.name)
-        for data, file in ((loaded.train, found.train), (loaded.test, found.test)):
-            assert data.n_samples == file.rows
-            assert int(np.sum(data.labels == 1)) == file.positives
-            assert data.n_features == found.n_features
-            assert not data.provenance.stand_in
-            assert json.dumps(found.recipe.seed) in data.provenance.source
-
-
-def test_settings_change_the_rows_and_their_identity():
-    first, _ = draw(SIMULATED, "simulated")
-    other, _ = draw(SIMULATED.model_copy(update={"seed": 2019}), "simulated")
-    assert first.identity != other.identity
-    assert not np.array_equal(first.values, other.values)
-    small, test = draw(Recipe(**{**SIMULATED.model_dump(), "m": 10, "d": 3}), "small")
-    assert (small.n_samples, test.n_samples) == (6, 4)  # 3.3 test rows, rounded up
 
 
 @pytest.mark.parametrize(

@@ -68,18 +68,6 @@ def test_rows_that_fit_stay_in_memory(tmp_path, monkeypatch):
     assert rows_of(path, beyond_memory=True).mapped_bytes == 0
 
 
-@pytest.mark.parametrize("memory", [3.0, 0.9])
-def test_all_parts_are_in_files_once_the_limit_is_reached(tmp_path, monkeypatch, memory):
-    path = tmp_path / "a.libsvm"
-    path.write_text(4 * "".join(lines("mixed")))
-    monkeypatch.setattr(storage, "available_memory", lambda: int(memory * path.stat().st_size))
-    parts = parse_libsvm(path, beyond_memory=True).parts
-    assert len(parts) > 2
-    for part in parts:
-        for array in (part.labels, part.indptr, part.indices):
-            assert storage.mapping_of(array) is not None
-
-
 def test_a_disk_without_room_is_one_line(tmp_path, monkeypatch):
     path = tmp_path / "a.libsvm"
     path.write_text("".join(lines("ones")))

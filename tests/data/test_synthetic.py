@@ -78,31 +78,6 @@ def test_shape_and_density(name):
         assert np.diff(train.indptr).min() >= 1
 
 
-@pytest.mark.usefixtures("small")
-@pytest.mark.parametrize(
-    ("name", "storage"),
-    [
-        ("text", "uint16+float32"),
-        ("wide ones", "int32+ones"),
-        ("counts", "uint16+float32"),
-        ("dense", "dense float32"),
-    ],
-)
-def test_storage(name, storage):
-    assert made(SHAPES[name])[1].storage == storage
-
-
-def test_nearly_full_rows_are_stored_dense():
-    _, train, _ = made({"m": 500, "d": 50, "density": 0.9})
-    assert train.storage == "dense float32"
-    assert np.count_nonzero(train.values) / train.values.size == pytest.approx(0.9, abs=0.01)
-
-
-@pytest.mark.parametrize("name", ["text", "filled", "dense unit"])
-def test_unit_norm(name):
-    np.testing.assert_allclose(made(SHAPES[name])[1].rows.norms2(), 1.0, rtol=1e-6)
-
-
 @pytest.mark.parametrize("name", ["scattered", "dense"])
 def test_conditioning_is_the_spread_of_the_columns(name):
     shape, train, _ = made(SHAPES[name])
@@ -122,13 +97,6 @@ def test_offset_is_the_mean_of_every_column_in_its_deviations(facts):
     np.testing.assert_allclose(Y.mean(axis=0) / Y.std(axis=0), 0.6, atol=0.1)
     np.testing.assert_allclose(Y.std(axis=0), X.std(axis=0), rtol=1e-5)
     assert np.mean(moved.labels > 0) == pytest.approx(0.5, abs=0.03)
-
-
-def test_counts_are_whole_numbers():
-    values = made(SHAPES["counts"])[1].values
-    assert np.array_equal(values, np.rint(values))
-    assert values.min() == 1.0
-    assert values.mean() == pytest.approx(2.0, rel=0.02)
 
 
 def column_shares(data):
@@ -158,12 +126,6 @@ def test_balance(name, positives, noise):
     # Of the rows and of those the threshold was taken from.
     tolerance = 5 * math.sqrt(positives * (1 - positives) * (1 / 3000 + 1 / 16384))
     assert np.mean(train.labels == 1) == pytest.approx(positives, abs=tolerance)
-
-
-@pytest.mark.parametrize("positives", [0.0, 1.0])
-def test_one_class(positives):
-    _, train, _ = made(SHAPES["dense"], positives=positives)
-    assert set(train.labels) == {1 if positives else -1}
 
 
 def errors(shape, data):
@@ -253,12 +215,6 @@ def test_a_smaller_one_is_the_beginning_of_a_larger_one(name):
             assert np.array_equal(small.indptr, large.indptr[: m + 1])
             assert np.array_equal(small.indices, large.indices[: small.nnz])
         assert small.identity != large.identity
-
-
-@pytest.mark.usefixtures("small")
-def test_a_scale_never_leaves_nothing():
-    train, test = stand_in(Shape(**TEXT, m_test=500), "made", scale=1e-9)
-    assert (train.n_samples, test.n_samples) == (1, 1)
 
 
 @pytest.mark.usefixtures("small")
@@ -365,23 +321,6 @@ def test_every_stand_in_of_the_catalogue_can_be_made(name):
     for data in filter(None, (train, test)):
         assert data.n_features == shape.d
         data.rows.norms2()
-
-
-def test_the_rows_of_astro_ph_are_the_first_of_astro_physic():
-    few, many = (
-        stand_in(entry(name).stand_in, name, scale=0.05)[0] for name in ("astro-ph", "astro-physic")
-    )
-    stored = few.indptr[-1]
-    assert (few.n_samples, many.n_samples) == (1494, 3118)
-    assert np.array_equal(few.indptr, many.indptr[: few.n_samples + 1])
-    assert np.array_equal(few.indices, many.indices[:stored])
-    assert np.array_equal(few.values, many.values[:stored])
-    assert np.array_equal(few.labels, many.labels[: few.n_samples])
-
-
-def test_the_source_of_a_stand_in_tells_its_scale():
-    rows, _ = stand_in(Shape(**SHAPES["dense"]), "made", scale=0.125)
-    assert scale_in(rows.provenance.source) == 0.125
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from svmbench.data.cache import open_cached
 from svmbench.data.dataset import Provenance
 from svmbench.data.load import load
 from svmbench.data.transforms import (
-    TRANSFORMS,
     Balance,
     Bias,
     CompactColumns,
@@ -31,10 +30,6 @@ from svmbench.data.transforms import (
     UnitNorm,
     apply_transforms,
     columns,
-    makes_test_rows,
-    rows_after,
-    scales_between,
-    suffix,
     take_rows,
 )
 from svmbench.errors import DataError
@@ -327,66 +322,6 @@ def test_test_rows_scaled_by_other_training_rows_are_others():
     assert made[0].identity != made[1].identity
 
 
-def test_test_rows_after():
-    assert not makes_test_rows([Shuffled(), MaxAbs()])
-    assert makes_test_rows([MaxAbs(), Split(test=0.1), Swap()])
-
-
-def test_names_tell_chains_apart():
-    chain = [MaxAbs(), Rows(start=0, stop=20), Subsample(size=5, seed=3), Bias(), Factor(by=1e-3)]
-    assert suffix(chain) == "+max-abs+rows-0-20+subsample-5-3+bias+factor-0.001"
-    assert suffix([]) == ""
-
-
-@pytest.mark.parametrize(
-    ("chain", "scales"),
-    [
-        ([MaxAbs(), Subsample(size=0.5), Split(test=0.1)], (0.0, 1.0)),
-        ([Rows(start=0, stop=300)], (0.3, 0.3)),
-        ([Rows(start=200, stop=300)], (0.3, 0.3)),
-        ([Rows(start=0, stop=300), Split(test=100), Subsample(size=20)], (0.3, 0.3)),
-        ([Split(test=0.5), Rows(start=0, stop=300)], (0.6, 0.6)),
-        ([Subsample(size=100)], (0.1, 1.0)),
-        ([Split(test=99)], (0.1, 1.0)),
-        ([Subsample(size=0.5), Subsample(size=100)], (0.2, 1.0)),
-        ([Balance()], (0.0, 1.0)),
-        ([Split(test=0.5), Balance(count=20)], (1.0, 1.0)),
-        ([Rows(start=0, stop=2000)], (2.0, 2.0)),
-        # The rows that a split sets apart are not there to be named.
-        ([Split(test=100), Rows(start=0, stop=500)], (0.6, 0.6)),
-        ([Split(test=100), Subsample(size=0.5), Subsample(size=200)], (0.5, 1.0)),
-    ],
-)
-def test_scales_at_which_the_named_rows_are_there(chain, scales):
-    assert scales_between(chain, 1000) == pytest.approx(scales)
-
-
-@pytest.mark.parametrize(
-    ("chain", "rows", "named"),
-    [
-        ([MaxAbs(), Subsample(size=0.5)], 200.0, False),
-        ([Rows(start=100, stop=300)], 200.0, True),
-        ([Rows(start=0, stop=300), Split(test=100)], 200.0, True),
-        ([Rows(start=0, stop=300), Split(test=0.5)], 150.0, True),
-        ([Split(test=100)], 300.0, False),
-        ([Split(test=100), Subsample(size=0.5)], 150.0, False),
-        ([Balance(count=20)], None, True),
-    ],
-)
-def test_rows_after_a_chain(chain, rows, named):
-    assert rows_after(chain, 1000, 0, 0.4) == (pytest.approx(rows) if rows else None, named)
-    if named:
-        assert rows_after(chain, 1000, 0, 0.8)[0] == rows_after(chain, 1000, 0, 0.4)[0]
-
-
-def test_scales_of_a_set_with_test_rows():
-    # Fewer rows than most would leave fewer test rows, too.
-    assert scales_between([Rows(start=0, stop=300)], 1000, 500) == (0.3, 1.0)
-    swapped = [Swap(), Rows(start=0, stop=300)]
-    assert scales_between(swapped, 1000, 500) == (0.6, 1.0)
-    assert scales_between([*swapped, Swap(), Subsample(size=800)], 1000, 500) == (0.8, 1.0)
-
-
 # --- through the cache -------------------------------------------------------------
 
 
@@ -441,21 +376,6 @@ def test_all_that_is_done_is_part_of_the_key():
     loaded = [load(spec) for spec in specs]
     assert len({one.train_path for one in loaded}) == len(specs)
     assert len({one.train.identity for one in loaded}) == len(specs)
-
-
-@pytest.mark.usefixtures("cache")
-def test_test_rows_of_a_split_are_cached_too():
-    loaded = load(Derived("tiny-separable", (Split(test=0.25, seed=1), Swap()), "parted"))
-    m = load("tiny-separable").train.n_samples
-    assert (loaded.train.n_samples, loaded.test.n_samples) == (round(0.25 * m), m - round(0.25 * m))
-    assert loaded.train.name == "parted"
-
-
-@pytest.mark.usefixtures("cache")
-def test_a_new_name_alone():
-    loaded = load(Derived("tiny-sparse", (), "a + b"))
-    assert (loaded.train.name, loaded.test.name) == ("a + b", "a + b.t")
-    assert np.array_equal(dense(loaded.train), dense(load("tiny-sparse").train))
 
 
 @pytest.mark.usefixtures("cache", "real_data")
@@ -523,10 +443,3 @@ def test_sparse_rows_are_not_filled_up_without_bound(monkeypatch):
     apply_transforms(NINE, None, [Standardise(columns=(1, 2))], name="made")
     full = dataset(np.eye(9), np.ones(9), "dense float32")
     apply_transforms(full, None, [Standardise()], name="made")
-
-
-@pytest.mark.parametrize("kind", TRANSFORMS.values())
-def test_every_transform_says_what_it_is_and_what_its_parameters_are(kind):
-    assert kind.__doc__
-    assert TRANSFORMS[kind.name] is kind
-    assert all(field.description for field in kind.model_fields.values())

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svmbench.evidence.forecast import MOST, least_factor, pairs_until_decided
+from svmbench.evidence.forecast import least_factor, pairs_until_decided
 from svmbench.evidence.page import LEVEL, judge, verdicts
-from svmbench.evidence.processes import RatioEvidence
 from svmbench.evidence.questions import Question
 
 LOGS = st.lists(
@@ -50,28 +49,6 @@ def test_none_without_pairs_and_on_the_boundary():
 def test_a_forecast_counts_the_pairs_of_a_constant_ratio():
     (answer,) = judge([Question((1.0,) * 3, 1.0)])
     assert answer.more == 3  # six pairs of one sign decide
-
-
-def test_the_threshold_is_that_of_the_next_decision():
-    """Nine of ten are decided; the tenth needs 2 * 10 / (0.05 * 10), whatever is in force."""
-    clear = Question((1.0,) * 30, 1.0)
-    (alone,) = judge([Question((0.3, 0.1, 0.25), 1.0)])
-    last = judge([*[clear] * 9, Question((0.3, 0.1, 0.25), 1.0)])[-1]
-    assert last.more == alone.more
-    assert last.threshold == pytest.approx(40 * 10 / 9)
-
-
-def test_forecasts_are_about_right():
-    """From 12 pairs of ratio 1.2: the median forecast against what it takes."""
-    random = np.random.default_rng(6)
-    forecast, needed = [], []
-    for _ in range(100):
-        logs = math.log(1.2) + 0.2 * math.sqrt(2) * random.standard_normal(300)
-        decided = np.flatnonzero(RatioEvidence(logs).path(0.0, 1.0) >= math.log(40))
-        needed.append(int(decided[0]) + 1 if decided.size else 300)
-        more = judge([Question(tuple(logs[:12].tolist()), 1.0)])[0].more
-        forecast.append(12 + (MOST if more is None else more))
-    assert 0.5 <= np.median(forecast) / np.median(needed) <= 2.0
 
 
 @pytest.mark.parametrize(("pairs", "scatter"), [(8, 0.02), (12, 0.1), (30, 0.3)])

@@ -1,13 +1,10 @@
 from pathlib import Path
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from svmbench.cli import main
 from svmbench.harness import doctor, system
-
-CLOCK_RATIO = doctor.clock_ratio
 
 
 @pytest.fixture(autouse=True)
@@ -105,19 +102,3 @@ def test_a_cache_that_cannot_be_written_is_a_fault(tmp_path, monkeypatch):
     assert result.exit_code == 1
     assert "SVMBENCH_CACHE" in result.output
     assert "evaluations disturb" in result.output
-
-
-def test_both_ways_of_timing_do_the_same_work(monkeypatch):
-    made = []
-
-    class Kept(doctor.SgdS):
-        def __init__(self, parameters=None):
-            super().__init__(parameters)
-            made.append(self)
-
-    monkeypatch.setattr(doctor, "SgdS", Kept)
-    assert CLOCK_RATIO(times=1, epochs=2) > 0.0
-    clocked, single = made
-    assert clocked.counters.presentations == single.counters.presentations == 2 * doctor.ROWS
-    assert np.array_equal(clocked.w, single.w)
-    assert single.w.any()

@@ -4,13 +4,9 @@ import sys
 from pathlib import Path
 
 from svmbench.harness.environment import (
-    THREAD_VARIABLES,
     environment,
     fingerprint,
-    machine,
-    pinned,
 )
-from svmbench.records.machine import MACHINE
 
 
 def test_the_record_says_what_a_reader_needs():
@@ -19,10 +15,6 @@ def test_the_record_says_what_a_reader_needs():
         assert facts[key], key
     assert "-O3" in facts["flags"]
     assert facts["packages"]["numpy"]
-
-
-def test_machines_are_told_apart_by_all_that_is_recorded_of_them():
-    assert tuple(machine()) == MACHINE
 
 
 def test_what_cannot_be_read_of_a_machine_is_left_out(monkeypatch):
@@ -49,7 +41,3 @@ def test_the_fingerprint_is_the_same_in_another_process():
         check=True,
     )
     assert told.stdout.strip() == fingerprint()
-
-
-def test_libraries_are_held_to_their_threads():
-    assert {pinned(1)[variable] for variable in THREAD_VARIABLES} == {"1"}

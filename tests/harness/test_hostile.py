@@ -1,23 +1,18 @@
 """What hostile files in a results folder found out, each as small as it will go."""
 
 import hashlib
-import io
 import json
 import os
 import tempfile
 
-import numpy as np
 import pytest
 
-from svmbench.data.dataset import Dataset
 from svmbench.errors import ConfigError, DataError
 from svmbench.harness.child import LONGEST_LINE, last_line
 from svmbench.harness.store import Store
 from svmbench.harness.trace import Trace, TraceWriter, is_complete, read_trace
-from svmbench.problem import Problem
 from svmbench.records.columns import RUNS
 from svmbench.records.read import _read_environment
-from svmbench.reference import optimum
 from svmbench.report.write import write_report
 
 POINT = {
@@ -131,46 +126,6 @@ def test_an_environment_nested_more_deeply_than_ours_is_one_complaint(tmp_path):
     (tmp_path / "environment.json").write_text("[" * 60 + "]" * 60)
     with pytest.raises(DataError, match=r"environment\.json: nested too deeply"):
         _read_environment(tmp_path / "environment.json")
-
-
-STRANGE = {
-    "w": [
-        np.zeros((2, 1)),
-        np.zeros(3),
-        np.zeros(2, ">f8"),
-        np.full(2, np.nan),
-        np.zeros(2, "c16"),
-    ],
-    "alpha": [np.zeros(1), np.zeros(4, "f4"), np.array("text")],
-    "bias": [np.nan, np.zeros(2), 1j],
-    "sought": [np.inf],
-}
-
-
-@pytest.mark.parametrize(("name", "value"), [(k, v) for k in STRANGE for v in STRANGE[k]], ids=repr)
-def test_a_reference_of_other_arrays_is_made_again(tmp_path, name, value):
-    problem = small_problem()
-    path = tmp_path / "x.npz"
-    arrays = {"w": np.zeros(2), "alpha": np.zeros(4), "bias": 0.0, "seconds": 1.0, "sought": 0.0}
-    np.savez(path, schema_version=optimum.SCHEMA_VERSION, **arrays)
-    assert optimum._read(path, problem) is not None
-    np.savez(path, schema_version=optimum.SCHEMA_VERSION, **{**arrays, name: value})
-    assert optimum._read(path, problem) is None
-
-
-def test_a_reference_that_unpacks_to_too_much_is_made_again(tmp_path):
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, w=np.zeros(10**6))
-    (tmp_path / "x.npz").write_bytes(buffer.getvalue())
-    with pytest.raises(ValueError, match="unpacks to more than it may"):
-        optimum.unpacked(tmp_path / "x.npz", 1 << 16)
-    assert optimum._read(tmp_path / "x.npz", small_problem()) is None
-
-
-def small_problem():
-    X = np.array([[1.0, 0.5], [-1.0, 0.25], [2.0, 1.0], [-0.5, 3.0]])
-    data = Dataset("x", 2, None, None, X, np.array([1, -1, 1, -1], np.int8))
-    return Problem(data, 0.1)
 
 
 def test_a_hash_that_leaves_the_last_line_out_is_not_enough(tmp_path):

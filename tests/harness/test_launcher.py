@@ -160,14 +160,6 @@ def test_what_a_run_leaves_behind_ends_before_the_next(tmp_path, install, monkey
 
 
 @linux
-def test_processor_time_is_that_of_all_processes_of_a_run(tmp_path):
-    run_sweep(sweep(solvers=["dcd", "sgd-s"]), tmp_path)
-    runs = runs_csv(tmp_path)
-    assert (runs["process_cpu_seconds"] > runs["train_cpu_seconds"]).all()
-    assert (runs["process_cpu_seconds"] < 5.0).all()
-
-
-@linux
 @pytest.mark.parametrize("name", ["frozen", "waiting"])
 def test_a_silent_run_that_used_no_processor_is_interrupted(name, tmp_path, install):
     install(f"plugins:{name.title()}")

@@ -94,14 +94,6 @@ def places(folder):
     }
 
 
-def test_the_fingerprint_is_that_of_the_nodes(tmp_path):
-    asked = sweep()
-    (here,) = plan_runs(asked, prepare(asked, Reporter(), Options()))
-    (there,) = plan_runs(asked, [here.instance], machine=Threads.machine)
-    assert there.facts() == here.facts() | {"machine": Threads.machine}
-    assert there.id != here.id
-
-
 def test_blocks_stay_together_and_nodes_are_named(tmp_path):
     nodes = [Thread("a"), Thread("b")]
     outcome = run_sweep(sweep(**FOUR), tmp_path, options=Options(place=Threads(*nodes)))
@@ -112,14 +104,6 @@ def test_blocks_stay_together_and_nodes_are_named(tmp_path):
     assert len(nodes[0].made) + len(nodes[1].made) == 8
     again = run_sweep(sweep(**FOUR), tmp_path, options=Options(place=Threads(*nodes)))
     assert (again.made, again.reused) == (0, 8)
-
-
-def test_local_runs_name_no_node(tmp_path):
-    run_sweep(sweep(), tmp_path)
-    table = runs_csv(tmp_path)
-    assert table["node"].isna().all()
-    (trace,) = (tmp_path / "runs").iterdir()
-    assert '"node"' not in trace.read_text().splitlines()[0]
 
 
 @pytest.mark.parametrize("dies", [1, 2, 3, 4])

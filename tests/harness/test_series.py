@@ -114,31 +114,6 @@ def test_time_goes_to_open_questions_the_cheapest_first(simulation, tmp_path):
     assert result.needed == 0.0
 
 
-def test_questions_that_change_no_verdict_come_last(simulation, tmp_path):
-    simulation.seconds = {"pegasos": 5.0, "ocas": 5.0}
-    sweep = sweep_of("dcd", "sgd-s", "pegasos", "ocas", repeats=RULE)
-    one = planned_of(sweep, tmp_path / "one")
-    asked = Asked((0, one, ("pegasos", "ocas"), 5), (0, one, ("dcd", "sgd-s"), 5))
-
-    def doubts():
-        return [replace(each, later="dcd" in each.text) for each in asked()]
-
-    result = run_series([one], Reporter(), doubts=doubts)
-    labels = [label for label, _ in beyond(simulation)]
-    assert set(labels[:6]) == {"pegasos", "ocas"}
-    assert set(labels[6:]) == {"dcd", "sgd-s"}
-    assert result.open == []
-
-
-def test_a_cell_that_is_decided_has_no_further_run(simulation, tmp_path):
-    one = planned_of(sweep_of("dcd", "sgd-s", "pegasos", repeats=RULE), tmp_path / "one")
-    asked = Asked((0, one, ("dcd", "sgd-s"), 5), (0, one, ("dcd", "pegasos"), 2))
-    run_series([one], Reporter(), doubts=asked)
-    found = repeats_of(one)
-    assert found["pegasos"] == {0, 1}
-    assert found["dcd"] == found["sgd-s"] == {0, 1, 2, 3, 4}
-
-
 def test_a_question_that_repeats_cannot_decide_has_no_time(simulation, tmp_path):
     one = planned_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
     never = Doubt(0, (cell("dcd"), cell("sgd-s")), None, 0, "which of two that do not arrive")
@@ -154,29 +129,6 @@ def test_no_cell_has_more_repeats_than_at_most(simulation, tmp_path):
     result = run_series([one], Reporter(), doubts=Asked((0, one, ("dcd", "sgd-s"), 99)))
     assert repeats_of(one) == {"dcd": set(range(12)), "sgd-s": set(range(12))}
     assert [each.lacks for each in result.open] == ["repeats"]
-
-
-def test_the_repeats_of_a_pair_are_made_in_one_block(simulation, tmp_path):
-    simulation.seconds = {"ocas": 30.0}
-    one = planned_of(sweep_of("dcd", "sgd-s", "ocas", repeats=RULE), tmp_path / "one")
-    asked = Asked((0, one, ("dcd", "sgd-s"), 5), (0, one, ("dcd", "ocas"), 4))
-    # So little time that the dear question is not served together with the cheap one.
-    run_series([one], Reporter(), doubts=asked, budget=120.0)
-    made = beyond(simulation)
-    blocks = [set(made[at : at + 2]) for at in range(0, 8, 2)]
-    assert {label for label, _ in blocks[0] | blocks[1] | blocks[2]} == {"dcd", "sgd-s"}
-    assert all(len({repeat for _, repeat in block}) == 1 for block in blocks)
-    # A block of dcd and ocas uses no number of which dcd has a repeat already.
-    assert blocks[3] == {("dcd", 5), ("ocas", 5)}
-    assert repeats_of(one)["ocas"] == {0, 1, 5}
-
-
-def test_questions_about_the_same_cell_share_its_repeats_while_there_is_time(simulation, tmp_path):
-    simulation.seconds = {"ocas": 30.0}
-    one = planned_of(sweep_of("dcd", "sgd-s", "ocas", repeats=RULE), tmp_path / "one")
-    asked = Asked((0, one, ("dcd", "sgd-s"), 5), (0, one, ("dcd", "ocas"), 5))
-    run_series([one], Reporter(), doubts=asked)
-    assert repeats_of(one) == {label: {0, 1, 2, 3, 4} for label in ("dcd", "sgd-s", "ocas")}
 
 
 def test_what_stays_open_at_the_end_of_the_budget_says_what_it_takes(simulation, tmp_path):
@@ -236,28 +188,6 @@ class Counted(Reporter):
     def run_ends(self, run, state):
         self.ended += 1
         assert self.ended <= self.total
-
-
-def test_progress_counts_the_repeats_that_are_added(simulation, tmp_path):
-    one = planned_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
-    counted = Counted()
-    run_series([one], counted, doubts=Asked((0, one, ("dcd", "sgd-s"), 7)))
-    assert counted.total == counted.ended == 14
-    # A file that has gone is found to be missing when the sweep is opened.
-    next((one.folder / "runs").iterdir()).unlink()
-    (one.folder / "config.yaml").unlink()
-    counted = Counted()
-    run_series([planned_of(one.sweep, one.folder)], counted)
-    assert counted.total == counted.ended <= 1
-
-
-def test_the_plan_counts_what_is_asked_for_and_the_longest_time(simulation, tmp_path):
-    one = planned_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
-    assert (one.runs, one.most_runs, one.missing(2), one.missing(12)) == (4, 24, 4, 24)
-    assert one.longest == 4 * 10.0 + one.sweep.reference.time_limit
-    run_series([one], Reporter(), doubts=Asked((0, one, ("dcd", "sgd-s"), 5)))
-    one = planned_of(one.sweep, one.folder)
-    assert (one.found, one.missing(2), one.missing(12), one.outdated) == (10, 0, 14, False)
 
 
 def test_a_further_repeat_that_was_stopped_from_outside_is_made_again(simulation, tmp_path):

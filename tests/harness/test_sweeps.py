@@ -3,7 +3,6 @@ import signal
 import subprocess
 import sys
 import time
-from itertools import pairwise
 
 import pandas as pd
 import pytest
@@ -330,27 +329,6 @@ def test_a_ladder_is_climbed_to_the_first_rung_that_is_accurate_enough(tmp_path,
     assert (run_sweep(wanted, tmp_path).made, run_sweep(wanted, tmp_path).made) == (1, 0)
 
 
-def test_a_ladder_stands_together_between_the_others(install):
-    install("plugins:Ladder")
-    labels = [{"name": "ladder", "label": label} for label in ("one", "two")]
-    changes = {"solvers": [*labels, "dcd", "sgd-s"], "lambda": [0.1, 0.01]}
-    runs = planned(sweep(**changes))
-    orders = []
-    for repeat in (0, 1):
-        block = [run for run in runs if run.repeat == repeat]
-        assert block == runs[repeat * len(block) : (repeat + 1) * len(block)]
-        for label in ("one", "two"):
-            for lam in (0.1, 0.01):
-                cell = [run for run in block if run.cell == ("tiny-separable", lam, label)]
-                assert [run.horizon for run in cell] == list(Ladder.rungs)
-                assert [run.rung for run in cell] == list(range(len(Ladder.rungs)))
-        assert {run.rung for run in block if run.solver.name != "ladder"} == {None}
-        changes_of_cell = sum(a.cell != b.cell for a, b in pairwise(block))
-        assert changes_of_cell == len({run.cell for run in block}) - 1
-        orders.append([run.cell for run in block])
-    assert orders[0] != orders[1]
-
-
 @pytest.mark.parametrize(
     ("name", "state", "made"), [("Rotten", "failed", 3), ("Limited", "max_steps", 3)]
 )
@@ -422,13 +400,6 @@ def test_regret_is_found_after_the_run_where_it_can_be(tmp_path):
     again = run_sweep(sweep(**changes), tmp_path)
     assert again.folder == outcome.folder
     assert not (again.folder / "regret.csv").exists()
-
-
-def test_updates_can_be_the_limit(tmp_path):
-    stop = {"accuracy": [1e-9], "max_updates": 2.0}
-    runs = runs_csv(run_sweep(sweep(solvers=["sgd-s"], repeats=1, stop=stop), tmp_path))
-    assert runs.loc[("sgd-s", 0), "state"] == "max_steps"
-    assert runs.loc[("sgd-s", 0), "updates"] >= 400
 
 
 def test_accuracies_can_be_absolute(tmp_path):

@@ -63,42 +63,9 @@ def test_time_in_which_the_machine_was_suspended(monkeypatch):
     assert system.suspended_seconds() == 80.0
 
 
-def test_other_systems_do_not_tell_whether_they_were_suspended(monkeypatch):
-    monkeypatch.setattr(system.sys, "platform", "darwin")
-    assert system.suspended_seconds() == 0.0
-
-
-@pytest.mark.parametrize(
-    ("path", "text", "on"),
-    [
-        ("intel_pstate/no_turbo", "0\n", True),
-        ("intel_pstate/no_turbo", "1\n", False),
-        ("cpufreq/boost", "1\n", True),
-        ("cpufreq/boost", "0\n", False),
-    ],
-)
-def test_boost(made, path, text, on):
-    place(made, f"sys/devices/system/cpu/{path}", text)
-    assert system.boost() == (on, made / "sys/devices/system/cpu" / path)
-
-
-def test_governors(made):
-    for number, governor in enumerate(["powersave", "performance", "powersave"]):
-        path = f"sys/devices/system/cpu/cpu{number}/cpufreq/scaling_governor"
-        place(made, path, governor + "\n")
-    assert system.governors() == ["powersave", "performance"]
-
-
 def test_the_quota_is_the_least_of_a_group_and_its_ancestors(made):
     place(made, "proc/self/cgroup", "0::/a/b\n")
     place(made, "sys/fs/cgroup/a/b/cpu.max", "max 100000\n")
     assert system.quota() is None
     place(made, "sys/fs/cgroup/a/cpu.max", "150000 100000\n")
     assert system.quota() == 1.5
-
-
-def test_virtual_machine_and_threads(made):
-    place(made, "proc/cpuinfo", "flags\t\t: fpu hypervisor lahf_lm\n")
-    assert system.is_virtual()
-    place(made, "sys/devices/system/cpu/smt/active", "1\n")
-    assert system.hyper_threads() is True

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from problems import (
-    dataset,
     dense,
     dyadic_problems,
     labels,
@@ -14,9 +13,6 @@ from problems import (
     weighted,
 )
 from svmbench.kernels.acceleration import Acceleration
-from svmbench.kernels.descent import Descent
-from svmbench.kernels.rng import Generator
-from svmbench.problem import Problem
 from twins.acceleration import Acceleration as Twin
 
 PROBLEMS = ordinary_problems()
@@ -102,52 +98,3 @@ def test_no_step_lowers_the_dual_or_leaves_the_box(problem, seed, loss):
         size = 1.0 + np.max(np.abs(judge.X)) / problem.lam
         np.testing.assert_allclose(w, weights(problem, alpha), rtol=0.0, atol=1e-12 * size)
         assert judge.dual(alpha) >= judge.dual(before) - 1e-12 * size**2
-
-
-@pytest.mark.parametrize("name", PROBLEMS)
-def test_rows_that_were_shrunk_before_a_step_have_no_share_in_it(name):
-    problem = PROBLEMS[name]
-    state, draws = Descent(problem.data.rows, problem.lam), Generator(2)
-    kernel = Acceleration(problem.data.rows, problem.lam)
-    left = 0
-    for k in range(40):
-        kernel.begin(state.active_rows, state.alpha, state.w)
-        active = state.active
-        for _ in range(1 + k % 3):
-            state.upper, state.lower = min(state.upper, 0.1), max(state.lower, -0.1)
-            state.descend(draws, 3, True)
-        left += active - state.active
-        if k % 2 == 0:
-            kernel.step(state.kept_alpha(), state.w)
-            state.take_alpha(kernel.change)
-        if k % 7 == 6:
-            state.restore()
-        expected = problem.weights(state.alpha)
-        np.testing.assert_allclose(state.w, expected, rtol=0.0, atol=1e-9)
-    assert left > 0
-
-
-def test_passes_with_steps_need_fewer_passes():
-    # Free rows alike but for little: each pass undoes most of what the one before has done.
-    rng = np.random.default_rng(7)
-    common = rng.normal(size=30)
-    X = common + 0.2 * rng.normal(size=(40, 30))
-    y = np.where(rng.random(40) < 0.5, 1, -1)
-    problem = Problem(dataset(X, y, "dense float64"), 1e-3)
-    taken = {}
-    for steps in (False, True):
-        state, draws = Descent(problem.data.rows, problem.lam), Generator(1)
-        kernel = Acceleration(problem.data.rows, problem.lam)
-        gap, passes = np.inf, 0
-        while gap > 1e-6 and passes < 100_000:
-            kernel.begin(state.active_rows, state.alpha, state.w)
-            state.descend(draws, 1, False)
-            if steps:
-                kernel.step(state.kept_alpha(), state.w)
-                state.take_alpha(kernel.change)
-            passes += 1
-            gap = problem.primal(np.array(state.w)) - problem.dual(state.alpha)
-        np.testing.assert_allclose(state.w, problem.weights(state.alpha), rtol=0.0, atol=1e-9)
-        assert state.alpha_sum == pytest.approx(np.sum(state.alpha))
-        taken[steps] = passes
-    assert taken[True] < 0.6 * taken[False]

@@ -1,7 +1,5 @@
 """Solutions of factored systems against NumPy's, and the factor itself."""
 
-import subprocess
-import sys
 from unittest import mock
 
 import numpy as np
@@ -41,14 +39,3 @@ def test_an_indefinite_system_has_no_factor(large, monkeypatch):
     monkeypatch.setattr(cholesky, "LARGE", large)
     assert factor_of(np.diag([1.0, -1e-3])) is None
     assert factor_of(np.zeros((2, 2))) is None
-
-
-@pytest.mark.parametrize("name", ["auto", "ipm", "newton", "newton-smooth"])
-def test_solvers_load_it_before_the_clock_starts(name):
-    code = (
-        "import sys; from svmbench.solvers.registry import find_solver; "
-        "find_solver(sys.argv[1])().load(); "
-        "print('scipy.linalg.lapack' in sys.modules)"
-    )
-    command = [sys.executable, "-P", "-c", code, name]
-    assert subprocess.run(command, capture_output=True, check=True).stdout == b"True\n"

@@ -60,9 +60,3 @@ def test_visits_of_rows_without_entries_come_to_an_end():
     before = run.presentations
     run.revisit()
     assert before < run.presentations <= before + 2
-
-
-def test_without_a_constant_there_is_no_further_weight():
-    implied, stored = descents("uint16+float64")
-    assert len(implied.w) == len(stored.w) == 7
-    assert len(Dcd(pair_of_rows("uint16+float64")[0], LAM, Loss("hinge")).w) == 6

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import minimize_scalar
 
 from problems import STORAGES, dataset, dense, dyadic, labels
-from svmbench.kernels.cutting_plane import add_rows, line_search, margins, maximise, move
+from svmbench.kernels.cutting_plane import add_rows, line_search, margins, maximise
 from twins import cutting_plane as twin
 
 
@@ -33,48 +32,9 @@ def test_the_passes_are_exact_on_dyadic_rows(storage):
         assert np.array_equal(cut, 1.0 + Z[chosen].sum(axis=0))
 
 
-def test_no_features_leave_nothing_to_add():
-    data = dataset(np.zeros((3, 0)), [1, -1, 1])
-    s = np.full(3, 7.0)
-    assert margins(data.rows, np.zeros(0), s) == 3.0
-    assert s.tolist() == [0.0, 0.0, 0.0]
-    assert add_rows(data.rows, s, True, np.zeros(0)) == (3, 0)
-
-
-def ray(seed, m=40, d=6, lam=0.05, scale=1.0):
-    """A point, a step and the margins at the point and at its end."""
-    rng = np.random.default_rng(seed)
-    Z = rng.normal(size=(m, d)) * (rng.random((m, d)) < 0.7)
-    w, step = scale * rng.normal(size=d), rng.normal(size=d)
-    return lam, Z, w, step, Z @ w, Z @ (w + step)
-
-
 def searched(lam, w, step, old, new):
     room = np.empty(len(old)), np.empty(len(old))
     return line_search(old, new, lam * (w @ step), lam * (step @ step), *room)
-
-
-def along(lam, Z, w, step, k):
-    s = Z @ (w + k * step)
-    return lam / 2.0 * np.sum((w + k * step) ** 2) + np.mean(np.maximum(0.0, 1.0 - s))
-
-
-@pytest.mark.parametrize("scale", [0.0, 0.3, 3.0])
-@pytest.mark.parametrize("seed", range(20))
-def test_line_search_against_a_grid_and_a_library(seed, scale):
-    lam, Z, w, step, old, new = ray(seed, scale=scale)
-    k = searched(lam, w, step, old, new)
-    value = along(lam, Z, w, step, k)
-    grid = np.append(np.linspace(0.0, 3.0 * k + 1.0, 2001), k * np.linspace(0.99, 1.01, 101))
-    assert value <= min(along(lam, Z, w, step, point) for point in grid) + 1e-14
-    found = minimize_scalar(
-        lambda point: along(lam, Z, w, step, point),
-        bounds=(0.0, 3.0 * k + 1.0),
-        method="bounded",
-        options={"xatol": 1e-10},
-    )
-    assert value <= found.fun + 1e-14
-    assert k == pytest.approx(found.x, abs=1e-5)
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -87,30 +47,6 @@ def test_line_search_equals_the_walk_along_sorted_kinks(seed):
     lam = 2.0 ** rng.integers(-8, 3)
     expected = twin.line_search(lam, w, step, old, new)
     assert searched(lam, w, step, old, new) == pytest.approx(expected, rel=1e-12, abs=1e-12)
-
-
-def test_line_search_ends_on_a_kink_past_all_kinks_or_where_it_began():
-    old, new, room = np.array([0.0]), np.array([1.0]), (np.empty(1), np.empty(1))
-    assert line_search(old, new, 0.0, 0.5, *room) == 1.0  # slope -1 + k/2 up to the kink at 1
-    assert line_search(old, new, -2.0, 0.5, *room) == 4.0  # and -2 + k/2 beyond it
-    assert line_search(old, new, 1.0, 0.5, *room) == 0.0
-    assert line_search(old, new, -2.0, 0.0, *room) == 0.0  # no step at all
-
-
-def test_kinks_in_hostile_orders_are_selected_right():
-    m = 2000
-    for kinks in (np.arange(1.0, m + 1.0), np.arange(m, 0.0, -1.0), np.full(m, 7.0)):
-        new = 1.0 / kinks  # from 0, so that row i reaches 1 at its kink
-        w, step = np.zeros(1), np.full(1, 1e-2)
-        expected = twin.line_search(1.0, w, step, np.zeros(m), new)
-        assert searched(1.0, w, step, np.zeros(m), new) == pytest.approx(expected, rel=1e-12)
-
-
-def test_move_goes_on_and_looks_beyond():
-    old, new = np.array([0.0, 4.0]), np.array([2.0, 0.0])
-    assert move(old, new, 0.25, 0.5) == 0.5
-    assert old.tolist() == [0.5, 3.0]
-    assert new.tolist() == [1.25, 1.5]
 
 
 def enumerated(H, offsets):

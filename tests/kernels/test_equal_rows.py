@@ -50,27 +50,6 @@ def test_groups_are_those_of_a_dictionary(storage, m, distinct, seed, kind, weig
 
 
 @every_storage
-@pytest.mark.parametrize("most", [0, 1, 11, 12])
-def test_more_groups_than_allowed_are_none(storage, most):
-    data = dataset(np.vstack([np.tri(12), np.tri(12)]), [1] * 24, storage)
-    first, sums = group_equal(data.rows, data.labels, None, most)
-    if most < 12:
-        assert first is sums is None
-    else:
-        assert first.tolist() == list(range(12))
-        assert sums.tolist() == [2.0] * 12
-
-
-@every_storage
-def test_a_row_that_differs_in_its_last_entry_is_another(storage):
-    X = np.ones((4, 50))
-    X[1, 49], X[2, 49], X[3, 48] = 0.0, 2.0, 0.0
-    data = dataset(X, [1] * 4, storage)
-    first, _ = group_equal(data.rows, data.labels, None, 4)
-    assert first.tolist() == ([0, 1, 3] if storage.endswith("ones") else [0, 1, 2, 3])
-
-
-@every_storage
 @pytest.mark.parametrize("distinct", [1, 300, 4000])
 def test_rows_that_differ_are_counted(storage, distinct):
     # The bits of a number tell the rows apart, also where all entries are ones.
@@ -78,19 +57,3 @@ def test_rows_that_differ_are_counted(storage, distinct):
     data = dataset((of_row[:, None] >> np.arange(12)) & 1, np.ones(4000), storage)
     assert 0.95 * distinct - 1 <= count_alike(data.rows, of_row) <= 1.05 * distinct + 1
     assert 1.0 <= round(count_alike(data.rows, data.labels)) <= 1.05 * distinct + 1
-
-
-@every_storage
-def test_random_rows_are_told_apart(storage):
-    X = np.random.default_rng(5).normal(size=(2000, 90))
-    X[np.abs(X) < 1.0] = 0.0
-    data = dataset(X, np.ones(2000), storage)
-    assert count_alike(data.rows, data.labels) > 1500.0
-
-
-@every_storage
-def test_no_rows_have_no_groups(storage):
-    data = dataset(np.zeros((0, 3)), [], storage)
-    assert count_alike(data.rows, data.labels) == 0.0
-    first, sums = group_equal(data.rows, data.labels, None, 0)
-    assert len(first) == len(sums) == 0

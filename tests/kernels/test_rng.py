@@ -36,16 +36,6 @@ def test_xoshiro_twin_gives_the_published_sequence_of_state_1_2_3_4():
     ]
 
 
-def test_xoshiro_twin_by_hand():
-    # s = (0, 0, 0, 1): the first output is rotl(1, 23); then s0 = s3 = 1 and the
-    # second is rotl(s0 + s3, 23) + s0 with s = (1, 1, 0, rotl(1, 45)) after one step.
-    generator = twin.Generator(0)
-    generator.state = [0, 0, 0, 1]
-    assert generator.next() == 1 << 23
-    assert generator.state == [1, 0, 0, 1 << 45]
-    assert generator.next() == (1 << 23) + (1 << (45 + 23 - 64)) + 1
-
-
 def test_kernel_gives_the_known_sequence_of_seed_0():
     generator = Generator(0)
     assert [generator.next() for _ in range(4)] == [

@@ -2,14 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from problems import dataset, dense, dyadic, every_precision, every_storage, labels
 from svmbench.kernels.objective import combination, exact_combination
 from svmbench.kernels.rows import CompactRows
 from svmbench.kernels.sgd_primal import Perceptron
-from svmbench.kernels.subset import take_rows
 
 
 def present(rows, i, a, ell=1):
@@ -85,31 +82,6 @@ def test_compensated_combinations_keep_what_plain_sums_lose():
         exact_combination(data.rows, np.ones(3))
 
 
-floats = st.floats(-1e3, 1e3, allow_subnormal=False)
-
-
-@every_precision
-@every_storage
-@given(st.data())
-def test_products_and_updates_are_within_rounding(storage, precision, data):
-    d = data.draw(st.integers(1, 30))
-    x = np.array(data.draw(st.lists(floats, min_size=d, max_size=d)))
-    a = np.array(data.draw(st.lists(floats, min_size=d, max_size=d))).astype(precision)
-    made = dataset([x], [-1], storage)
-    stored = dense(made)[0]
-    unit, tiny = np.finfo(precision).eps, np.finfo(precision).tiny
-    exact = stored @ a.astype(float)
-    size = np.sum(np.abs(stored * a.astype(float))) + tiny
-    product, moved = present(made.rows, 0, a)
-    # The probe reads the product off a loss near one: 2^40 eps of double is its own rounding.
-    assert abs(product - exact) <= d * unit * size + 2.0**40 * 4e-16
-    assert abs(made.rows.dot(a.astype(float))[0] - exact) <= d * 3e-16 * size
-    largest = np.max(np.abs(a) + np.abs(stored)) + tiny
-    np.testing.assert_allclose(moved, a - stored, rtol=0.0, atol=2 * unit * largest)
-    norm2 = np.sum(stored**2)
-    assert abs(made.rows.norms2()[0] - norm2) <= d * 3e-16 * norm2
-
-
 def test_the_last_column_of_each_index_type_is_reached():
     for d, indices in ((2**16, np.array([65535], np.uint16)), (2**20, np.array([2**20 - 1], "i4"))):
         rows = CompactRows(d, np.array([0, 1]), indices, None, np.array([1], np.int8))
@@ -173,10 +145,6 @@ BAD = {
 }
 
 
-def test_the_arrays_that_the_bad_ones_vary_are_good():
-    assert CompactRows(**GOOD).dot(np.array([1.0, 10.0, 100.0])).tolist() == [201.0, 30.0]
-
-
 @pytest.mark.parametrize("name", BAD)
 def test_bad_arrays_are_refused(name):
     changes, message = BAD[name]
@@ -195,44 +163,6 @@ def test_rows_with_other_labels_are_checked_unless_their_arrays_were():
             CompactRows(**{**GOOD, **changes}, checked=rows)
     with pytest.raises(ValueError, match="labels must be -1 or \\+1"):
         CompactRows(**{**GOOD, "labels": 0 * flipped}, checked=rows)
-
-
-def test_stored_entries_of_all_rows_and_of_each():
-    rows = CompactRows(**GOOD)
-    assert (rows.nnz, rows.lengths().tolist()) == (3, [2, 1])
-    dense = CompactRows(**{**GOOD, "indptr": None, "indices": None, "values": np.zeros((2, 3))})
-    assert (dense.nnz, dense.lengths().tolist()) == (6, [3, 3])
-
-
-@every_storage
-@pytest.mark.parametrize(("begin", "end"), [(0, 20), (0, 7), (7, 20), (3, 4), (5, 5), (20, 20)])
-def test_ranges_of_rows_are_those_of_numpy(storage, begin, end):
-    data = dataset(*row_lengths(3, 19), storage)
-    some, X = data.rows.between(begin, end), dense(data)[begin:end]
-    w = dyadic(4, 1, 19, density=1.0)[0][0]
-    assert (some.m, some.d) == X.shape
-    np.testing.assert_array_equal(some.labels, labels(data)[begin:end])
-    np.testing.assert_array_equal(some.dot(w), X @ w)
-    np.testing.assert_array_equal(some.norms2(), np.sum(X**2, axis=1))
-    for name in ("indices", "values", "labels"):
-        array = getattr(some, name)
-        assert array is None or not array.size or np.shares_memory(array, getattr(data, name))
-
-
-@pytest.mark.parametrize(("begin", "end"), [(-1, 2), (2, 1), (0, 3), (3, 3)])
-def test_ranges_that_are_not_there_are_refused(begin, end):
-    with pytest.raises(ValueError, match=f"no rows {begin} to {end} among 2"):
-        CompactRows(**GOOD).between(begin, end)
-
-
-def test_what_is_made_of_checked_rows_is_not_checked_again():
-    columns = GOOD["indices"].copy()
-    rows = CompactRows(**{**GOOD, "indices": columns})
-    columns[0] = 7  # outside; nothing below computes with it
-    with pytest.raises(ValueError, match=r"outside 0 \.\. 2"):
-        CompactRows(**{**GOOD, "indices": columns})
-    assert rows.between(0, 1).indices.tolist() == [7, 2]
-    assert take_rows(rows, np.zeros(1, dtype=np.int32)).indices.tolist() == [7, 2]
 
 
 def test_weights_of_another_length_are_refused():

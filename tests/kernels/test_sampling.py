@@ -57,22 +57,3 @@ def test_blocks_are_those_of_the_plain_form(seed, rows, size):
         assert order.tolist() == in_blocks(plain, rows.tolist(), size)
         assert sorted(order) == rows.tolist()
     assert rng.next() == plain.next()
-
-
-@given(seeds, st.integers(0, 60), st.integers(1, 70))
-def test_blocks_of_all_rows_need_no_list_of_them(seed, n, size):
-    order, other = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
-    draw_blocks(Generator(seed), order, None, size)
-    draw_blocks(Generator(seed), other, np.arange(n, dtype=np.int32), size)
-    assert order.tolist() == other.tolist()
-
-
-def test_every_block_and_every_bound_is_equally_likely():
-    rng, rows, order = Generator(3), np.arange(24, dtype=np.int32), np.empty(24, dtype=np.int32)
-    first = Counter()
-    for _ in range(12_000):
-        draw_blocks(rng, order, rows, 8)
-        first[int(order[0])] += 1
-    # Bounds and blocks at random make the first row any, 500 times each, standard deviation 22.
-    assert sorted(first) == list(range(24))
-    assert all(abs(count - 500) < 110 for count in first.values())

@@ -2,11 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy.sparse import csr_array
 
-from problems import STORAGES, dataset, dense, dyadic, every_storage
+from problems import dataset, dense, dyadic, every_storage
 from svmbench.data.dataset import Dataset
 from svmbench.kernels.subset import take_rows
 
@@ -36,34 +33,6 @@ def test_takes_what_indexing_takes(storage, chosen):
     assert np.array_equal(dense(taken), dense(data)[chosen])
     assert np.array_equal(taken.labels, data.labels[chosen])
     assert np.array_equal(taken.rows.norms2(), data.rows.norms2()[chosen])
-
-
-@given(st.integers(0, 2**32 - 1), st.sampled_from(STORAGES[:6]), st.integers(1, 40))
-def test_sparse_rows_are_those_of_scipy(seed, storage, m):
-    data = made(storage, m=m, seed=seed)
-    rng = np.random.default_rng(seed)
-    chosen = rng.integers(0, m, size=rng.integers(0, 60)).astype(np.int32)
-    values = np.ones(data.nnz) if data.values is None else data.values
-    matrix = csr_array((values, data.indices.astype(np.int64), data.indptr), shape=(m, 9))
-    expected = matrix[chosen.astype(np.int64)]
-    taken = take_rows(data.rows, chosen)
-    assert np.array_equal(taken.indptr, expected.indptr)
-    assert np.array_equal(taken.indices, expected.indices)
-    if data.values is None:
-        assert taken.values is None
-    else:
-        assert np.array_equal(taken.values, expected.data)
-
-
-@every_storage
-def test_the_rows_are_a_copy(storage):
-    data = made(storage)
-    before = dense(data)
-    taken = take_rows(data.rows, np.arange(23, dtype=np.int32))
-    for array in (taken.indptr, taken.indices, taken.values, taken.labels):
-        if array is not None:
-            array[:] = 0
-    assert np.array_equal(dense(data), before)
 
 
 @every_storage

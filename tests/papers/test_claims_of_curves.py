@@ -37,20 +37,6 @@ def test_an_exponent_along_a_curve(bounds, verdict):
     assert case.text.startswith("exponent of P(w) − D_ref from 0.1 to 10 epochs, a = -1.0")
 
 
-def test_each_problem_is_a_case_of_growth_along_a_curve():
-    rows = [falling(-1.0), replace_lambda(falling(-1.0))]
-    wanted = claim("grows", along="epochs", between=[0.1, 10.0], points=3, at_most=-0.5)
-    assert [case.place for case in found(wanted, *rows).cases] == [
-        "adult, λ = 1e-3",
-        "adult, λ = 1e-2",
-    ]
-
-
-def replace_lambda(given):
-    runs = given.group.runs.assign(**{"lambda": 1e-2})
-    return replace(given, group=replace(given.group, lam=1e-2, runs=runs))
-
-
 def test_an_exponent_over_more_than_the_runs_is_not_testable():
     wanted = claim("grows", along="epochs", between=[0.1, 100.0], at_most=-0.5)
     result = found(wanted, falling(-1.0))
@@ -103,14 +89,3 @@ def test_regret_is_compared_along_steps_and_epochs():
 def test_a_run_without_regret_is_not_testable():
     keys = {"measure": "regret", "along": "steps", "between": [64, 4096]}
     assert found(claim("grows", at_most=0.5, **keys), row("a", noisy())).verdict == "not testable"
-
-
-def test_regret_below_zero_counts_as_zero():
-    made = with_regret("a", 0.5)
-    below = made.regrets.assign(regret_high=-1.0)
-    result = found(
-        claim("path", measure="regret", along="steps", between=[16, 4096]),
-        replace(made, regrets=below),
-        with_regret("b", 0.5),
-    )
-    assert result.verdict == "holds"

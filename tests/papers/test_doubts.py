@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pandas as pd
 import pytest
 from results_folders import write_results
 
-from svmbench.claims import judge
-from svmbench.harness.doubts import Doubt
-from svmbench.papers.doubts import Doubts, _together
+from svmbench.papers.doubts import Doubts
 from svmbench.papers.model import papers
 from svmbench.papers.plan import choose, planned_sweeps
 
@@ -71,35 +67,3 @@ def test_claims_that_were_not_asked_for_take_no_repeats_of_a_sweep_that_they_sha
     assert {doubt.text.split(".")[0] for doubt in doubts()} == {"DCD beats Pegasos"}
     others = [place for place in everything if place != ("demo", "times")]
     assert Doubts(root, known, planned, others)() == []
-
-
-def test_only_cells_with_new_runs_are_looked_at_again(asked, monkeypatch):
-    root, _, doubts = asked
-    looked = []
-
-    def counted(claim, case):
-        looked.append(case.place)
-        return judge.ratios(claim, case)
-
-    monkeypatch.setattr(judge, "PARTS", {**judge.PARTS, "ratio": counted})
-    first = doubts()
-    assert len(looked) == len(REGULARISATION)
-    table = root / "demo" / "times" / "base" / "runs.csv"
-    runs = pd.read_csv(table, dtype=str, keep_default_na=False)
-    further = runs[(runs["lambda"].astype(float) == 1e-5) & (runs["repeat"] == "0")]
-    further = further.assign(repeat="3", id=further["id"] + "-3")
-    pd.concat([further, runs]).to_csv(table, index=False)
-    second = doubts()
-    assert len(looked) == len(REGULARISATION) + 1
-    assert "1e-5" in looked[-1]
-    (grown,) = {doubt.cells for doubt in set(second) - set(first)}
-    assert {lam for _, lam, _ in grown} == {1e-5}
-
-
-def test_of_two_accuracies_both_say_what_makes_pairs():
-    cells = (("adult", 1e-4, "dcd"), ("adult", 1e-4, "pegasos"))
-    loose = Doubt(0, cells, 3, 1, "loose", frozenset(cells[:1]), goals=frozenset({"one"}))
-    again = replace(loose, more=5, goals=frozenset({"two"}))
-    assert _together(loose, again) == replace(again, goals=frozenset({"one", "two"}))
-    other = replace(loose, needed=False, more=9, goals=frozenset())
-    assert _together(other, loose) == loose

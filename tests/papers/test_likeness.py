@@ -8,7 +8,7 @@ from claims_support import both_of, claim, found, noisy, row
 from svmbench.claims.judge import judge_claims
 from svmbench.data.catalogue import entry
 from svmbench.papers.likeness import likenesses
-from svmbench.papers.model import Item, papers
+from svmbench.papers.model import Item
 
 ITEM = {
     "version": 1, "number": "Table 1", "order": 1, "title": "t", "question": "q",
@@ -61,10 +61,6 @@ def test_without_a_published_figure_nothing_is_known():
     assert "severe conditioning" in likeness("alpha").against(VALUE)
 
 
-def test_the_time_of_a_pass_depends_on_the_shape_alone():
-    assert likeness("alpha").against(claim(measure="seconds_a_pass")) == ""
-
-
 def test_a_case_on_another_set_is_not_testable_and_asks_nothing():
     rows = [*both_of("adult"), *both_of("set", stand_in=True)]
     asked = []
@@ -92,12 +88,3 @@ def test_what_a_verdict_rests_on():
     lost = found(claim(rests_on=["setting"]), *both_of("adult"))
     assert lost.basis == ["real data", "a setting that is lost"]
     assert [each.firm for each in (stand_in, some, lost)] == [False] * 3
-
-
-def test_an_item_says_what_verdicts_on_a_solver_rest_on():
-    item = papers(None)["sgd-revisited"].items["tables-2-3"]
-    timed = {each.text: each.rests_on for each in item.claims}
-    assert timed["SGD-s is considerably faster than SVMperf."] == ("program",)
-    assert timed["The margin perceptron is statistically faster than SGD-m."] == ("reconstruction",)
-    assert timed["SGD-m needs fewer passes than SGD-s, the effect of multiple updates."] == ()
-    assert timed["Pegasos and SGD-r need about as many steps."] == ()  # a count, not a time

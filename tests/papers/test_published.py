@@ -6,7 +6,7 @@ import pytest
 
 from svmbench.config.reading import read_model
 from svmbench.errors import ConfigError
-from svmbench.papers.model import Item, papers
+from svmbench.papers.model import Item
 
 ITEM = """\
 version: 1
@@ -86,12 +86,3 @@ def test_a_file_that_is_not_one_of_curves_is_refused_in_one_line(tmp_path, text,
 def test_a_list_that_is_not_one_of_curves_is_refused(tmp_path, curves, message):
     with pytest.raises(ConfigError, match=message):
         read(tmp_path, curves)
-
-
-def test_the_digitised_points_of_sgd_qn_are_all_there():
-    items = papers()["sgd-qn"].items
-    count = {}
-    for name in ("figure-3", "figure-4"):
-        curves = [curve for each in items[name].published for curve in each.curves]
-        count[name] = sum(len(curve.points) for curve in curves)
-    assert count == {"figure-3": 158, "figure-4": 406}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import time
 from dataclasses import replace
 
@@ -17,15 +16,12 @@ from svmbench.config import Sweep
 from svmbench.config.dataset_spec import DatasetSpec
 from svmbench.data import catalogue
 from svmbench.errors import ConfigError
-from svmbench.harness import series
 from svmbench.harness.series import run_series
-from svmbench.harness.sources import SCALES, is_here, scale_for, source_of
+from svmbench.harness.sources import source_of
 from svmbench.harness.sweeps import Options, Reporter, run_sweep
 from svmbench.papers.model import papers
 from svmbench.papers.plan import choose, planned_sweeps
 from svmbench.solvers.registry import find_solver
-
-ALPHA = catalogue.entry("alpha").stand_in
 
 
 def planned(folder, root, wanted=(), **options):
@@ -70,40 +66,7 @@ def test_shared_sweeps_are_run_once_and_where_they_are_described(folder, tmp_pat
     assert (shared.item, shared.folder) == ("table-1", tmp_path / "small" / "table-1" / "dense")
 
 
-def test_the_full_size_is_another_plan(folder, tmp_path):
-    quick, _ = planned(folder, tmp_path)
-    full, _ = planned(folder, tmp_path, full=True)
-    assert (quick.cells, quick.runs, quick.problems) == (2, 4, 1)
-    assert (full.cells, full.runs, full.problems) == (2, 6, 1)
-    assert full.sweep.stop.max_epochs == 300
-    assert full.sweep.stop.time_limit == quick.sweep.stop.time_limit == 20.0
-    assert quick.longest == 4 * 20.0 + quick.sweep.reference.time_limit
-
-
 # --- which data --------------------------------------------------------------------
-
-
-def test_what_comes_with_svmbench_is_here_and_other_sets_are_not():
-    assert is_here(catalogue.entry("tiny-dense"))
-    assert not is_here(catalogue.entry("adult"))
-
-
-def test_a_set_in_the_mirror_is_here(tmp_path, monkeypatch):
-    monkeypatch.setenv("SVMBENCH_MIRROR", str(tmp_path))
-    adult = catalogue.entry("adult")
-    assert not is_here(adult)
-    (tmp_path / "a9a.t.xz").touch()
-    assert not is_here(adult)
-    (tmp_path / "a9a").touch()
-    assert is_here(adult)
-
-
-def test_a_set_whose_test_file_is_missing_is_here(tmp_path, monkeypatch):
-    monkeypatch.setenv("SVMBENCH_MIRROR", str(tmp_path))
-    adult = catalogue.entry("adult")
-    (tmp_path / "a9a.xz").touch()
-    assert is_here(adult)
-    assert not is_here(adult.model_copy(update={"n_features": None}))
 
 
 def test_a_set_that_trains_on_its_test_rows_needs_their_file(tmp_path, monkeypatch):
@@ -114,14 +77,6 @@ def test_a_set_that_trains_on_its_test_rows_needs_their_file(tmp_path, monkeypat
         source_of(DatasetSpec.model_validate(each), 1800.0, scale=0.1) for each in (plain, swapped)
     ]
     assert [each.scale for each in found] == [None, 0.1]
-
-
-def test_stand_ins_grow_with_the_budget():
-    scales = [scale_for(ALPHA, budget) for budget in (90.0, 180.0, 1800.0, 1e7)]
-    assert scales == sorted(scales)
-    assert len(set(scales)) == len(scales)
-    assert scales[-1] == 1.0
-    assert set(scales) <= set(SCALES)
 
 
 def test_rows_that_transforms_name_are_there_or_the_set_is_left_out():
@@ -226,18 +181,6 @@ def test_runs_of_another_machine_or_that_are_lost_are_not_found_and_it_is_said_w
     assert elsewhere[1].unused == {"on another machine": 1}
 
 
-def test_damage_of_any_kind_is_found(folder, tmp_path):
-    (work,) = planned(folder, tmp_path, ["small/table-1"])[1:]
-    run_series([work], Reporter())
-    (path,) = files(work)
-    whole = path.read_bytes()
-    first, rest = whole.split(b"\n", 1)
-    for damaged in (b"", whole[:-20], whole + b"junk\n", whole + first, rest, b"\xff" + whole):
-        path.write_bytes(damaged)
-        again = run_series([work], Reporter())
-        assert (again.made, again.damaged, again.missing) == (1, 1, 0), damaged[-40:]
-
-
 def test_another_description_finds_nothing(folder, tmp_path):
     run_series(planned(folder, tmp_path), Reporter())
     path = folder / "small" / "table-1.yaml"
@@ -263,73 +206,10 @@ def test_without_time_no_run_is_begun_and_a_later_call_makes_them(folder, tmp_pa
     assert (unhurried.damaged, unhurried.missing) == (0, 0)
 
 
-def test_runs_wait_for_a_reference_that_the_deadline_cut_short(folder, tmp_path, monkeypatch):
-    (work, _) = planned(folder, tmp_path)
-    options = Options(deadline=time.monotonic() + 1e4)
-    monkeypatch.setattr(Options, "seconds_each", lambda self, count: 0.0)
-    outcome = run_sweep(work.sweep, work.folder, options=options)
-    assert (outcome.made, outcome.left) == (0, 4)
-
-
-def test_what_is_cut_short_is_gone_on_with_while_there_is_time(folder, tmp_path, monkeypatch):
-    deadlines = iter([0.0, 0.0])
-    plain = series._deadline
-    monkeypatch.setattr(
-        series, "_deadline", lambda end, weights: next(deadlines, None) or plain(end, weights)
-    )
-    result = run_series(planned(folder, tmp_path), Reporter(), budget=300.0)
-    assert (result.made, result.left, result.reused) == (5, 0, 0)
-
-
-class Begun(Reporter):
-    def __init__(self):
-        self.runs = []
-
-    def run_begins(self, run):
-        self.runs.append((run.cell[0], run.repeat))
-
-
-@pytest.mark.parametrize("budget", [None, 600.0])
-def test_all_first_repeats_come_before_any_second(folder, tmp_path, budget):
-    begun = Begun()
-    result = run_series(planned(folder, tmp_path), begun, budget=budget)
-    assert [repeat for _, repeat in begun.runs] == [0, 0, 0, 1, 1]
-    assert (result.made, result.left) == (5, 0)
-
-
-def test_first_repeats_have_a_share_of_the_time(folder, tmp_path, monkeypatch):
-    shared, plain = [], series._deadline
-
-    def noted(end, weights):
-        shared.append(weights)
-        return plain(end, weights)
-
-    monkeypatch.setattr(series, "_deadline", noted)
-    run_series(planned(folder, tmp_path), Reporter(), budget=600.0)
-    # Two solvers on the one set, one on the other.
-    assert shared == [[math.sqrt(2.0), 1.0], [1.0]]
-
-
-def test_all_repeats_asked_for_anew_are_made_anew(folder, tmp_path):
-    run_series(planned(folder, tmp_path), Reporter())
-    result = run_series(planned(folder, tmp_path), Reporter(), Options(fresh=True), budget=600.0)
-    assert result.made == 5
-
-
 def test_kept_weights_are_those_that_verify_looks_for(folder, tmp_path):
     run_series(planned(folder, tmp_path), Reporter(), Options(keep_weights=True))
     done = CliRunner().invoke(main, ["verify", str(tmp_path)])
     assert (done.exit_code, "5 runs: 5 hold" in done.stdout) == (0, True), done.stdout
-
-
-def test_runs_of_later_repeats_are_left(folder, tmp_path):
-    (work, _) = planned(folder, tmp_path)
-    first = run_sweep(work.sweep, work.folder, options=Options(repeats=1))
-    assert (first.made, first.left, first.optional) == (2, 2, 0)
-    rest = run_sweep(work.sweep, work.folder, options=Options(deadline=time.monotonic()))
-    assert (rest.made, rest.left, rest.optional) == (0, 2, 0)
-    again = run_sweep(work.sweep, work.folder)
-    assert (again.made, again.reused, again.left) == (2, 2, 0)
 
 
 def test_a_set_that_cannot_be_read_stops_its_own_sweep_only(folder, tmp_path):

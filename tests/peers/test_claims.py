@@ -75,17 +75,6 @@ def test_what_pegasos_lacks_grows_with_the_inverse_of_lambda_and_what_sdca_lacks
     assert max(sdca) < np.exp(np.min(np.median(pegasos, axis=1)))
 
 
-@pytest.mark.usefixtures("own_cache")
-def test_mini_batches_of_pegasos_neither_help_nor_harm_at_equal_presentations():
-    # A batch of k divides the noise by k, and the steps too: neither shows in S/(lambda T).
-    problem = Problem(overlapping_rows(), 2.0**-8)
-    by_batch = np.log([excesses(Pegasos, problem, batch=k) for k in (1, 4, 16, 64)])
-    spread = np.sqrt(np.mean(np.var(by_batch, axis=1, ddof=1)))
-    slack = 4.0 * np.sqrt(2.0) * OF_A_MEDIAN * spread / np.sqrt(len(SEEDS))
-    assert np.ptp(np.median(by_batch, axis=1)) <= slack
-    assert slack < np.log(4.0)  # a share of 1/k would be told apart even from one batch to the next
-
-
 @pytest.mark.parametrize("name", ordinary_problems())
 def test_the_regret_of_projected_pegasos_is_within_its_bound(name):
     # Lemma 1 and theorem 1 of the paper: at every T and for every order of the rows,

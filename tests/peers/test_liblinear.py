@@ -12,17 +12,14 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given
 
 from problems import (
     PROBLEMS,
     dataset,
     dense,
-    dyadic_problems,
     every_problem,
     has_both_classes,
     labels,
-    ordinary_problems,
     with_class,
     with_loss,
 )
@@ -35,13 +32,10 @@ from svmbench.solvers.second_order.newton import Newton
 from .agreement import (
     ROUNDING,
     assert_same_answer,
-    carried,
     certified,
     descent_gap,
-    distance,
     gradient_gap,
     matrix,
-    norms,
 )
 
 REASON = "the package liblinear-official is not installed"
@@ -145,37 +139,6 @@ def test_small_problems(name, pair):
     # What is promised is little: a wrong C or a half too much would exceed it by far.
     assert promised(problem, kind, 1e-6, other.w) <= 1e-5
     assert_agreement(problem, certified(solver, problem), other, kind, 1e-6)
-
-
-@every_pair
-@given(problem=dyadic_problems())
-def test_many_small_problems(pair, problem):
-    solver, loss, kind = PAIRS[pair]
-    problem = with_loss(problem, loss)
-    assert_agreement(problem, certified(solver, problem), answer(problem, kind, 1e-6), kind, 1e-6)
-
-
-@pytest.mark.parametrize("loss", DUAL)
-@every_problem
-def test_dual_objectives_and_their_supports(name, loss):
-    problem = with_loss(PROBLEMS[name], loss)
-    tolerance = 1e-6
-    run, other = certified(Dcd, problem), answer(problem, DUAL[loss], tolerance)
-    objective, support = other.dual_objective
-    lower, upper = problem.dual(run.alpha), problem.primal(run.w)
-    rounding = ROUNDING * max(1.0, upper)
-    # Its D is at most P*, and no farther below it than its tolerance allows.
-    assert problem.lam * (objective - PRINTED) <= upper + rounding
-    allowed = promised(problem, DUAL[loss], tolerance, other.w)
-    assert problem.lam * (objective + PRINTED) >= lower - allowed - rounding
-    # When their rows were left, those inside the margin had a dual variable and those outside
-    # none; since then, and from program to program, a margin can have moved by `slack`.
-    X, y = matrix(problem.data), problem.data.labels
-    apart = sum(distance(problem, problem.primal(w), lower) for w in (run.w, other.w))
-    margins, slack = y * (X @ run.w), norms(X) * apart + carried(problem, other.w, tolerance)
-    inside, outside = np.sum(margins < 1.0 - slack), np.sum(margins > 1.0 + slack)
-    assert inside + outside > 0 or name not in ordinary_problems()
-    assert inside <= support <= len(y) - outside
 
 
 @pytest.mark.parametrize("name", [n for n, p in PROBLEMS.items() if has_both_classes(p)])

@@ -11,9 +11,8 @@ import pytest
 from svmbench.records.groups import Group
 from svmbench.records.measures import MEASURES
 from svmbench.records.read import Results, read_results
-from svmbench.report.curves import CurveTable, median_curve, points_of, trajectories
+from svmbench.report.curves import median_curve, points_of, trajectories
 from svmbench.report.markup import to_markdown
-from svmbench.report.plots import draw
 from svmbench.report.tables import build_tables
 
 HORIZONS = (1.0, 8.0, 64.0)
@@ -123,24 +122,11 @@ def test_curve_joins_the_ends_of_the_runs(results, group):
     assert curve.fate == "limit"
 
 
-def test_caption_says_that_runs_are_joined(results):
-    groups = results.groups["adult", False]
-    figure = draw(results, CurveTable(results), groups, "log-primal")
-    said = [" ".join(text.get_text().split()) for text in figure.texts]  # lines may break anywhere
-    assert any("separate runs, one per horizon: sgd-m." in text for text in said)
-
-
 def test_a_limit_met_on_the_way_is_the_state_of_the_repeat(results, group):
     runs = group.runs.copy()
     runs.loc[(runs["repeat"] == 1) & (runs["horizon"] == 64.0), "state"] = "time_limit"
     changed = Group("adult", False, 1e-4, "sgd-m", "sgd-m", runs)
     assert list(changed.repeats["state"]) == ["converged", "time_limit", "horizon"]
-
-
-def test_solver_without_a_horizon_is_as_it_was(results):
-    (group,) = (g for g in results.groups["adult", False] if g.label == "dcd")
-    assert not group.separate_runs
-    assert group.repeats is group.runs
 
 
 @pytest.mark.parametrize(

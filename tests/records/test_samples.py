@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from svmbench.records.groups import Group
-from svmbench.records.measures import MEASURES, Asked
+from svmbench.records.measures import Asked
 from svmbench.records.samples import measured, pairs, samples
-from svmbench.records.states import ENDS, FAULTS, RERUN, STATES
+from svmbench.records.states import STATES
 from svmbench.records.summaries import summary
 from svmbench.report.tables.accuracy import accuracy_cell
 
@@ -200,24 +200,6 @@ def test_absolute_suboptimality_is_the_distance_from_the_certified_bound():
     assert samples(group("converged"), Asked("suboptimality"))[0] == pytest.approx(0.05)
 
 
-@pytest.mark.parametrize("name", sorted(MEASURES))
-def test_every_measure_is_named_and_can_be_asked_for(name):
-    measure = MEASURES[name]
-    assert measure.words
-    asked = Asked(name, 0.01 if measure.to_accuracy else None)
-    assert asked.measure is measure
-    if measure.to_accuracy:
-        assert MEASURES[measure.spent].taken == "spent"
-        assert asked.column == f"{name}_to_0.01"
-        assert asked.words.endswith("to 0.01")
-
-
-def test_objectives_come_with_their_optimum():
-    optima = {name: m.optimum(0.2, 1e-2, 50.0) for name, m in MEASURES.items() if m.objective}
-    assert optima == {"primal": 0.2, "J": pytest.approx(20.0), "sum_objective": 10.0}
-    assert MEASURES["accuracy"].optimum(0.2, 1e-2, 50.0) is None
-
-
 @pytest.mark.parametrize(
     ("name", "at", "message"),
     [
@@ -229,9 +211,3 @@ def test_objectives_come_with_their_optimum():
 def test_a_measure_is_refused_with_what_to_do(name, at, message):
     with pytest.raises(ValueError, match=message):
         Asked(name, at)
-
-
-def test_lists_of_states_are_taken_from_the_table():
-    assert set(ENDS) == set(STATES) - {"horizon", "skipped"}
-    assert FAULTS == ("failed", "out_of_memory")
-    assert RERUN == ("interrupted", "not_installed")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from svmbench.records.read import Results, read_results
 from svmbench.report.curves import CurveTable, Trajectory, median_curve
-from svmbench.report.plots import draw, plots
+from svmbench.report.plots import plots
 from svmbench.report.style import looks_of
 
 
@@ -59,10 +59,6 @@ def test_curve_of_one_run_is_the_run_itself():
     np.testing.assert_allclose(curve.low, curve.middle)
     np.testing.assert_allclose(curve.high, curve.middle)
     assert curve.fate == "reached"
-
-
-def test_no_run_no_curve():
-    assert median_curve([]) is None
 
 
 def test_curve_ends_where_the_median_run_arrives():
@@ -142,55 +138,6 @@ def test_no_two_of_thirty_curves_look_alike():
     assert len(set(looks.values())) == 30
     assert len({look.colour for look in list(looks.values())[:6]}) == 6
     assert all(look.marker for look in list(looks.values())[6:])
-
-
-# ---------------------------------------------------------------- figures
-
-
-@pytest.fixture
-def curves(small) -> CurveTable:
-    return CurveTable(small)
-
-
-def test_panels_are_epochs_above_and_seconds_below(small, curves):
-    groups = next(iter(small.groups.values()))
-    above, below = draw(small, curves, groups, "log-suboptimality").axes
-    assert above.get_title(loc="left") == "λ = 1e-5"
-    assert (above.get_xlabel(), below.get_xlabel()) == ("epochs", "seconds of training")
-    for axes in (above, below):
-        assert axes.get_xscale() == axes.get_yscale() == "log"
-        levels = [line.get_ydata()[0] for line in axes.lines if line.get_color() == "#999999"]
-        assert sorted(levels) == [0.001, 0.01, 0.1]
-    assert "no trace: svmperf" in [text.get_text() for text in above.texts]
-
-
-def test_optimum_is_drawn_in_the_plot_of_the_objective(small, curves):
-    groups = next(iter(small.groups.values()))
-    axes = draw(small, curves, groups, "log-primal").axes[0]
-    optimum = groups[0].middle("reference_dual")
-    assert any(line.get_ydata()[0] == optimum for line in axes.lines)
-    assert f"P* = {optimum:.4g}" in [text.get_text() for text in axes.texts]
-
-
-def test_many_lambdas_are_continued_below(make_results, tmp_path):
-    folder = make_results(
-        tmp_path / "r", repeats=1, labels=("dcd",), lambdas=(1e-3, 1e-4, 1e-5, 1e-6)
-    )
-    results = read_results(folder)
-    groups = next(iter(results.groups.values()))
-    figure = draw(results, CurveTable(results), groups, "log-primal")
-    assert len(figure.axes) == 8
-    fourth = figure.axes[6].get_position()
-    assert fourth.x0 == pytest.approx(figure.axes[0].get_position().x0)
-    assert fourth.y1 < figure.axes[1].get_position().y0
-
-
-def test_panel_without_any_trace_says_so(make_results, tmp_path):
-    folder = make_results(tmp_path / "r", repeats=1, labels=("svmperf",), lambdas=(1e-5,))
-    results = read_results(folder)
-    groups = next(iter(results.groups.values()))
-    figure = draw(results, CurveTable(results), groups, "log-primal")
-    assert [text.get_text() for text in figure.axes[0].texts] == ["no run has a trace"]
 
 
 # ---------------------------------------------------------------- files

@@ -111,17 +111,6 @@ def test_files_are_written_and_the_table_holds_the_curves(few, written):
     assert {path: path.read_bytes() for path in write_profiles(results)} == written
 
 
-def test_pictures_name_every_label_and_every_stand_in(few, tmp_path):
-    results = replace(read_results(few), folder=tmp_path)
-    pictures = [path for path in write_profiles(results, ("svg",)) if path.suffix == ".svg"]
-    assert len(pictures) == 3
-    for picture in pictures:
-        text = picture.read_text()
-        assert all(f">{label}</text>" in text for label in LABELS)
-        assert "With STAND-INS for covtype." in text
-        assert "12 cases" in text
-
-
 @pytest.mark.parametrize(
     "changes",
     [{"labels": ("dcd",)}, {"lambdas": (1e-4,), "datasets": (("adult", False),)}],
@@ -145,11 +134,6 @@ def test_what_is_drawn_no_more_is_removed(make_results, tmp_path):
     assert write_profiles(replace(results, runs=one.reset_index(drop=True))) == []
     assert list((folder / "plots").iterdir()) == [other]
     assert not (folder / "tables" / "profiles.csv").exists()
-
-
-def test_a_sweep_without_plots_still_gets_the_table(few):
-    written = write_profiles(replace(read_results(few), plots=()))
-    assert [path.name for path in written] == ["profiles.csv"]
 
 
 def test_a_sweep_in_which_nothing_is_reached_is_drawn_all_the_same(make_results, tmp_path):

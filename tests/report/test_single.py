@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import shutil
 import xml.etree.ElementTree as ET
@@ -20,7 +19,6 @@ from PIL import Image
 import svmbench
 from svmbench.cli import main
 from svmbench.errors import ConfigError, DataError
-from svmbench.records.abscissae import ABSCISSAE
 from svmbench.records.read import read_results
 from svmbench.records.spelling import short
 from svmbench.report.curves import CurveTable
@@ -30,7 +28,6 @@ from svmbench.report.single import (
     STYLES,
     FigureRequest,
     chosen,
-    inches,
     ordinate,
     single_figure,
 )
@@ -136,20 +133,6 @@ def test_no_results_are_one_line(tmp_path):
     assert "no such folder" in result.stderr
 
 
-def test_a_label_with_commas_is_one_name(folder, tmp_path, monkeypatch):
-    drawn = []
-    monkeypatch.setattr(
-        "svmbench.report.single.single_figure", lambda _, asked: drawn.append(asked) or Saved()
-    )
-    plot(folder, "--solvers", "dcd, sgd-m(schedule=blocks,c=2)", "-o", tmp_path / "a.pdf")
-    assert drawn[0].solvers == ("dcd", "sgd-m(schedule=blocks,c=2)")
-
-
-class Saved:
-    def save(self, path: Path) -> Path:
-        return path
-
-
 # ---------------------------------------------------------------- the figure
 
 
@@ -168,23 +151,6 @@ def test_curves_end_where_the_runs_do(loaded, folder):
     assert (axes.get_ylabel(), axes.get_yscale()) == ("training error [%]", "linear")
 
 
-def test_every_horizontal_axis_of_the_table_can_be_drawn(folder, tmp_path):
-    copy = shutil.copytree(folder, tmp_path / "with-steps")
-    runs = pd.read_csv(copy / "runs.csv", dtype={"id": str})
-    runs.assign(step_rows=1).to_csv(copy / "runs.csv", index=False)
-    loaded, asked = svmbench.load_results(copy), {"dataset": "adult", "lam": 1e-4, "solvers": "dcd"}
-    ends = {}
-    for name, each in ABSCISSAE.items():
-        (axes,) = loaded.plot(x=name, **asked).figure.axes
-        assert axes.get_xlabel() == each.words
-        ends[name] = axes.lines[0].get_xdata()[-1]
-    m = loaded.runs.query("dataset == 'adult'")["m"].iloc[0]
-    assert ends["presentations"] == pytest.approx(ends["epochs"] * m)
-    assert ends["steps"] == pytest.approx(ends["presentations"])  # a row each
-    assert ends["seconds_after_setup"] < ends["seconds"]
-    assert ends["percent"] == pytest.approx(100.0)
-
-
 def test_curves_without_errors_are_shown_and_marked(folder, tmp_path):
     copy = shutil.copytree(folder, tmp_path / "separable")
     traces = pd.read_csv(copy / "traces.csv", dtype={"id": str})
@@ -199,12 +165,6 @@ def test_curves_without_errors_are_shown_and_marked(folder, tmp_path):
         if y == "train-error":
             m = pd.read_csv(copy / "runs.csv").query("dataset == 'adult'")["m"].iloc[0]
             np.testing.assert_allclose(curve.get_ydata(), 100 * 0.5 / m)
-
-
-def test_variants_of_a_solver_are_told_apart(loaded):
-    (axes,) = loaded.plot(dataset="adult", lam=1e-4, solvers=["sgd-m"]).figure.axes
-    assert [line.get_label() for line in axes.lines] == ["sgd-m", "sgd-m(schedule=blocks)"]
-    assert len({(line.get_color(), line.get_linestyle()) for line in axes.lines}) == 2
 
 
 @pytest.mark.parametrize(
@@ -257,19 +217,6 @@ def test_a_stand_in_is_marked(loaded):
     assert axes.title.get_color() != axes._left_title.get_color() == "#B00000"
 
 
-@pytest.mark.parametrize(
-    ("text", "size"), [("3.3in", 3.3), ("84mm", 84 / 25.4), ("8 cm", 8 / 2.54), (5, 5), ("72pt", 1)]
-)
-def test_widths_in_units(text, size):
-    assert inches(text) == pytest.approx(size)
-
-
-@pytest.mark.parametrize("text", ["", "0.5in", "41in", "-3in", "1e9", math.inf])
-def test_widths_that_no_page_has(text):
-    with pytest.raises(ConfigError):
-        inches(text)
-
-
 # ---------------------------------------------------------------- frames
 
 
@@ -284,17 +231,6 @@ def test_the_summary_has_the_medians_of_the_tables(loaded, reported):
     np.testing.assert_array_equal(
         both.loc[finite, "median_seconds"], both.loc[finite, "median_seconds_written"]
     )
-
-
-def test_frames_are_copies(loaded, folder):
-    assert len(loaded.runs) == len(pd.read_csv(folder / "runs.csv"))
-    assert {"seconds", "suboptimality", "epochs", "primal"} <= set(loaded.curves)
-    before = loaded.runs["m"].tolist()
-    runs, curves = loaded.runs, loaded.curves
-    runs["m"] = 0
-    curves["epochs"] = 0
-    assert loaded.runs["m"].tolist() == before
-    assert loaded.curves["epochs"].max() > 0
 
 
 def test_rich_display_has_the_numbers_and_stays_text(make_results, tmp_path):
@@ -344,24 +280,6 @@ def test_of_two_λ_that_are_alike_in_six_digits_the_one_asked_for_is_drawn(make_
     assert [axes.get_title("left") for axes in both.axes] == [
         "adult, λ = 1.00000000001e-4", "adult, λ = 1e-4",
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize(("width", "columns"), [(None, 3), ("5in", 2), ("3in", 1)])
-def test_several_problems_are_panels_with_one_legend(loaded, width, columns):
-    figure = loaded.plot(width=width).figure
-    shown = [axes for axes in figure.axes if axes.get_visible()]
-    titles = [axes.get_title("left") for axes in shown]
-    assert len(set(titles)) == len(titles) == 4
-    assert len({round(axes.get_position().x0, 2) for axes in shown}) == columns
-    assert [len(axes.get_lines()) > 0 for axes in shown] == [True] * 4
-    (legend,) = figure.legends
-    assert len({text.get_text() for text in legend.get_texts()}) == len(legend.get_texts())
-    figure.draw_without_rendering()
-    for axes in shown:  # a panel's name stays above its own frame
-        title = axes._left_title.get_window_extent()
-        others = [each.get_window_extent() for each in shown if each is not axes]
-        assert not any(title.overlaps(frame) for frame in others)
-    assert {a.get_title("left") for a in loaded.plot(dataset="adult").figure.axes} < set(titles)
 
 
 def test_no_folder_is_an_error(tmp_path):

@@ -139,12 +139,6 @@ def test_nobody_reaches_it(three):
     assert len(found.problems[0].missing) >= 1
 
 
-def test_single_runs_show_no_order(three):
-    lead = first(three(dcd=(1,), ocas=(4,)))
-    assert not lead.clear
-    assert proof_of(lead) == "not against ocas"
-
-
 @pytest.mark.parametrize(
     ("others", "proof"),
     [
@@ -170,12 +164,6 @@ def test_who_never_arrives_is_said_to_and_blocks_no_answer(three, tmp_path, othe
 )
 def test_the_next_is_a_multiple_in_plain_figures(three, times, following):
     assert first(three(dcd=(1,), ocas=(times,))).following == following
-
-
-def test_one_solver_has_nobody_to_be_clear_of(three):
-    lead = first(three(dcd=(1, 2, 3)))
-    assert not lead.clear
-    assert proof_of(lead) == "–"
 
 
 def test_clear_is_who_alone_is_bold(make_results, tmp_path):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
@@ -15,12 +13,6 @@ from svmbench.errors import DataError
 from svmbench.report.check import stale_files
 from svmbench.report.made import MARK
 from svmbench.report.write import write_report
-
-
-def run(script: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=False
-    )
 
 
 @pytest.fixture
@@ -82,25 +74,3 @@ def test_command_lists_the_files(small):
     CliRunner().invoke(report_command, [str(small), "--also", "pdf"])
     assert (small / "plots" / "adult-log-suboptimality.pdf").read_bytes().startswith(b"%PDF-")
     assert list(stale_files(small)) == []
-
-
-def test_command_passes_errors_on(tmp_path):
-    done = CliRunner().invoke(report_command, [str(tmp_path / "nowhere")])
-    assert isinstance(done.exception, DataError)
-
-
-@pytest.mark.parametrize(
-    ("module", "slow"),
-    [
-        ("svmbench.papers.report.write", "scipy.stats scipy.optimize"),
-        ("svmbench.report.write", "scipy.stats scipy.optimize matplotlib"),
-        ("svmbench.harness.sweeps", "scipy matplotlib"),
-    ],
-)
-def test_what_takes_half_a_second_to_load_is_loaded_only_where_it_is_needed(module, slow):
-    script = (
-        f"import sys, {module}; from svmbench.solvers.registry import solvers; solvers(); "
-        f"found = set({slow!r}.split()) & set(sys.modules); sys.exit(repr(found) if found else 0)"
-    )
-    made = run(script)
-    assert made.returncode == 0, made.stderr

@@ -56,27 +56,6 @@ def test_equals_its_twin_batch_by_batch(name, batch, theta):
 
 
 @every_precision
-@every_problem
-def test_a_batch_left_half_way_is_taken_up_again(name, precision):
-    problem = PROBLEMS[name]
-    whole = started(problem, 3, batch=4, precision=precision)
-    split = started(problem, 3, batch=4, precision=precision)
-    before = split.w
-    for row in range(1, split.batch):
-        split.advance(1)
-        assert split.counters.presentations == row
-        assert split.w.tobytes() == before.tobytes()  # x moves at the end of a batch
-    split.advance(1)
-    whole.advance(whole.batch)
-    assert split.w.tobytes() == whole.w.tobytes()
-    for steps in (1, 5, 11, 3):
-        split.advance(steps)
-    whole.advance(20)
-    assert split.w.tobytes() == whole.w.tobytes()
-    assert split.alpha.tobytes() == whole.alpha.tobytes()
-
-
-@every_precision
 @given(
     problem=dyadic_problems(),
     gamma=st.sampled_from([2.0**-20, 0.125, 1.0, 7.5]),
@@ -97,19 +76,6 @@ def test_the_dual_variables_stay_in_their_box_and_certify(
         assert np.all(alpha <= 1.0)
         assert run.dual() == problem.dual(alpha)
         assert run.dual() <= best.upper * (1.0 + 1e-9)
-
-
-def test_batches_hold_distinct_rows():
-    problem = PROBLEMS["overlapping"]
-    run = started(problem, 5, batch=7)
-    plain = twin_of(run, problem, 5)
-    for _ in range(21):
-        plain.step()
-    run.advance(7 * 21)
-    for rows in plain.picked:
-        assert len(set(rows)) == 7
-    assert len({tuple(sorted(rows)) for rows in plain.picked}) == 21
-    assert_close(run.alpha, plain.alpha, rtol=0.0, atol=1e-12)
 
 
 @pytest.mark.parametrize("caution", [0.25, 0.5, 1.0])
@@ -147,22 +113,6 @@ def test_the_gap_falls_at_the_proofs_rate_with_the_proofs_theta(name, batch):
             run.advance(batches * batch - run.counters.presentations)
         gap = np.mean([problem.gap(run.w, run.alpha) for run in runs])
         assert gap <= first * (1.0 - runs[0].theta * batch / m) ** batches
-
-
-def test_a_large_theta_stalls_on_rows_of_large_norm():
-    # A hundred Gaussian features, gamma lambda m / max ||x||^2 of about 0.004: 0.15 is forty
-    # times the bound, and the gap stays where it was; the bound's own share closes it.
-    rng = np.random.default_rng(6)
-    X = rng.normal(size=(670, 100))
-    y = np.where(X @ rng.normal(size=100) + 3.0 * rng.normal(size=670) > 0.0, 1, -1)
-    problem = Problem(dataset(X, y, "dense float64"), 1e-3, Loss("smoothed-hinge", 1.0))
-    gaps = {}
-    for theta in (None, 0.15):
-        run = started(problem, theta=theta)
-        run.advance(2000 * 670)
-        gaps[theta] = (problem.primal(run.w) - run.dual()) / run.dual()
-    assert gaps[None] < 0.01
-    assert gaps[0.15] < 0.0 or gaps[0.15] > 0.5  # D of no use, or far from P
 
 
 @every_precision

@@ -7,10 +7,10 @@ from typing import get_args, get_type_hints
 import numpy as np
 import pytest
 
-from problems import at_start, dataset, dense, dyadic, edge_problems, labels, ordinary_problems
+from problems import at_start, dataset, dyadic, edge_problems, ordinary_problems
 from svmbench.problem import Problem
 from svmbench.solvers import samples
-from svmbench.solvers.champion import dual_phase, newton_phase
+from svmbench.solvers.champion import dual_phase
 from svmbench.solvers.champion.auto import Auto, AutoParameters
 from twins.optimum import optimum
 
@@ -57,13 +57,6 @@ def small(monkeypatch):
     monkeypatch.setattr(samples, "SAMPLE_ROWS_A_FEATURE", 1)
     monkeypatch.setattr(samples, "SAMPLE_SHARE", 0.5)
     monkeypatch.setattr(dual_phase, "CACHED_BYTES", 0.0)
-
-
-@pytest.fixture
-def always_scaled(monkeypatch):
-    """A scale after every pass, whatever it costs and saves."""
-    monkeypatch.setattr(dual_phase, "SCALE_SHARE", math.inf)
-    monkeypatch.setattr(dual_phase, "LEAST_SAVED", -math.inf)
 
 
 started = partial(at_start, Auto)
@@ -116,56 +109,6 @@ def test_every_device_may_be_switched_off(name, method, device, small):
         run = started(PROBLEMS[name], 3, method=method, **dict([device]))
         run.advance(50)
         assert np.isfinite(true_gap(PROBLEMS[name], run))
-
-
-@pytest.fixture
-def taken(monkeypatch):
-    """Every choice of rows that Newton steps begin on."""
-    choices = []
-    take_rows = newton_phase.take_rows
-
-    def recorded(rows, chosen):
-        choices.append(np.array(chosen))
-        return take_rows(rows, chosen)
-
-    monkeypatch.setattr(newton_phase, "take_rows", recorded)
-    return choices
-
-
-def test_newton_steps_begin_on_samples_and_certify_on_all_rows(small, taken):
-    problem = MADE["many-rows"]
-    best = optimum(problem)
-    run = started(problem, method="newton", tolerance=ACCURACY)
-    assert len(taken) == 1
-    sampled = 0
-    for _ in range(200):
-        assert not run.stopped
-        run.advance(1)
-        assert run.dual() <= best.upper * (1.0 + 1e-12)
-        sampled += run.dual() == 0.0
-        if run.stopped:
-            break
-    assert sampled >= 5
-    assert true_gap(problem, run) <= ACCURACY * (1.0 + 1e-6)
-    # Halves of halves, the smallest first, drawn with replacement and merged.
-    sizes = samples.sample_sizes(problem.data.n_samples, problem.data.n_features)
-    assert len(sizes) >= 3
-    assert len(taken) == len(sizes)
-    for chosen, size in zip(taken, sizes, strict=True):
-        assert size / 2 < len(chosen) <= size
-        assert np.all(np.diff(chosen) > 0)
-        assert chosen[0] >= 0
-        assert chosen[-1] < 240
-
-
-def test_samples_of_one_class_or_of_zero_rows_do_no_harm(small):
-    X, y = dyadic(8, 150, 3)
-    rare = np.where(np.arange(150) == 149, 1, -1)
-    nearly_empty = X.copy()
-    nearly_empty[:140] = 0.0
-    for rows, signs in ((X, rare), (nearly_empty, y), (np.zeros((150, 3)), y)):
-        problem = Problem(dataset(rows, signs), 2.0**-7)
-        assert_certified(problem, started(problem, method="newton", tolerance=ACCURACY))
 
 
 @every_method
@@ -237,43 +180,6 @@ def test_columns_ten_orders_of_magnitude_apart_do_not_stop_newton_steps(lam):
     assert true_gap(problem, run) <= 1e-6 * (1.0 + 1e-3)
 
 
-@pytest.mark.parametrize("seed", [1, 3, 4])
-@pytest.mark.parametrize("lam", [1e-8, 1e-10])
-def test_steps_past_the_stop_lose_nothing_where_the_optimum_is_next_to_zero(lam, seed):
-    rng = np.random.default_rng(seed)
-    X, y = rng.normal(size=(4, 19)), rng.choice([-1, 1], size=4)
-    problem = Problem(dataset(X, y), lam)
-    run = started(problem, method="newton")
-    while not run.stopped and run.counters.presentations < 1000:
-        run.advance(1)
-    reached = problem.primal(run.w)
-    assert reached < 100.0 * lam
-    for _ in range(20):
-        run.advance(20)
-        assert np.isfinite(run.w).all()
-        assert problem.primal(run.w) <= 1.01 * reached
-
-
-def test_dual_descent_is_never_exhausted():
-    run = started(PROBLEMS["overlapping"], method="dual")
-    run.advance(3000)
-    assert run.stopped
-    assert not run.exhausted
-
-
-@every_problem
-def test_the_remark_names_the_method_it_chose_and_why(name):
-    run = started(PROBLEMS[name])
-    method, reason = run.remark.split(": ", 1)
-    assert method in METHODS
-    assert method != "choose"
-    assert len(reason) > 10
-    assert "as configured" not in reason
-    assert "\n" not in run.remark
-    run.advance(3)
-    assert run.remark.startswith(f"{method}: {reason}")
-
-
 def test_told_to_halt_it_returns_when_its_rule_first_holds():
     for method in METHODS:
         patient, halting = (started(PROBLEMS["sparse"], 7, method=method) for _ in range(2))
@@ -285,23 +191,6 @@ def test_told_to_halt_it_returns_when_its_rule_first_holds():
             steps += 1
         assert 0 < steps < MOST
         assert np.array_equal(patient.w, halting.w)
-
-
-@pytest.mark.parametrize(("subspace", "least"), [(False, 6), (True, 3)])
-def test_alpha_are_the_weights_of_dual_descent(subspace, least, always_scaled):
-    problem = PROBLEMS["overlapping"]
-    run = started(problem, method="dual", subspace=subspace)
-    X, y = dense(problem.data), labels(problem.data)
-    shown = scaled = 0
-    for _ in range(20):
-        run.advance(1)
-        w = X.T @ (run._phase.alpha * y) / (problem.lam * len(y))
-        shown += run._phase.gap < np.inf
-        scale = run._phase._scale
-        scaled += scale != 1.0
-        np.testing.assert_allclose(run.w, scale * w, rtol=0.0, atol=1e-12)
-    assert 0 < shown < 20
-    assert scaled >= least
 
 
 @pytest.mark.parametrize("name", ["sorted-by-label", "badly-scaled", "many-rows"])

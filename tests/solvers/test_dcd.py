@@ -13,7 +13,6 @@ from problems import (
     all_losses,
     assert_close,
     at_start,
-    dataset,
     dense,
     dyadic_problems,
     every_precision,
@@ -146,43 +145,6 @@ def test_scaled_it_equals_its_twin(name, acceleration):
     assert 0.5 <= plain.scale <= 2.0
 
 
-def near_copies():
-    """Free rows alike but for little: each pass undoes most of what the one before has done."""
-    rng = np.random.default_rng(7)
-    X = rng.normal(size=30) + 0.2 * rng.normal(size=(40, 30))
-    return Problem(dataset(X, rng.choice([-1, 1], size=40), "dense float64"), 1e-3)
-
-
-def test_accelerated_it_needs_less_work_to_the_same_certificate():
-    problem, work = near_copies(), {}
-    for acceleration in (False, True):
-        spent = []
-        for seed in (1, 2, 3):
-            run, gap = started(problem, seed, acceleration=acceleration), np.inf
-            while gap > 1e-3 and run.counters.nonzeros < 3e6:
-                run.advance(problem.data.n_samples)
-                lower = run.dual()
-                gap = (problem.primal(run.w) - lower) / lower
-            spent.append(run.counters.nonzeros)
-        work[acceleration] = np.median(spent)
-    assert work[True] < 0.6 * work[False]
-
-
-@pytest.mark.parametrize("name", ordinary_problems())
-def test_scaled_weights_are_no_worse_after_each_pass(name):
-    problem = PROBLEMS[name]
-    plain, scaled = (started(problem, 3, shrinking=False, scaling=on) for on in (False, True))
-    better = 0
-    for _ in range(30):
-        for run in (plain, scaled):
-            run.advance(len(run._order))
-        assert np.array_equal(plain.alpha, scaled.alpha)
-        before, after = problem.primal(plain.w), problem.primal(scaled.w)
-        assert after <= before * (1.0 + 1e-12)
-        better += after < before * (1.0 - 1e-6)
-    assert better > 0
-
-
 @pytest.mark.parametrize(
     ("options", "loss", "counted", "message"),
     [
@@ -230,23 +192,6 @@ def test_reaches_its_stated_accuracy(name, loss, precision):
         assert problem.gap(run.w, run.alpha) <= allowed
 
 
-@every_hinge
-@pytest.mark.parametrize("name", ordinary_problems())
-def test_shrinking_changes_the_way_and_not_the_end(name, loss):
-    problem = with_loss(PROBLEMS[name], loss)
-    ends, smallest = [], []
-    for shrinking in (True, False):
-        run = started(problem, shrinking=shrinking)
-        least = problem.data.n_samples
-        for _ in range(500):
-            run.advance(problem.data.n_samples)
-            least = min(least, run.counters.active)
-        ends.append(run.w)
-        smallest.append(least)
-    assert smallest[0] < np.count_nonzero(problem.data.rows.norms2()) == smallest[1]
-    assert_close(ends[0], ends[1], rtol=0.0, atol=1e-4)
-
-
 @given(dyadic_problems(), all_losses, st.integers(0, 2**64 - 1), st.booleans())
 def test_invariants(problem, loss, seed, shrinking):
     problem = Problem(problem.data, problem.lam, loss)
@@ -288,41 +233,6 @@ def test_when_it_stops_the_optimality_conditions_hold(name, loss, tolerance):
     assert np.all(np.abs(violations(problem, run)) <= 1.01 * (tolerance + drift) + 1e-12)
     if tolerance <= 1e-6:
         assert problem.gap(run.w, run.alpha) <= 1e-4 * optimum(problem).upper
-
-
-def test_a_run_past_its_stop_tightens_its_tolerance():
-    problem = PROBLEMS["overlapping"]
-    run = started(problem)
-    while not run.stopped:
-        run.advance(1)
-    early = np.max(np.abs(violations(problem, run)))
-    run.advance(500 * problem.data.n_samples)
-    assert run.stopped
-    assert np.max(np.abs(violations(problem, run))) < 1e-6 < early
-
-
-@pytest.mark.parametrize(
-    ("loss", "gamma", "expected"),
-    [
-        ("hinge", 1.0, 1.0),
-        ("squared-hinge", 1.0, 1.0),
-        ("smoothed-hinge", 0.5, 1.0),
-        ("smoothed-hinge", 1.0, 1.0),
-        ("smoothed-hinge", 4.0, 0.25),
-        ("logistic", 1.0, 0.5),
-    ],
-)
-def test_zero_rows_take_their_best_alpha_at_once(loss, gamma, expected):
-    for name in ("zero-rows", "only-zero-rows"):
-        problem = with_loss(PROBLEMS[name], loss, gamma)
-        zero = ~np.any(dense(problem.data) != 0.0, axis=1)
-        run = started(problem)
-        run.advance(problem.data.n_samples)
-        assert run.alpha[zero].tolist() == [expected] * np.sum(zero)
-    assert not run.w.any()
-    assert run.counters.presentations == problem.data.n_samples
-    assert run.counters.updates == run.counters.nonzeros == 0
-    assert run.stopped
 
 
 def test_told_to_halt_it_returns_when_its_rule_first_holds():

@@ -17,7 +17,6 @@ from problems import (
     dyadic_problems,
     every_problem,
     labels,
-    ordinary_problems,
 )
 from svmbench.errors import ConfigError
 from svmbench.problem import Problem, relative_gap
@@ -115,22 +114,6 @@ def test_when_it_stops_the_true_gap_is_within_delta(name, delta, stop):
     assert problem.gap(run.w, run.alpha) <= delta * run.dual() * (1.0 + 1e-9)
 
 
-@pytest.mark.parametrize("name", ordinary_problems())
-def test_at_its_stop_the_margins_are_those_of_the_proof(name):
-    problem = PROBLEMS[name]
-    delta = 0.01
-    run = started(problem, delta=delta)
-    run.halts = True
-    run.advance(10**6)
-    X, y = dense(problem.data), labels(problem.data)
-    margins, n = y * (X @ run.w), np.sum(X**2, axis=1)
-    b = values_of(problem, delta) * problem.lam * len(y)
-    alpha = run.alpha
-    assert np.all(margins[alpha < 1.0] >= 1.0 - 1e-12)
-    assert np.all(margins[alpha > 0.0] <= (1.0 + n / b)[alpha > 0.0] + 1e-11)
-    assert 2.0 * np.max(n) / (b - np.max(n)) <= delta * (1.0 + 1e-12)
-
-
 def test_the_promise_is_attained():
     # One row whose alpha is below 1: p = b + n is where it stops, with a gap of 2g/(1 - g).
     problem = Problem(dataset([[1.0]], [1]), 2.0**-2)
@@ -196,45 +179,6 @@ def test_told_to_halt_it_returns_when_its_rule_first_holds(stop):
         run.advance(170)
         assert run.stopped
     assert patient.w.tobytes() == halting.w.tobytes()
-
-
-def test_zero_rows_have_their_alpha_at_once_and_are_not_presented():
-    run = started(PROBLEMS["zero-rows"])
-    zero = ~np.any(dense(PROBLEMS["zero-rows"].data) != 0.0, axis=1)
-    assert run.alpha[zero].tolist() == [1.0] * np.sum(zero)
-    assert run.alpha[~zero].tolist() == [0.0] * np.sum(~zero)
-    run = started(PROBLEMS["only-zero-rows"])
-    run.advance(4)
-    assert run.stopped
-    assert run.dual() == 1.0
-    assert run.counters.presentations == 4
-    assert run.counters.nonzeros == 0
-
-
-def test_a_presentation_touches_its_row_once_or_twice():
-    problem = Problem(dataset(*dyadic(2, 30, 400, density=0.02)), 2.0**-4)
-    X = dense(problem.data)
-    run, plain = started(problem, 6), twin_of(problem, 6)
-    plain.rng.shuffle(plain.order)
-    expected = 0
-    for i in plain.order:
-        before = plain.updates
-        plain.present(i)
-        run.advance(1)
-        expected += (1 + plain.updates - before) * np.count_nonzero(X[i])
-        assert run.counters.nonzeros == expected
-
-
-def test_a_pass_without_change_is_the_last_that_matters():
-    run = started(PROBLEMS["overlapping"], delta=0.05)
-    m = PROBLEMS["overlapping"].data.n_samples
-    while not run.exhausted:
-        assert not run.stopped
-        run.advance(m)
-    settled = run.w.tobytes()
-    run.advance(5 * m)
-    assert run.stopped
-    assert run.w.tobytes() == settled
 
 
 def test_a_delta_that_asks_for_too_many_values_is_refused():

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 import problems
 from problems import (
     at_start,
-    dataset,
     dense,
     dyadic_problems,
     labels,
@@ -20,8 +19,7 @@ from problems import (
 )
 from svmbench.problem import Loss, Problem
 from svmbench.solvers.dual.dcd import Dcd
-from svmbench.solvers.dual.smo import Smo
-from svmbench.solvers.second_order import newton, normal_equations
+from svmbench.solvers.second_order import newton
 from svmbench.solvers.second_order.ipm import Ipm
 from svmbench.solvers.second_order.newton import Newton
 from twins.newton import Newton as Twin
@@ -90,30 +88,6 @@ def test_ends_at_the_certified_optimum(name, solution):
 
 @every_solution
 @pytest.mark.parametrize("name", ordinary_problems())
-def test_its_bias_is_that_of_smo(name, solution):
-    problem = replace(PROBLEMS[name], bias="free")
-    run, _ = ended(problem, solution=solution)
-    pairs = Smo()
-    pairs.start(problem, 0)
-    pairs.advance(60)
-    np.testing.assert_allclose(run.w, pairs.w, rtol=0.0, atol=1e-9)
-    np.testing.assert_allclose(run.alpha, pairs.alpha, rtol=0.0, atol=1e-9)
-    assert run.bias == pytest.approx(pairs.bias, abs=1e-9)
-
-
-def test_rows_of_a_bias_alone():
-    # P = (2 (1 - b)^2 + (1 + b)^2)/6 is least, 4/9, at b = 1/3.
-    data = dataset([[0.0], [0.0], [0.0]], [1, 1, -1])
-    for solution in SOLUTIONS:
-        problem = Problem(data, 0.5, Loss("squared-hinge"), bias="free")
-        run, _ = ended(problem, solution=solution)
-        assert run.w.tolist() == [0.0]
-        assert run.bias == pytest.approx(1.0 / 3.0, abs=1e-12)
-        assert run.dual() == pytest.approx(4.0 / 9.0, abs=1e-12)
-
-
-@every_solution
-@pytest.mark.parametrize("name", ordinary_problems())
 def test_its_end_is_that_of_other_methods(name, solution):
     problem = PROBLEMS[name]
     run, _ = ended(problem, solution=solution)
@@ -156,31 +130,6 @@ def test_after_the_stop_it_rests_and_counts_its_epochs():
     assert halting.stopped
     assert halting.counters.presentations == presentations
     assert iterations < 100
-
-
-def test_auto_takes_the_factor_where_features_are_few():
-    problem = PROBLEMS["sparse"]  # 40 features
-    ends = {}
-    for few in (39, 40):
-        run = started(problem, few_features=few)
-        run.advance(1)
-        ends[few] = run.w
-    for solution, few in (("cg", 39), ("cholesky", 40)):
-        run = started(problem, solution=solution)
-        run.advance(1)
-        assert np.array_equal(run.w, ends[few])
-    assert not np.array_equal(ends[39], ends[40])
-
-
-@every_problem
-def test_both_ways_to_the_system_agree(name, monkeypatch):
-    problem = PROBLEMS[name]
-    ends = []
-    for cost in (0.0, np.inf):
-        monkeypatch.setattr(normal_equations, "BLAS_COST", cost)
-        monkeypatch.setattr(normal_equations, "BLOCK_BYTES", 7 * 8 * problem.data.n_features)
-        ends.append(ended(problem, solution="cholesky")[0].w)
-    np.testing.assert_allclose(ends[0], ends[1], rtol=0.0, atol=1e-10)
 
 
 def test_a_system_that_cannot_be_factored_is_left_to_conjugate_gradients(monkeypatch):

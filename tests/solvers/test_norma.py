@@ -123,32 +123,6 @@ def test_regret_is_within_its_bound(name, eta0):
         assert regret <= apart * np.sqrt(t) / (2.0 * run.eta0) + steps + 1e-9
 
 
-@pytest.mark.parametrize("kind", ["last", "average"])
-def test_a_step_touches_its_row_and_nothing_else(kind):
-    problem = Problem(dataset(*dyadic(2, 30, 400, density=0.02)), 2.0**-4)
-    X = dense(problem.data)
-    run = started(problem, 6, output=kind)
-    plain = twin_of(problem, 6, run.eta0)
-    expected = 0
-    for _ in range(90):
-        before = plain.updates
-        plain.step()
-        run.advance(1)
-        touched = 1 + (2 if kind == "average" else 1) * (plain.updates - before)
-        expected += touched * np.count_nonzero(X[plain.picked[-1]])
-        assert run.counters.nonzeros == expected
-    assert 0 < plain.updates < 90
-
-
-def test_stored_order_needs_no_seed_and_the_others_do():
-    problem = PROBLEMS["overlapping"]
-    for sampling, same in (("iid", False), ("permuted", False), ("stored", True)):
-        runs = [started(problem, seed, sampling=sampling) for seed in (1, 2)]
-        for run in runs:
-            run.advance(30)
-        assert np.array_equal(runs[0].w, runs[1].w) == same
-
-
 def test_a_first_step_of_inverse_lambda_or_more_is_refused():
     with pytest.raises(ConfigError, match=r"norma: eta0 17 is not below 1/lambda = 16; lower it"):
         started(PROBLEMS["one-row"], eta0=17.0)

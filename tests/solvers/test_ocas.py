@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from problems import PROBLEMS, at_start, dense, dyadic_problems, every_problem, labels
-from svmbench.problem import HINGE, relative_gap
+from svmbench.problem import HINGE
 from svmbench.solvers.cutting_plane.ocas import Ocas
 from twins import objective
 from twins.cutting_plane import Ocas as Twin
@@ -71,23 +71,3 @@ def test_when_it_stops_its_gap_is_within_the_tolerance(name, tolerance):
     patient.advance(2)
     assert np.array_equal(patient.w, run.w)
     assert patient.counters.presentations == run.counters.presentations
-
-
-def test_a_run_past_its_stop_goes_on():
-    problem = PROBLEMS["overlapping"]
-    run = started(problem)
-    while not run.stopped:
-        run.advance(1)
-    early = relative_gap(problem.primal(run.w), run.dual())
-    run.advance(100)
-    assert relative_gap(problem.primal(run.w), run.dual()) < 1e-10 < early
-    assert run._tolerance < 1e-10
-
-
-def test_rows_of_margin_one_belong_to_a_cut():
-    run = started(PROBLEMS["overlapping"])
-    run.advance(1)
-    before = run.counters.updates
-    run._at[:] = 1.0
-    run.advance(1)
-    assert run.counters.updates == before + 50

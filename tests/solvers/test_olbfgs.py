@@ -11,14 +11,11 @@ import problems
 from problems import (
     assert_close,
     at_start,
-    dataset,
     dense,
     dyadic_problems,
-    every_precision,
     labels,
     with_loss,
 )
-from svmbench.kernels.olbfgs import Olbfgs as Kernel
 from svmbench.problem import Loss, Problem
 from svmbench.solvers.stochastic.olbfgs import Olbfgs
 from twins.olbfgs import Olbfgs as Twin
@@ -63,17 +60,6 @@ def test_equals_its_twin_step_by_step(name, sampling, parameters):
             assert_close(one, other, rtol=0.0, atol=1e-6 * size)
 
 
-def test_the_first_step_is_a_short_one_along_the_gradient():
-    # x = 2, y = 1, lam = 1/2: the gradient is -2, H is 1e-4, the gain 0.1/lam.
-    run = started(Problem(dataset([[2.0]], [1]), 0.5, Loss("squared-hinge")), t0=8.0)
-    run.advance(1)
-    sigma = 0.1 / 0.5 * 1e-4 * 2.0
-    assert run.w[0] == pytest.approx(sigma, rel=1e-14)
-    (pair,) = pairs_of(run)
-    # The slope -(1 - 2w) 2 + w/2 rose by 4.5 sigma; the damping adds 8 sigma.
-    assert pair[1][0] == pytest.approx(12.5 * sigma, rel=1e-12)
-
-
 @given(
     problem=dyadic_problems(),
     t0=st.floats(1.0, 1e6),
@@ -92,43 +78,3 @@ def test_damping_keeps_every_pairs_curvature_at_least_t0(problem, t0, rank, seed
             length2 = sigma @ sigma
             if 1e-200 < length2 < 1e200:
                 assert sigma @ psi >= (problem.lam + t0) * length2 * (1.0 - 1e-9)
-
-
-def test_without_any_move_there_is_no_pair():
-    run = started(PROBLEMS["only-zero-rows"])
-    run.advance(20)
-    assert run.counters.pairs == 0
-    assert run.w.tolist() == [0.0] * 3
-    assert run.counters.presentations == 20
-
-
-@every_precision
-def test_a_ring_of_pairs_survives_products_that_vanish(precision):
-    # After a step of denormal size, sigma.psi is 0: the pair is not kept, and no slot with
-    # half of it is read.
-    problem = Problem(dataset([[1.0]], [1]), 0.5, Loss("squared-hinge"))
-    gain = {"float64": 1e-300, "float32": 1e-40}[precision]
-    run = started(problem, t0=10.0, rank=2, gain=gain, precision=precision)
-    run._kernel.w[:] = 0.5
-    run.advance(1)
-    assert run._kernel.sigmas.any()
-    run.advance(50)
-    assert run.w.tolist() == [0.5]
-    assert run.counters.pairs == 0
-    # A full ring loses its oldest pair to a pair that is not kept.
-    run = started(problem, t0=10.0, rank=2, precision=precision)
-    run.advance(10)
-    before = pairs_of(run)
-    run._kernel.gain = gain
-    run.advance(1)
-    assert [pair[0].tolist() for pair in pairs_of(run)] == [before[1][0].tolist()]
-
-
-def test_it_does_not_train_the_hinge():
-    assert Olbfgs.losses == ("squared-hinge",)
-
-
-def test_a_rank_without_pairs_is_refused():
-    rows, order = PROBLEMS["overlapping"].data.rows, np.zeros(1, dtype=np.int32)
-    with pytest.raises(ValueError, match="one pair at least is kept, not 0"):
-        Kernel(rows, order, 1.0, 1.0, 0.1, Loss("squared-hinge"), 0)

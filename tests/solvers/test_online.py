@@ -83,12 +83,6 @@ def test_sgd_sqrt_equals_its_twin_in_both_precisions(case, constraint, kind, pre
     held_to_twin("sgd-sqrt", problem, precision, kind)
 
 
-@every_drawing
-def test_a_large_lambda_turns_the_weights_round(name):
-    X, y = dyadic(3, 20, 4)
-    held_to_twin(name, Problem(dataset(X, y), 8.0, l1_radius=0.5), steps=60)
-
-
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_steps_that_only_shrink_may_leave_the_ball(precision):
     # lam eta > 2: w leaves the ball by shrinking alone, without a margin error.
@@ -171,36 +165,6 @@ def test_exponents_far_beyond_those_of_a_double_are_borne():
         assert np.isfinite(run.w).all()
         assert np.sum(np.abs(run.w)) <= 3.0 * (1.0 + 1e-12)
     assert np.sum(np.abs(run.w)) >= 2.9  # all the mass on what is largest
-
-
-def test_without_a_ball_a_step_touches_its_row_and_nothing_else():
-    problem = Problem(dataset(*dyadic(2, 30, 400, density=0.02)), 2.0**-4)
-    X = dense(problem.data)
-    run = started(SgdSqrt, problem, 6)
-    plain = twin_of("sgd-sqrt", run, problem, 6)
-    expected = 0
-    for _ in range(90):
-        before = plain.updates
-        plain.step()
-        run.advance(1)
-        expected += (1 + 2 * (plain.updates - before)) * np.count_nonzero(X[plain.picked[-1]])
-        assert run.counters.nonzeros == expected
-    assert 0 < plain.updates < 90
-
-
-@pytest.mark.parametrize("name", ["smd", "seg-pm", "adagrad"])
-def test_in_the_ball_the_entries_of_rows_are_counted(name):
-    problem = variant(PROBLEMS["sparse"], constraint="l1")
-    entries = np.count_nonzero(dense(problem.data), axis=1)
-    assert problem.data.nnz == entries.sum()
-    run = started(DRAWING[name], problem, 6)
-    expected, before = 0, 0
-    for _ in range(90):
-        run.advance(1)
-        error, before = run.counters.updates - before, run.counters.updates
-        expected += (1 + error) * entries[run.presented]
-        assert run.counters.nonzeros == expected
-    assert 0 < before < 90
 
 
 def test_adagrad_is_told_its_horizon():

@@ -5,8 +5,6 @@ does with no other constant, sign or loss than the right ones. A peer that is no
 tested as that.
 """
 
-from itertools import pairwise
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -22,12 +20,9 @@ from problems import (
     with_loss,
 )
 from svmbench.config import Sweep
-from svmbench.harness.plan import for_each_horizon
 from svmbench.harness.sweeps import run_sweep
 from svmbench.problem import Problem
-from svmbench.solvers.checked import checked
 from svmbench.solvers.peers import peer as peers
-from svmbench.solvers.peers.liblinear import _passes
 from svmbench.solvers.peers.peer import LIMITS, TOLERANCES, LimitedPeer, Peer, matrix
 from svmbench.solvers.registry import solvers
 from twins.optimum import optimum
@@ -93,16 +88,6 @@ def state(run):
     return run.w.tobytes(), counts, run.stopped, run.exhausted
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_is_installed(name):
-    installed(name)
-
-
-def test_these_are_all():
-    assert tuple(PEERS) == NAMES
-    assert all(solver.foreign and solver.ladder for solver in PEERS.values())
-
-
 # --- the problem --------------------------------------------------------------------
 
 
@@ -116,14 +101,6 @@ def test_comes_near_the_certified_optimum_or_refuses_in_one_line(problem, name, 
         return
     run = trained(name, problem)
     assert excess(problem, run.w) <= ACCURACY.get(name, MOST)
-
-
-@every_training
-@pytest.mark.parametrize("factor", [0.5, 2.0])
-def test_a_constant_twice_or_half_as_large_would_be_found(factor, name, loss):
-    problem = with_loss(ORDINARY["overlapping"], loss)
-    off = Problem(problem.data, factor * problem.lam, problem.loss)
-    assert excess(problem, trained(name, off).w) > 2.0 * ACCURACY.get(name, MOST)
 
 
 @pytest.mark.parametrize("gamma", [0.125, 2.0])
@@ -146,14 +123,6 @@ def test_the_positive_class_is_plus_one_whichever_comes_first(first, name, loss)
     run = trained(name, problem)
     assert excess(problem, run.w) <= ACCURACY.get(name, MOST)
     assert problem.evaluate(run.w).errors < 0.1 * data.n_samples
-
-
-@pytest.mark.parametrize(("name", "loss"), [each for each in TRAININGS if PEERS[each[0]].one_class])
-def test_a_single_class_may_be_the_negative_one(name, loss):
-    plain = with_loss(EDGES["one-class"], loss)
-    data = dataset(dense(plain.data), -plain.data.labels)
-    problem = Problem(data, plain.lam, plain.loss)
-    assert excess(problem, trained(name, problem).w) <= MOST
 
 
 @pytest.mark.parametrize("storage", STORAGES)
@@ -200,53 +169,7 @@ def test_trains_whole_at_the_first_step_and_then_rests(name, loss, monkeypatch):
     assert state(run) == at_start
 
 
-@every_peer
-def test_rows_are_converted_once_and_before_the_start(name, monkeypatch):
-    solver = installed(name)
-    problem, converted = ORDINARY["sparse"], []
-    plain = solver._converted
-    monkeypatch.setattr(
-        solver, "_converted", lambda self, *rows: converted.append(rows) or plain(self, *rows)
-    )
-    run = solver()
-    run.convert(problem)
-    run.start(problem, 1)
-    run.advance(1)
-    run.start(problem, 2)
-    assert len(converted) == 1
-    run.start(ORDINARY["overlapping"], 1)
-    assert [rows.shape for rows, _ in converted] == [
-        (each.data.n_samples, each.data.n_features) for each in (problem, ORDINARY["overlapping"])
-    ]
-
-
 # --- the ladder ---------------------------------------------------------------------
-
-
-@every_peer
-def test_the_ladder_has_steps_of_two(name):
-    run = PEERS[name]()
-    rungs = run.horizons((0.1, 0.01), 100.0)
-    if name == "sgd-classifier":
-        assert rungs == (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 100.0)
-    else:
-        assert rungs == TOLERANCES
-        assert (TOLERANCES[0], TOLERANCES[-1] <= 1e-6) == (8.0, True)
-        assert all(a == 2.0 * b for a, b in pairwise(TOLERANCES))
-    assert set(rungs) == {
-        float(getattr(run.schema(**{run.horizon_parameter: rung}), run.horizon_parameter))
-        for rung in rungs
-    }
-
-
-@every_training
-def test_higher_rungs_are_dearer_and_more_accurate(name, loss):
-    problem = with_loss(ORDINARY["separable"], loss)
-    parameter = PEERS[name].horizon_parameter
-    rungs = PEERS[name]().horizons((0.1,), 512.0)
-    low, high = (trained(name, problem, **{parameter: rung}) for rung in (rungs[0], rungs[-1]))
-    assert low.counters.presentations < high.counters.presentations
-    assert excess(problem, low.w) > 2.0 * excess(problem, high.w)
 
 
 def test_liblinear_says_when_its_own_limit_ends_it():
@@ -288,19 +211,6 @@ def test_a_ladder_of_tolerances_ends_at_a_limit_that_is_given(name):
     )
 
 
-@every_limited
-def test_a_sweep_knows_what_the_ladder_is_made_of(name):
-    spec = sweep({"name": name, "rungs": "iterations"}, loss=PEERS[name].losses[0])
-    planned = for_each_horizon(spec.solvers[0], spec.stop)
-    assert [horizon for _, horizon in planned] == list(LIMITS)
-    assert [told.parameters.max_iter for told, _ in planned] == list(LIMITS)
-    assert {told.parameters.tolerance for told, _ in planned} == {None}
-    assert LIMITS[0] == 1.0
-    assert all(b == 2.0 * a for a, b in pairwise(LIMITS))
-    with pytest.raises(ValueError, match="multiple of 1"):
-        checked(PEERS[name].schema, {"max_iter": 2.5})
-
-
 @pytest.mark.parametrize(
     ("name", "loss", "refusal"),
     [
@@ -336,17 +246,6 @@ def test_a_loss_of_another_program_is_refused_in_one_line(name):
         sweep(name, loss=other)
 
 
-def test_liblinears_words_are_counted():
-    descent = "...\noptimization finished, #iter = 37\nObjective value = -1.5\nnSV = 3\n"
-    newton = (
-        "iter  1 f 3.1e+01 |g| 2.0e+01 CG   3 step_size 1.0e+00 \n"
-        "iter  2 f 2.9e+01 |g| 1.0e+00 CG   5 step_size 1.0e+00 \n"
-    )
-    assert _passes(descent) == 37
-    assert _passes(newton) == 2 + 8
-    assert _passes(descent + "\nWARNING: reaching max number of iterations\n" + newton) == 47
-
-
 # --- installed or not ---------------------------------------------------------------
 
 
@@ -362,14 +261,6 @@ def test_what_is_missing_is_said_with_its_remedy(name, monkeypatch):
     assert "\n" not in missing
     PEERS[name].build.cache_clear()
     assert PEERS[name].build()["package"] is None
-    PEERS[name].build.cache_clear()
-
-
-@every_peer
-def test_the_version_is_part_of_a_runs_identity(name, monkeypatch):
-    PEERS[name].build.cache_clear()
-    monkeypatch.setattr(peers, "version", lambda package: "1.2.3")
-    assert PEERS[name].build()["package"] == f"{PEERS[name].package} 1.2.3"
     PEERS[name].build.cache_clear()
 
 

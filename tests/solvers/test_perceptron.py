@@ -58,20 +58,6 @@ def test_equals_its_twin_exactly_on_dyadic_data(method, precision, seed):
     assert 0 < plain.M < plain.t
 
 
-@every_method
-def test_advances_row_by_row(method):
-    problem = Problem(dataset(*dyadic(5, 11, 4)), 2.0**-2)
-    run, plain = pair(method, problem, 8)
-    for number in range(1, 31):
-        plain.whole_pass()
-        for _ in range(11):
-            before = run.counters.presentations
-            run.advance(1)
-            assert run.counters.presentations == before + plain.multiplicity(number)
-        np.testing.assert_array_equal(run.w, plain.w)
-        assert run.counters.updates == plain.M
-
-
 @every_precision
 @every_method
 @given(problem=dyadic_problems(), seed=st.integers(0, 2**64 - 1))
@@ -92,27 +78,6 @@ def test_after_every_pass_the_duals_are_feasible_and_enclose_the_optimum(
         assert run.dual() == pytest.approx(max(duals), rel=1e-10, abs=1e-10 * problem.lam)
         assert run.dual() <= best.upper * (1.0 + 1e-9)
         assert best.lower * (1.0 - 1e-9) <= problem.primal(run.w)
-
-
-@every_method
-@pytest.mark.parametrize("name", ordinary_problems())
-def test_the_dual_is_that_of_the_row_errors_on_ordinary_data(method, name):
-    # Rounding may flip ties here, so the twin lends only the order of the rows.
-    problem = PROBLEMS[name]
-    run, plain = pair(method, problem, 12)
-    errors, best = np.zeros(problem.data.n_samples), -np.inf
-    for number in range(1, 31):
-        plain.rng.shuffle(plain.order)
-        for at, i in enumerate(plain.order):
-            before = run.counters.updates
-            run.advance(1)
-            errors[i] += run.counters.updates - before
-            assert run.visits() == (number - 1) * len(plain.order) + at + 1
-        passed = run.counters.presentations / problem.data.n_samples
-        assert passed == sum(plain.multiplicity(k) for k in range(1, number + 1))
-        assert errors.max() <= passed
-        best = max(best, problem.dual(errors / passed))
-        assert run.dual() == pytest.approx(best, rel=1e-12)
 
 
 @every_method
@@ -160,23 +125,6 @@ def test_when_it_stops_the_true_gap_is_within_epsilon(method, precision, name):
     assert run.stopped
     assert problem.primal(run.w) <= 1.05 * run.dual() * (1.0 + 1e-12)
     assert problem.primal(run.w) <= 1.05 * optimum(problem).upper
-
-
-def test_without_epsilon_there_is_no_rule():
-    for solver in (SgdS, SgdM):
-        run = solver()
-        run.start(PROBLEMS["only-zero-rows"], 0)
-        run.advance(40)  # the gap is 0 by now
-        assert run.stopped is None
-
-
-def test_zero_rows_are_in_error_at_every_presentation():
-    for method in METHODS:
-        run, _ = pair(method, PROBLEMS["only-zero-rows"], 0)
-        run.advance(4 * 28)
-        assert run.counters.updates == run.counters.presentations
-        assert run.dual() == 1.0
-        assert not run.w.any()
 
 
 def test_schedules():

@@ -60,27 +60,6 @@ def test_a_module_beside_it_counts_if_it_is_used(build):
     assert build("helped_one", files | {"helped_three.py": "PACE = 22\n"}) != first
 
 
-SOLVER = """
-{imported}
-from svmbench.solvers.dual.dcd import Dcd
-
-class Helped(Dcd):
-    name = "helped"
-"""
-
-
-@pytest.mark.parametrize(
-    "imported",
-    ["from helped_two import PACE", "def late():\n    from helped_two import PACE"],
-    ids=["a constant", "later"],
-)
-def test_a_module_beside_it_counts_however_it_is_imported(build, imported):
-    files = {"helped_one.py": SOLVER.format(imported=imported), "helped_two.py": "PACE = 1\n"}
-    first = build("helped_one", files)
-    assert build("helped_one", files) == first
-    assert build("helped_one", files | {"helped_two.py": "PACE = 22\n"}) != first
-
-
 def test_all_files_of_a_package_count(build):
     files = {
         "helped/__init__.py": "",
@@ -96,11 +75,3 @@ def test_all_files_of_a_package_count(build):
     assert build("helped.solver", files) == first
     for name in ("helped/deep/later.py", "helped/table.bin"):
         assert build("helped.solver", files | {name: "2"}) != first
-
-
-def test_the_versions_of_the_libraries_count(build, monkeypatch):
-    files = {"helped_one.py": MODULE.format(helper="helped_two"), "helped_two.py": "PACE = 1\n"}
-    first = build("helped_one", files)
-    assert [entry.split()[0] for entry in first["libraries"]] == ["numpy", "scipy"]
-    monkeypatch.setattr("svmbench.solvers.base._libraries", lambda: ["numpy 99.0", "scipy 99.0"])
-    assert build("helped_one", files)["libraries"] == ["numpy 99.0", "scipy 99.0"]

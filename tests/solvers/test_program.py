@@ -3,7 +3,6 @@
 import sys
 import time
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,12 +15,10 @@ from svmbench.errors import ConfigError, DataError
 from svmbench.harness import supervise
 from svmbench.harness.measurement import Measurement, Terms
 from svmbench.harness.sweeps import run_sweep
-from svmbench.solvers import program as programs
 from svmbench.solvers.checked import checked
-from svmbench.solvers.execution import Execution, execute
+from svmbench.solvers.execution import execute
 from svmbench.solvers.program import ForeignProgram, ProgramParameters
 from svmbench.solvers.program_files import read_weights, write_rows
-from svmbench.solvers.registry import find_solver, solvers
 from twins.optimum import optimum
 
 PROBLEM = PROBLEMS["sparse"]
@@ -86,11 +83,6 @@ def measured(solver, problem=PROBLEM, **stop):
 WRITE = "import sys; open(sys.argv[2], 'w').write('0.5\\n' * {})"
 
 
-def test_it_is_found_by_name_but_not_listed():
-    assert find_solver("program") is ForeignProgram
-    assert "program" not in solvers()
-
-
 def test_a_program_climbs_to_the_optimum(trainer):
     rungs = [
         measured(made(trainer, tolerance=passes, ladder=(1, 10, 1000)))[1][-1]
@@ -99,15 +91,6 @@ def test_a_program_climbs_to_the_optimum(trainer):
     assert [point["visits"] / PROBLEM.data.n_samples for point in rungs] == [1, 10, 1000]
     assert rungs[2]["accuracy"] < 1e-6 < rungs[0]["accuracy"]
     assert rungs[2]["wall"] > rungs[2]["cpu"] * 0.5 > 0.0
-
-
-def test_numpy_writes_the_model_under_the_name_it_is_given():
-    write = (
-        f"import sys; sys.path[:] = {sys.path!r}; import numpy as np; "
-        f"np.savez(sys.argv[2], w=np.full({D}, 0.5), b=0.0)"
-    )
-    _, points, _ = measured(script(write, model="npz"))
-    assert points[-1]["primal"] == PROBLEM.primal(np.full(D, 0.5))
 
 
 def test_it_is_refused_where_the_weights_are_not_of_the_problem():
@@ -181,18 +164,6 @@ def test_all_processes_of_a_program_are_killed_at_its_limit(tmp_path):
     assert ticks.stat().st_size == counted
 
 
-def test_processor_time_includes_that_of_other_processes():
-    text = (
-        "import os, time\n"
-        "if os.fork() == 0:\n    end = time.process_time() + 1.0\n"
-        "    while time.process_time() < end: pass\n    os._exit(0)\n"
-        "end = time.process_time() + 1.0\n"
-        f"while time.process_time() < end: pass\nos.wait()\n{WRITE.format(D)}"
-    )
-    done = execute([PYTHON, "-S", "-c", text, "", "/dev/null"])
-    assert done.cpu > 1.9e9
-
-
 def test_the_clock_has_the_time_of_the_program_less_reading():
     busy = (
         "import sys, time\nend = time.process_time() + {}\nwhile time.process_time() < end: pass\n"
@@ -210,53 +181,6 @@ def test_the_clock_has_the_time_of_the_program_less_reading():
     # What is not on the clock is accounted for all the same.
     assert closing["background_cpu_seconds"] < 0.05
     assert closing["unaccounted_seconds"] < 0.2 * closing["elapsed_seconds"]
-
-
-@pytest.mark.parametrize(
-    ("readings", "whole", "counted", "said"),
-    [
-        ((5, 1, 2), 10, 8, "the program took 10 s, less 2 s for reading"),
-        ((5, 5, 1), 10, 5, "the program took 10 s, less 5 s for reading"),
-        ((6, 6, 6), 10, 10, "reading included: 6 s are more than half"),
-        ((10, 12, 11), 10, 10, "reading included: 11 s are more than half"),
-        ((), 10, 10, "the program took 10 s, reading included"),
-    ],
-)
-def test_the_median_of_reading_is_subtracted_up_to_half(
-    monkeypatch, readings, whole, counted, said
-):
-    times = iter([*readings, whole])
-
-    def executed(words, limit):
-        if words[0] == "train":
-            Path(words[-1]).write_text("0.5\n" * D)
-        seconds = next(times) * 10**9
-        return Execution(0, seconds, seconds // 2, 0, "", late=False)
-
-    monkeypatch.setattr(programs, "execute", executed)
-    reading = ("read", "{data}") if readings else None
-    solver = made(("train", "{data}", "{model}"), reading=reading)
-    solver.start(PROBLEM, 1)
-    solver.advance(1)
-    assert solver.spent[:2] == (counted * 10**9, counted * 10**9 // 2)
-    assert said in solver.remark
-
-
-def test_the_rungs_of_a_ladder_share_the_file_and_the_reading():
-    text = f"import sys, time; time.sleep(0.5); open(sys.argv[2], 'w').write('0.5\\n' * {D})"
-    command = (PYTHON, "-S", "-c", text, "{data}", "{model}", "{passes}")
-    reading = (PYTHON, "-S", "-c", "pass", "{data}")
-    first = made(command, tolerance=1, reading=reading)
-    first.start(PROBLEM, 1)
-    first.advance(1)
-    second = made(command, tolerance=2, reading=reading)
-    assert second.take_over(first)
-    second.start(PROBLEM, 1)
-    assert second._folder is first._folder
-    assert second._reading == first._reading
-    second.advance(1)
-    second.advance(1)  # changes nothing
-    assert second.counters.presentations == 2 * PROBLEM.data.n_samples
 
 
 def test_passes_are_counted_from_the_output():

@@ -68,28 +68,3 @@ def test_a_name_claimed_twice_is_refused_with_both_places(monkeypatch):
     monkeypatch.setattr(registry, "_plugged_in", lambda: [Impostor])
     with pytest.raises(ConfigError, match=r"solver 'dcd': claimed by \S+\.Dcd and \S+\.Impostor"):
         registry.solvers.__wrapped__()
-
-
-def test_a_plug_in_may_name_a_solver_of_ours(plug_in):
-    # A package that re-exports one of ours claims no name anew.
-    assert plug_in("svmbench.solvers.dual.dcd:Dcd")()["dcd"] is Dcd
-
-
-def test_a_build_covers_the_modules_a_solver_shares_with_others():
-    def names(solver):
-        return {path.name for path in registry.find_solver(solver)._source_files()}
-
-    assert names("sgd-s") == {"sgd_s.py", "perceptron.py", "row_order.py"}
-    assert names("ipm") == {"cholesky.py", "ipm.py", "l1_ball.py", "normal_equations.py"}
-    assert names("pegasos") == {"pegasos.py", "output.py", "row_order.py"}
-
-
-def test_a_build_covers_what_the_shared_modules_import():
-    auto = {path.name for path in registry.find_solver("auto")._source_files()}
-    assert {"accelerator.py", "scale.py", "subspace.py", "choice.py", "dual_phase.py"} <= auto
-
-
-def test_a_build_covers_the_kernels_that_the_modules_of_a_solver_import():
-    assert registry.find_solver("sgd-s").kernels_used() == ("rng", "sampling", "sgd_primal")
-    assert {"cholesky", "multipliers"} <= set(registry.find_solver("auto").kernels_used())
-    assert registry.find_solver("liblinear").kernels_used() == ()

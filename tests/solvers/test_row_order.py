@@ -5,14 +5,13 @@ import importlib
 import numpy as np
 import pytest
 
-from problems import assert_close, dataset, dense, dyadic, labels, ordinary_problems, with_loss
+from problems import assert_close, dense, labels, ordinary_problems
 from svmbench.data.dataset import Dataset
-from svmbench.kernels.rng import Generator
 from svmbench.problem import Problem
 from svmbench.solvers.checked import names_of
 from svmbench.solvers.dual.dcd import Dcd
 from svmbench.solvers.registry import find_solver, solvers
-from svmbench.solvers.row_order import BlockParameters, RowOrder
+from svmbench.solvers.row_order import BlockParameters
 from twins.blocks import generator_of_blocks
 
 #: Name of the parameter that has blocks among its choices, for every solver that has them.
@@ -22,12 +21,6 @@ CHOICE = {
     if issubclass(solver.schema, BlockParameters)
     for parameter in ("order", "sampling")
     if parameter in names_of(solver.schema)
-}
-#: What a permutation before every pass is called, where it is among the choices.
-PERMUTATION = {
-    name: {"order": "random", "sampling": "perm" if name == "sdca" else "permuted"}[parameter]
-    for name, parameter in CHOICE.items()
-    if name not in ("svmsgd", "svmasgd")
 }
 #: Twins that shuffle before every pass: module and how to make one of X, y, lam, loss and seed.
 TWINS = {
@@ -57,15 +50,6 @@ def moved(run, plain, steps):
     else:
         for _ in range(steps):
             plain.step()
-
-
-def test_these_methods_offer_blocks():
-    assert CHOICE == {
-        "dcd": "order", "mpu": "order", "olbfgs": "sampling", "pegasos": "sampling",
-        "sdca": "sampling", "sgd": "sampling", "sgd-m": "order", "sgd-qn": "sampling",
-        "sgd-qn-corrected": "sampling", "sgd-s": "order", "svmasgd": "order", "svmsgd": "order",
-        "svmsgd2": "sampling",
-    }  # fmt: skip
 
 
 @pytest.mark.parametrize("size", [3, 32])
@@ -99,39 +83,6 @@ def test_the_perceptron_form_equals_its_twin_with_blocks(monkeypatch):
         plain.whole_pass()
         assert_close(run.w, plain.w, rtol=0.0, atol=1e-10)
         assert run.dual() <= problem.primal(run.w)
-
-
-@pytest.mark.parametrize("name", CHOICE)
-def test_rows_that_fit_the_caches_are_permuted(name):
-    problem = ordinary_problems()["overlapping"]
-    problem = with_loss(problem, find_solver(name).losses[0])
-    steps = 3 * problem.data.n_samples
-    weights = {}
-    for size in (0, problem.data.nbytes - 1, problem.data.nbytes):
-        run = started(name, problem, 2, block_bytes=size)
-        run.advance(steps)
-        weights[size] = run.w.tolist()
-    assert weights[0] == weights[problem.data.nbytes - 1] != weights[problem.data.nbytes]
-    if name in PERMUTATION:
-        run = started(name, problem, 2, **{CHOICE[name]: PERMUTATION[name]})
-        run.advance(steps)
-        assert weights[problem.data.nbytes] == run.w.tolist()
-
-
-def test_a_small_part_of_large_rows_is_permuted_and_a_large_one_is_in_blocks():
-    data = dataset(*dyadic(1, 100, 4), "dense float64")
-    half = BlockParameters(block_rows=4, block_bytes=data.nbytes // 2)
-    orders = RowOrder(Generator(1), data, np.arange(100, dtype=np.int32), half, True)
-    some = np.arange(0, 98, 2, dtype=np.int32)[::-1].copy()
-    permuted = some.copy()
-    Generator(1).shuffle(permuted)
-    orders.draw(some)
-    assert some.tolist() == permuted.tolist()
-    many = np.arange(99, 9, -1, dtype=np.int32)
-    orders.draw(many)
-    assert sorted(many) == list(range(10, 100))
-    # Within each four abreast, the next of a block's rows comes four places later.
-    assert np.mean(many[4:] - many[:-4] == 1) > 0.6
 
 
 def sorted_by_label():

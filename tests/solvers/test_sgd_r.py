@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 
 from problems import (
-    PROBLEMS,
     dataset,
     dense,
     dyadic,
     every_precision,
     labels,
-    ordinary_problems,
 )
 from svmbench.problem import Problem
 from svmbench.solvers.stochastic.pegasos import Pegasos
@@ -36,19 +34,6 @@ def test_equals_its_twin_exactly_on_dyadic_data(precision, seed):
         assert (run.counters.presentations, run.counters.updates) == (plain.t, plain.M)
         np.testing.assert_array_equal(run.w, plain.w)
     assert 0 < plain.M < plain.t
-
-
-@pytest.mark.parametrize("name", ordinary_problems())
-def test_takes_the_steps_of_pegasos_where_no_margin_ties(name):
-    problem = PROBLEMS[name]
-    run, other = started(SgdR, problem, 23), started(Pegasos, problem, 23)
-    for _ in range(1000):
-        run.advance(1)
-        other.advance(1)
-        assert run.counters.updates == other.counters.updates
-        assert run.counters.nonzeros == other.counters.nonzeros
-        np.testing.assert_allclose(run.w, other.w, rtol=0.0, atol=1e-12)
-    assert 0 < run.counters.updates < 1000
 
 
 def test_a_margin_of_one_is_an_error_unlike_in_pegasos():

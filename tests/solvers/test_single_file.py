@@ -18,7 +18,6 @@ from svmbench.data.csr import csr
 from svmbench.errors import ConfigError
 from svmbench.harness import supervise
 from svmbench.harness.sweeps import run_sweep
-from svmbench.harness.worker import loaded_solver
 from svmbench.solvers import registry, single_file
 
 TEMPLATE = Path(__file__).parents[2] / "docs/plugin-template/src/svmbench_subgradient/__init__.py"
@@ -77,13 +76,6 @@ def test_another_process_finds_it_by_its_address(file):
     assert done.stdout == "0.25\n"
 
 
-def test_an_address_of_ours_is_a_module(file):
-    solver = registry.find_solver("dcd")
-    assert single_file.solver_at(single_file.address(solver)) is solver
-    with pytest.raises(ConfigError, match=r"no longer defines Gone; run again"):
-        loaded_solver(f"{file}:Gone", {})
-
-
 def test_a_changed_file_is_another_build_and_another_name_is_too(file, tmp_path):
     first = fresh(file).build()
     assert fresh(file).build() == first
@@ -93,13 +85,6 @@ def test_a_changed_file_is_another_build_and_another_name_is_too(file, tmp_path)
     other = tmp_path / "other.py"
     other.write_text(file.read_text())
     assert fresh(other).build() != changed
-
-
-def test_the_build_is_that_of_the_text_that_was_executed(file):
-    first = fresh(file).build()
-    solver = fresh(file)
-    file.write_text(file.read_text() + "# changed\n")
-    assert solver.build() == first
 
 
 @pytest.mark.parametrize("end", ["# changed\n", "1/0\n", None])
@@ -215,10 +200,6 @@ def test_a_configuration_of_results_executes_nothing(file, tmp_path):
     assert mark.exists()
 
 
-def test_a_sweep_without_files_is_written_as_before():
-    assert "plugins" not in dump_sweep(load_sweep(Path("smoke")))
-
-
 def test_the_option_adds_a_row_unless_there_is_one(file):
     sweep = load_sweep(Path("smoke"))
     added = with_plugins(sweep, [file])
@@ -247,18 +228,6 @@ def test_commands_take_the_option(file, command):
     assert done.exit_code == 0, done.output
     if command[0] != "bench":  # which counts cells
         assert "subgradient" in done.output
-
-
-def test_the_benchmark_gets_the_solver_in_its_sweeps_to_an_accuracy(file):
-    from svmbench.bench.profile import load_profile
-
-    profile = load_profile("smoke").with_plugins([file])
-    for part in profile.sweeps.values():
-        assert part.solvers.count("subgradient") == (part.kind == "oracle")
-    name = next(name for name, part in profile.sweeps.items() if part.kind == "oracle")
-    sweep = profile.sweep(name, profile.sets[0])
-    assert sweep.plugins == (file,)
-    assert "subgradient" in [spec.name for spec in sweep.solvers]
 
 
 def test_a_bad_file_ends_a_command_with_code_2(tmp_path):
@@ -299,13 +268,3 @@ def test_csr_has_the_same_rows(name, dtype):
     rounding = 1e-5 if rows.dtype == np.float32 and data.values is not None else 1e-12
     wanted = data.rows.dot(w)
     assert np.allclose(rows @ w, wanted, rtol=rounding, atol=rounding * np.abs(w).max() * 10)
-
-
-def test_csr_shares_what_it_can():
-    data = ordinary_problems()["sparse"].data
-    rows = csr(data)
-    assert data.values is not None
-    assert np.shares_memory(rows.data, data.values)
-    assert not rows.data.flags.writeable
-    if data.indices.dtype == np.int32:
-        assert np.shares_memory(rows.indices, data.indices)

@@ -10,13 +10,11 @@ from hypothesis import strategies as st
 
 import problems
 from problems import (
-    STORAGES,
     all_losses,
     assert_close,
     at_start,
     dataset,
     dense,
-    dyadic,
     dyadic_problems,
     has_both_classes,
     labels,
@@ -27,7 +25,6 @@ from problems import (
 from svmbench.kernels.smo import WorkingSet
 from svmbench.names import HINGES
 from svmbench.problem import Loss, Problem
-from svmbench.solvers.dual import smo
 from svmbench.solvers.dual.bias import best_bias
 from svmbench.solvers.dual.smo import Smo
 from twins.smo import Smo as Twin
@@ -60,20 +57,6 @@ def stopped(problem, **parameters):
 
 def twin_of(problem, size=256):
     return Twin(dense(problem.data), labels(problem.data), problem.lam, problem.loss, size)
-
-
-@pytest.mark.parametrize("storage", STORAGES)
-def test_the_products_are_exact_on_dyadic_rows(storage):
-    data = dataset(*dyadic(5, 30, 9), storage)
-    X = dense(data)
-    kernel, zeros = WorkingSet(data.rows, 1.0, Loss("hinge")), np.zeros(30)
-    kernel.choose(np.array([0, 1, 2]), zeros, zeros)
-    before, chosen = kernel.nonzeros, np.array([29, 3, 4, 11])
-    kernel.choose(chosen, zeros, zeros)  # nothing is left of the set before
-    np.testing.assert_array_equal(kernel.matrix, X[chosen] @ X[chosen].T)
-    stored = np.full(30, 9) if data.indptr is None else np.diff(data.indptr)
-    # Each row is written and wiped out again, and read once for each row no later than it.
-    assert kernel.nonzeros - before == np.sum(stored[chosen] * (np.arange(4) + 3))
 
 
 @every_loss
@@ -211,24 +194,6 @@ def test_a_pair_takes_the_step_of_the_exact_maximum():
     assert run.dual() == problem.primal(run.w, run.bias) == 0.25
 
 
-def test_rows_that_are_the_same_meet_their_bounds():
-    problem = freed(PROBLEMS["contradicting-rows"])
-    run = started(problem)
-    run.advance(50)
-    assert run.dual() == pytest.approx(1.0, abs=1e-9) == problem.primal(run.w, run.bias)
-
-
-def test_renewing_w_changes_rounding_alone(monkeypatch):
-    problem = freed(ORDINARY["overlapping"])
-    ends = []
-    for often in (1, 10**9):
-        monkeypatch.setattr(smo, "RENEWAL", often)
-        run = started(problem, working_set=4)
-        run.advance(60)
-        ends.append(run.w)
-    assert_close(ends[0], ends[1], rtol=0.0, atol=1e-11)
-
-
 def test_told_to_halt_it_returns_when_its_rule_first_holds():
     problem = freed(ORDINARY["overlapping"])
     halting = started(problem, working_set=8)
@@ -241,17 +206,6 @@ def test_told_to_halt_it_returns_when_its_rule_first_holds():
     before = halting.violation
     halting.advance(100)  # it has stopped, and goes on
     assert halting.violation < before / 100.0
-
-
-def test_at_the_optimum_it_rests():
-    problem = freed(ORDINARY["separable"])
-    run = started(problem)
-    run.advance(60)
-    before, presentations = run.w, run.counters.presentations
-    assert run.violation == 0.0
-    run.advance(3)
-    assert run.w.tobytes() == before.tobytes()
-    assert run.counters.presentations == presentations + 3 * problem.data.n_samples
 
 
 @pytest.mark.parametrize("lam", [2.0**-4, 2.0**-8])

@@ -28,29 +28,6 @@ def trained(problem, wanted, start=None):
     return relative_gap(primal, dual), count
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("bias", ["none", "free"])
-@pytest.mark.parametrize("loss", smooth.LOSSES)
-def test_a_sample_saves_passes_over_all_rows(loss, bias, weighted):
-    data = many_rows()
-    weights = np.random.default_rng(1).uniform(0.1, 1.9, size=data.n_samples)
-    weights = weights / weights.mean() if weighted else None
-    problem = Problem(data, 1e-4, Loss(loss), bias, row_weights=weights)
-    gap, count = trained(problem, 1e-6)
-    from_zeros, all_rows = trained(problem, 1e-6, (np.zeros(5), 0.0))
-    assert max(gap, from_zeros) <= 1e-6
-    assert count.entries < 0.8 * all_rows.entries
-
-
-@pytest.mark.parametrize("loss", smooth.LOSSES)
-def test_a_sample_of_one_class_is_not_a_start(loss):
-    rare = many_rows(positive=3e-5)
-    assert np.count_nonzero(rare.labels > 0) == 1
-    problem = Problem(rare, 1e-4, Loss(loss), "free")
-    assert smooth._from_sample(problem, smooth.never, WorkCount()) is None
-    assert trained(problem, 1e-6)[0] <= 1e-6
-
-
 @pytest.mark.parametrize("bias", ["none", "free"])
 @pytest.mark.parametrize("loss", smooth.LOSSES)
 def test_conjugate_gradients_alone_reach_the_optimum(loss, bias, monkeypatch):
@@ -62,24 +39,11 @@ def test_conjugate_gradients_alone_reach_the_optimum(loss, bias, monkeypatch):
     assert count.entries <= 20 * 30 * problem.data.nnz
 
 
-def test_the_bias_of_a_start_is_ignored_where_the_problem_has_none():
-    problem = Problem(many_rows(m=1000), 1e-4, Loss("logistic"))
-    assert {b for _, b, _ in smooth.newton(problem, start=(np.zeros(5), 5.0))} == {0.0}
-
-
 @pytest.mark.parametrize("loss", smooth.LOSSES)
 def test_a_start_far_from_the_optimum_is_left(loss):
     problem = Problem(many_rows(m=1000), 1e-4, Loss(loss), "free")
     gap, _ = trained(problem, 1e-9, (np.full(5, -300.0), 10.0))
     assert gap <= 1e-9
-
-
-@pytest.mark.parametrize("loss", smooth.LOSSES)
-def test_the_last_pair_is_shown_and_is_as_exact_as_rounding_allows(loss):
-    problem = Problem(many_rows(m=1000, d=30), 1e-6, Loss(loss))
-    *_, (w, b, alpha) = smooth.newton(problem, wanted=0.0)
-    gap = relative_gap(problem.primal(w, b), problem.dual(alpha))
-    assert gap <= 1e-12
 
 
 @pytest.mark.parametrize("seed", range(30))

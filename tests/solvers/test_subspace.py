@@ -10,9 +10,7 @@ from svmbench.data.dataset import Dataset
 from svmbench.kernels.counters import Counters
 from svmbench.problem import Problem
 from svmbench.solvers.champion.auto import Auto, AutoParameters
-from svmbench.solvers.dual import subspace
 from svmbench.solvers.dual.subspace import Subspace, maximum
-from svmbench.solvers.second_order import normal_equations
 from twins.subspace import Subspace as Twin
 
 
@@ -82,17 +80,6 @@ def test_no_step_lowers_the_dual_or_moves_rows_at_a_bound(name):
         assert np.array_equal(moved[bounded], alpha[bounded])
         assert problem.dual(moved) >= problem.dual(alpha) - 1e-12
         np.testing.assert_allclose(w, problem.weights(moved), rtol=1e-9, atol=1e-9)
-
-
-@pytest.mark.parametrize("dense_cost", [0.0, np.inf])
-@pytest.mark.parametrize("storage", STORAGES)
-def test_products_are_those_of_the_rows(monkeypatch, storage, dense_cost):
-    monkeypatch.setattr(normal_equations, "BLAS_COST", dense_cost)
-    monkeypatch.setattr(normal_equations, "BLOCK_BYTES", 7 * 8 * 30)
-    data = many_features(storage=storage).data
-    Z = labels(data)[:, None] * dense(data)
-    found = subspace.products_of(data.rows, 0.25)
-    np.testing.assert_allclose(np.triu(found), np.triu(0.25 * (Z @ Z.T)), rtol=1e-12, atol=1e-12)
 
 
 def golub_kind():

@@ -12,19 +12,16 @@ from problems import (
     PROBLEMS,
     assert_close,
     at_start,
-    dataset,
     dense,
-    dyadic,
     every_precision,
     labels,
     ordinary_problems,
 )
 from svmbench.errors import ConfigError
-from svmbench.problem import Loss, Problem
+from svmbench.problem import Loss
 from svmbench.solvers.stochastic.svmasgd import SvmAsgd
-from svmbench.solvers.stochastic.svmsgd import SvmSgd
-from twins.decaying import Decaying, searched
-from twins.rng import Generator, shuffled
+from twins.decaying import Decaying
+from twins.rng import shuffled
 
 TOLERANCE = {"float64": 1e-12, "float32": 3e-5}
 started = partial(at_start, SvmAsgd)
@@ -99,33 +96,6 @@ def test_a_free_bias_is_averaged_alike(name, after, precision):
     assert run.bias != plain.b
 
 
-def test_the_mean_is_that_of_the_last_iterates_of_the_same_run():
-    problem = PROBLEMS["sparse"]
-    last = started(problem, 4, average_after=1e9)
-    iterates = []
-    for _ in range(240):
-        last.advance(1)
-        iterates.append(last.w)
-    run = started(problem, 4)
-    run.advance(60)
-    assert run.w.tobytes() == iterates[59].tobytes()
-    run.advance(1)
-    assert run.w.tobytes() == iterates[60].tobytes()
-    run.advance(179)
-    assert_close(run.w, np.mean(iterates[60:], axis=0), rtol=0.0, atol=1e-12)
-
-
-def test_the_first_step_is_that_of_svmsgd():
-    # One pass of constant steps does not depend on how steps decay.
-    problem = PROBLEMS["overlapping"]
-    other = SvmSgd()
-    other.start(problem, 9)
-    order = list(range(50))
-    Generator(9).shuffle(order)
-    X, y = dense(problem.data)[order], labels(problem.data)[order]
-    assert started(problem, 9).eta0 == other.eta0 == searched(X, y, problem.lam)
-
-
 @every_precision
 def test_mean_and_iterates_stay_in_their_ball(precision):
     for problem in PROBLEMS.values():
@@ -134,23 +104,6 @@ def test_mean_and_iterates_stay_in_their_ball(precision):
         for _ in range(100):
             run.advance(1)
             assert np.linalg.norm(run.w) <= radius * (1.0 + TOLERANCE[precision])
-
-
-def test_a_step_of_the_mean_touches_its_row_once_more_at_an_error():
-    problem = Problem(dataset(*dyadic(2, 30, 400, density=0.02)), 2.0**-4)
-    X = dense(problem.data)
-    run = started(problem, 6)
-    plain = twin_of(problem, 6, run.eta0)
-    expected = 0
-    for t in range(90):
-        before = plain.updates
-        plain.step()
-        run.advance(1)
-        vectors = 2 if t > 30 else 1  # the mean begins with the iterate after 31 steps
-        touched = 1 + vectors * (plain.updates - before)
-        expected += touched * np.count_nonzero(X[plain.picked[-1]])
-        assert run.counters.nonzeros == expected
-    assert 0 < plain.updates < 90
 
 
 def test_a_first_step_of_inverse_lambda_or_more_is_refused():

@@ -1,14 +1,11 @@
 """svmsgd against plain steps, its search for the first step, and the bounds of its analysis."""
 
-import math
 from dataclasses import replace
 from functools import partial
 from itertools import cycle
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from problems import (
     PROBLEMS,
@@ -17,18 +14,15 @@ from problems import (
     dataset,
     dense,
     dyadic,
-    dyadic_problems,
     every_precision,
     every_problem,
     labels,
     ordinary_problems,
 )
 from svmbench.errors import ConfigError
-from svmbench.kernels.decaying import DecayingSgd, Schedule
 from svmbench.problem import Loss, Problem
-from svmbench.solvers.stochastic.sgd_s import SgdS
 from svmbench.solvers.stochastic.svmsgd import SvmSgd
-from twins.decaying import Decaying, cost, searched
+from twins.decaying import Decaying, searched
 from twins.optimum import optimum
 from twins.rng import shuffled
 
@@ -77,31 +71,6 @@ def test_with_a_free_bias_equals_its_twin(name, rate, precision):
     assert run.bias != 0.0
 
 
-@pytest.mark.parametrize(("lam", "rate"), [(2.0**-10, 0.01), (0.25, 0.25), (4.0, 1.0)])
-def test_the_rate_of_the_bias_is_the_programs_or_lambda(lam, rate):
-    problem = Problem(PROBLEMS["sparse"].data, lam, bias="free")
-    run, chosen = started(problem, 3), started(problem, 3, bias_rate=rate)
-    for each in (run, chosen):
-        each.advance(200)
-    assert run.bias == chosen.bias != 0.0
-    assert run.w.tobytes() == chosen.w.tobytes()
-
-
-def test_the_programs_rate_stops_the_bias_short_where_lambda_is_large():
-    # Rows of zeros have b alone: P* = 1/2 at b = 1, out of reach of steps that sum to less.
-    data = dataset([[0.0]] * 4, [1, -1, 1, 1])
-    problem = Problem(data, 2.0**-4, bias="free")
-    ends = {}
-    for rate in (0.01, None):
-        run = started(problem, bias_rate=rate)
-        run.advance(8000)
-        ends[rate] = run.bias
-        most = (rate or problem.lam) * (run.eta0 + np.log1p(problem.lam * run.eta0 * 8000) * 16.0)
-        assert 0.0 < run.bias <= most
-    assert ends[0.01] < 0.9
-    assert ends[None] == pytest.approx(1.0, abs=0.01)
-
-
 @every_precision
 @pytest.mark.parametrize("bias", ["none", "free"])
 @pytest.mark.parametrize("name", [*ordinary_problems(), "zero-rows"])
@@ -116,14 +85,6 @@ def test_with_the_logistic_loss_equals_its_twin(name, bias, precision):
     plain = Decaying(X, y, *steps, bias_rate=rate, loss="logistic")
     assert_steps_agree(run, plain, TOLERANCE[precision] / np.sqrt(lam))
     assert (run.bias != 0.0) == (bias == "free")
-
-
-def test_without_a_free_bias_its_rate_means_nothing():
-    runs = [started(PROBLEMS["overlapping"], bias_rate=rate) for rate in (0.01, 0.5)]
-    for run in runs:
-        run.advance(100)
-        assert run.bias == 0.0
-    assert runs[0].w.tobytes() == runs[1].w.tobytes()
 
 
 def test_a_margin_of_one_is_an_error():
@@ -147,47 +108,6 @@ def test_stored_takes_the_rows_as_they_are():
     other = started(problem, 6, order="stored")
     other.advance(130)
     assert run.w.tobytes() == other.w.tobytes()
-
-
-def test_the_fixed_order_is_the_first_of_sgd_s():
-    other = SgdS()
-    other.start(PROBLEMS["overlapping"], 5)
-    assert started(PROBLEMS["overlapping"], 5)._order.tolist() == other._order.tolist()
-
-
-def test_a_fixed_order_depends_on_the_seed():
-    runs = [started(PROBLEMS["overlapping"], seed) for seed in (1, 2)]
-    for run in runs:
-        run.advance(30)
-    assert not np.array_equal(runs[0].w, runs[1].w)
-
-
-@given(dyadic_problems(), st.integers(0, 2**64 - 1))
-def test_the_search_ends_beside_a_lower_cost(problem, seed):
-    run = started(problem, seed)
-    order = shuffled(problem.data.n_samples, seed)
-    X, y, lam = dense(problem.data)[order], labels(problem.data)[order], problem.lam
-    assert math.log2(run.eta0).is_integer()
-    assert run.eta0 * lam < 1.0
-    first = 1.0 if lam < 1.0 else 0.5 / lam
-    here, above = cost(X, y, lam, run.eta0), cost(X, y, lam, 2.0 * run.eta0)
-    slack = 1e-12
-    if run.eta0 < first:  # downwards, to the lower step of a pair
-        assert here >= above - slack
-    elif run.eta0 > first:  # upwards
-        assert cost(X, y, lam, run.eta0 / 2.0) >= here - slack
-        assert above >= here - slack
-    else:
-        assert here == pytest.approx(above, abs=slack)
-
-
-@pytest.mark.parametrize(("scale", "direction"), [(8.0, -1), (1.0 / 64.0, 1)])
-def test_the_search_goes_both_ways(scale, direction):
-    X, y = dyadic(3, 40, 5)
-    problem = Problem(dataset(X * scale, y), 2.0**-8)
-    eta0 = started(problem, order="stored").eta0
-    assert eta0 == searched(X * scale, y, problem.lam)
-    assert (math.log2(eta0) > 0) - (math.log2(eta0) < 0) == direction
 
 
 def test_the_search_looks_at_its_rows_only():
@@ -242,46 +162,6 @@ def test_regret_is_within_its_bound(name, eta0):
         bound += run.eta0 / (1.0 + lam * run.eta0 * t) * np.sum(gradient**2) / 2.0
         run.advance(1)
         assert regret <= bound + 1e-9
-
-
-@pytest.mark.parametrize("storage", ["uint16+float64", "int32+float64"])
-def test_a_step_touches_its_row_and_nothing_else(storage):
-    problem = Problem(dataset(*dyadic(2, 30, 400, density=0.02), storage), 2.0**-4)
-    X = dense(problem.data)
-    run = started(problem, 6)
-    plain = twin_of(problem, shuffled(problem.data.n_samples, 6), run.eta0)
-    expected = 0
-    for _ in range(90):
-        before = plain.updates
-        plain.step()
-        run.advance(1)
-        expected += (1 + plain.updates - before) * np.count_nonzero(X[plain.picked[-1]])
-        assert run.counters.nonzeros == expected
-    assert 0 < plain.updates < 90
-
-
-@every_precision
-def test_taking_the_scale_in_moves_neither_w_nor_the_sum(precision):
-    problem = PROBLEMS["overlapping"]
-    X, y = dense(problem.data), labels(problem.data)
-    order, scales = np.arange(50, dtype=np.int32), []
-    eta = 0.2 / problem.lam
-    plain = Decaying(X, y, problem.lam, eta, 0.0, 1.0, cycle(order))
-    schedule, size = Schedule(eta, 0.0, 4), 1.0 / problem.lam
-    steps = (problem.lam, schedule, True)
-    kernel = DecayingSgd(problem.data.rows, order, *steps, precision=precision)
-    kernel.begin_sum()
-    for t in range(1, 151):
-        kernel.position = (t - 1) % 50
-        kernel.advance(t)
-        plain.step()
-        scales.append(kernel.scale)
-        close = {"rtol": 0.0, "atol": 5 * TOLERANCE[precision] * size}
-        assert_close(kernel.iterate, plain.w, **close)
-        assert_close(kernel.total / t, np.mean(plain.iterates, axis=0), **close)
-    smallest = 1e-5 if precision == "float64" else 1e-2
-    assert smallest <= min(scales) < 10 * smallest
-    assert 1.0 in scales  # it was taken in on the way
 
 
 @pytest.mark.parametrize("eta0", [16.0, 1e300])

@@ -12,7 +12,6 @@ from svmbench.engine.fit import fit
 from svmbench.train import classes
 from svmbench.train.classes import train
 from svmbench.train.examples import Examples
-from svmbench.train.files import training_errors
 from svmbench.train.objective import Objective
 
 
@@ -21,19 +20,6 @@ def examples(k):
     labels = np.arange(60) % k
     X = rng.normal(size=(60, 4)) + labels[:, None]
     return Examples(dataset(X, np.ones(60), "dense float64"), labels)
-
-
-def test_training_errors_are_those_of_the_model_s_predictions():
-    # Without a bias, rows without entries lie on the plane, and are predicted as the second class.
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(80, 3)) * (np.arange(80) % 4 < 2)[:, None]
-    labels = np.where(X.sum(axis=1) + rng.normal(size=80) > 0.0, 5, 2)
-    for order in (np.arange(80), np.argsort(labels, kind="stable")):
-        rows = Examples(dataset(X[order], np.ones(80), "uint16+float64"), labels[order])
-        trained = train(rows, Objective(bias="none"))
-        predicted = trained.model.classes_of(trained.model.decision_values(rows.rows))
-        wrong = np.count_nonzero(predicted != labels[order])
-        assert training_errors(rows, trained.model) == ((wrong,), wrong / 80)
 
 
 @pytest.mark.parametrize("k", [2, 3])
@@ -92,10 +78,3 @@ def test_an_error_in_one_thread_gives_up_the_others(monkeypatch):
         train(examples(3), Objective("squared-hinge", 1e6), effort=Effort(threads=3))
     assert ended
     assert all(ended)
-
-
-def test_one_model_from_threads_and_without():
-    one, three = (
-        train(examples(3), Objective(), effort=Effort(threads=n)).model.weights for n in (1, 3)
-    )
-    assert np.array_equal(one, three)

@@ -12,8 +12,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import (
-    check_sample_weight_equivalence_on_dense_data,
-    check_sample_weight_equivalence_on_sparse_data,
     parametrize_with_checks,
 )
 
@@ -46,22 +44,6 @@ def unequal(estimator):
 @parametrize_with_checks([*ALL, LinearSVC(loss="hinge")], expected_failed_checks=unequal)
 def test_scikit_learn_s_checks(estimator, check):
     check(estimator)
-
-
-def test_fits_to_a_small_tol_pass_the_check_of_weights():
-    exact = LinearSVC(tol=1e-12)
-    check_sample_weight_equivalence_on_dense_data("LinearSVC", exact)
-    check_sample_weight_equivalence_on_sparse_data("LinearSVC", exact)
-
-
-def test_the_logistic_loss_counts_a_weight_like_repeated_rows():
-    X, y = rows()
-    weights = np.arange(len(y)) % 3
-    weighted = LogisticRegression(tol=1e-12).fit(X, y, weights)
-    repeated = LogisticRegression(tol=1e-12).fit(np.repeat(X, weights, 0), np.repeat(y, weights))
-    # P is smooth: a gap of 1e-12 leaves w apart by about its square root.
-    found, wanted = weighted.predict_proba(X), repeated.predict_proba(X)
-    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-5)
 
 
 def rows(m=60, d=5, seed=0):
@@ -109,19 +91,6 @@ def test_sparse_and_dense_rows_give_the_same_model():
         assert sparse.coef_ == pytest.approx(dense.coef_, rel=1e-5, abs=1e-7)
 
 
-def test_rows_are_not_copied_and_stay_the_user_s():
-    X, y = rows()
-    single = X.astype(np.float32)
-    sparse = sp.csr_matrix(X)
-    assert np.shares_memory(as_dataset(X).values, X)
-    assert np.shares_memory(as_dataset(single).values, single)
-    assert np.shares_memory(as_dataset(sparse).values, sparse.data)
-    assert np.shares_memory(as_dataset(sparse).indices, sparse.indices)
-    LinearSVC().fit(X, y)
-    X[0, 0] = 1.0
-    sparse.data[0] = 1.0
-
-
 def test_unsorted_columns_and_duplicates_are_summed_in_a_copy():
     data, columns = np.array([1.0, 2.0, 3.0, -1.0]), np.array([2, 0, 2, 1])
     matrix = sp.csr_matrix((data, columns, np.array([0, 3, 4])), shape=(2, 3))
@@ -155,24 +124,6 @@ def test_each_class_against_the_rest():
         alone = LinearSVC().fit(X, y == label)
         assert fitted.coef_[label] == pytest.approx(alone.coef_[0])
         assert fitted.certificate_[label] == alone.certificate_
-
-
-@pytest.mark.parametrize("kind", [LinearSVC, LogisticRegression])
-@pytest.mark.parametrize("classes", [2, 3])
-def test_sparse_weights_predict_the_same(kind, classes):
-    X = np.random.default_rng(0).normal(size=(60, 4))
-    model = kind().fit(X, np.arange(60) % classes)
-    dense, forms = model.decision_function(X), (X, sp.csr_matrix(X))
-    model.coef_ = sp.csr_matrix(model.coef_)
-    assert all(np.allclose(model.decision_function(each), dense) for each in forms)
-
-
-@pytest.mark.parametrize("classes", [2, 3])
-def test_a_row_on_every_plane_is_of_the_first_class(classes):
-    model = LinearSVC(fit_intercept=False).fit(np.eye(6), np.arange(6) % classes + 5)
-    zero = np.zeros((1, 6))
-    assert (model.decision_function(zero) == 0.0).all()
-    assert model.predict(zero) == [5]
 
 
 def test_probabilities_sum_to_one():

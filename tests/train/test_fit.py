@@ -11,15 +11,12 @@ from problems import assert_bounds, dataset, scaled
 from svmbench.data.libsvm import read_libsvm
 from svmbench.engine.effort import Effort
 from svmbench.engine.fit import (
-    AT_START,
-    _Start,
     fit,
 )
 from svmbench.errors import ConfigError
 from svmbench.names import TRAINED_LOSSES
 from svmbench.problem import Loss, Problem
 from svmbench.proof import proven_dual
-from svmbench.solvers.champion.auto import Auto
 from svmbench.train.objective import Objective
 from twins.exact import exact_dual
 
@@ -142,30 +139,6 @@ def test_the_bound_of_a_fit_is_proven(monkeypatch, loss, scale):
     assert found.dual <= max(exact_dual(problem, alpha) for alpha in asked)
 
 
-@pytest.mark.parametrize("ratio", [0.5, 1.0, 4.0])
-@pytest.mark.parametrize("bias", ["none", "free"])
-@pytest.mark.parametrize("loss", TRAINED_LOSSES)
-def test_p_and_d_at_the_start_follow_from_the_fit_before(tiny, loss, bias, ratio):
-    problem = Problem(tiny["tiny-sparse"], 1e-2, Loss(loss), bias)
-    before = fit(problem, 1e-3)
-    later = replace(problem, lam=ratio * problem.lam)
-    (w, b, alpha), primal, dual = _Start.of(later, before)
-    assert later.primal(w, b) == pytest.approx(primal, rel=1e-12)
-    assert later.dual(alpha) == pytest.approx(dual, rel=1e-9)
-    if ratio <= 1.0:  # larger multiples than 1 leave the box
-        times = (ratio, 0.5 * (1.0 + ratio), 1.0) if loss == "hinge" else (ratio, 1.0)
-        others = [later.dual(each * before.alpha) for each in times]
-        assert max(others) <= dual * (1.0 + 1e-9)
-
-
-def test_a_start_that_meets_the_tolerance_is_the_fit(tiny):
-    problem = Problem(tiny["tiny-sparse"], 1e-2)
-    before = fit(problem, 1e-3)
-    later = fit(replace(problem, lam=0.999e-2), 1e-2, start=before)
-    assert (later.method, later.certificates) == (AT_START, 1)
-    assert np.array_equal(later.w, before.w)
-
-
 @pytest.mark.parametrize("loss", TRAINED_LOSSES)
 def test_a_fit_without_time_is_no_worse_than_its_start(tiny, loss):
     problem = Problem(tiny["tiny-sparse"], 1e-3, Loss(loss))
@@ -198,20 +171,6 @@ def test_a_tolerance_that_rounding_may_forbid_ends_soon(m, d, seed, C, tolerance
     found = fit(problem, tolerance, effort, progress=gaps.append)
     assert 1e-18 < found.gap < 3e-14
     assert found.certificates < 100
-
-
-def test_the_time_limit_is_kept_between_certificates(monkeypatch):
-    clock = iter(range(10**6))
-    monkeypatch.setattr("svmbench.engine.fit.time.monotonic", lambda: float(next(clock)))
-    rng = np.random.default_rng(0)
-    data = dataset(rng.normal(size=(400, 50)), rng.choice([-1, 1], size=400))
-    passes = []
-    advance = Auto.advance
-    monkeypatch.setattr(
-        Auto, "advance", lambda self, steps: passes.append(steps) or advance(self, steps)
-    )
-    assert fit(Problem(data, 1e-7), 1e-12, Effort(time_limit=5.0)).certificates == 1
-    assert 1 <= len(passes) <= 6
 
 
 @pytest.mark.parametrize("loss", TRAINED_LOSSES)
@@ -269,28 +228,6 @@ def test_a_tiny_c_gives_weights_that_predict(loss, C, bias):
         assert found.w @ direction > 0.999 * np.linalg.norm(found.w) * np.linalg.norm(direction)
 
 
-@pytest.mark.parametrize("loss", TRAINED_LOSSES)
-def test_a_large_tolerance_gives_weights_that_are_better_than_zeros(loss):
-    rng = np.random.default_rng(2)
-    rows = rng.normal(size=(1000, 3)) * 0.1
-    labels = np.where(rng.random(1000) < 0.1, 1, -1)
-    rows[rng.random(1000) < 0.5] = 0.0
-    problem = Problem(dataset(rows, labels), 5e-6, Loss(loss))
-    found = fit(problem, 0.1)
-    assert found.w.any()
-    assert found.primal < problem.primal_at_zero()
-
-
-@pytest.mark.parametrize("loss", TRAINED_LOSSES)
-def test_rows_that_cancel_leave_weights_of_zero(loss):
-    rows = np.array([[1.0, 2.0], [0.5, -1.0], [1.0, 2.0], [0.5, -1.0]])
-    problem = Problem(dataset(rows, np.array([1, 1, -1, -1])), 1e-2, Loss(loss))
-    found = fit(problem, 1e-4)
-    assert found.gap <= 1e-4
-    assert not found.w.any()
-    assert found.certificates < 10
-
-
 @pytest.mark.parametrize(("bias", "weighted"), [("free", False), ("free", True), ("none", True)])
 def test_rows_of_many_features_reach_the_hard_margin(bias, weighted):
     """Dual descent leaves margins 1e-12 below one, of which C = 1e8 makes 0.2 of the objective."""
@@ -306,15 +243,6 @@ def test_rows_of_many_features_reach_the_hard_margin(bias, weighted):
     found = fit(problem, 1e-6)
     assert found.gap <= 1e-6
     assert problem.margins(found.w, found.bias).min() >= 1.0
-
-
-def test_a_tiny_c_has_its_free_bias_at_once():
-    """The multiplier would otherwise take some 300 turns to it, and the fit would be given up."""
-    rng = np.random.default_rng(40)
-    labels = np.where(rng.random(40) < 0.4, 1, -1)
-    data = dataset(rng.normal(size=(40, 6000)), labels)
-    found = fit(Problem(data, 1.0 / (1e-6 * 40), Loss("hinge"), "free"), 1e-6)
-    assert found.gap <= 1e-6
 
 
 def test_a_bound_above_p_is_an_error(monkeypatch):

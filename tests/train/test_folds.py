@@ -114,22 +114,3 @@ def test_a_time_limit_ends_what_is_trained_at_once():
     values = grid(examples, objective)[6:]
     assert len(list(fits.path(values, 1e-9, complete=False))) == 0
     assert fits.left == [0, 1, 2]
-
-
-def test_what_is_trained_at_once_can_be_given_up():
-    examples, objective = made(), Objective("hinge")
-    fits, _ = at_once(examples, objective, 3, Effort(given_up=lambda: True))
-    with pytest.raises(InterruptedError):
-        list(fits.path(grid(examples, objective)[6:], 1e-9, complete=False))
-
-
-@every_loss
-def test_two_threads_find_what_one_finds(loss):
-    examples, objective = made(classes=3), Objective(loss, bias="free")
-    values = grid(examples, objective)[:10]
-    found = [
-        cross_validate(examples, objective, 10, values, TOLERANCE, Effort(threads=threads))
-        for threads in (1, 2)
-    ]
-    assert np.array_equal(found[0].errors, found[1].errors)
-    assert found[0].gap == found[1].gap

@@ -1,7 +1,6 @@
 """Models in LIBLINEAR's format: both programs read both, and predict the same."""
 
 import ctypes
-import hashlib
 from dataclasses import replace
 
 import numpy as np
@@ -178,24 +177,6 @@ def test_weights_are_read_to_the_last_bit(tmp_path, zero, classes):
     path.write_text(f"{head}w\n{lines}")
     found = read_liblinear(path).weights
     assert np.array_equal(found.view(np.int64), weights.view(np.int64))
-
-
-def test_the_line_of_a_weight_that_is_no_number_is_named_behind_lines_of_zeros(tmp_path):
-    path = tmp_path / "model"
-    path.write_text(
-        WHOLE.replace("nr_feature 2", "nr_feature 9").replace("0.5 \n", "0 \n" * 7 + "x \n")
-    )
-    with pytest.raises(DataError, match="model:14: 'x' is no finite number"):
-        read_liblinear(path)
-
-
-def test_a_model_is_written_in_pieces(tmp_path, monkeypatch):
-    model = LiblinearModel("L2R_LR", (3, 1, -5), np.arange(21.0).reshape(3, 7), np.zeros(3))
-    whole = write_liblinear(tmp_path / "model", model)
-    monkeypatch.setattr("svmbench.data.liblinear_model._AT_A_TIME", 6)
-    assert write_liblinear(tmp_path / "pieces", model) == whole
-    assert (tmp_path / "pieces").read_bytes() == (tmp_path / "model").read_bytes()
-    assert hashlib.sha256((tmp_path / "model").read_bytes()).hexdigest() == whole
 
 
 @pytest.mark.parametrize("loss", TRAINED_LOSSES)

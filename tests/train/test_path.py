@@ -72,15 +72,6 @@ def test_a_warm_start_knows_its_problem_s_bias(loss, before, after, factor):
     assert warm.primal == pytest.approx(cold.primal, rel=2e-6)
 
 
-@every_loss
-def test_a_fit_that_starts_at_its_own_end_is_over_at_once(loss):
-    problem = Problem(noisy().against_rest(1)[0], 0.01, Loss(loss))
-    first = fit(problem, 1e-8)
-    again = fit(problem, 1e-6, start=first)
-    assert (again.certificates, again.method) == (1, "start")
-    assert np.array_equal(again.w, first.w)
-
-
 @pytest.mark.parametrize("bias", TRAINED_BIASES)
 @every_loss
 def test_a_path_is_certified_at_each_c(loss, bias):
@@ -135,28 +126,10 @@ def test_every_value_is_tried_if_asked():
     assert len(list(short)) == 4
 
 
-@pytest.mark.parametrize("classes", [2, 4])
-def test_folds_share_out_every_class(classes):
-    examples = noisy(m=83, classes=classes)
-    of_row = assign_folds(examples, 5, seed=3)
-    for label in examples.classes:
-        counts = np.bincount(of_row[examples.labels == label], minlength=5)
-        assert counts.max() - counts.min() <= 1
-    assert np.ptp(np.bincount(of_row)) <= 1
-    assert not np.array_equal(of_row, assign_folds(examples, 5, seed=4))
-
-
 def test_more_folds_than_rows_of_a_class():
     examples = Examples(dataset(np.ones((6, 1)), np.ones(6)), np.array([1, 1, 1, 1, 2, 2]))
     with pytest.raises(DataError, match="class 2 has 2 rows, fewer than the 3 folds"):
         cross_validate(examples, Objective(), 3, (1.0,))
-
-
-@pytest.mark.parametrize("threads", [1, 3])
-def test_cross_validation_is_given_up_with_its_effort(threads):
-    effort = Effort(threads=threads, given_up=lambda: True)
-    with pytest.raises(InterruptedError):
-        cross_validate(noisy(), Objective(), 3, (1.0,), effort=effort)
 
 
 @every_loss
@@ -227,25 +200,6 @@ def test_a_best_c_at_the_end_of_the_values_is_said(errors, said):
     assert found.extreme == said
     alone = replace(found, values=(1.0,), errors=np.array([[2.0]]))
     assert alone.extreme is None
-
-
-@pytest.mark.parametrize(
-    "estimator", [LinearSVC(), LinearSVC(loss="hinge"), LogisticRegression()], ids=str
-)
-def test_estimators_start_from_their_last_fit(estimator):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(80, 5))
-    y = np.where(X @ rng.normal(size=5) + rng.normal(size=80) > 0.0, "yes", "no")
-    estimator.set_params(warm_start=True, tol=1e-8).fit(X, y)
-    first = estimator.coef_.copy()
-    estimator.set_params(tol=1e-6).fit(X, y)
-    assert estimator.n_iter_ == 1
-    assert np.array_equal(estimator.coef_, first)
-    estimator.set_params(C=10.0, tol=1e-8).fit(X, y)
-    cold = type(estimator)(**{**estimator.get_params(), "warm_start": False}).fit(X, y)
-    assert pytest.approx(cold.certificate_.P, rel=1e-7) == estimator.certificate_.P
-    estimator.fit(X[:50, :3], y[:50])  # of other sizes
-    assert estimator.coef_.shape == (1, 3)
 
 
 @pytest.mark.parametrize("C", [1.0, 20.0])

@@ -42,21 +42,6 @@ def test_the_model_is_that_of_the_chosen_c(loss):
     assert found.score(X, y) > 0.6
 
 
-def test_given_values_of_c_are_tried_in_ascending_order():
-    X, y = rows()
-    found = LinearSVCCV([1.0, 0.01, 0.1, 0.01], cv=3).fit(X, y)
-    assert found.Cs_.tolist() == [0.01, 0.1, 1.0]
-
-
-def test_a_row_of_weight_0_is_in_no_fold():
-    X, y = rows()
-    weights = np.ones(90)
-    weights[::7] = 0.0
-    some = LinearSVCCV(cv=3).fit(X, y, sample_weight=weights)
-    left = LinearSVCCV(cv=3).fit(X[weights > 0.0], y[weights > 0.0])
-    assert np.array_equal(some.scores_, left.scores_)
-
-
 def test_all_given_values_are_tried():
     X, y = rows()
     values = np.geomspace(0.5, 2.0, 60)

@@ -141,13 +141,6 @@ def test_weight_2_is_a_row_twice_and_weight_0_a_row_less(seed, loss, bias, C):
     assert repeated * (1.0 + 1e-12) >= D
 
 
-@every_loss
-def test_equal_weights_are_a_factor_of_c(loss):
-    X, y, _ = noisy()
-    one = certified(X, y, Objective(loss, 3.0))
-    assert certified(X, y, Objective(loss, 1.0), np.full(60, 3.0)) == pytest.approx(one, rel=1e-12)
-
-
 @pytest.mark.parametrize("wrong", [-1.0, math.nan, math.inf])
 def test_weights_of_rows_out_of_range(wrong):
     X, y, _ = noisy(4)
@@ -202,28 +195,6 @@ def test_logistic_class_weights_are_weights_of_rows_in_every_problem(of_class):
         theirs = linear_model.LogisticRegression(tol=1e-12, max_iter=10**5)
         theirs.fit(X, y == k, sample_weight=each)
         assert ours.coef_[k] == pytest.approx(theirs.coef_[0], abs=1e-5)
-
-
-def test_class_weights_of_three_classes_are_scikit_learn_s():
-    X, y = three_classes()
-    for of_class in ({0: 5.0, 2: 0.1}, "balanced"):
-        ours = LinearSVC(fit_intercept=False, tol=1e-9, class_weight=of_class).fit(X, y)
-        theirs = svm.LinearSVC(
-            fit_intercept=False, tol=1e-9, class_weight=of_class, max_iter=10**6
-        ).fit(X, y)
-        assert ours.coef_ == pytest.approx(theirs.coef_, rel=1e-3, abs=1e-4)
-
-
-@pytest.mark.parametrize("kind", [LinearSVC, LogisticRegression])
-def test_balanced_weights_are_those_that_scikit_learn_computes(kind):
-    X, y, rng = noisy()
-    rows = rng.random(60) + 0.1
-    named = compute_class_weight("balanced", classes=np.unique(y), y=y, sample_weight=rows)
-    first = kind(class_weight="balanced").fit(X, y, rows).certificate_
-    assert (
-        first
-        == kind(class_weight=dict(zip([-1, 1], named, strict=True))).fit(X, y, rows).certificate_
-    )
 
 
 @pytest.mark.parametrize("wrong", [[-1.0] * 60, [np.nan] * 60, [1.0] * 59, [0.0] * 60])

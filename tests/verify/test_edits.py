@@ -55,11 +55,6 @@ def test_nothing_is_wrong_before_an_edit(folder, wrong):
     assert list(stale_files(folder)) == []
 
 
-def test_every_column_is_known():
-    """What follows would otherwise not try it."""
-    assert len(set(COLUMNS)) == len(COLUMNS)
-
-
 def test_an_edit_of_any_column_of_runs_is_found(folder, wrong):
     lines = table(folder)
     assert lines[0] == COLUMNS
@@ -230,23 +225,6 @@ def test_the_command_reports_a_changed_table(folder):
     assert result.exit_code == 1
     assert "does not hold: file tables/time.csv: is not what this version writes" in result.output
     assert "1 file: does not hold, or cannot be read" in result.output
-
-
-MET = {
-    "accuracy": {"accuracy": [0.1, 0.01], "max_epochs": 200, "time_limit": 10.0},
-    "own": {"own": True, "max_epochs": 200, "time_limit": 10.0},
-    "gap": {"accuracy": [0.1], "gap": 0.01, "max_epochs": 200, "time_limit": 10.0},
-    "epochs": {"accuracy": [1e-6], "max_epochs": 2, "time_limit": 10.0},
-}
-
-
-@pytest.fixture(scope="module", params=MET)
-def ended(request, tmp_path_factory):
-    """A target or limit, and a folder whose runs have met it, of solvers of all kinds."""
-    told = {"name": "mpu", "delta": 0.05}
-    solvers = ["dcd", "mpu", told, {"name": "pegasos", "output": "random"}, "sgd-r"]
-    sweep = SWEEP | {"solvers": solvers, "stop": MET[request.param]}
-    return request.param, make(tmp_path_factory.mktemp("ended"), sweep)
 
 
 def test_a_folder_that_is_not_there_is_said_so(tmp_path):

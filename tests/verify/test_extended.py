@@ -114,17 +114,6 @@ def test_a_ball_has_the_bound_of_its_projection(loss, bias):
     assert not told.agrees(1.0)
 
 
-def test_pieces_of_the_rows_make_the_whole(monkeypatch):
-    whole = [extended.dual(p.data, Facts.of(p.facts()), a) for p, _, _, a in [made(1), made(2)]]
-    monkeypatch.setattr(extended, "ENTRIES", 7)
-    for storage in STORAGES[2:3] + STORAGES[7:]:
-        problem, w, b, alpha = made(1, storage)
-        facts = Facts.of(problem.facts())
-        assert len(list(extended.blocks(problem.data))) > 5
-        assert extended.evaluate(problem.data, facts, w, b).primal.agrees(problem.primal(w, b))
-        assert extended.dual(problem.data, facts, alpha).agrees(whole[0].value)
-
-
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_errors_on_the_border_are_left_open_and_others_are_not(precision):
     X = np.array([[1.0, 1.0], [1.0, -1.0], [0.0, 0.0], [3.0, 1.0]], dtype=precision)
@@ -184,14 +173,3 @@ def test_margins_keep_more_digits_than_doubles_have():
     facts = Facts(2.0**-200, "hinge", 1.0, False, np.inf)
     primal = extended.evaluate(data, facts, np.array([1.0, -1.0]), 0.0).primal
     assert primal.value == 2.0**-60
-
-
-def test_the_logistic_conjugate_is_steep_at_the_ends_of_its_box():
-    facts = Facts(1.0, "logistic", 1.0, False, np.inf)
-    alpha = np.array([0.0, np.nextafter(0.0, 1.0), np.nextafter(1.0, 0.0), 1.0])
-    values, _, steep = extended.conjugates(facts, alpha.astype(extended.LONG))
-    assert values[0] == values[3] == steep[0] == 0.0
-    assert float(values[2]) == pytest.approx(2.0**-53 * (1.0 + 53.0 * np.log(2.0)))
-    assert float(steep[2]) == pytest.approx(53.0 * np.log(2.0))
-    assert steep[3] == 40.0
-    assert 0.0 < steep[1] < values[1] < 1e-320

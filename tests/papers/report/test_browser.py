@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import matplotlib.image
 import pytest
 
 CELLS = """
@@ -20,12 +19,3 @@ def test_nothing_sticks_out_of_the_page(papered, ask, width):
     assert found["sticking"] == []
     assert len(found["tables"]) == 3
     assert all(len(set(widths)) == 1 for widths in found["tables"])
-
-
-def test_page_is_a_picture(papered, chromium, tmp_path):
-    picture = tmp_path / "page.png"
-    chromium(papered / "index.html", f"--screenshot={picture}", "--window-size=1280,1500")
-    pixels = matplotlib.image.imread(picture)
-    assert pixels.shape[:2] == (1500, 1280)
-    ink = (pixels[..., :3].min(axis=2) < 0.5).any(axis=1)
-    assert ink.sum() > 300

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from svmbench.data.cache import cache_dir
 from svmbench.data.load import load
 from svmbench.harness.sweeps import run_sweep
 from svmbench.papers.folders import read_item
 from svmbench.papers.model import FigureShape, papers
 from svmbench.papers.published import Published
-from svmbench.papers.report.curves import Curves
-from svmbench.papers.report.figures import caption, draw, panels
+from svmbench.papers.report.figures import caption, draw
 from svmbench.papers.report.layout import ItemResults
 from svmbench.papers.report.numbers import number
 from svmbench.papers.report.planes import final_line, points
@@ -37,20 +33,6 @@ def names(axes) -> list[str]:
 
 
 # ---------------------------------------------------------------- curves
-
-
-def test_panels_are_split_as_asked(source):
-    by_both = panels(source, shape(x="seconds", y="accuracy"))
-    assert [panel.title for panel in by_both] == [
-        "adult, λ = 1e-4",
-        "adult, λ = 1e-5",
-        "covtype.binary (STAND-IN), λ = 1e-4",
-        "covtype.binary (STAND-IN), λ = 1e-5",
-    ]
-    assert all(len(panel.series) == 4 for panel in by_both)
-    (alone,) = panels(source, shape(panels=[], of={"dataset": "adult", "solver": "dcd"}))
-    assert [each.name for each in alone.series] == ["dcd, λ = 1e-4", "dcd, λ = 1e-5"]
-    assert alone.series[0].look != alone.series[1].look
 
 
 @pytest.mark.parametrize(
@@ -110,47 +92,6 @@ def test_published_curves_are_drawn_on_the_axes_they_are_of(source):
     assert "published (Figure 9)" in " ".join(words.split())
 
 
-def test_curves_of_errors_end_where_the_runs_do(source):
-    figure = draw(source, shape(x="epochs", y="train_error", log_y=False))
-    traces = next(iter(source.results.values())).traces
-    axes = figure.axes[0]
-    for label in ("pegasos", "dcd"):
-        last = traces[
-            (traces["label"] == label) & (traces["dataset"] == "adult") & (traces["lambda"] == 1e-4)
-        ]
-        end = last.groupby("repeat")["epochs"].max().median()
-        assert drawn(axes, label).get_xdata()[-1] == pytest.approx(end, rel=0.05)
-
-
-def test_axes_have_the_ranges_asked_for(source):
-    ranges = {"x_range": [0, 40.0], "y_range": [0.2, 0.6]}
-    wanted = shape(x="epochs", y="primal", log_x=False, log_y=False, **ranges)
-    figure = draw(source, wanted)
-    shown = [axes for axes in figure.axes if axes.lines]
-    assert shown
-    for axes in shown:
-        assert axes.get_xlim() == (0, 40)
-        assert axes.get_ylim() == (0.2, 0.6)
-
-
-def test_a_batch_is_one_step(source):
-    by_rows, by_steps = (
-        Curves(source, shape(x=x, y="primal"), panels(source, shape()))
-        for x in ("presentations", "steps")
-    )
-    row = next(row for row in source.rows if row.group.label == "dcd")
-    halved = replace(row, group=replace(row.group, runs=row.group.runs.assign(step_rows=2.0)))
-    rows, steps = by_rows._curve(row), by_steps._curve(halved)
-    np.testing.assert_allclose(steps.x, rows.x / 2)
-    varying = replace(row, group=replace(row.group, runs=row.group.runs.assign(step_rows=np.nan)))
-    assert by_steps._curve(varying) is None
-
-
-def test_what_has_no_trace_is_named(source):
-    figure = draw(source, shape(of={"lambda": 1e-5}))
-    assert "no trace: svmperf" in [text.get_text() for text in figure.axes[0].texts]
-
-
 def test_stand_ins_are_marked_in_red_and_in_the_caption(source):
     figure = draw(source, shape())
     (warning,) = (text for text in figure.texts if "STAND-IN" in text.get_text())
@@ -172,16 +113,6 @@ def test_points_across_are_the_tables_medians(source):
     assert list(x) == [1e-5, 1e-4]
     seconds = Asked(name="seconds", at=1e-2)
     assert list(y) == [number(rows[lam], seconds).found.median for lam in x]
-
-
-def test_a_measure_can_be_the_axis(source):
-    asked = shape(kind="across", x="train_seconds", y="test_error", panels=[], log_y=False,
-                  of={"dataset": "adult", "lambda": 1e-4})  # fmt: skip
-    figure = draw(source, asked)
-    axes = figure.axes[0]
-    assert axes.get_xlabel() == "training time [s]"
-    assert axes.get_ylabel() == "test error [%]"
-    assert {line.get_ydata()[0] for line in axes.lines} == {16.1 + 0.0}
 
 
 # ---------------------------------------------------------------- regret and lines
@@ -233,13 +164,6 @@ def planes(paper_files, tmp_path_factory) -> ItemResults:
     return ItemResults(paper, "plane", read_item(root, paper, "plane"))
 
 
-def test_a_page_reads_no_rows_that_are_not_in_the_cache(planes):
-    figure = draw(planes, planes.item.figures[0])
-    assert all(points(planes.results["base"], row) is None for row in planes.rows)
-    assert list(cache_dir().glob("datasets/*")) == []
-    assert all(len(axes.lines) == 3 for axes in figure.axes)
-
-
 def test_lines_have_the_scores_they_stand_for(planes):
     load("plane-separable")  # every test has a cache of its own
     figure = draw(planes, planes.item.figures[0])
@@ -257,19 +181,6 @@ def test_lines_have_the_scores_they_stand_for(planes):
         assert sum(len(artist.get_xdata()) for artist in axes.lines) - 6 == data.n_samples
 
 
-def test_a_run_without_weights_is_said(planes, tmp_path):
-    folder = planes.results["base"].folder
-    kept = {path: path.read_text() for path in (folder / "runs").glob("*.jsonl")}
-    try:
-        for path in kept:
-            path.unlink()
-        figure = draw(planes, planes.item.figures[0])
-    finally:
-        for path, text in kept.items():
-            path.write_text(text)
-    assert "no weights recorded" in [text.get_text() for text in figure.axes[0].texts]
-
-
 def test_regret_is_drawn_against_its_bound(planes):
     figure = draw(planes, planes.item.figures[1])
     (axes,) = figure.axes
@@ -284,16 +195,3 @@ def test_regret_is_drawn_against_its_bound(planes):
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     assert "no regret: norma" in [text.get_text() for text in axes.texts]
     assert "its bound" in [text.get_text() for text in figure.legends[0].get_texts()]
-
-
-def test_panels_of_stand_ins_say_how_many_rows_they_have(source):
-    sizes = {
-        row.group.dataset: (row.group.stand_in, int(row.group.runs["m"].iloc[0]))
-        for row in source.rows
-    }
-    (rows,) = (m for stand_in, m in sizes.values() if stand_in)
-    titles = [axes.get_title(loc="left") for axes in draw(source, shape()).axes]
-    marked = [title for title in titles if "(STAND-IN)" in title]
-    assert marked
-    assert all(title.endswith(f", m = {rows:,}") for title in marked)
-    assert not any("m = " in title for title in set(titles) - set(marked))

@@ -24,7 +24,6 @@ from svmbench.papers.report.write import write_papers
 from svmbench.records.measures import Asked
 from svmbench.records.samples import pairs
 from svmbench.report import questions
-from svmbench.report.markup import to_latex
 from svmbench.report.numbers import format_value
 
 CELL = ["dataset", "lambda", "solver"]
@@ -108,11 +107,6 @@ def test_ratio_has_the_interval_of_its_evidence():
     assert few.text == "1.3"
     some = ratio(planted("a", [0.8, 0.7]), planted("b", [1.0, 1.0]), Asked("primal"))
     assert some.found.low == 0.0  # nothing is assumed of the scatter of objectives
-
-
-def test_a_fact_of_the_data_has_its_digits(source):
-    row = row_of(source, "adult", 1e-4, "dcd")
-    assert number(row, Asked(name="rows")).text == f"{row.group.runs['m'].iloc[0]:.6g}"
 
 
 def test_failed_runs_are_told_and_have_no_number(times, source):
@@ -205,26 +199,6 @@ def test_markdown_has_both_sides_and_says_what_was_not_run(papered):
     assert not [key for key in rows if key[0] == "covtype.binary"]
 
 
-def test_a_table_of_nothing_run_says_so_and_that_numbers_are_not_available(papered):
-    text = (papered / "demo" / "nothing" / "table-1.md").read_text(encoding="utf-8")
-    (row,) = grids(text).values()
-    assert row == {"pegasos": "not run", "dcd": "not run", "published": "not available"}
-    assert "a picture without numbers" in text
-
-
-def test_notes_tell_sources_reconstruction_and_stand_ins(papered):
-    text = (papered / "demo" / "times" / "table-1.md").read_text(encoding="utf-8")
-    assert "- Reconstructed: λ." in text
-    assert "- Published: Table 1, printed in the paper itself" in text
-    assert "> **Note:** covtype.binary: a STAND-IN" in text
-    (note,) = [
-        line for line in text.splitlines() if line.startswith("- covtype.binary: a STAND-IN")
-    ]
-    assert "of the set's 581,012 rows, 32,561 rows for training. Here: P\\* " in note
-    assert "At full size: P\\* 0.6" in note
-    assert "(published 0.62697) at λ = 1.721e-5, hinge, 581,012 rows" in note
-
-
 def test_rows_that_were_left_out_are_named_and_not_compared(source):
     row = next(row for row in source.rows if not row.group.stand_in)
     m = int(row.group.runs["m"].iloc[0])
@@ -251,34 +225,6 @@ def test_bold_is_the_best_of_its_place_where_others_are_shown_to_be_worse(source
         bold = [cell.text for cell in row.cells if cell.best]
         assert len(bold) == 1
         assert bold[0] in [cell.text for cell in row.cells[at : at + 6]]
-
-
-def test_latex_is_ascii_and_balanced(source):
-    for at in range(2):
-        table, _ = build_paper_table(source, at)
-        latex = to_latex(table)
-        assert latex.isascii()
-        assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") >= 1
-        tabulars = re.findall(r"\\begin\{tabular\}\{@\{\}([lr]+)@\{\}\}(.*?)\\end", latex, re.S)
-        assert len(tabulars) == latex.count(r"\begin{tabular}")
-        for columns, body in tabulars:
-            lines = [line for line in body.splitlines() if line.endswith(r"\\")]
-            assert {line.count(" & ") + 1 for line in lines} == {len(columns)}
-
-
-@pytest.mark.parametrize(
-    ("text", "latex"),
-    [
-        ("λ, σ, μ", r"$\lambda$, $\sigma$, $\mu$"),
-        ("Dolan–Moré, Hölder", "Dolan--Moré, Hölder"),
-        ("≥ 5 % of a_b", r"$\geq$ 5 \% of a\_b"),
-        ("漢", "?"),
-        ("10³, log₂, 5 ％, ⅓", r"10$^{3}$, log$_{2}$, 5 \%, ?"),
-    ],
-)
-def test_letters_in_latex(source, text, latex):
-    table, _ = build_paper_table(source, 0)
-    assert to_latex(replace(table, notes=(text,))).splitlines()[-2] == f"{latex}."
 
 
 def test_latex_compiles(papered, tmp_path, assert_compiles):
@@ -400,28 +346,11 @@ def test_page_tells_verdicts_first(page):
     assert "a matter of taste" in page
 
 
-def test_page_says_how_many_repeats_there_are_and_what_open_claims_take(page):
-    header = page[: page.index("</header>")]
-    assert "<p>3 repeats of each of 16 cells (data set × λ × solver)</p>" in header
-    assert "of each run" not in header
-    verdicts = page[page.index('<section id="verdicts">') : page.index('<section id="missing">')]
-    assert "Open: 1 of 2 claims." in verdicts
-    (remedy,) = re.findall(r"<li>DCD beats Pegasos. (It would take [^<]*)</li>", verdicts)
-    assert re.fullmatch(
-        r"It would take about \d+ more repeats \(about \d+ s\) in \d of 4 cases.", remedy
-    )
-
-
 def test_page_marks_stand_ins_and_what_was_not_run(page):
     assert "With STAND-INS for covtype.binary" in page
     assert "STAND-IN for covtype.binary.</p>" in page
     assert "4 of 20 cells (data set × λ × solver) were not run." in page
     assert ">Not run.<" in re.sub(r"\s*\n\s*", "", page)
-
-
-def test_page_lists_published_numbers_without_a_place(page):
-    loose = page[page.index('<caption class="unseen">Published numbers') :]
-    assert re.search(r"adult, dcd</th><td>own gap P/D − 1</td><td class=\"number\">0.25", loose)
 
 
 def test_page_says_nothing_when_nothing_was_run(paper_files, tmp_path):
