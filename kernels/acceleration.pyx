@@ -49,30 +49,12 @@ cdef struct Products:
 
 
 cdef class Acceleration(Counters):
-    """Two directions, and the best step in their plane.
-
-    Parameters
-    ----------
-    rows : CompactRows
-    lam : float
-    nu, upper : float
-        Curvature of the loss, and the upper bound of the dual variables.
-    row_weights : ndarray of float64, shape (m,), optional
-        The c_i; 1 each by default.
-    constant : float
-        The value of one more, last feature that each row has besides its entries; 0 for none.
-
-    Attributes
-    ----------
-    refused : int
-        Steps that would have lowered D because rows were clipped.
-    change, rise : float
-        Changes of the sum of alpha_i and of D in the last step.
-    """
+    """Two directions, and the best step in their plane."""
 
     cdef readonly CompactRows rows
-    cdef readonly double lam, nu, upper, constant, change, rise
-    cdef readonly int64_t refused
+    cdef readonly double lam, nu, upper, constant
+    cdef readonly double change, rise  # changes of the sum of alpha_i and of D in the last step
+    cdef readonly int64_t refused  # steps that would have lowered D because rows were clipped
     cdef double _delta_error, _step_error   # of w_delta and w_p, as lengths
     cdef double[::1] _before, _step, _w_before, _w_delta, _w_step
     cdef const double[::1] _row_weights
@@ -93,16 +75,7 @@ cdef class Acceleration(Counters):
         self._count = 0
 
     def begin(self, const int32_t[::1] moving, const double[::1] alpha, const double[::1] w):
-        """Remember where passes begin.
-
-        Parameters
-        ----------
-        moving : ndarray of int32
-            The rows that they may move, among them all that are free.
-        alpha : ndarray of float64, shape (m,)
-        w : ndarray of float64, shape (d,)
-            w(alpha), up to what `shift` adds.
-        """
+        """Remember where passes begin."""
         cdef Py_ssize_t k, i
         for k in range(self._count):
             # Passes that no step followed may have taken a row to a bound.
@@ -121,14 +94,7 @@ cdef class Acceleration(Counters):
         self._w_before[self._w_before.shape[0] - 1] += amount
 
     def step(self, double[::1] alpha, double[::1] w):
-        """Move alpha and w to the best point of the plane, or not at all.
-
-        Parameters
-        ----------
-        alpha : ndarray of float64, shape (m,)
-        w : ndarray of float64, shape (d,)
-            w(alpha), kept so.
-        """
+        """Move alpha and w to the best point of the plane, or not at all."""
         cdef Plane plane
         cdef double a, b
         self.change = self.rise = 0.0

@@ -23,33 +23,10 @@ __build__ = build_record()
 
 
 cdef class Asdca(RowWise):
-    """Steps of k rows. A batch may be left half-way; x stays what it was until the batch ends.
+    """Steps of k rows. A batch may be left half-way; x stays what it was until the batch ends."""
 
-    Parameters
-    ----------
-    rows : CompactRows
-    order : ndarray of int32
-        As `RowWise` has it: batches of k distinct rows, one after another.
-    batch : int
-        k.
-    lam, gamma : float
-    theta : float
-        From 0 to 1.
-    precision : {'float64', 'float32'}
-        That of the vectors; dual variables are float64.
-
-    Attributes
-    ----------
-    x, z, u : ndarray, shape (d,)
-        The output, w(alpha) and (1 - theta) x + theta z.
-    alpha : ndarray of float64, shape (m,)
-    total : ndarray of float64, shape (d,), or None
-        Sum of the x that steps start from; None until `begin_sum`.
-    summed : int
-        Number of them.
-    """
-
-    cdef readonly object x, z, u, alpha, total
+    cdef readonly object x, z, u, alpha  # the output, w(alpha) and (1 - theta) x + theta z
+    cdef readonly object total  # sum of the x that steps start from; None until begin_sum
     cdef readonly double lam, gamma, theta
     cdef readonly Py_ssize_t batch
     cdef readonly int64_t summed

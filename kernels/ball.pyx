@@ -26,20 +26,7 @@ __build__ = build_record()
 
 
 cdef class ProjectedSubgradient(ScaledWeights):
-    """Projected steps of k rows; the last batch of an order holds the rows that are left.
-
-    Parameters
-    ----------
-    rows, order, precision
-        As `ScaledWeights` has them; the sum of iterates is float64 in either precision.
-    lam, radius : float
-    eta0 : float
-        First step.
-    rooted : bool
-        Whether steps fall as 1/sqrt(t) rather than 1/t.
-    batch : int
-        k.
-    """
+    """Projected steps of k rows; the last batch of an order holds the rows that are left."""
 
     cdef readonly double lam, radius, eta0
     cdef readonly bint rooted

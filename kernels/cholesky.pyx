@@ -13,23 +13,7 @@ __build__ = build_record()
 
 
 def solution(const double[:, ::1] factor, const double[::1] right):
-    """The x of factor^T factor x = right.
-
-    Parameters
-    ----------
-    factor : ndarray of float64, shape (d, d)
-        Upper triangular; what is below its diagonal is not read.
-    right : ndarray of float64, shape (d,)
-
-    Returns
-    -------
-    ndarray of float64, shape (d,)
-
-    Raises
-    ------
-    ValueError
-        When the shapes differ.
-    """
+    """The x of factor^T factor x = right."""
     cdef Py_ssize_t d = right.shape[0], i
     if factor.shape[0] != d or factor.shape[1] != d:
         raise ValueError("factor and right do not belong together")

@@ -24,14 +24,7 @@ __build__ = build_record()
 
 
 def margins(CompactRows rows, const double[::1] w, double[::1] out):
-    """Write all margins y_i w.x_i and return the sum of the hinge losses.
-
-    Parameters
-    ----------
-    rows : CompactRows
-    w : ndarray of float64, shape (d,)
-    out : ndarray of float64, shape (m,)
-    """
+    """Write all margins y_i w.x_i and return the sum of the hinge losses."""
     if w.shape[0] != rows.c.d or out.shape[0] != rows.c.m:
         raise ValueError("rows, w and out do not belong together")
     cdef double nothing = 0
@@ -46,22 +39,7 @@ def margins(CompactRows rows, const double[::1] w, double[::1] out):
 
 
 def add_rows(CompactRows rows, const double[::1] margins, bint ties, double[::1] out):
-    """Add y_i x_i of the rows whose margin is below 1, or with ``ties`` at most 1, to ``out``.
-
-    Parameters
-    ----------
-    rows : CompactRows
-    margins : ndarray of float64, shape (m,)
-    ties : bool
-    out : ndarray of float64, shape (d,)
-
-    Returns
-    -------
-    chosen : int
-        Rows that were added.
-    nonzeros : int
-        Their stored entries.
-    """
+    """Add y_i x_i of the rows whose margin is below 1, or with ``ties`` at most 1, to ``out``."""
     if margins.shape[0] != rows.c.m or out.shape[0] != rows.c.d:
         raise ValueError("rows, margins and out do not belong together")
     cdef double nothing = 0
@@ -123,19 +101,7 @@ cdef double first_zero(double *kinks, double *rises, Py_ssize_t n, double slope,
 
 def line_search(const double[::1] old, const double[::1] new, double slope, double curvature,
                 double[::1] kinks, double[::1] rises):
-    """The k >= 0 that minimises the objective on the ray from one point through another.
-
-    Parameters
-    ----------
-    old, new : ndarray of float64, shape (m,)
-        Margins at the ray's origin w (k = 0) and at w + step (k = 1).
-    slope : float
-        lam w.step, the regulariser's share of the slope at k = 0.
-    curvature : float
-        lam ||step||^2.
-    kinks, rises : ndarray of float64, shape (m,)
-        Room for the places where a row's loss begins or ends, and for the slope's rise there.
-    """
+    """The k >= 0 that minimises the objective on the ray from one point through another."""
     cdef Py_ssize_t m = old.shape[0], n = 0, i
     cdef double e, k, limit, average = 1.0 / max(m, 1)
     if not new.shape[0] == kinks.shape[0] == rises.shape[0] == m:
@@ -162,16 +128,7 @@ def line_search(const double[::1] old, const double[::1] new, double slope, doub
 
 
 def move(double[::1] old, double[::1] new, double k, double beyond):
-    """Go on to the margins at k, keep those ``beyond`` in place of ``new``; sum of the losses.
-
-    Parameters
-    ----------
-    old : ndarray of float64, shape (m,)
-        Becomes old + k (new - old).
-    new : ndarray of float64, shape (m,)
-        Becomes the margins at that share of the way from there to where ``new`` was.
-    k, beyond : float
-    """
+    """Go on to the margins at k, keep those ``beyond`` in place of ``new``; sum of the losses."""
     if old.shape[0] != new.shape[0]:
         raise ValueError("old and new differ in length")
     cdef double total = 0.0
@@ -191,22 +148,6 @@ def maximise(const double[:, :] gram, const double[::1] offsets, double[::1] bet
     Each step raises the coordinate of the largest gradient at the cost of the one that
     gains most by it. Ends when no point of the simplex can be better by more than the
     tolerance, or rounding hides a step.
-
-    Parameters
-    ----------
-    gram : ndarray of float64, shape (n, n)
-        Symmetric, positive semidefinite; rows are contiguous.
-    offsets : ndarray of float64, shape (n,)
-    beta : ndarray of float64, shape (n,)
-        In the simplex; updated in place.
-    tolerance : float
-    most : int
-        Steps after which to give up.
-
-    Returns
-    -------
-    int
-        Steps made.
     """
     cdef Py_ssize_t n = beta.shape[0], j, k, up, down
     cdef int64_t steps = 0

@@ -35,42 +35,15 @@ __build__ = build_record()
 
 
 cdef class Dcd(DualWise):
-    """Passes over the active rows, order[:active]; the others are shrunk.
+    """Passes over the active rows, order[:active]; the others are shrunk."""
 
-    Parameters
-    ----------
-    rows : CompactRows
-    lam : float
-    loss : svmbench.problem.Loss
-    shrinking : bool
-    precision : {'float64', 'float32'}
-        That of the weights; dual variables are float64.
-    row_weights : ndarray of float64, shape (m,), optional
-        Positive; 1 each by default.
-    constant : float
-        The value of one more, last feature that each row has besides its entries; 0 for none.
-
-    Attributes
-    ----------
-    w : ndarray, shape (d,), or (d + 1,) with a constant
-        The weights w(alpha).
-    active : int
-        Rows that take part in passes; all of the order at first.
-    position : int
-        Active rows already visited in this pass.
-    upper, lower : float
-        Shrinking thresholds: the extremes of the projected gradient in the previous pass.
-    largest, smallest : float
-        Extremes of the projected gradient in this pass so far.
-    high_gain : float
-        Rows whose step gained more per entry than so many times what the last pass gained are
-        visited again. inf at first; nothing of what follows is then found.
-    slack_sum : float
-        Sum of the rows' shares of m (P - D) in this pass so far, each as it was met.
-    """
-
-    cdef readonly object w
-    cdef readonly double lam, upper, lower, largest, smallest, slack_sum
+    cdef readonly object w  # (shape (d,), or (d + 1,) with a constant)
+    # shrinking thresholds, the extremes of the projected gradient in the previous pass, and those of
+    # this pass so far
+    cdef readonly double lam, upper, lower, largest, smallest
+    cdef readonly double slack_sum  # of the rows' shares of m (P - D) in this pass, each as it was met
+    # Rows whose step gained more per entry than so many times what the last pass gained are visited
+    # again; inf, which looks for none, at first.
     cdef public double high_gain
     cdef readonly bint shrinking
     cdef Loss loss
@@ -107,13 +80,7 @@ cdef class Dcd(DualWise):
         self.upper, self.lower = INFINITY, -INFINITY
 
     def tighten(self, double multiple=INFINITY):
-        """Shrink, in the next pass, by the extremes of this one.
-
-        Parameters
-        ----------
-        multiple : float
-            Shrink also by so many times the mean absolute projected gradient of this pass.
-        """
+        """Shrink, in the next pass, by the extremes of this one."""
         cdef double typical = INFINITY
         if multiple < INFINITY and self.position:
             typical = multiple * self.total / self.position

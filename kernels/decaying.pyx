@@ -28,16 +28,7 @@ __build__ = build_record()
 
 
 cdef class Schedule:
-    """Steps eta0 / (1 + decay t)^(quarters/4), t = 0, 1, ...
-
-    Parameters
-    ----------
-    eta0 : float
-        First step.
-    decay : float
-    quarters : {2, 3, 4}
-        Four times the power of t by which steps decay.
-    """
+    """Steps eta0 / (1 + decay t)^(quarters/4), t = 0, 1, ..."""
 
     cdef readonly double eta0, decay
     cdef readonly int quarters
@@ -58,23 +49,7 @@ cdef inline double decayed(double z, int quarters) noexcept nogil:
 
 
 cdef class DecayingSgd(ScaledWeights):
-    """Steps of one row, whose length decays.
-
-    Parameters
-    ----------
-    rows, order, precision
-        As `ScaledWeights` has them.
-    lam : float
-    schedule : Schedule
-        While eta * lam > 1, as it may be early in sgd-sqrt, steps turn w round; the other methods
-        refuse an eta0 that does.
-    ties : bool
-        Whether a margin of exactly one is an error of the hinge.
-    bias_rate : float
-        Step of b as a share of that of w; 0 leaves b as it is.
-    loss : svmbench.problem.Loss, optional
-        The hinge unless given.
-    """
+    """Steps of one row, whose length decays."""
 
     cdef Loss loss
     cdef readonly Schedule schedule

@@ -355,41 +355,20 @@ cdef class Descent(Counters):
     """Dual variables, weights and the records of the rows that are active.
 
     The same rows, random numbers and calls give the same bits.
-
-    Parameters
-    ----------
-    rows : CompactRows
-    lam : float
-
-    Attributes
-    ----------
-    w : ndarray of float64, shape (d,)
-        The weights. Read only.
-    m, active : int
-        Rows that have entries; those of them that take part in passes.
-    upper, lower : float
-        Shrinking thresholds of the next pass.
-    least_gain, high_gain : float
-        Steps that gain less per entry than the first times what the last pass gained are left out;
-        rows whose step gained more than the second times this are visited again. 0 and inf at
-        first.
-    largest, smallest : float
-        Extremes of the projected gradient in the last pass, or over all rows in a survey.
-    typical : float
-        Mean absolute value of the projected gradient in the last pass.
-    alpha_sum : float
-        Sum of alpha_i over all rows.
-    slack_sum : float
-        After a survey m (P - D); after a pass the part of it that is its rows', each as it was met.
-    scaled_slack_sum : float
-        The rows' part of m (P(c w) - D) in the last survey, c its scale.
     """
 
     cdef readonly CompactRows rows
     cdef readonly object w
-    cdef readonly double lam, slack_sum, scaled_slack_sum, alpha_sum, largest, smallest, typical
-    cdef public double upper, lower, least_gain, high_gain
-    cdef readonly Py_ssize_t active, m
+    # slack_sum: after a survey m (P - D); after a pass its rows' part, each as it was met.
+    # scaled_slack_sum: the rows' part of m (P(c w) - D) in the last survey, c its scale
+    cdef readonly double lam, slack_sum, scaled_slack_sum, alpha_sum
+    # extremes and mean size of the projected gradient in the last pass; extremes also of a survey
+    cdef readonly double largest, smallest, typical
+    cdef public double upper, lower  # shrinking thresholds of the next pass
+    # Steps that gain less per entry than the first times what the last pass gained are left out; rows
+    # whose step gained more than the second times this are visited again. 0 and inf at first.
+    cdef public double least_gain, high_gain
+    cdef readonly Py_ssize_t active, m  # rows that have entries, and those that passes visit
     cdef double[::1] _w, _alpha
     cdef int32_t[::1] _row, _order          # _row is empty where the records tell
     cdef int8_t[::1] _fate
@@ -491,13 +470,7 @@ cdef class Descent(Counters):
         return np.asarray(self._alpha)
 
     def take_alpha(self, double change):
-        """Take over what was written to `kept_alpha`; ``w`` has been changed to w(alpha).
-
-        Parameters
-        ----------
-        change : float
-            The change of the sum of alpha_i. Only active rows may have been changed.
-        """
+        """Take over what was written to `kept_alpha`; ``w`` has been changed to w(alpha)."""
         cdef Py_ssize_t k
         with nogil:
             for k in range(self.active):
@@ -521,16 +494,7 @@ cdef class Descent(Counters):
         return found.base, alphas.base
 
     def descend(self, Generator rng, Py_ssize_t block_rows, bint shrinking):
-        """One pass over the active rows.
-
-        Parameters
-        ----------
-        rng : Generator
-        block_rows : int
-            Rows in a block; 1 for true random order.
-        shrinking : bool
-            Whether rows beyond the thresholds become inactive.
-        """
+        """One pass over the active rows."""
         cdef Pass state
         cdef Py_ssize_t k
         if not self.active:

@@ -96,17 +96,6 @@ def count_alike(CompactRows rows, const number_t[::1] numbers):
     """Estimate how many rows differ in their length, their number or a few entries.
 
     Equal rows count once, and others that are alike there, too: more rows may differ in all.
-
-    Parameters
-    ----------
-    rows : CompactRows
-    numbers : ndarray of int8 or int64, shape (m,)
-        Such as the class of each row.
-
-    Returns
-    -------
-    float
-        Between 0 and m, usually right to 1 %.
     """
     cdef Py_ssize_t m = rows.c.m, i, places = 64, taken = 0
     if numbers.shape[0] != m:

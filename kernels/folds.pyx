@@ -47,43 +47,13 @@ cdef enum:
 
 
 cdef class FoldDescent:
-    """Descent on the problems of all lanes, a pass at a time.
-
-    Parameters
-    ----------
-    rows : CompactRows
-        At least one sparse row.
-    lane : ndarray of int8, shape (m,)
-        The lane whose problem leaves the row out; -1 for none.
-    loss : svmbench.problem.Loss
-        The hinge, the squared hinge or the logistic loss.
-    row_weights : ndarray of float64, shape (m,), optional
-        Positive; 1 each by default.
-    constant : float
-        The value of one more, last feature that each row has besides its entries; 0 for none.
-    free : bool
-        The constant stands for a bias that is not regularised: its weight moves until sum c_i
-        alpha_i y_i = 0, by the method of multipliers. It may be changed before `begin`.
-    seed : int
-
-    Attributes
-    ----------
-    alpha : ndarray of float32, shape (m, LANES)
-        Dual variables; 0 where the row is left out.
-    w : ndarray of float64, shape (d, LANES), or (d + 1, LANES) with a constant that is not free
-        w(alpha) as `certify` found it.
-    bias : ndarray of float64, shape (LANES,)
-        b where it is free, as of the last call of `certify`.
-    C : ndarray of float64, shape (LANES,)
-    active : ndarray of bool, shape (LANES,)
-        Lanes whose alpha passes change; all at first.
-    visits : int
-        Rows visited by all passes.
-    """
+    """Descent on the problems of all lanes, a pass at a time."""
 
     cdef readonly CompactRows rows
+    # alpha (m, LANES), in single precision; w (d, LANES) and bias as of the last call of certify;
+    # active: lanes whose alpha passes change
     cdef readonly object alpha, w, bias, C, active
-    cdef readonly bint free
+    cdef readonly bint free  # whether the constant is a free bias, moved by the method of multipliers
     cdef object empty, of_empty             # rows without entries, and their alpha
     cdef object offset, weight              # of the constant, if it is free
     cdef public double constant
@@ -146,11 +116,6 @@ cdef class FoldDescent:
         """Take multiples of alpha for active lanes, at another C.
 
         To be called after `certify`.
-
-        Parameters
-        ----------
-        times, C : ndarray of float64, shape (LANES,)
-            Multiples that leave alpha in its box, and the new constants.
         """
         on = self.active
         with np.errstate(over="ignore", under="ignore"):

@@ -639,15 +639,7 @@ cdef const char *last_line(const char *p, const char *end) noexcept nogil:
 
 
 class ParseError(ValueError):
-    """Text that is not LIBSVM text.
-
-    Parameters
-    ----------
-    line, column : int
-        Where, both from 1; columns count bytes.
-    message : str
-        What is wrong there, and what to do.
-    """
+    """Text that is not LIBSVM text."""
 
     def __init__(self, line, column, message):
         super().__init__(f"{line}:{column}: {message}")
@@ -657,22 +649,7 @@ class ParseError(ValueError):
 
 
 cdef class Parser:
-    """Parser of LIBSVM text that comes in chunks.
-
-    Parameters
-    ----------
-    n_features : int
-        The largest index that is allowed; 0 where it is not known.
-    multilabel : bool
-        Whether a row bears any number of labels, with commas between them, or none.
-    zero_based : bool
-        Whether the first column has the index 0, and not 1.
-
-    Attributes
-    ----------
-    lines : int
-        Lines parsed of this text so far, blank ones and comments included.
-    """
+    """Parser of LIBSVM text that comes in chunks."""
 
     cdef Store s
     cdef char *carry            # the last line of the chunks so far, still without its end
@@ -702,18 +679,7 @@ cdef class Parser:
         return self.s.lines
 
     def feed(self, const unsigned char[::1] chunk):
-        """Parse the lines that ``chunk`` completes; keep the start of the next one.
-
-        Parameters
-        ----------
-        chunk : bytes-like
-            The next bytes of the text, best some MB.
-
-        Raises
-        ------
-        ParseError
-            At the first thing that is not LIBSVM text; the parser then takes no more.
-        """
+        """Parse the lines that ``chunk`` completes; keep the start of the next one."""
         self._check_open()
         cdef Py_ssize_t n = chunk.shape[0]
         if n == 0:

@@ -25,27 +25,12 @@ __build__ = build_record()
 
 
 cdef class MarginPerceptron(DualWise):
-    """Passes of learning and unlearning. ``alpha`` holds the integers I_i.
+    """Passes of learning and unlearning. ``alpha`` holds the integers I_i."""
 
-    Parameters
-    ----------
-    rows : CompactRows
-
-    Attributes
-    ----------
-    a : ndarray of float64, shape (d,)
-        b w.
-    most, threshold : float
-        N and b.
-    changes : int
-        Rows of the pass whose I_i moved.
-    loss_sum : float
-        Sum of the hinge losses that the rows of the pass had when they were presented.
-    """
-
-    cdef readonly object a
-    cdef readonly double most, threshold, loss_sum
-    cdef readonly Py_ssize_t changes
+    cdef readonly object a  # b w
+    cdef readonly double most, threshold  # N, a whole number up to 2**53, and b
+    cdef readonly double loss_sum  # of the hinge losses that the rows of the pass had when presented
+    cdef readonly Py_ssize_t changes  # rows of the pass whose I_i moved
     cdef Weights _a
 
     def __init__(self, CompactRows rows):
@@ -54,15 +39,7 @@ cdef class MarginPerceptron(DualWise):
         self.a = self._a.array
 
     def begin(self, double most, double threshold):
-        """Start from a = 0 and I = 0, but for zero rows: I_i = N.
-
-        Parameters
-        ----------
-        most : float
-            N, an integer up to 2**53.
-        threshold : float
-            b.
-        """
+        """Start from a = 0 and I = 0, but for zero rows: I_i = N."""
         self.most, self.threshold = most, threshold
         self.a[:] = 0.0
         self.alpha[:] = 0.0

@@ -155,15 +155,7 @@ cdef class Multipliers(Counters):
 
     def begin(self, const double[::1] w, const double[::1] centre, double penalty,
               double bias=0.0):
-        """Take up the method at ``w`` and b with these centres: a pass over all rows.
-
-        Parameters
-        ----------
-        w : ndarray of float64, shape (d,)
-        centre : ndarray of float64, shape (m,)
-            In [0, 1]; or empty, for those ``w`` itself suggests: clip(1/2 + penalty (1 - s_i)).
-        penalty : float
-        """
+        """Take up the method at ``w`` and b with these centres: a pass over all rows."""
         cdef const Rows *rows = &self.rows.c
         cdef Py_ssize_t i
         cdef bint given = centre.shape[0] > 0
@@ -201,13 +193,7 @@ cdef class Multipliers(Counters):
         self._add_changed()
 
     def move(self, const double[::1] step):
-        """Go along ``step``, as far as the smooth function falls but not beyond its end.
-
-        Returns
-        -------
-        float
-            The share of the step that was gone.
-        """
+        """Go along ``step``, as far as the smooth function falls but not beyond its end."""
         cdef double length
         self.look(step)
         with nogil:
@@ -232,13 +218,7 @@ cdef class Multipliers(Counters):
             self._find_moving()
 
     def slope(self, double x):
-        """What these rows add to the slope at x along the step that was looked at.
-
-        Returns
-        -------
-        tuple of float
-            Their share of the slope, and of its rise.
-        """
+        """What these rows add to the slope at x along the step that was looked at."""
         cdef double slope = 0.0, rise = 0.0
         with nogil:
             self._add_slope(x, &slope, &rise)
@@ -440,14 +420,7 @@ cdef class Multipliers(Counters):
 
 
 cdef double enough_for_blas(const Rows *rows, double square) noexcept nogil:
-    """How many rows have to enter or leave J for BLAS to add them in less time.
-
-    Parameters
-    ----------
-    rows : Rows
-    square : float
-        Mean square of the number of a row's entries.
-    """
+    """How many rows have to enter or leave J for BLAS to add them in less time."""
     cdef double d2 = <double> rows.d * rows.d
     cdef double each = 0.5 * square * (DENSE_COST if rows.storage >= DENSE_F32 else SCATTER_COST)
     if each <= BLAS_COST * d2:

@@ -22,25 +22,7 @@ __build__ = build_record()
 
 def weighted_product(CompactRows rows, const int64_t[::1] support, const double[::1] weights,
                      const double[::1] p, double shift, double[::1] out):
-    """Add sum of c_i (x_i.p + shift) x_i over the rows of the support to ``out``.
-
-    Parameters
-    ----------
-    rows : CompactRows
-    support : ndarray of int64
-        Rows, 0 .. m - 1.
-    weights : ndarray of float64, of the support's shape
-        c.
-    p, out : ndarray of float64, shape (d,)
-    shift : float
-
-    Returns
-    -------
-    sum : float
-        Of c_i (x_i.p + shift).
-    nonzeros : int
-        Stored entries read and written.
-    """
+    """Add sum of c_i (x_i.p + shift) x_i over the rows of the support to ``out``."""
     if (weights.shape[0] != support.shape[0] or p.shape[0] != rows.c.d
             or out.shape[0] != rows.c.d):
         raise ValueError("rows, support, weights, p and out do not belong together")
@@ -64,32 +46,23 @@ def weighted_product(CompactRows rows, const int64_t[::1] support, const double[
 
 def weighted_squares(CompactRows rows, const int64_t[::1] support, const double[::1] weights,
                      double[::1] out):
-    """Add sum of c_i x_ij^2 over the rows of the support to each entry j of ``out``.
-
-    Parameters
-    ----------
-    rows : CompactRows
-    support : ndarray of int64
-        Rows, 0 .. m - 1.
-    weights : ndarray of float64, of the support's shape
-        c.
-    out : ndarray of float64, shape (d,)
-
-    Returns
-    -------
-    int
-        Stored entries read and written.
-    """
+    """Add sum of c_i x_ij^2 over the rows of the support to each entry j of ``out``."""
     if weights.shape[0] != support.shape[0] or out.shape[0] != rows.c.d:
         raise ValueError("rows, support, weights and out do not belong together")
     cdef int32_t[::1] columns = np.empty(rows.c.d + 1, dtype=np.int32)
     cdef double[::1] values = np.empty(rows.c.d + 1)
+    cdef double nothing = 0
+    cdef double *sums = &out[0] if rows.c.d else &nothing
     cdef Py_ssize_t nonzeros = 0, k, e, n
     for k in range(support.shape[0]):
         if not 0 <= support[k] < rows.c.m:
             raise ValueError("the support names a row that is not there")
     with nogil:
         for k in range(support.shape[0]):
+            if rows.c.values == NULL:  # ones, which are their squares
+                row_axpy(&rows.c, support[k], weights[k], sums)
+                nonzeros += 2 * row_nonzeros(&rows.c, support[k])
+                continue
             n = unpack_row(&rows.c, support[k], &columns[0], &values[0])
             for e in range(n):
                 out[columns[e]] += weights[k] * (values[e] * values[e])

@@ -21,15 +21,7 @@ __build__ = build_record()
 
 
 def weighted_gram(CompactRows rows, const double[::1] weights, double[:, ::1] out):
-    """Add sum of weights_i x_i x_i^T to the upper triangle of ``out``.
-
-    Parameters
-    ----------
-    rows : CompactRows
-    weights : ndarray of float64, shape (m,)
-    out : ndarray of float64, shape (d, d)
-        Its strict lower triangle is left as it is.
-    """
+    """Add sum of weights_i x_i x_i^T to the upper triangle of ``out``."""
     if weights.shape[0] != rows.c.m or out.shape[0] != rows.c.d or out.shape[1] != rows.c.d:
         raise ValueError("rows, weights and out do not belong together")
     cdef int32_t[::1] columns = np.empty(rows.c.d + 1, dtype=np.int32)
@@ -43,18 +35,7 @@ def weighted_gram(CompactRows rows, const double[::1] weights, double[:, ::1] ou
 
 def dense_rows(CompactRows rows, const double[::1] weights, const int64_t[::1] chosen,
                double[:, ::1] out):
-    """Write sqrt(weights_i) x_i for the chosen rows, one a line of ``out``.
-
-    Parameters
-    ----------
-    rows : CompactRows
-    weights : ndarray of float64, shape (m,)
-        Not negative.
-    chosen : ndarray of int64, shape (block,)
-        Row numbers.
-    out : ndarray of float64, shape (block, d)
-        Overwritten.
-    """
+    """Write sqrt(weights_i) x_i for the chosen rows, one a line of ``out``."""
     if weights.shape[0] != rows.c.m or out.shape[1] != rows.c.d \
             or out.shape[0] != chosen.shape[0]:
         raise ValueError("rows, weights, chosen and out do not belong together")
@@ -76,23 +57,7 @@ def dense_rows(CompactRows rows, const double[::1] weights, const int64_t[::1] c
 
 
 def symmetric_product(const double[:, ::1] matrix, const double[::1] vector):
-    """The symmetric matrix with this upper triangle, times a vector.
-
-    Parameters
-    ----------
-    matrix : ndarray of float64, shape (d, d)
-        What is below its diagonal is not read.
-    vector : ndarray of float64, shape (d,)
-
-    Returns
-    -------
-    ndarray of float64, shape (d,)
-
-    Raises
-    ------
-    ValueError
-        When the shapes differ.
-    """
+    """The symmetric matrix with this upper triangle, times a vector."""
     cdef Py_ssize_t d = vector.shape[0], i
     if matrix.shape[0] != d or matrix.shape[1] != d:
         raise ValueError("matrix and vector do not belong together")
@@ -108,22 +73,7 @@ def symmetric_product(const double[:, ::1] matrix, const double[::1] vector):
 
 
 def by_column(CompactRows rows, const double[::1] weights):
-    """The entries weights_i x_ij of sparse rows, column after column.
-
-    Parameters
-    ----------
-    rows : CompactRows
-        Sparse.
-    weights : ndarray of float64, shape (m,)
-
-    Returns
-    -------
-    indptr : ndarray of int64, shape (d + 1,)
-        Where each column starts.
-    indices : ndarray of int32, shape (nnz,)
-        The entries' rows, ascending in each column.
-    values : ndarray of float64, shape (nnz,)
-    """
+    """The entries weights_i x_ij of sparse rows, column after column."""
     if rows.indptr is None or weights.shape[0] != rows.c.m:
         raise ValueError("rows and weights do not belong together, or the rows are dense")
     indptr = np.zeros(rows.c.d + 1, dtype=np.int64)

@@ -47,26 +47,7 @@ cdef int _check(CompactRows rows, const double[::1] w) except -1:
 
 def loss_and_errors(CompactRows rows, const double[::1] w, int kind, double gamma=1.0,
                     double bias=0.0):
-    """Sum of the losses and number of errors at (w, bias), in one pass.
-
-    Parameters
-    ----------
-    rows : CompactRows
-    w : ndarray of float64, shape (d,)
-    kind : int
-        0 hinge, 1 squared hinge, 2 smoothed hinge, 3 logistic.
-    gamma : float
-        Width of the smoothed hinge's curved piece.
-    bias : float
-        Added to every score.
-
-    Returns
-    -------
-    loss : float
-        Sum over the rows, not their mean; nan or inf when w is not finite.
-    errors : int
-        Rows with y (w.x + bias) <= 0: a margin of exactly zero is an error.
-    """
+    """Sum of the losses and number of errors at (w, bias), in one pass."""
     _check(rows, w)
     cdef Loss loss = make_loss(kind, gamma)
     cdef Sum total
@@ -169,18 +150,6 @@ def exact_combination(CompactRows rows, const double[::1] alpha):
 
     The sum of each feature is compensated (Ogita, Rump and Oishi, SIAM J. Sci. Comput. 26, 2005,
     Algorithm 4.4). Three to four times the time of `combination`.
-
-    Parameters
-    ----------
-    rows : CompactRows
-    alpha : ndarray of float64, shape (m,)
-
-    Returns
-    -------
-    total : ndarray of float64, shape (d,)
-        Sum of alpha_i y_i x_i, where each product is rounded once.
-    sizes : ndarray of float64, shape (d,)
-        Sum of |alpha_i x_i|.
     """
     if alpha.shape[0] != rows.c.m:
         raise ValueError(f"alpha has {alpha.shape[0]} entries for {rows.c.m} rows")
@@ -210,14 +179,7 @@ def exact_combination(CompactRows rows, const double[::1] alpha):
 
 
 def conjugate_sum(const double[::1] alpha, int kind, double gamma=1.0):
-    """Sum of q(alpha_i); -inf when an alpha lies outside its box.
-
-    Parameters
-    ----------
-    alpha : ndarray of float64, shape (m,)
-    kind, gamma
-        The loss, as in `loss_and_errors`.
-    """
+    """Sum of q(alpha_i); -inf when an alpha lies outside its box."""
     cdef Loss loss = make_loss(kind, gamma)
     cdef Sum total
     cdef Py_ssize_t i
@@ -251,17 +213,7 @@ def balance(CompactRows rows, const double[::1] alpha):
 
 def gap_sum(CompactRows rows, const double[::1] w, const double[::1] alpha, int kind,
             double gamma=1.0, double bias=0.0):
-    """Sum over the rows of loss(s_i) - q(alpha_i) + alpha_i s_i, each term >= 0.
-
-    Parameters
-    ----------
-    rows : CompactRows
-    w : ndarray of float64, shape (d,)
-    alpha : ndarray of float64, shape (m,)
-        Inside the box; `conjugate_sum` tells.
-    kind, gamma, bias
-        As in `loss_and_errors`.
-    """
+    """Sum over the rows of loss(s_i) - q(alpha_i) + alpha_i s_i, each term >= 0."""
     _check(rows, w)
     if alpha.shape[0] != rows.c.m:
         raise ValueError(f"alpha has {alpha.shape[0]} entries for {rows.c.m} rows")

@@ -29,35 +29,13 @@ __build__ = build_record()
 
 
 cdef class Olbfgs(RowWise):
-    """Steps of one row, and the ring of pairs. ``presentations`` is t.
+    """Steps of one row, and the ring of pairs. ``presentations`` is t."""
 
-    Parameters
-    ----------
-    rows : CompactRows
-    order : ndarray of int32
-        As `RowWise` has it.
-    lam, t0, gain : float
-    loss : svmbench.problem.Loss
-        The squared or the smoothed hinge; the hinge itself is legal.
-    rank : int
-        Most pairs kept.
-    precision : {'float64', 'float32'}
-
-    Attributes
-    ----------
-    w : ndarray, shape (d,)
-    sigmas, psis : ndarray like w, shape (rank, d)
-        The pairs.
-    pairs : int
-        Pairs kept now.
-    head : int
-        Slot of the next pair; where all slots are taken, of the oldest.
-    """
-
-    cdef readonly object w, sigmas, psis
+    cdef readonly object w, sigmas, psis  # psis and sigmas: the pairs, shape (rank, d)
     cdef readonly double lam, t0
     cdef public double gain
-    cdef readonly Py_ssize_t rank, pairs, head
+    cdef readonly Py_ssize_t rank, pairs
+    cdef readonly Py_ssize_t head  # slot of the next pair; where all are taken, of the oldest
     cdef Loss loss
     cdef Weights _w, _direction, _sigmas, _psis
     # Of each pair 1/(sigma.psi) and sigma.psi/psi.psi, and a number that the recursion keeps.

@@ -31,21 +31,7 @@ __build__ = build_record()
 
 
 cdef class InBall(RowWise):
-    """What the methods share: dense weights in the l1 ball, and the sum of iterates.
-
-    Parameters
-    ----------
-    rows : CompactRows
-    order : ndarray of int32
-        As `RowWise` has it.
-    lam, radius, eta0 : float
-
-    Attributes
-    ----------
-    w : ndarray of float64, shape (d,)
-    steps : int
-        t.
-    """
+    """What the methods share: dense weights in the l1 ball, and the sum of iterates."""
 
     cdef readonly object w
     cdef readonly double lam, radius, eta0
@@ -171,15 +157,7 @@ cdef class SegPm(InBall):
 
 
 cdef class Adagrad(InBall):
-    """adagrad. S is 1/(4d) at first.
-
-    Parameters
-    ----------
-    rows, order, lam, radius, eta0
-        As `InBall` has them; eta0 is eta.
-    rooted : bool
-        Whether steps are eta/sqrt(t) rather than eta.
-    """
+    """adagrad. S is 1/(4d) at first."""
 
     cdef readonly bint rooted
     cdef double[::1] _squares
@@ -227,18 +205,7 @@ def _require(CompactRows rows, *vectors):
 
 
 def subgradient(CompactRows rows, double[::1] w, double[::1] g, double lam):
-    """g <- lam w - 1/m sum [y_i w.x_i < 1] y_i x_i; return the rows in error and their entries.
-
-    Parameters
-    ----------
-    rows : CompactRows
-    w, g : ndarray of float64, shape (d,)
-    lam : float
-
-    Returns
-    -------
-    errors, nonzeros : int
-    """
+    """g <- lam w - 1/m sum [y_i w.x_i < 1] y_i x_i; return the rows in error and their entries."""
     _require(rows, w, g)
     cdef Py_ssize_t i, j, d = w.shape[0]
     cdef int64_t errors = 0, nonzeros = 0
@@ -257,19 +224,7 @@ def subgradient(CompactRows rows, double[::1] w, double[::1] g, double lam):
 
 def presentation_cost(CompactRows rows, Py_ssize_t i, double[::1] w, double lam, int loss,
                       double gamma):
-    """f(w) = lam/2 ||w||^2 + loss(y_i w.x_i) of one row: what online learning charges for it.
-
-    Parameters
-    ----------
-    rows : CompactRows
-    i : int
-        Row, from 0.
-    w : ndarray of float64, shape (d,)
-    lam : float
-    loss : int
-        Its code, as `svmbench.problem.Loss.code` has it.
-    gamma : float
-    """
+    """f(w) = lam/2 ||w||^2 + loss(y_i w.x_i) of one row: what online learning charges for it."""
     cdef double norm2 = 0.0
     cdef Py_ssize_t j
     _require(rows, w)

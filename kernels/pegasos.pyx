@@ -25,18 +25,7 @@ __build__ = build_record()
 
 
 cdef class Pegasos(ScaledWeights):
-    """Steps of one row.
-
-    Parameters
-    ----------
-    rows, order, precision
-        As `ScaledWeights` has them.
-    lam : float
-    project : bool
-        Whether each step ends with the projection on the ball of radius 1/sqrt(lam).
-    rescale : bool
-        Whether v takes the scale in before it underflows.
-    """
+    """Steps of one row."""
 
     cdef readonly double lam
     cdef readonly bint project, rescale

@@ -26,18 +26,7 @@ __build__ = build_record()
 
 
 cdef class PegasosBatch(ScaledWeights):
-    """Steps of k rows; the last batch of an order holds the rows that are left.
-
-    Parameters
-    ----------
-    rows, order, precision
-        As `ScaledWeights` has them.
-    lam : float
-    project : bool
-        Whether each step ends with the projection on the ball of radius 1/sqrt(lam).
-    batch : int
-        k.
-    """
+    """Steps of k rows; the last batch of an order holds the rows that are left."""
 
     cdef readonly double lam
     cdef readonly bint project

@@ -133,27 +133,7 @@ cdef Threshold weighted_l1_threshold(const double *y, const double *h, Py_ssize_
 
 
 def project_l1(double[::1] y, double radius, const double[::1] weights=None):
-    """Move ``y`` to the nearest point of the ball ||w||_1 <= radius, in place.
-
-    Parameters
-    ----------
-    y : ndarray of float64, shape (d,)
-        Overwritten.
-    radius : float
-        Positive.
-    weights : ndarray of float64, shape (d,), optional
-        Positive weights h of the squared distances; one each without.
-
-    Returns
-    -------
-    tau : float
-        The multiplier: 0 where ``y`` lay in the ball.
-
-    Raises
-    ------
-    ValueError
-        When the radius is not positive, or shapes differ.
-    """
+    """Move ``y`` to the nearest point of the ball ||w||_1 <= radius, in place."""
     if not radius > 0.0:
         raise ValueError(f"the radius must be positive, not {radius}")
     cdef Py_ssize_t i, d = y.shape[0]

@@ -28,22 +28,7 @@ if hasattr(mmap, "MAP_PRIVATE"):
 
 
 def zeros(wanted):
-    """Arrays of zeros that lie next to each other.
-
-    Parameters
-    ----------
-    wanted : sequence of (int, dtype)
-        Length and type of each array.
-
-    Returns
-    -------
-    list of ndarray
-
-    Raises
-    ------
-    MemoryError
-        When there is not enough memory.
-    """
+    """Arrays of zeros that lie next to each other."""
     cdef const unsigned char[::1] view
     parts, size = [], 0
     for n, dtype in wanted:
@@ -61,22 +46,7 @@ def zeros(wanted):
 
 
 def new_map(size):
-    """Memory of at least this size, in huge pages if the system has such.
-
-    Parameters
-    ----------
-    size : int
-        In bytes.
-
-    Returns
-    -------
-    mmap.mmap
-
-    Raises
-    ------
-    MemoryError
-        When there is not enough memory.
-    """
+    """Memory of at least this size, in huge pages if the system has such."""
     try:
         room = mmap.mmap(-1, size, **_PRIVATE)
     except OSError:

@@ -25,6 +25,8 @@ cdef class RowWise(Counters):
     """A method that takes rows in a given order."""
 
     cdef readonly CompactRows rows
+    # The caller draws the next order into the same array once this one has ended, and sets the
+    # position, its entries that have been presented, to 0.
     cdef readonly object order
     cdef public Py_ssize_t position
     cdef Py_ssize_t end                 # rows of the order that take part: all, unless shrunk

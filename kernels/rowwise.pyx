@@ -12,23 +12,6 @@ cdef class Weights:
 
     A class of kernels cannot have a member of fused type. It holds its vectors as `Weights`, and
     hands ``data`` to a fused function, cast to what ``single`` says.
-
-    Parameters
-    ----------
-    d : int
-    precision : {'float64', 'float32'}
-
-    Attributes
-    ----------
-    array : ndarray, shape (d,)
-        The numbers, zeros at first. Kernels read what is written to it.
-    single : bool
-        Whether the precision is single.
-
-    Raises
-    ------
-    ValueError
-        When the precision is another.
     """
 
     def __init__(self, Py_ssize_t d, precision="float64"):
@@ -46,22 +29,7 @@ cdef class Weights:
 
 
 cdef class RowWise(Counters):
-    """A method that takes rows in a given order.
-
-    Parameters
-    ----------
-    rows : CompactRows
-    order : ndarray of int32
-        Rows to present. It is not copied: the caller draws the next order into the same array
-        once this one has ended, and sets ``position`` to 0.
-
-    Attributes
-    ----------
-    rows, order
-        As given.
-    position : int
-        Entries of the order that have been presented.
-    """
+    """A method that takes rows in a given order."""
 
     def __init__(self, CompactRows rows, order):
         self.rows, self.order = rows, order
@@ -71,26 +39,7 @@ cdef class RowWise(Counters):
 
 
 cdef class DualWise(RowWise):
-    """A method that takes the rows that are not zero, and keeps a dual variable for each row.
-
-    Parameters
-    ----------
-    rows : CompactRows
-    zero_row_alpha : float
-        The dual variable of a zero row. Such a row never moves w: its variable has its best value
-        from the start, and it is not presented.
-    constant : float
-        The value of one more, last feature that each row has besides its entries; 0 for none.
-
-    Attributes
-    ----------
-    order : ndarray of int32
-        The rows that are not zero, ascending at first; the caller reorders them in place.
-    norms2 : ndarray of float64, shape (m,)
-        Squared row norms, with the constant.
-    alpha : ndarray of float64, shape (m,)
-        The dual variables, 0 at first but for zero rows.
-    """
+    """A method that takes the rows that are not zero, and keeps a dual variable for each row."""
 
     def __init__(self, CompactRows rows, double zero_row_alpha, double constant=0.0):
         self.constant = constant

@@ -30,19 +30,7 @@ def draw_rows(Generator rng, int32_t[::1] order, Py_ssize_t m):
 
 
 def draw_batches(Generator rng, int32_t[::1] order, int32_t[::1] permutation, Py_ssize_t k):
-    """Fill ``order`` with batches of k distinct rows, each uniform among all such batches.
-
-    Parameters
-    ----------
-    rng : Generator
-    order : ndarray of int32
-        Its length is a multiple of k.
-    permutation : ndarray of int32, shape (m,)
-        Any order of the rows; permuted in place, by the first k steps of a shuffle from
-        the front for each batch.
-    k : int
-        From 1 to m.
-    """
+    """Fill ``order`` with batches of k distinct rows, each uniform among all such batches."""
     cdef Rng local = rng.c
     cdef Py_ssize_t m = permutation.shape[0]
     cdef Py_ssize_t first = 0
@@ -72,17 +60,6 @@ def draw_blocks(Generator rng, int32_t[::1] order, const int32_t[::1] rows, Py_s
     The blocks are shuffled, and then read four at a time: the first row of each, the second of
     each, and so on. Neighbours are often alike, and a step on a row after one on its like moves
     little; memory serves four ascending streams as it serves one.
-
-    Parameters
-    ----------
-    rng : Generator
-        Draws first how many rows the first block lacks, which moves the bounds of all blocks;
-        then the order of the blocks.
-    order : ndarray of int32, shape (n,)
-    rows : ndarray of int32, shape (n,), or None
-        As they follow each other in memory; it must not overlap ``order``. None: 0, ..., n - 1.
-    size : int
-        At least 1. The first and the last block may have fewer rows.
     """
     cdef Rng local = rng.c
     cdef bint all_rows = rows is None

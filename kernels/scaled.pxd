@@ -19,10 +19,12 @@ from .rowwise cimport RowWise, Weights
 cdef class ScaledWeights(RowWise):
     """A method that takes rows in a given order, with weights w = scale v."""
 
-    cdef readonly object v, u
-    cdef readonly int64_t summed_from
-    cdef public int64_t steps
-    cdef public double scale, norm2, tau, bias, bias_sum
+    cdef readonly object v, u  # w = scale v; the sum of iterates is tau v + u, u None until begin_sum
+    cdef readonly int64_t summed_from  # steps before the first iterate of the sum
+    cdef public int64_t steps  # t
+    cdef public double scale, tau
+    cdef public double norm2  # ||w||^2, by recurrence where a projection needs it
+    cdef public double bias, bias_sum
     cdef str sum_precision
     cdef Weights _v, _u
     cdef void *rest                 # u, or NULL while iterates are not summed

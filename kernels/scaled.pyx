@@ -9,34 +9,7 @@ __build__ = build_record()
 
 
 cdef class ScaledWeights(RowWise):
-    """A method that takes rows in a given order, with weights w = scale v.
-
-    Parameters
-    ----------
-    rows : CompactRows
-    order : ndarray of int32
-        As `RowWise` has it.
-    precision : {'float64', 'float32'}
-
-    Attributes
-    ----------
-    v : ndarray, shape (d,)
-        The stored vector, zeros at first.
-    scale : float
-        Factor of v in w.
-    u : ndarray, shape (d,), or None
-        What the sum of iterates, tau v + u, has besides v; None until `begin_sum`.
-    tau : float
-        Factor of v in the sum.
-    steps : int
-        Steps taken, t of the papers.
-    summed_from : int
-        Steps before the first iterate of the sum.
-    norm2 : float
-        ||w||^2, kept by recurrence where a projection needs it.
-    bias, bias_sum : float
-        The bias b, 0 where there is none, and the sum of its iterates.
-    """
+    """A method that takes rows in a given order, with weights w = scale v."""
 
     def __init__(self, CompactRows rows, order, precision="float64"):
         super().__init__(rows, order)

@@ -15,18 +15,7 @@ __build__ = build_record()
 
 
 def decision_values(CompactRows rows, const double[:, ::1] weights):
-    """Products of rows with the weights of several classes, shape (m, k).
-
-    Parameters
-    ----------
-    rows : CompactRows
-    weights : ndarray of float64, shape (n, k)
-        Those of a feature are neighbours. Features from n on count nothing.
-
-    Returns
-    -------
-    ndarray of float64, shape (m, k)
-    """
+    """Products of rows with the weights of several classes, shape (m, k)."""
     cdef Py_ssize_t n = weights.shape[0], k = weights.shape[1], i, e, c, entries
     cdef int32_t[::1] columns = np.empty(rows.c.d + 1, dtype=np.int32)
     cdef double[::1] values = np.empty(rows.c.d + 1)

@@ -29,28 +29,10 @@ __build__ = build_record()
 
 
 cdef class Sdca(DualWise):
-    """Exact steps over one dual variable at a time.
+    """Exact steps over one dual variable at a time."""
 
-    Parameters
-    ----------
-    rows : CompactRows
-    lam : float
-    loss : svmbench.problem.Loss
-    precision : {'float64', 'float32'}
-        That of the weights; dual variables are float64.
-
-    Attributes
-    ----------
-    w : ndarray, shape (d,)
-        The weights w(alpha).
-    u, beta : ndarray, shapes (d,) and (m,), or None
-        What the sums of iterates, tau w + u and tau alpha + beta, have besides; None until
-        `begin_sum`.
-    tau : float
-        Iterates in the sums, a whole number.
-    """
-
-    cdef readonly object w, u, beta
+    cdef readonly object w
+    cdef readonly object u, beta  # the sums of iterates are tau w + u and tau alpha + beta
     cdef readonly double lam, tau
     cdef Loss loss
     cdef Weights _w, _u

@@ -25,20 +25,7 @@ __build__ = build_record()
 
 
 cdef class SgdWithBias(ScaledWeights):
-    """Steps of k rows; the last batch of an order holds the rows that are left.
-
-    Parameters
-    ----------
-    rows, order, precision
-        As `ScaledWeights` has them.
-    batch : int
-        k.
-    mu0, increment : float
-        Inverse of the first step, positive, and what each step adds to it. With an increment of
-        0, ``mu0`` is the inverse of all steps until it is set again.
-    row_pull, step_pull : float
-        What a step of k rows shrinks w by, over gamma: row_pull * k + step_pull.
-    """
+    """Steps of k rows; the last batch of an order holds the rows that are left."""
 
     cdef readonly Py_ssize_t batch
     cdef public double mu0

@@ -27,28 +27,12 @@ cdef class Perceptron(RowWise):
     """Passes over rows, each of which is presented once or several times in succession.
 
     ``presentations`` is t of the paper and ``updates`` its M, the number of margin errors.
-
-    Parameters
-    ----------
-    rows : CompactRows
-    order : ndarray of int32
-        As `RowWise` has it.
-    lam : float
-    precision : {'float64', 'float32'}
-
-    Attributes
-    ----------
-    a : ndarray, shape (d,)
-        lam t w.
-    multiplicity : int
-        Times each row of the current pass is presented in succession.
-    loss_sum : float
-        Sum, over the rows of the current pass, of the hinge loss each had when it was presented.
     """
 
-    cdef readonly object a
-    cdef readonly double lam, loss_sum
-    cdef readonly int64_t multiplicity
+    cdef readonly object a  # lam t w
+    cdef readonly double lam
+    cdef readonly double loss_sum  # of the hinge losses that the rows of the pass had when presented
+    cdef readonly int64_t multiplicity  # times each row of the pass is presented in succession
     cdef Weights _a
     cdef double[::1] _norms2
 

@@ -58,22 +58,7 @@ __build__ = build_record()
 
 
 cdef class Sgd(RowWise):
-    """Steps of dense SGD. ``presentations`` is t of the paper.
-
-    Parameters
-    ----------
-    rows : CompactRows
-    order : ndarray of int32
-        As `RowWise` has it.
-    lam, t0 : float
-        t0 >= 1.
-    loss : svmbench.problem.Loss
-    precision : {'float64', 'float32'}
-
-    Attributes
-    ----------
-    w : ndarray, shape (d,)
-    """
+    """Steps of dense SGD. ``presentations`` is t of the paper."""
 
     cdef readonly object w
     cdef readonly double lam, t0
@@ -98,23 +83,10 @@ cdef class Sgd(RowWise):
 
 
 cdef class Svmsgd2(Sgd):
-    """Steps of svmsgd2, which shrink w in one of ``skip`` steps only.
-
-    Parameters
-    ----------
-    rows, order, lam, t0, loss, precision
-        As `Sgd` has them.
-    skip : int
-        Steps from one shrinking to the next.
-
-    Attributes
-    ----------
-    count : int
-        Steps until w is shrunk again.
-    """
+    """Steps of svmsgd2, which shrink w in one of ``skip`` steps only."""
 
     cdef readonly int64_t skip
-    cdef public int64_t count
+    cdef public int64_t count  # steps until w is shrunk again
 
     def __init__(self, CompactRows rows, order, double lam, double t0, int64_t skip, loss,
                  precision="float64"):
@@ -131,28 +103,12 @@ cdef class Svmsgd2(Sgd):
 
 
 cdef class SgdQn(Svmsgd2):
-    """Steps of sgd-qn as published.
+    """Steps of sgd-qn as published."""
 
-    Parameters
-    ----------
-    rows, order, lam, t0, skip, loss, precision
-        As `Svmsgd2` has them.
-
-    Attributes
-    ----------
-    b : ndarray like w, shape (d,)
-        lam B.
-    due : bool
-        Whether the next row moves b.
-    r : float
-        2/r is the weight of the next ratio; inf keeps b as it is.
-    released : bool
-        Whether ratios have the weights of the released program; False at the start.
-    """
-
-    cdef readonly object b
-    cdef public bint due, released
-    cdef public double r
+    cdef readonly object b  # lam B
+    cdef public bint due  # whether the next row moves b
+    cdef public bint released  # whether ratios have the weights of the released program
+    cdef public double r  # 2/r is the weight of the next ratio; inf keeps b as it is
     cdef Weights _b, _room          # room for a row's entries of b
 
     def __init__(self, CompactRows rows, order, double lam, double t0, int64_t skip, loss,
@@ -173,20 +129,9 @@ cdef class SgdQn(Svmsgd2):
 
 
 cdef class SgdQnCorrected(SgdQn):
-    """Steps of sgd-qn as corrected; its steps need no t0 but for b at the start, and no r.
+    """Steps of sgd-qn as corrected; its steps need no t0 but for b at the start, and no r."""
 
-    Parameters
-    ----------
-    rows, order, lam, t0, skip, loss, precision
-        As `Svmsgd2` has them.
-
-    Attributes
-    ----------
-    moved : int
-        t at which b was last moved.
-    """
-
-    cdef public int64_t moved
+    cdef public int64_t moved  # t at which b was last moved
     cdef Weights _saved             # the w of the last time w was shrunk
 
     def __init__(self, CompactRows rows, order, double lam, double t0, int64_t skip, loss,
@@ -462,16 +407,7 @@ cdef void move_corrected(SgdQnCorrected self, double change, const weight_t *w,
 
 
 def mean_loss(CompactRows rows, const weight_t[::1] w, const int32_t[::1] order, loss):
-    """Mean loss of the rows in ``order``.
-
-    Parameters
-    ----------
-    rows : CompactRows
-    w : ndarray of float32 or float64, shape (d,)
-    order : ndarray of int32
-        At least one row.
-    loss : svmbench.problem.Loss
-    """
+    """Mean loss of the rows in ``order``."""
     cdef Loss kind = loss_of(loss)
     cdef weight_t nothing = 0
     cdef const weight_t *weights = &w[0] if w.shape[0] else &nothing

@@ -119,16 +119,7 @@ cdef inline int _shorten(char *out, double size) noexcept nogil:
 
 
 def text_of_rows(const double[:, ::1] rows):
-    """The numbers of each row as text, each followed by a blank; a line for each row.
-
-    Parameters
-    ----------
-    rows : ndarray of float64, shape (n, k)
-
-    Returns
-    -------
-    bytes
-    """
+    """The numbers of each row as text, each followed by a blank; a line for each row."""
     cdef Py_ssize_t n = rows.shape[0], k = rows.shape[1], i, c, at = 0
     cdef char *out = <char *> PyMem_Malloc(n * (k * LONGEST + 1) + 1)
     cdef char *left

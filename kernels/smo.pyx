@@ -31,26 +31,11 @@ cdef double SAME = 1e-12
 
 
 cdef class WorkingSet(Counters):
-    """A set of q rows, whose dual variables are solved for while all others stay as they are.
-
-    Parameters
-    ----------
-    rows : CompactRows
-    lam : float
-    loss : svmbench.problem.Loss
-
-    Attributes
-    ----------
-    chosen : ndarray of int64, shape (q,)
-        The rows, 0 .. m - 1.
-    matrix : ndarray of float64, shape (q, q)
-        Products of the rows.
-    alpha, f : ndarray of float64, shape (q,)
-    """
+    """A set of q rows, whose dual variables are solved for while all others stay as they are."""
 
     cdef readonly CompactRows rows
     cdef readonly double lam
-    cdef readonly object chosen, matrix, alpha, f
+    cdef readonly object chosen, matrix, alpha, f  # of the q rows, and their products
     cdef Loss loss
     cdef double[:, ::1] _matrix
     cdef double[::1] _y, _alpha, _f, _room          # room for a row; zeros between calls
@@ -60,14 +45,7 @@ cdef class WorkingSet(Counters):
         self._room = np.zeros(max(rows.c.d, 1))
 
     def choose(self, const int64_t[::1] chosen, const double[::1] alpha, const double[::1] f):
-        """Take these rows for the set, and find their products.
-
-        Parameters
-        ----------
-        chosen : ndarray of int64, shape (q,)
-        alpha, f : ndarray of float64, shape (m,)
-            Of all rows.
-        """
+        """Take these rows for the set, and find their products."""
         cdef Py_ssize_t q = chosen.shape[0], k
         if not alpha.shape[0] == f.shape[0] == self.rows.c.m:
             raise ValueError("alpha, f and rows do not belong together")
@@ -94,20 +72,7 @@ cdef class WorkingSet(Counters):
             row_axpy(&self.rows.c, chosen[a], -1.0, row)
 
     def advance(self, double tolerance, int64_t most):
-        """Pair steps until no pair of the set violates by more than ``tolerance``.
-
-        Parameters
-        ----------
-        tolerance : float
-            On max of f over up - min of f over low.
-        most : int
-            Steps after which to return in any case.
-
-        Returns
-        -------
-        int
-            Pair steps made.
-        """
+        """Pair steps until no pair of the set violates by more than ``tolerance``."""
         cdef double lam_m = self.lam * self.rows.c.m
         cdef Loss loss = self.loss
         cdef double[:, ::1] matrix = self._matrix

@@ -14,23 +14,7 @@ __build__ = build_record()
 
 
 def take_rows(CompactRows rows, const int32_t[::1] chosen):
-    """The chosen rows in this order, in the same storage.
-
-    Parameters
-    ----------
-    rows : CompactRows
-    chosen : ndarray of int32, shape (n,)
-        From 0 to m - 1; a row may come more than once.
-
-    Returns
-    -------
-    CompactRows
-
-    Raises
-    ------
-    ValueError
-        When ``chosen`` names a row that is not there.
-    """
+    """The chosen rows in this order, in the same storage."""
     cdef Py_ssize_t n = chosen.shape[0], k
     for k in range(n):
         if not 0 <= chosen[k] < rows.c.m:

@@ -25,37 +25,17 @@ cdef object _of_each(double (*term)(Loss, double) noexcept nogil,
 
 
 def losses(const double[::1] margins, loss):
-    """The loss at each margin, shape (m,).
-
-    Parameters
-    ----------
-    margins : ndarray of float64, shape (m,)
-    loss : svmbench.problem.Loss
-    """
+    """The loss at each margin, shape (m,)."""
     return _of_each(loss_value, margins, loss)
 
 
 def conjugates(const double[::1] alpha, loss):
-    """The conjugate q at each dual variable, shape (m,).
-
-    Parameters
-    ----------
-    alpha : ndarray of float64, shape (m,)
-        Inside the box.
-    loss : svmbench.problem.Loss
-    """
+    """The conjugate q at each dual variable, shape (m,)."""
     return _of_each(loss_conjugate, alpha, loss)
 
 
 def gap_terms(const double[::1] margins, const double[::1] alpha, loss):
-    """loss(s_i) - q(alpha_i) + alpha_i s_i of each row, shape (m,); none is negative.
-
-    Parameters
-    ----------
-    margins, alpha : ndarray of float64, shape (m,)
-        alpha lies inside the box.
-    loss : svmbench.problem.Loss
-    """
+    """loss(s_i) - q(alpha_i) + alpha_i s_i of each row, shape (m,); none is negative."""
     if margins.shape[0] != alpha.shape[0]:
         raise ValueError(f"{margins.shape[0]} margins, {alpha.shape[0]} dual variables")
     cdef Loss of = loss_of(loss)

@@ -195,7 +195,6 @@ def test_svmbench_knows_its_commands(command, monkeypatch, tmp_path, no_files):
             "train",
             "predict",
             "publish",
-            "merge",
             "table",
             "new-solver",
         )

@@ -20,7 +20,6 @@ from svmbench.bench.plots import write_plots
 from svmbench.bench.stated_bounds import StatedBound
 from svmbench.bench.tables import build_tables
 from svmbench.bench.tables.bounds import measured_text
-from svmbench.bench.tables.seconds import relative_costs
 from svmbench.claims.parts import CASE_VERDICTS, ClaimVerdict, combine
 from svmbench.data.scales import scale_text
 from svmbench.durable import write_text
@@ -32,7 +31,6 @@ from svmbench.records.read import Results
 from svmbench.records.states import FAULTS
 from svmbench.report.html import LOOKS, SIGNS, environment_facts, figures_of, render
 from svmbench.report.markup import write_tables
-from svmbench.report.overall import shares
 from svmbench.report.style import Look, looks_of
 from svmbench.solvers.program import ForeignProgram
 from svmbench.solvers.registry import solvers
@@ -91,7 +89,6 @@ def write_bench(plan: Plan, bounds: Sequence[StatedBound]) -> JudgedBounds:
     found = read_found(plan)
     judged = judge_bounds(found, bounds)
     results = [results for part, results in found.sweeps if part.kind == "oracle"]
-    contributions = shares(relative_costs(found))
     tables = build_tables(found, judged)
     write_tables(tables, plan.root / "tables", ("md", "csv"))
     looks = _looks(results)
@@ -113,7 +110,6 @@ def write_bench(plan: Plan, bounds: Sequence[StatedBound]) -> JudgedBounds:
             aims=aims(judged.results),
             listed=LISTED,
             measured=measured_text,
-            shares=contributions,
             counts=Counter(one.verdict for one in judged.results),
             signs={name: sign for name, sign in SIGNS.items() if name in CASE_VERDICTS},
             tables=tables,

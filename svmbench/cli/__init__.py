@@ -40,7 +40,7 @@ CLOSED = 141
 
 #: Each is a module of this package, which defines ``command``.
 COMMANDS = (
-    *("bench", "compare", "config", "data", "demo", "doctor", "merge", "new-solver", "papers"),
+    *("bench", "compare", "config", "data", "demo", "doctor", "new-solver", "papers"),
     *("plot", "predict", "publish", "report", "run", "solvers", "table", "train", "verify"),
 )
 

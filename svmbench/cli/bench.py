@@ -89,7 +89,7 @@ def command(
     bounds = measured_by(chosen, load_bounds())
     allowed = chosen.budget if budget is None else options.budget_seconds(budget)
     root = out or Path("results") / "bench" / chosen.name
-    require_free(root, ("index.html",), ("page.json", "tables"))
+    require_free(root, ("index.html",), (options.OWN, "tables"))
     options.fetched(
         [each.data for each in chosen.sets],
         offline=offline or report_only,
@@ -122,9 +122,7 @@ def _make(
     from svmbench.bench.plan import carry_out
     from svmbench.bench.write import write_bench
     from svmbench.claims.judge import KnownParts
-    from svmbench.cli import pages
     from svmbench.cli.progress import ProgressReporter
-    from svmbench.harness.environment import fingerprint
     from svmbench.papers.report.page import several
 
     begun, known = time.monotonic(), KnownParts()
@@ -139,8 +137,7 @@ def _make(
             )
         reporter.writes("tables, plots and the page")
         judged = write_bench(planned, bounds)
-        made_of = {"profile": profile, "machine": fingerprint()}
-        pages.remember(planned.root, made_of)
+        options.mark_as_own(planned.root)
     if not quiet:
         if progress is not None:
             click.echo(_summary(progress, planned.sweeps, time.monotonic() - begun))

@@ -104,8 +104,15 @@ def fetch(names: tuple[str, ...], offline: bool) -> None:
 @options.text_file("table")
 @options.target_column
 @options.missing_values
+@options.dropped_columns
 @options.out_file("out", "File to write.  [default: TABLE's name with .libsvm, in this folder]")
-def convert(table: Path, target: str | None, missing: OnMissing, out: Path | None) -> None:
+def convert(
+    table: Path,
+    target: str | None,
+    missing: OnMissing,
+    dropped: tuple[str, ...],
+    out: Path | None,
+) -> None:
     """Write a table as LIBSVM text, for 'svmbench run'.
 
     TABLE is what 'svmbench train' takes: .csv, .tsv, .parquet, .arrow, .npz or .npy. The numbers of
@@ -126,7 +133,7 @@ def convert(table: Path, target: str | None, missing: OnMissing, out: Path | Non
     if out is None and path.exists():
         raise ConfigError(f"{path}: exists and is not replaced; name a file with -o")
     require_replaceable(path, table)
-    found = read_examples(table, target=target, missing=missing)
+    found = read_examples(table, target=target, missing=missing, dropped=dropped)
     assert found.encoding is not None
     rows = csr(found.rows, np.float64).copy()
     rows.eliminate_zeros()

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from svmbench.config.dataset_spec import DatasetSpec
     from svmbench.harness.place import RunPlace
 
+#: Marks a folder whose page may be written again.
+OWN = "page.json"
+
 offline = click.option("--offline", is_flag=True, help="Do not look for data on the network.")
 
 #: For commands that look for data on the network only if asked to.
@@ -258,6 +261,14 @@ target_column = click.option(
     "--target", metavar="COLUMN", help="The column of a table that has the classes."
 )
 
+dropped_columns = click.option(
+    "--drop",
+    "dropped",
+    multiple=True,
+    metavar="COLUMN",
+    help="Leave out a column of a table. May be repeated.",
+)
+
 missing_values = click.option(
     "--missing",
     type=click.Choice(("refuse", "mean")),
@@ -271,6 +282,14 @@ missing_values = click.option(
 zero_based = click.option(
     "--zero-based", is_flag=True, help="Read indices that count from 0; the first is then 1."
 )
+
+
+def mark_as_own(folder: Path) -> None:
+    """Mark a folder as one whose page may be written again."""
+    import svmbench
+    from svmbench.durable import write_text
+
+    write_text(folder / OWN, f'{{"svmbench": "{svmbench.__version__}"}}\n')
 
 
 def target(path: Path) -> Path:

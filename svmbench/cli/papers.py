@@ -125,7 +125,7 @@ def command(
         return 0
     require_dataset(datasets_of(known, chosen), only)
     root = out or Path("results") / (f"{QUICK}-full" if full else QUICK)
-    require_free(root, ("index.html",), ("page.json",))
+    require_free(root, ("index.html",), (options.OWN,))
     options.fetched(
         [each for each in datasets_of(known, chosen) if not only or each.label in only],
         offline=offline or report_only,
@@ -182,7 +182,6 @@ def _make(
     *,
     quiet: bool,
 ) -> int:
-    from svmbench.cli import pages
     from svmbench.cli.paper_rows import rows_of
     from svmbench.cli.progress import ProgressReporter
     from svmbench.harness.series import run_series
@@ -203,8 +202,7 @@ def _make(
             stale = outdated(root, known, chosen) if planned else chosen
             written = write_papers(root, known, stale, asked=chosen)
             remember(root, known, stale, written.files)
-            made_of = {"from": None if folder is None else str(folder), "asked": chosen}
-            pages.remember(root, made_of)
+            options.mark_as_own(root)
     if not quiet:
         click.echo(_summary(result, planned, root, time.monotonic() - begun))
     if asked.only and not (quiet or result.interrupted):

@@ -80,6 +80,8 @@ def command(
                     f"--zero-based: {model} was trained on indices from 1; leave the option out"
                 )
             zero_based = trained
+    for each in () if quiet else others:
+        click.echo(f"{certificate_path(each)} is the certificate of another model", err=True)
     examples = read_others(data, read.n_features, zero_based=zero_based, encoding=encoding)
     names = {} if encoding is None else encoding.names
     decided = read.decision_values(examples.rows)
@@ -99,8 +101,6 @@ def command(
                 shown = "".join(f" {number!r}" for number in numbers) if values else ""
                 name = str(names.get(label, label))
                 file.write(f"{_one_word(name) if values else name}{shown}\n")
-    for each in () if quiet else others:
-        click.echo(f"{certificate_path(each)} is the certificate of another model", err=True)
     right, m = int(np.count_nonzero(labels == examples.labels)), len(labels)
     if as_json:
         import json
@@ -110,7 +110,10 @@ def command(
     elif not quiet and examples.labelled:
         click.echo(f"{right / m:.4%} right: {right:,} of {m:,} rows")
     elif not quiet:
-        click.echo(f"{m:,} rows, whose classes are not known")
+        click.echo(
+            f"{m:,} rows, whose classes are not known"
+            + ("" if out else "; -o FILE keeps the predicted ones")
+        )
     for line in () if quiet else (examples.strange, examples.of_others(read.labels)):
         if line:
             click.echo(line, err=True)

@@ -23,10 +23,10 @@ def command(folder: Path, out: Path | None, weights: bool) -> None:
 
     The copy has the page (also as index.html), tables, plots, environment, configuration and the
     trace of every run. Any static host can serve it. Results that contradict
-    themselves are refused, as by `svmbench verify`. `svmbench merge` compares such copies.
+    themselves are refused, as by `svmbench verify`.
     """
     from svmbench.durable import resolved
-    from svmbench.report.sharing.publish import publish
+    from svmbench.report.publish import publish
 
     place = resolved(folder)
     # Nothing can be put beside . and .. under these names.

@@ -42,6 +42,7 @@ _USUAL_WIDTH = 80
 @options.text_file("data")
 @options.target_column
 @options.missing_values
+@options.dropped_columns
 @options.zero_based
 @options.model_file
 @click.option(
@@ -92,9 +93,8 @@ _USUAL_WIDTH = 80
 @click.option(
     "--bias",
     type=click.Choice(TRAINED_BIASES),
-    default="none",
-    show_default=True,
-    help="regularised: the weight of a constant feature, LIBLINEAR's -B 1. free: not regularised.",
+    help="regularised: the weight of a constant feature, LIBLINEAR's -B 1. free: not regularised.  "
+    "[default: none, as LIBLINEAR has; free for a table]",
 )
 @click.option(
     "--weight",
@@ -131,6 +131,7 @@ def command(
     data: Path,
     target: str | None,
     missing: OnMissing,
+    dropped: tuple[str, ...],
     zero_based: bool,
     model: Path | None,
     test: Path | None,
@@ -140,7 +141,7 @@ def command(
     folds: int | None,
     values: str | None,
     along: bool,
-    bias: str,
+    bias: str | None,
     weights: tuple[str, ...],
     scale: bool,
     tolerance: float,
@@ -190,6 +191,7 @@ def command(
         tolerance=tolerance,
         target=target,
         missing=missing,
+        dropped=dropped,
     ).weighed(class_weights)
     new = None
     if test is not None:
@@ -466,10 +468,11 @@ def _class_weights(given: tuple[str, ...]) -> dict[str, float]:
 
 
 def _objective(
-    loss: str, cost: float | None, lam: float | None, bias: str, examples: Examples
+    loss: str, cost: float | None, lam: float | None, bias: str | None, examples: Examples
 ) -> Objective:
     from svmbench.train.objective import Objective
 
+    bias = bias or ("none" if examples.encoding is None else "free")
     if lam is not None:
         return Objective.of_lambda(loss, lam, examples.rows.n_samples, bias)
     return Objective(loss, 1.0 if cost is None else cost, bias)

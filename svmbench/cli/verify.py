@@ -23,20 +23,12 @@ if TYPE_CHECKING:
     name="verify",
     epilog=options.examples(
         "svmbench verify results/demo",
-        "svmbench verify results --all --csv checks.csv",
+        "svmbench verify results --replay 5",
     ),
 )
 @click.argument(
     "folders", metavar="RESULTS...", nargs=-1, required=True, type=click.Path(path_type=Path)
 )
-@click.option(
-    "--csv",
-    "table",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Write the checks to this file.",
-)
-@click.option("--plots", is_flag=True, help="Also draw the plots again, and compare the files.")
 @click.option(
     "--replay",
     "number",
@@ -49,8 +41,6 @@ if TYPE_CHECKING:
 @options.plugins
 def command(
     folders: tuple[Path, ...],
-    table: Path | None,
-    plots: bool,
     number: int | None,
     everything: bool,
     quiet: bool,
@@ -64,8 +54,8 @@ def command(
     rows are first checked against their hashes.
 
     The tables, the page of the report and every row of runs.csv, traces.csv and regret.csv are
-    written again from the traces and compared, and so are the pages of papers and benchmarks
-    above them. A published folder must have the files of its manifest, and no others.
+    written again from the traces and compared. A published folder must have the files of its
+    manifest, and no others.
 
     With --replay, a random sample of the runs is trained again from their seeds. P must be the
     recorded one at every checkpoint: exactly with the same build and machine, within 1e-3
@@ -80,17 +70,11 @@ def command(
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    from svmbench.cli.pages import verified_pages
-    from svmbench.durable import require_replaceable, require_writable
     from svmbench.verify.folder import Verifier, is_bare
     from svmbench.verify.folder import folders as below
 
-    of_root = {root: below(root) for root in folders}
-    everything_found = [folder for found in of_root.values() for folder in found]
+    everything_found = [folder for root in folders for folder in below(root)]
     chosen = [folder for folder in everything_found if folder in folders or not is_bare(folder)]
-    if table is not None:
-        require_replaceable(table, *(path for folder in chosen for path in folder.rglob("*")))
-        require_writable(table)
     console = Console(stderr=True, highlight=False)
     verifier, results = Verifier(), []
     with Progress(
@@ -106,19 +90,13 @@ def command(
             if not quiet:
                 click.echo(printable(f"{folder}:"))
             for result in chain(
-                verifier.folder(folder), _report(folder, plots), _replayed(verifier, folder, number)
+                verifier.folder(folder), _report(folder), _replayed(verifier, folder, number)
             ):
                 results.append(result)
                 last = printable(result.name)
                 progress.update(task, description=f"{len(results)} verified, last {last}")
                 if result.verdict != "holds" or everything:
                     click.echo(_line(result))
-    for root, found in of_root.items():
-        for result in verified_pages(root, [each for each in found if each in chosen], plots):
-            results.append(result)
-            click.echo(_line(result))
-    if table is not None:
-        _write(table, results)
     if left := len(everything_found) - len(chosen):
         click.echo(f"{counted(left, 'folder')} without runs and configuration: not verified")
     if len(chosen) > 1:
@@ -129,11 +107,11 @@ def command(
     return 1 if "does not hold" in verdicts else 3 if "not verified" in verdicts else 0
 
 
-def _report(folder: Path, plots: bool) -> Iterator[Verification]:
+def _report(folder: Path) -> Iterator[Verification]:
     from svmbench.report.check import stale_files
     from svmbench.verify.outcome import Verification
 
-    for name, reason in stale_files(folder, plots):
+    for name, reason in stale_files(folder):
         yield Verification("file", name, "does not hold", reason)
 
 
@@ -193,14 +171,3 @@ def _said(count: int, verdict: str) -> str:
     """``1 holds``, ``2 hold``, ``3 do not hold``."""
     several = {"holds": "hold", "does not hold": "do not hold"}
     return f"{count} {verdict if count == 1 else several.get(verdict, verdict)}"
-
-
-def _write(path: Path, results: list[Verification]) -> None:
-    from dataclasses import asdict
-
-    import pandas as pd
-
-    from svmbench.durable import replacing
-
-    with replacing(path) as file:
-        pd.DataFrame([asdict(result) for result in results]).to_csv(file, index=False)

@@ -34,6 +34,7 @@ class Wanted(NamedTuple):
     columns: Sequence[str] | None = None  # the other columns that are needed; None for all
     # columns whose fields are texts even if all of them look like numbers
     in_texts: Collection[str] = ()
+    dropped: Sequence[str] = ()  # columns that are left out
 
 
 def read_frame(path: Path, wanted: Wanted) -> tuple[pd.DataFrame, str]:
@@ -57,6 +58,11 @@ def read_frame(path: Path, wanted: Wanted) -> tuple[pd.DataFrame, str]:
         raise DataError(f"{path}: is not UTF-8; save it as text in UTF-8") from None
     except Exception as error:  # pandas and NumPy raise many kinds for damaged files
         raise DataError(f"{path}: cannot be read ({_said(error)})") from None
+    for name in wanted.dropped:
+        if name not in frame or name == wanted.target:
+            what = "is the target" if name == wanted.target else nearest(name, list(frame.columns))
+            raise DataError(f"{path}: --drop {name}: {what}")
+    frame = frame.drop(columns=[*wanted.dropped])
     if frame.empty:
         raise DataError(f"{path}: has no rows")
     if wanted.columns is not None:
@@ -82,23 +88,25 @@ def _said(error: Exception) -> str:
 
 
 def _of_text(path: Path, content: bytes, wanted: Wanted) -> pd.DataFrame:
-    """Fields between commas or tabs; or semicolons, if the header has no other separator."""
+    """Fields between commas or tabs; or what the header has, if that is a single field."""
     import pandas as pd
 
     tabs = ".tsv" in (suffix.lower() for suffix in path.suffixes)
     separator = "\t" if tabs else ","
     header, before = _header(content, separator)
-    if len(header) == 1 and ";" in header[0]:
-        separator = ";"
+    others = [each for each in ";\t|," if len(header) == 1 and each in header[0]]
+    if others:
+        separator = others[0]
         header, before = _header(content, separator)
     _require_names(path, header)
+    if len(header) > 1:  # a line without text is a row without values, unless it is at the end
+        content = content.rstrip(b"\r\n")
 
     def read(**how: Any) -> pd.DataFrame:
         found: pd.DataFrame = pd.read_csv(
             io.BytesIO(content), sep=separator, skiprows=before, header=0, names=header,
             index_col=False, skipinitialspace=True, keep_default_na=False, na_values=[""],
-            # A line without text is a row whose only value is missing.
-            low_memory=False, skip_blank_lines=len(header) > 1, encoding="utf-8-sig", **how,
+            low_memory=False, skip_blank_lines=False, encoding="utf-8-sig", **how,
         )  # fmt: skip
         return found
 
@@ -150,15 +158,17 @@ def _of_arrays(path: Path, content: bytes, wanted: Wanted) -> pd.DataFrame:
     """
     import pandas as pd
 
-    found = np.load(io.BytesIO(content), allow_pickle=False)
-    y = None
-    if isinstance(found, np.ndarray):
-        X = found
-    else:
-        with found:
-            if "X" not in found or ("y" not in found and wanted.columns is None):
-                raise DataError(f"{path}: has no arrays X and y; save them with these names")
-            X, y = found["X"], found.get("y")
+    try:
+        found = np.load(io.BytesIO(content), allow_pickle=False)
+        alone = isinstance(found, np.ndarray)
+        X, y = (found, None) if alone else (found.get("X"), found.get("y"))
+    except ValueError:
+        raise DataError(
+            f"{path}: cannot be read: it is damaged, or holds Python objects; save numbers, and"
+            " texts as y.astype(str)"
+        ) from None
+    if X is None or (y is None and not alone and wanted.columns is None):
+        raise DataError(f"{path}: has no arrays X and y; save them with these names")
     if np.ndim(X) != 2 or (y is not None and np.shape(y) != X.shape[:1]):
         raise DataError(f"{path}: X needs two dimensions, and y a label for each row")
     if X.dtype.kind not in "biuf":
@@ -166,7 +176,7 @@ def _of_arrays(path: Path, content: bytes, wanted: Wanted) -> pd.DataFrame:
     d, names = X.shape[1], [str(at + 1) for at in range(X.shape[1])]
     needed = [] if wanted.columns is None else list(wanted.columns)
     of_arrays = needed == [str(at + 1) for at in range(len(needed))] != []
-    labelled = isinstance(found, np.ndarray) and (not of_arrays or d == len(needed) + 1)
+    labelled = alone and (not of_arrays or d == len(needed) + 1)
     if d <= labelled or (of_arrays and d - labelled != len(needed)):
         of_model = f", and the model is of {len(needed)} beside the labels" if of_arrays else ""
         raise DataError(f"{path}: has {d} columns{of_model}")

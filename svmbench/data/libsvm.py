@@ -40,17 +40,17 @@ its rows in compact form, however small the compressed file is.
 """
 
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # some programs save text in it
-_FROM_PYTHON = "load it in Python and fit the estimators (docs/train.md)"
+_RENAME = "let its name end in {}"
 
 #: First bytes of other files that are given by mistake, what they look like and what to do.
 _OTHERS = (
     (rb"\x1f\x8b", "gzip", "unpack it, or let its name end in .gz"),
     (rb"BZh[1-9]", "bzip2", "unpack it, or let its name end in .bz2"),
     (rb"\xfd7zXZ\0", "xz", "unpack it, or let its name end in .xz"),
-    (rb"PK\x03\x04.{26}[^\n]*\.npy", "NumPy's .npz", _FROM_PYTHON),
+    (rb"PK\x03\x04.{26}[^\n]*\.npy", "NumPy's .npz", _RENAME.format(".npz")),
     (rb"PK\x03\x04", "zip", "unpack it"),
-    (rb"\x93NUMPY", "NumPy's .npy", _FROM_PYTHON),
-    (rb"PAR1", "Parquet", _FROM_PYTHON),
+    (rb"\x93NUMPY", "NumPy's .npy", _RENAME.format(".npy")),
+    (rb"PAR1", "Parquet", _RENAME.format(".parquet")),
 )
 
 #: The first line of delimited text, which has no pairs.
@@ -255,7 +255,7 @@ def _other_format(start: bytes, multilabel: bool) -> str:
         if re.match(pattern, start, re.DOTALL):
             return f"this looks like {name}: {remedy}"
     if not multilabel and _CSV.match(start):  # a row of several labels has commas, too
-        return f"this looks like CSV: {_FROM_PYTHON}, or describe it (datasets/README.md)"
+        return f"this looks like CSV: {_RENAME.format('.csv')}, and add --target COLUMN"
     return ""
 
 

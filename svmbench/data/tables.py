@@ -132,19 +132,22 @@ def read_table(
     path: Path,
     target: str | None = None,
     missing: OnMissing = "refuse",
+    dropped: Sequence[str] = (),
     encoding: Encoding | None = None,
 ) -> EncodedTable:
     """Read a table.
 
     - ``target``: the column with the classes; the last one of a NumPy array. Not needed with an
       encoding.
+    - ``dropped``: columns to leave out.
     - ``encoding``: that of the table on which a model was trained; found unless given.
 
     Raises DataError if the file cannot be read, has no such column, or values are missing that are
     not to be.
     """
     if encoding is None:
-        wanted = Wanted(target or ("y" if kind_of(path) == "numpy" else None))
+        given = target or ("y" if kind_of(path) == "numpy" else None)
+        wanted = Wanted(given, dropped=dropped)
     else:
         columns = [column.name for column in encoding.columns]
         wanted = Wanted(encoding.target, columns, encoding.in_texts)
@@ -166,7 +169,8 @@ def _encoding(path: Path, frame: pd.DataFrame, target: str | None, missing: OnMi
     absent = frame.isna().to_numpy()
     empty = absent.all(axis=0)
     if empty.any():
-        raise DataError(f"{path}: column {names[int(empty.argmax())]!r} is empty; remove it")
+        name = names[int(empty.argmax())]
+        raise DataError(f"{path}: column {name!r} is empty; add --drop {name}")
     others = [name for name in names if name != target]
     if not others:
         raise DataError(f"{path}: has no column but the target")
@@ -193,7 +197,7 @@ def _of_categories(path: Path, values: pd.Series) -> EncodedColumn:
     if len(texts) > max(_MOST_TEXTS, len(values) / 2):
         raise DataError(
             f"{path}: column {name!r} has {len(texts):,} different texts in {len(values):,} rows;"
-            " remove it if it names the rows"
+            f" if it names the rows, add --drop {name}"
         )
     return EncodedColumn(name, tuple(sorted(texts)))
 
@@ -205,8 +209,8 @@ def _refuse_numbers_in_words(path: Path, name: str, texts: Sequence[str]) -> Non
         alike = [text for text in present if re.fullmatch(form, text)]
         if 2 * len(alike) > len(present):
             raise DataError(
-                f"{path}: column {name!r} has {remedy} instead of {alike[0]!r}, or put a letter "
-                "before each if they are names"
+                f"{path}: column {name!r} has {remedy} instead of {alike[0]!r}, add --drop {name}, "
+                "or put a letter before each if they are names"
             )
 
 
@@ -224,10 +228,15 @@ def _refuse_missing(path: Path, columns: pd.DataFrame, remedy: str) -> None:
 def _classes(path: Path, values: pd.Series) -> tuple[str, ...] | None:
     """The classes if they are texts; None if they are whole numbers."""
     _refuse_missing(path, values.to_frame(), "remove them: a row needs its class")
-    if not is_numbers(values):
-        return tuple(sorted(values.unique()))
-    _whole(path, values)
-    return None
+    if is_numbers(values):
+        _whole(path, values)
+    several = values.nunique()
+    if several > max(_MOST_TEXTS, len(values) / 2):
+        raise DataError(
+            f"{path}: column {str(values.name)!r} has {several:,} different values in"
+            f" {len(values):,} rows; a target has a few classes, each of several rows"
+        )
+    return None if is_numbers(values) else tuple(sorted(values.unique()))
 
 
 def _whole(path: Path, values: pd.Series) -> Array:

@@ -27,7 +27,6 @@ from svmbench.harness.shown import (
     Tally,
     bound_of,
     counts_of,
-    largest_scaling_of,
     weights_of,
 )
 from svmbench.harness.trace import TraceWriter
@@ -97,7 +96,6 @@ class Certificate(NamedTuple):
     training: Evaluation
     dual: float | None
     counts: Tally
-    largest_scaling: float | None
 
 
 @dataclass(frozen=True)
@@ -350,12 +348,11 @@ class Measurement:
         with reading.running():
             shown, bias = weights_of(self.solver, self.problem.data.n_features)
             dual, self._tally = bound_of(self.solver), counts_of(self.solver)
-            largest = largest_scaling_of(self.solver)
         with evaluating.running():
             w = np.array(shown, dtype=np.float64, order="C")  # the solver may change its own
             training = self.problem.evaluate(w, bias)
         self._evaluations += 1
-        return Certificate(w, bias, training, dual, self._tally, largest)
+        return Certificate(w, bias, training, dual, self._tally)
 
     def closing(self) -> dict[str, Any]:
         """Facts for the run's last line, in addition to its state.
@@ -379,7 +376,7 @@ class Measurement:
         return facts
 
     def _evaluate(self, shown: Certificate) -> dict[str, Any]:
-        w, bias, training, dual, counts, largest = shown
+        w, bias, training, dual, counts = shown
         if not self.problem.admits(w) and np.isfinite(w).all():
             self.reason = f"leaves the ball: ||w||_1 = {np.abs(w).sum():g}"
         if bias != 0.0 and self.problem.bias == "none":
@@ -414,7 +411,6 @@ class Measurement:
             "train_error": training.errors / m,
             "test_error": count_errors(test, w, bias) / test.n_samples if test else None,
             "stopped": counts.stopped,
-            **({} if largest is None else {"largest_scaling": largest}),
         }
 
     def _verdict(self, point: dict[str, Any], shown: Certificate) -> str | None:

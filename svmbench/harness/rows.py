@@ -28,7 +28,7 @@ from svmbench.solvers.registry import find_solver
 
 _HEADER, _END = fields(RUNS, "header"), fields(RUNS, "end")
 _FIRST, _LAST = fields(RUNS, "first point"), fields(RUNS, "last point")
-_ALL, _POINT, _REGRET = fields(RUNS, "all points"), fields(TRACES, "own"), fields(REGRETS, "own")
+_POINT, _REGRET = fields(TRACES, "own"), fields(REGRETS, "own")
 
 
 def run_row(run: Run, trace: Trace) -> dict[str, Any]:
@@ -43,7 +43,6 @@ def run_row(run: Run, trace: Trace) -> dict[str, Any]:
         | recorded(_HEADER, trace.header)
         | recorded(_FIRST, trace.points[0] if trace.points else {})
         | recorded(_LAST, last)
-        | _greatest(trace.points)
         | recorded(_END, trace.end)
         | {
             "state": trace.state,
@@ -127,16 +126,6 @@ def regret_rows(run: Run, trace: Trace) -> list[dict[str, Any]]:
 def _in_order(columns: Sequence[Column], facts: Mapping[str, Any]) -> dict[str, Any]:
     """The facts as a row of a table: None where one is unknown."""
     return {column.name: facts.get(column.name) for column in columns}
-
-
-def _greatest(points: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The greatest values of the columns that count all points."""
-    greatest: dict[str, Any] = {}
-    for point in points:
-        for name, value in recorded(_ALL, point).items():
-            if value is not None:  # nan and inf, which a solver may show, are null in a trace
-                greatest[name] = max(value, greatest.get(name, value))
-    return greatest
 
 
 def _data_passes(point: dict[str, Any] | None, m: int) -> float | None:

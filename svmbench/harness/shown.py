@@ -66,12 +66,6 @@ def weights_of(solver: Solver, n_features: int) -> tuple[Array, float]:
     return given, float(solver.bias)
 
 
-def largest_scaling_of(solver: Solver) -> float | None:
-    """Read the largest entry of λB, the diagonal scaling of a solver's steps."""
-    largest = solver.largest_scaling
-    return None if largest is None else float(largest)
-
-
 def bound_of(solver: Solver) -> float | None:
     """Read a solver's lower bound."""
     dual = solver.dual()

@@ -160,7 +160,7 @@ def _is_sound_end(end: dict[str, Any], lines: Sequence[bytes]) -> bool:
 COUNTS = ("presentations", "updates", "nonzeros", "wall", "cpu")
 
 _OF_POINT, _OF_REGRET = numbers(TRACES, "own"), numbers(REGRETS, "own")
-_OF_SOME_POINTS = (*numbers(RUNS, "first point", "last point", "all points"), "visits")
+_OF_SOME_POINTS = (*numbers(RUNS, "first point", "last point"), "visits")
 _OF_HEADER, _OF_END = numbers(RUNS, "header"), numbers(RUNS, "end")
 
 

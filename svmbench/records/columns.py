@@ -16,7 +16,7 @@ SCHEMA_VERSION = 1
 
 Presence = Literal["filled", "required", "optional", "unread"]
 OverHorizons = Literal["most accurate", "least", "greatest", "none"]
-TraceLine = Literal["", "header", "first point", "last point", "all points", "end", "own"]
+TraceLine = Literal["", "header", "first point", "last point", "end", "own"]
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,6 @@ def _number(
 _heading = partial(_number, line="header")
 _first = partial(_number, line="first point")
 _last = partial(_number, line="last point")
-_greatest = partial(_number, line="all points")
 _closing = partial(_number, line="end")
 _own = partial(_number, line="own")
 
@@ -138,11 +137,6 @@ RUNS = (
     _number("data_passes", "visits of rows over rows", "", "optional", "greatest"),
     _last("updates", "presentations that changed w or a dual variable", presence="unread"),
     _last("nonzeros", "stored entries read or written", presence="unread"),
-    _greatest(
-        "largest_scaling",
-        "largest entry of λB at a checkpoint, B the steps' diagonal scaling",
-        presence="optional",
-    ),
     _closing(
         "t0", "offset of the schedule of step lengths, given or searched", "steps", "optional"
     ),

@@ -228,10 +228,6 @@ MEASURES = {
             share=True, along=True,
         ),
         Measure(
-            "largest_scaling", "largest entry of λB", "at end",
-            lambda runs: runs["largest_scaling"], needs="largest_scaling",
-        ),
-        Measure(
             "t0", "t0 of the schedule of step lengths", "at end", lambda runs: runs["t0"],
             setting=True, needs="t0",
         ),

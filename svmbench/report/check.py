@@ -17,14 +17,13 @@ from svmbench.report.markup import write_tables
 from svmbench.report.profiles import write_profile_table
 from svmbench.report.sheet import FORMATS
 from svmbench.report.tables import build_tables
-from svmbench.report.write import write_results
 from svmbench.verify.folder import foreign_entries
 
 STRANGER = "is not a file of this report; remove it"
 REMEDY = "'svmbench report' writes it again"
 
 
-def stale_files(folder: Path, plots: bool = False) -> Iterator[tuple[str, str]]:
+def stale_files(folder: Path) -> Iterator[tuple[str, str]]:
     """Write the tables and the page of a folder again elsewhere, and compare.
 
     The page is written with the pictures that the folder has, and contains them.
@@ -39,20 +38,16 @@ def stale_files(folder: Path, plots: bool = False) -> Iterator[tuple[str, str]]:
     try:
         with TemporaryDirectory() as temporary:
             again, results = Path(temporary), read_results(folder)
-            _write(replace(results, folder=again), folder, plots)
-            if not plots:
-                for path in _plots(folder):
-                    if path.stem not in pictures_of(results) or path.suffix[1:] not in FORMATS:
-                        yield f"plots/{path.name}", STRANGER
-            yield from _differences(folder, again, ("tables", "plots") if plots else ("tables",))
+            _write(replace(results, folder=again), folder)
+            for path in _plots(folder):
+                if path.stem not in pictures_of(results) or path.suffix[1:] not in FORMATS:
+                    yield f"plots/{path.name}", STRANGER
+            yield from _differences(folder, again)
     except DataError as error:
         yield "report.html", str(error)
 
 
-def _write(results: Results, original: Path, plots: bool) -> None:
-    if plots:
-        write_results(results, tuple({path.suffix[1:] for path in _plots(original)}))
-        return
+def _write(results: Results, original: Path) -> None:
     tables = build_tables(results)
     write_tables(tables, results.folder / "tables")
     write_profile_table(results)
@@ -64,8 +59,8 @@ def _plots(folder: Path) -> list[Path]:
     return sorted((folder / "plots").glob("[!.]*"))
 
 
-def _differences(folder: Path, again: Path, folders: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    wanted, found = _contents(again, folders), _contents(folder, folders)
+def _differences(folder: Path, again: Path) -> Iterator[tuple[str, str]]:
+    wanted, found = _contents(again), _contents(folder)
     for name in sorted(wanted | found):
         if name not in found:
             yield name, f"is missing; {REMEDY}"
@@ -75,8 +70,8 @@ def _differences(folder: Path, again: Path, folders: tuple[str, ...]) -> Iterato
             yield name, f"is not what this version writes from the other files; {REMEDY}"
 
 
-def _contents(folder: Path, folders: tuple[str, ...]) -> set[str]:
+def _contents(folder: Path) -> set[str]:
     """The files of a report, without the temporary ones of another process."""
-    own = [path for name in folders for path in (folder / name).glob("[!.]*")]
+    own = list((folder / "tables").glob("[!.]*"))
     own += [path for path in [folder / "report.html"] if path.exists()]
     return {path.relative_to(folder).as_posix() for path in own}

@@ -376,11 +376,6 @@ class Solver(ABC):
         return None
 
     @property
-    def largest_scaling(self) -> float | None:
-        """The largest entry of λB if diagonal B scales its steps; None for other methods."""
-        return None
-
-    @property
     def t0(self) -> float | None:
         """The offset in steps of steps about 1/(λ (t + t0)), given or searched; else None."""
         return None

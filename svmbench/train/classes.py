@@ -32,7 +32,7 @@ T = TypeVar("T")
 _VECTORS, _KEPT, _MODELS = 8, 3, 2
 
 #: Bytes that a fit takes without asking for how many are free.
-LITTLE = 1 << 18
+LITTLE = 1 << 24
 
 #: What the user can do about too many columns.
 _FEWER_COLUMNS = "drop unused columns"
@@ -101,9 +101,9 @@ class Training:
     def __init__(self, examples: Examples, objective: Objective, effort: Effort) -> None:
         self._classes = examples.classes
         if len(self._classes) < 2:
+            only = examples.named(self._classes[0])
             raise DataError(
-                f"{examples.rows.name}: all rows have the label {self._classes[0]}; two classes "
-                "are needed"
+                f"{examples.rows.name}: all rows have the label {only}; two classes are needed"
             )
         self._examples, self._columns = drop_empty_columns(examples.counting())
         self._wanted = examples.fitted

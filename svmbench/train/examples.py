@@ -329,6 +329,7 @@ def read_examples(
     dtype: StoredPrecision | None = None,
     target: str | None = None,
     missing: OnMissing = "refuse",
+    dropped: Sequence[str] = (),
     encoding: Encoding | None = None,
 ) -> Examples:
     """Read a file of LIBSVM text, or a table. Rows of text beyond memory are kept in a file.
@@ -340,7 +341,7 @@ def read_examples(
     - ``tolerance``: relative gap to train to: below `ROUNDING`, numbers are not rounded to single
       precision.
     - ``dtype``: keep double precision even if single would do.
-    - ``target, missing, encoding``: of a table: see `svmbench.data.tables.read_table`.
+    - ``target, missing, dropped, encoding``: of a table: see `svmbench.data.tables.read_table`.
 
     Raises DataError when the file cannot be read, changes meanwhile, is not LIBSVM text, or its
     labels are no whole numbers or too large.
@@ -350,9 +351,12 @@ def read_examples(
             raise DataError(f"{path}: is a table; --zero-based is of LIBSVM text")
         from svmbench.data.tables import read_table  # few fits read tables
 
-        return _of_table(read_table(path, target, missing, encoding), path)
-    if target is not None or missing != "refuse":
-        raise DataError(f"{path}: is LIBSVM text by its name; --target and --missing are of tables")
+        return _of_table(read_table(path, target, missing, dropped, encoding), path)
+    if target is not None or missing != "refuse" or dropped:
+        raise DataError(
+            f"{path}: is LIBSVM text by its name, and --target, --missing and --drop are of tables;"
+            " let the name of a table end in .csv, .tsv, .parquet, .arrow, .npz or .npy"
+        )
     kept: StoredPrecision | None = "float64" if tolerance < ROUNDING else dtype
     text = libsvm.parse_own(path, zero_based=zero_based, dtype=kept, beyond_memory=True)
     rounded = not all(part.exact for part in text.parts)

@@ -130,12 +130,6 @@ def test_a_problem_of_two_sweeps_counts_once(bench, tmp_path):
     entries = pd.read_csv(root / "tables" / "fastest.csv")
     problems = entries.groupby("solver").size()
     assert dict(problems) == {"dcd": 2, "sgd-s": 1, "pegasos": 2}
-    # In a problem of both, whoever has the least ratio to the champion's runs of its sweep.
-    least = entries.groupby(["lambda", "accuracy"])["ratio"].transform("min")
-    near = entries[entries["ratio"] <= 1.05 * least].groupby("solver").size()
-    page = (root / "index.html").read_text()
-    for solver, count in near.items():
-        assert f"<b>{solver}</b> on {count} of {problems[solver]}" in page
 
 
 def test_report_only_makes_no_runs(bench, tmp_path):

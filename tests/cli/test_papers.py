@@ -15,7 +15,6 @@ from svmbench.bundled import bundled
 from svmbench.cli import main
 from svmbench.harness import series
 from svmbench.harness.sweeps import Outcome
-from svmbench.papers import model
 from svmbench.solvers.registry import find_solver
 
 TABLE = (
@@ -114,28 +113,6 @@ def test_a_single_data_set_is_run_and_its_row_printed(papers, tmp_path):
     unknown = papers("--only", "hart")
     assert (unknown.exit_code, unknown.stderr.count("\n")) == (2, 1)
     assert "--only hart: no such data set here; did you mean 'heart'?" in unknown.stderr
-
-
-def test_verify_writes_the_page_again_and_names_what_differs(papers, tmp_path, monkeypatch):
-    root = tmp_path / "results" / "papers"
-
-    def verified():
-        result = CliRunner().invoke(main, ["verify", str(root)])
-        return result.exit_code, re.findall(rf"file {root}/(\S+):", result.output)
-
-    assert papers().exit_code == 0
-    assert verified() == (3, ["index.html"])  # whose papers are not read
-    monkeypatch.setattr(model, "bundled", lambda name: tmp_path)
-    assert CliRunner().invoke(main, ["papers", "--report-only"]).exit_code == 0
-    assert verified() == (0, [])
-    page = root / "index.html"
-    page.write_text(page.read_text() + "<script></script>")
-    assert verified() == (1, ["index.html"])
-    (root / "small" / "endless").symlink_to("/dev/zero")
-    assert verified() == (3, ["index.html"])
-    (root / "small" / "endless").unlink()
-    (root / "page.json").unlink()
-    assert verified() == (3, ["index.html"])
 
 
 def test_what_was_not_asked_for_is_named_and_does_not_count(papers, tmp_path):

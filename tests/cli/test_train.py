@@ -397,6 +397,7 @@ def test_rows_that_do_not_fit_into_memory_are_one_line_before_training(folder, m
     assert invoke("train", "many", "-o", "model", "--tol", "0.5").exit_code == 0  # now in the cache
     model = (folder / "model").read_bytes()
     monkeypatch.setattr("svmbench.memory.available_memory", lambda: 500_000)
+    monkeypatch.setattr("svmbench.train.classes.LITTLE", 0)
     result = invoke("train", "many", "-o", "model", "--tol", "0.5")
     assert result.exit_code == 3
     (line,) = result.stderr.splitlines()

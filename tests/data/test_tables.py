@@ -106,6 +106,10 @@ def test_missing_values_are_refused_or_become_the_mean(folder):
         ("a,y\n1,1\n?,0\n3,1\n", "y", "column 'a' has numbers, and in row 2 '?'"),
         ("a,y\n1,1e12\n2,1\n", "y", "classes are numbers up to"),
         ("a;y\n1;1\n2;0\n", "y", None),
+        ("a\ty\n1\t1\n2\t0\n\n\n", "y", None),
+        ("a|y\n1|1\n2|0\n", "y", None),
+        ("a,y\n1,1\n\n2,0\n", "y", "first row 2; fill them"),
+        ("a,y\n" + "".join(f"1,{k}\n" for k in range(200)), "y", "has 200 different values"),
     ],
 )
 def test_what_cannot_be_read_is_one_line(folder, text, target, said):
@@ -124,6 +128,19 @@ def test_texts_that_name_rows_are_refused(folder):
     (folder / "a.csv").write_text(f"id,y\n{lines}")
     with pytest.raises(DataError, match="'id' has 1,500 different texts in 1,500 rows"):
         read_table(folder / "a.csv", "y")
+
+
+def test_columns_are_dropped(folder):
+    (folder / "b.csv").write_text("day,a,y\n2020-01-01,1,0\n2020-01-02,2,1\n")
+    found = invoke("train", "b.csv", "--target", "y", "--drop", "day", "-o", "m")
+    assert found.exit_code == 0, found.stderr
+    facts = json.loads((folder / "m.json").read_text())
+    assert [column["name"] for column in facts["table"]["columns"]] == ["a"]
+    assert facts["bias"] == "free"  # a table's is so unless another is asked for
+    for name, said in (("dya", "did you mean 'day'?"), ("y", "is the target")):
+        refused = invoke("train", "b.csv", "--target", "y", "--drop", name, "-o", "n")
+        assert refused.exit_code == 3
+        assert f"--drop {name}: {said}" in refused.stderr
 
 
 def test_damaged_files_are_one_line(folder):
@@ -154,6 +171,7 @@ def test_from_a_table_to_predictions(folder):
     (folder / "new.csv").write_text("age,job\n41,clerk\n31,nurse\n")
     predicted = invoke("predict", "m", "new.csv", "-o", "labels")
     assert predicted.stdout == "2 rows, whose classes are not known\n"
+    assert "-o FILE keeps" in invoke("predict", "m", "new.csv").stdout
     assert (folder / "labels").read_text() == "yes\nno\n"
     assert "100.0000% right" in invoke("predict", "m", "a.csv").stdout
     weighed = invoke("train", "a.csv", "--target", "answer", "--weight", "yes=2", "-o", "m")

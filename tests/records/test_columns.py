@@ -73,18 +73,6 @@ def test_a_mini_batch_is_one_step_in_what_a_sweep_writes(folder):
         assert steps == pytest.approx(float(runs[group.label]["presentations"]) / rows[group.label])
 
 
-def test_only_a_method_with_a_scaling_records_it(folder):
-    results = read_results(folder)
-    (groups,) = results.groups.values()
-    found = {
-        group.label: list(samples(group, Asked("largest_scaling")).values()) for group in groups
-    }
-    # B is 1/λ at the first checkpoint already, or was reduced since.
-    [largest] = found.pop("sgd-qn")
-    assert 0.0 < largest <= 1.0
-    assert not any(np.isfinite(values).any() for values in found.values())
-
-
 def test_only_a_method_with_such_a_schedule_records_its_t0(folder):
     (groups,) = read_results(folder).groups.values()
     found = {group.label: list(samples(group, Asked("t0")).values()) for group in groups}

@@ -81,7 +81,7 @@ def test_command_lists_the_files(small):
     assert not list(small.rglob("*.pdf"))
     CliRunner().invoke(report_command, [str(small), "--also", "pdf"])
     assert (small / "plots" / "adult-log-suboptimality.pdf").read_bytes().startswith(b"%PDF-")
-    assert list(stale_files(small, plots=True)) == []
+    assert list(stale_files(small)) == []
 
 
 def test_command_passes_errors_on(tmp_path):

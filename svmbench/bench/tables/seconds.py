@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +21,6 @@ from svmbench.records.spelling import short
 from svmbench.records.statistics import median
 from svmbench.records.summaries import summary
 from svmbench.report.numbers import interval_text, number_text
-from svmbench.report.overall import Costs
 from svmbench.report.table import Table, TableCell
 from svmbench.report.tables.accuracy import accuracy_notes, accuracy_table, summarise
 
@@ -86,23 +85,6 @@ def _measured(found: Found) -> Iterator[Record]:
                 }
                 if seconds.samples:
                     yield record
-
-
-def relative_costs(found: Found) -> list[Costs]:
-    """Each problem once, with the times of the solvers in units of the champion's."""
-    return [
-        costs
-        for those in grouped(fastest_entries(found), problem_of).values()
-        if len(costs := dict(_compared_costs(those))) >= 2
-    ]
-
-
-def _compared_costs(those: Iterable[Record]) -> Iterator[tuple[str, float]]:
-    for one in those:
-        if math.isinf(one["median_seconds"]):
-            yield one["solver"], math.inf
-        elif math.isfinite(one["ratio"]):  # it has pairs with the champion
-            yield one["solver"], one["ratio"]
 
 
 def fastest_table(found: Found, threshold: float) -> Table:

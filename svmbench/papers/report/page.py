@@ -27,7 +27,6 @@ from svmbench.records.read import Results
 from svmbench.records.spelling import counted
 from svmbench.report.html import SIGNS, Figure, environment_facts, render
 from svmbench.report.notices import stand_in_warning
-from svmbench.report.overall import Share
 from svmbench.report.table import Table
 from svmbench.report.tables.words import header
 
@@ -195,7 +194,6 @@ def several(verdict: str) -> str:
 
 def to_page(
     papers: Sequence[PaperView],
-    shares: Sequence[Share],
     *,
     left_out: Sequence[str] = (),
 ) -> str:
@@ -222,7 +220,6 @@ def to_page(
         stand_ins=stand_ins_of(view.source for view in views),
         reading=[note for note in READING if note in notes],
         not_run=[view for view in views if view.not_run],
-        shares=shares,
         lines_of={},
         environments=_environments(everything),
     )

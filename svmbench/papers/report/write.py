@@ -19,7 +19,6 @@ from svmbench.papers.report.page import ItemView, PaperView, to_page
 from svmbench.papers.report.tables import build_paper_table
 from svmbench.report.html import Figure, figure_of
 from svmbench.report.markup import write_tables
-from svmbench.report.overall import problems_of, shares
 from svmbench.report.table import Table
 
 
@@ -55,7 +54,6 @@ def write_papers(
         for paper in papers.values()
         for name in paper.items
     ]
-    everything = [results for source in sources for results in source.results.values()]
     page = root / "index.html"
     written: list[Path] = []
     views: dict[tuple[str, str], ItemView] = {}
@@ -76,8 +74,7 @@ def write_papers(
             written += files
         view.figures.extend(_figures(source, folder))
     missing = left_out(papers, views)
-    best = shares(problems_of(everything))
-    text = to_page(_by_paper(views.values()), best, left_out=missing)
+    text = to_page(_by_paper(views.values()), left_out=missing)
     write_text(page, text)
     tables = {place: view.tables for place, view in views.items()}
     return Written([*written, page], claims, tables)

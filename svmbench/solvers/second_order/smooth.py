@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from svmbench.data.dataset import FloatArray
+from svmbench.data.dataset import Array, FloatArray
 from svmbench.data.derived import take_rows
 from svmbench.kernels.newton import weighted_product, weighted_squares
 from svmbench.kernels.objective import balance, combination
@@ -124,12 +124,14 @@ def newton(
         if ended:
             return
         done.steps += 1
+        curved = np.flatnonzero(bends)
+        curvatures = bends[curved] / surface.m
         system = NewtonSystem(
-            surface.product(bends),
+            surface.product(curved, curvatures),
             partial(surface.system, bends),
-            partial(surface.diagonal, bends),
+            partial(surface.diagonal, curved, curvatures),
             downhill,
-            np.count_nonzero(bends) / surface.m,
+            len(curved) / surface.m,
             _enough(problem, downhill, counted, pull, wanted, point.primal),
         )
         ending = _is_ending(before, gap, wanted * point.primal)
@@ -262,10 +264,11 @@ class Surface:
         downhill: FloatArray = self.sums(counted) - np.append(self._lam * point.at[:-1], 0.0)
         return downhill
 
-    def product(self, bends: FloatArray) -> Callable[[FloatArray], FloatArray]:
-        """The product with the Hessian, from the curvatures times the weights of rows."""
-        curved = np.flatnonzero(bends)
-        curvatures = bends[curved] / self.m
+    def product(self, curved: Array, curvatures: FloatArray) -> Callable[[FloatArray], FloatArray]:
+        """The product with the Hessian.
+
+        - ``curved``, ``curvatures``: rows that have curvature; it, times their weights, over m.
+        """
 
         def bent(v: FloatArray) -> FloatArray:
             image = self._lam * v
@@ -281,13 +284,12 @@ class Surface:
         # A label's square is one.
         return bends / self.m, self.sums(self.labels * bends)
 
-    def diagonal(self, bends: FloatArray) -> FloatArray:
+    def diagonal(self, curved: Array, curvatures: FloatArray) -> FloatArray:
         """The preconditioner of a `NewtonSystem`: lambda, and a share of the Hessian's diagonal."""
-        curved = np.flatnonzero(bends)
         found = np.zeros(self._d + 1)
-        read = weighted_squares(self._rows, curved, bends[curved] / self.m, found[:-1])
+        read = weighted_squares(self._rows, curved, curvatures, found[:-1])
         self._count(len(curved), read)
-        found[-1] = float(bends.sum()) / self.m if self._free else 0.0
+        found[-1] = float(curvatures.sum()) if self._free else 0.0
         return self._lam + DIAGONAL_SHARE * found
 
     def sums(self, weights: FloatArray) -> FloatArray:
@@ -379,8 +381,10 @@ def _enough(
     """
     lam = problem.lam
     of_w = _SHARE_LEFT * wanted * least
-    positive, negative = balance(problem.data.rows, slopes)
-    of_b = _SHARE_LEFT * wanted * min(positive, negative) / problem.data.n_samples
+    of_b = 0.0
+    if problem.bias == "free":
+        classes = balance(problem.data.rows, slopes)
+        of_b = _SHARE_LEFT * wanted * min(classes) / problem.data.n_samples
 
     def size(left: FloatArray) -> float:
         return _gap(left, pull, lam) if pull > 0.0 else inner(left, left)

@@ -198,11 +198,6 @@ class Scaled(Scheduled):
         scaled: FloatArray = self._kernel.b.astype(np.float64)
         return scaled / self._problem.lam
 
-    @property
-    def largest_scaling(self) -> float:
-        """The largest entry of λB."""
-        return float(self._kernel.b.max())
-
     def _make_trial(self, t0: float, order: Array) -> Any:
         """The method's own kernel."""
         return self._make_kernel(t0, order)

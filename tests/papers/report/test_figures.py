@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -21,10 +20,6 @@ from svmbench.papers.report.layout import ItemResults
 from svmbench.papers.report.numbers import number
 from svmbench.papers.report.planes import final_line, points
 from svmbench.records.measures import Asked
-from svmbench.report.overall import (
-    WITHIN,
-    shares,
-)
 
 
 def shape(**keys) -> FigureShape:
@@ -289,26 +284,6 @@ def test_regret_is_drawn_against_its_bound(planes):
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     assert "no regret: norma" in [text.get_text() for text in axes.texts]
     assert "its bound" in [text.get_text() for text in figure.legends[0].get_texts()]
-
-
-# ---------------------------------------------------------------- all papers
-
-PROBLEMS = [
-    {"a": 1.0, "b": 1.04, "c": 3.0},
-    {"a": 2.0, "b": 1.0},
-    {"a": math.inf, "c": math.inf},
-]
-
-
-def test_shares_of_the_virtual_best_solver():
-    found = {share.solver: share for share in shares(PROBLEMS)}
-    assert WITHIN == 1.05
-    assert (found["a"].problems, found["a"].solved, found["a"].fastest, found["a"].alone) == (
-        3, 2, 1, 0
-    )  # fmt: skip
-    assert (found["b"].problems, found["b"].fastest, found["b"].alone) == (2, 2, 1)
-    assert (found["c"].problems, found["c"].solved, found["c"].fastest) == (2, 1, 0)
-    assert [share.solver for share in shares(PROBLEMS)] == ["b", "a", "c"]
 
 
 def test_panels_of_stand_ins_say_how_many_rows_they_have(source):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
 import svmbench
@@ -15,27 +14,13 @@ from svmbench.harness.weights import SUFFIX
 from svmbench.records.read import Results, read_results
 from svmbench.report.check import stale_files
 from svmbench.verify.folder import Verifier
-from svmbench.verify.published import FILES, LEFT_OUT, MANIFEST, manifest_of, read_manifest
+from svmbench.verify.published import FILES, MANIFEST, manifest_of
 
 INDEX = "index.html"
 
 #: What is copied from a results folder; the weights only if they are asked for.
 CONTENTS = (*FILES, "tables/*", "plots/*", "runs/*.jsonl")
 WEIGHTS = f"runs/*{SUFFIX}"
-
-
-@dataclass(frozen=True)
-class PublishedFolder:
-    results: Results
-    machine: str  # fingerprint of the machine of its runs
-    # runs and references that could not be recomputed, since their rows are not on this machine
-    unverified: int
-
-    @property
-    def heading(self) -> str:
-        """Its name and processor, as the heading of a column."""
-        processor = self.results.environment.get("cpu") or "unknown processor"
-        return f"{self.results.folder.resolve().name} ({processor})"
 
 
 def publish(folder: Path, target: Path, weights: bool = False) -> Path:
@@ -49,7 +34,7 @@ def publish(folder: Path, target: Path, weights: bool = False) -> Path:
     if resolved(folder).is_relative_to(resolved(target)):
         raise ConfigError(f"{target}: has the results themselves; give -o another name")
     _refuse_wrong(read_results(folder))
-    for name, reason in stale_files(folder, False):
+    for name, reason in stale_files(folder):
         raise DataError(f"{folder}: {name} {reason}")
     if not (folder / "report.html").is_file():
         raise DataError(f"{folder}: has no page; run 'svmbench report {folder}' first")
@@ -88,27 +73,12 @@ def _put(made: Path, target: Path) -> None:
     shutil.rmtree(before, ignore_errors=True)
 
 
-def open_published(folder: Path) -> PublishedFolder:
-    """Read a published folder, and check it.
-
-    What rests on weights that were left out, or on rows that are not on this machine, is counted,
-    not recomputed.
-
-    Raises DataError if it is not as it was published.
-    """
-    results = read_results(folder)
-    unverified = _refuse_wrong(results)  # links and pipes are refused here
-    return PublishedFolder(results, str(read_manifest(folder)["machine"]), unverified)
-
-
-def _refuse_wrong(results: Results) -> int:
-    """Refuse figures that do not hold; return how many could not be verified."""
-    folder, unverified = results.folder, 0
+def _refuse_wrong(results: Results) -> None:
+    """Refuse figures that do not hold."""
+    folder = results.folder
     for result in Verifier().folder(folder):
         if result.verdict == "does not hold" or result.reason.startswith(str(folder)):  # its trace
             raise DataError(
                 f"{folder}: {result.kind} {result.name} does not hold: {result.reason}; "
                 f"see 'svmbench verify {folder}'"
             )
-        unverified += result.verdict == "not verified" or result.reason == LEFT_OUT
-    return unverified

@@ -1,1 +1,0 @@
-"""Results for others: published folders, and a table over the machines of several."""
