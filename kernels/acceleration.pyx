@@ -21,17 +21,13 @@ from svmbench.kernels.room import zeros
 
 from .counters cimport Counters
 from .provenance cimport build_record
-from .rows cimport CompactRows, Rows, row_axpy, row_nonzeros
+from .rows cimport CompactRows, Rows, dense_dot, row_axpy, row_nonzeros
 
 __build__ = build_record()
 
 # Below this share of the product of the diagonal, the determinant of the plane's system is
 # rounding: the two directions are one.
 cdef double ROUNDING = 1e-10
-
-# Sums of products are made in so many parts, which a processor adds at once.
-cdef enum:
-    PARTS = 8
 
 # Relative rounding of a sum; and how much longer than its rounding error a direction has to be:
 # when rows leave a direction, nothing else may remain of it.
@@ -124,9 +120,10 @@ cdef class Acceleration(Counters):
         cdef double first = 0.0, second = 0.0, a = 0.0, b = 0.0, ab = 0.0
         cdef Products w_sums
         cdef Py_ssize_t k, i, d = w.shape[0], free = 0
-        change(&w[0], &self._w_before[0], &self._w_step[0], &self._w_delta[0], d, &w_sums)
-        self._delta_error = EPSILON * sqrt(w_sums.a)
-        self._step_error += EPSILON * sqrt(w_sums.b)
+        for k in range(d):
+            self._w_delta[k] = w[k] - self._w_before[k]
+        self._delta_error = EPSILON * sqrt(norm2(w) + norm2(self._w_before))
+        self._step_error += EPSILON * sqrt(norm2(self._w_step))
         for k in range(self._count):
             i = self._moving[k]
             delta, step = alpha[i] - self._before[i], self._step[i]
@@ -147,7 +144,10 @@ cdef class Acceleration(Counters):
                 self._move(i, -step, self._w_step)
                 self._step[i] = 0.0
         self._count = free
-        products(&w[0], &self._w_delta[0], &self._w_step[0], d, &w_sums)
+        w_sums.first = dense_dot(&w[0], d, &self._w_delta[0])
+        w_sums.second = dense_dot(&w[0], d, &self._w_step[0])
+        w_sums.a, w_sums.b = norm2(self._w_delta), norm2(self._w_step)
+        w_sums.ab = dense_dot(&self._w_delta[0], d, &self._w_step[0])
         if sqrt(w_sums.a) <= CLEAR * self._delta_error:
             first = w_sums.first = a = w_sums.a = ab = w_sums.ab = 0.0
         if sqrt(w_sums.b) <= CLEAR * self._step_error:
@@ -189,7 +189,10 @@ cdef class Acceleration(Counters):
             alpha[i] = new
             change += new - old
             rise += self._weight(i) * (new - old) * (1.0 - 0.5 * self.nu * (new + old))
-        rise = rise / self.rows.c.m - 0.5 * self.lam * growth(&w[0], &self._w_before[0], d)
+        for k in range(d):      # the passes' move is not needed any more
+            self._w_delta[k] = w[k] - self._w_before[k]
+        rise = rise / self.rows.c.m - 0.5 * self.lam * (
+            dense_dot(&self._w_delta[0], d, &w[0]) + dense_dot(&self._w_delta[0], d, &self._w_before[0]))
         if rise >= 0.0:
             self.change, self.rise = change, rise
             return
@@ -200,6 +203,10 @@ cdef class Acceleration(Counters):
         for k in range(d):
             w[k] = self._w_before[k]
         self._forget_step(d)
+
+
+cdef inline double norm2(double[::1] w) noexcept nogil:
+    return dense_dot(&w[0], w.shape[0], &w[0])
 
 
 cdef void solve(const Plane *plane, double *a, double *b) noexcept nogil:
@@ -213,58 +220,6 @@ cdef void solve(const Plane *plane, double *a, double *b) noexcept nogil:
         a[0] = plane.first / plane.a
 
 
-cdef void change(const double *w, const double *before, const double *step, double *delta,
-                 Py_ssize_t d, Products *sums) noexcept nogil:
-    """Find w - w before; a is the sum of both squares, b that of the step."""
-    cdef double both[PARTS]
-    cdef double steps[PARTS]
-    cdef Py_ssize_t k = 0, part
-    for part in range(PARTS):
-        both[part] = steps[part] = 0.0
-    while k + PARTS <= d:
-        for part in range(PARTS):
-            delta[k + part] = w[k + part] - before[k + part]
-            both[part] += w[k + part] * w[k + part] + before[k + part] * before[k + part]
-            steps[part] += step[k + part] * step[k + part]
-        k += PARTS
-    while k < d:
-        delta[k] = w[k] - before[k]
-        both[0] += w[k] * w[k] + before[k] * before[k]
-        steps[0] += step[k] * step[k]
-        k += 1
-    sums.a, sums.b = total(both), total(steps)
-
-
-cdef void products(const double *w, const double *delta, const double *step, Py_ssize_t d,
-                   Products *sums) noexcept nogil:
-    """All inner products of the two directions with w and with each other."""
-    cdef double first[PARTS]
-    cdef double second[PARTS]
-    cdef double a[PARTS]
-    cdef double b[PARTS]
-    cdef double ab[PARTS]
-    cdef Py_ssize_t k = 0, part
-    for part in range(PARTS):
-        first[part] = second[part] = a[part] = b[part] = ab[part] = 0.0
-    while k + PARTS <= d:
-        for part in range(PARTS):
-            first[part] += w[k + part] * delta[k + part]
-            second[part] += w[k + part] * step[k + part]
-            a[part] += delta[k + part] * delta[k + part]
-            b[part] += step[k + part] * step[k + part]
-            ab[part] += delta[k + part] * step[k + part]
-        k += PARTS
-    while k < d:
-        first[0] += w[k] * delta[k]
-        second[0] += w[k] * step[k]
-        a[0] += delta[k] * delta[k]
-        b[0] += step[k] * step[k]
-        ab[0] += delta[k] * step[k]
-        k += 1
-    sums.first, sums.second = total(first), total(second)
-    sums.a, sums.b, sums.ab = total(a), total(b), total(ab)
-
-
 cdef void move(double a, double b, const double *delta, Py_ssize_t d, double *w, double *before,
                double *step) noexcept nogil:
     """Move w in the plane; the whole step is the next w_p."""
@@ -275,27 +230,3 @@ cdef void move(double a, double b, const double *delta, Py_ssize_t d, double *w,
         w[k] = old + a * delta[k] + b * step[k]
         step[k] = (1.0 + a) * delta[k] + b * step[k]
         before[k] = old
-
-
-cdef double growth(const double *w, const double *before, Py_ssize_t d) noexcept nogil:
-    """Change of ||w||^2."""
-    cdef double sums[PARTS]
-    cdef Py_ssize_t k = 0, part
-    for part in range(PARTS):
-        sums[part] = 0.0
-    while k + PARTS <= d:
-        for part in range(PARTS):
-            sums[part] += (w[k + part] - before[k + part]) * (w[k + part] + before[k + part])
-        k += PARTS
-    while k < d:
-        sums[0] += (w[k] - before[k]) * (w[k] + before[k])
-        k += 1
-    return total(sums)
-
-
-cdef double total(const double *parts) noexcept nogil:
-    cdef double found = 0.0
-    cdef Py_ssize_t part
-    for part in range(PARTS):
-        found += parts[part]
-    return found

@@ -6,9 +6,7 @@
 #   reduced   max D(beta) = beta.delta - 1/2 beta'H beta,  H_jk = g_j.g_k/lam, on the simplex,
 #             one of the cuts being 0 >= 0: a lower bound of P*, since
 #             alpha = sum beta_j c_j is feasible and w = w(alpha) = 1/lam sum beta_j g_j
-#   update    margins   all s_i, n_i multiply-adds a row
-#             add_rows  the sum of y_i x_i over a cut's rows, n_i multiply-adds each
-#             line_search, move   O(m) expected, no sort
+#   update    line_search   O(m) expected, no sort
 #             maximise  pairwise steps, O(cuts) each
 #   source    Joachims, KDD 2006 (cuts, reduced problem); Franc and Sonnenburg, JMLR 10 (2009),
 #             sections 3 and 4.1 (line search). Sorting its kinks is replaced by selection.
@@ -18,41 +16,8 @@ from libc.stdint cimport int64_t
 import numpy as np
 
 from .provenance cimport build_record
-from .rows cimport CompactRows, row_axpy, row_dot, row_nonzeros
 
 __build__ = build_record()
-
-
-def margins(CompactRows rows, const double[::1] w, double[::1] out):
-    """Write all margins y_i w.x_i and return the sum of the hinge losses."""
-    if w.shape[0] != rows.c.d or out.shape[0] != rows.c.m:
-        raise ValueError("rows, w and out do not belong together")
-    cdef double nothing = 0
-    cdef const double *weights = &w[0] if rows.c.d else &nothing
-    cdef double total = 0.0
-    cdef Py_ssize_t i
-    with nogil:
-        for i in range(rows.c.m):
-            out[i] = rows.c.labels[i] * row_dot(&rows.c, i, weights)
-            total += max(0.0, 1.0 - out[i])
-    return total
-
-
-def add_rows(CompactRows rows, const double[::1] margins, bint ties, double[::1] out):
-    """Add y_i x_i of the rows whose margin is below 1, or with ``ties`` at most 1, to ``out``."""
-    if margins.shape[0] != rows.c.m or out.shape[0] != rows.c.d:
-        raise ValueError("rows, margins and out do not belong together")
-    cdef double nothing = 0
-    cdef double *sums = &out[0] if rows.c.d else &nothing
-    cdef int64_t chosen = 0, nonzeros = 0
-    cdef Py_ssize_t i
-    with nogil:
-        for i in range(rows.c.m):
-            if margins[i] < 1.0 or (ties and margins[i] == 1.0):
-                row_axpy(&rows.c, i, <double> rows.c.labels[i], sums)
-                chosen += 1
-                nonzeros += row_nonzeros(&rows.c, i)
-    return chosen, nonzeros
 
 
 cdef inline double middle(double a, double b, double c) noexcept nogil:
@@ -125,20 +90,6 @@ def line_search(const double[::1] old, const double[::1] new, double slope, doub
                         n += 1
             limit = first_zero(&kinks[0], &rises[0], n, slope, curvature)
     return max(limit, 0.0)
-
-
-def move(double[::1] old, double[::1] new, double k, double beyond):
-    """Go on to the margins at k, keep those ``beyond`` in place of ``new``; sum of the losses."""
-    if old.shape[0] != new.shape[0]:
-        raise ValueError("old and new differ in length")
-    cdef double total = 0.0
-    cdef Py_ssize_t i
-    with nogil:
-        for i in range(old.shape[0]):
-            old[i] += k * (new[i] - old[i])
-            new[i] = old[i] + beyond * (new[i] - old[i])
-            total += max(0.0, 1.0 - old[i])
-    return total
 
 
 def maximise(const double[:, :] gram, const double[::1] offsets, double[::1] beta,

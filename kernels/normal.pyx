@@ -3,10 +3,6 @@
 #   weighted_gram   H += sum_i c_i x_i x_i^T, upper triangle; n_i (n_i + 1)/2 multiply-adds a row
 #   dense_rows      sqrt(c_i) x_i of a block of rows, dense: BLAS forms the same sum of them with
 #                   d^2/2 multiply-adds a row, in less time than scattering where rows are full
-#   symmetric_product
-#                   H v from the upper triangle of H; d^2 multiply-adds
-#   by_column       c_i x_ij, column after column: products of sparse rows are sums over columns;
-#                   two steps an entry
 #   source          textbook
 
 from libc.math cimport sqrt
@@ -15,7 +11,7 @@ from libc.stdint cimport int32_t, int64_t
 import numpy as np
 
 from .provenance cimport build_record
-from .rows cimport CompactRows, dense_axpy, dense_dot
+from .rows cimport CompactRows
 
 __build__ = build_record()
 
@@ -54,42 +50,3 @@ def dense_rows(CompactRows rows, const double[::1] weights, const int64_t[::1] c
             n = unpack_row(&rows.c, i, &columns[0], &values[0])
             for k in range(n):
                 out[line, columns[k]] = root * values[k]
-
-
-def symmetric_product(const double[:, ::1] matrix, const double[::1] vector):
-    """The symmetric matrix with this upper triangle, times a vector."""
-    cdef Py_ssize_t d = vector.shape[0], i
-    if matrix.shape[0] != d or matrix.shape[1] != d:
-        raise ValueError("matrix and vector do not belong together")
-    found = np.zeros(d)
-    cdef double[::1] out = found
-    with nogil:
-        for i in range(d):
-            # The diagonal belongs to one of the two sums only.
-            out[i] += dense_dot(&matrix[i, i], d - i, &vector[i])
-            if i + 1 < d:
-                dense_axpy(vector[i], &matrix[i, i + 1], d - i - 1, &out[i + 1])
-    return found
-
-
-def by_column(CompactRows rows, const double[::1] weights):
-    """The entries weights_i x_ij of sparse rows, column after column."""
-    if rows.indptr is None or weights.shape[0] != rows.c.m:
-        raise ValueError("rows and weights do not belong together, or the rows are dense")
-    indptr = np.zeros(rows.c.d + 1, dtype=np.int64)
-    np.cumsum(np.bincount(rows.indices, minlength=rows.c.d), out=indptr[1:])
-    indices = np.empty(indptr[-1], dtype=np.int32)
-    out = np.empty(indptr[-1])
-    cdef int64_t[::1] ahead = indptr[:-1].copy()
-    cdef int32_t[::1] numbers = indices, columns = np.empty(rows.c.d + 1, dtype=np.int32)
-    cdef double[::1] entries = out, values = np.empty(rows.c.d + 1)
-    cdef Py_ssize_t i, k, n, place
-    with nogil:
-        for i in range(rows.c.m):
-            n = unpack_row(&rows.c, i, &columns[0], &values[0])
-            for k in range(n):
-                place = ahead[columns[k]]
-                ahead[columns[k]] = place + 1
-                numbers[place] = <int32_t> i
-                entries[place] = weights[i] * values[k]
-    return indptr, indices, out

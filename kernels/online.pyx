@@ -22,7 +22,7 @@ from libc.stdint cimport int64_t
 import numpy as np
 
 from .loss cimport loss_value, make_loss
-from .projection cimport Threshold, l1_threshold, soft, weighted_l1_threshold
+from .projection cimport Threshold, l1_threshold, soft
 from .provenance cimport build_record
 from .rows cimport CompactRows, Rows, row_axpy, row_dot, row_nonzeros
 from .rowwise cimport RowWise, more_rows, next_row
@@ -113,7 +113,7 @@ cdef class Smd(InBall):
                 i = next_row(self)
                 error = present(self, i)
                 descend(self, i, error, self.eta0 / sqrt(<double> self.steps), theta)
-                threshold = l1_threshold(theta, d, self.radius, &self._sizes[0])
+                threshold = l1_threshold(theta, NULL, d, self.radius, &self._sizes[0], NULL)
                 for j in range(d):
                     self._w[j] = soft(theta[j], threshold, 1.0)
 
@@ -191,8 +191,8 @@ cdef class Adagrad(InBall):
                     self._squares[j] += g[j] * g[j]
                     h[j] = sqrt(self._squares[j])
                     w[j] += step * g[j] / h[j]
-                threshold = weighted_l1_threshold(w, h, d, self.radius, &self._room[2, 0],
-                                                  &self._room[3, 0])
+                threshold = l1_threshold(w, h, d, self.radius, &self._room[2, 0],
+                                         &self._room[3, 0])
                 if threshold.value > 0.0:
                     for j in range(d):
                         w[j] = soft(w[j], threshold, h[j])
@@ -202,24 +202,6 @@ def _require(CompactRows rows, *vectors):
     for vector in vectors:
         if vector.shape[0] != rows.c.d:
             raise ValueError("the vectors and the rows do not belong together")
-
-
-def subgradient(CompactRows rows, double[::1] w, double[::1] g, double lam):
-    """g <- lam w - 1/m sum [y_i w.x_i < 1] y_i x_i; return the rows in error and their entries."""
-    _require(rows, w, g)
-    cdef Py_ssize_t i, j, d = w.shape[0]
-    cdef int64_t errors = 0, nonzeros = 0
-    with nogil:
-        for j in range(d):
-            g[j] = 0.0
-        for i in range(rows.c.m):
-            if rows.c.labels[i] * row_dot(&rows.c, i, &w[0]) < 1.0:
-                row_axpy(&rows.c, i, <double> -rows.c.labels[i], &g[0])
-                nonzeros += row_nonzeros(&rows.c, i)
-                errors += 1
-        for j in range(d):
-            g[j] = lam * w[j] + g[j] / rows.c.m
-    return errors, nonzeros
 
 
 def presentation_cost(CompactRows rows, Py_ssize_t i, double[::1] w, double lam, int loss,

@@ -11,7 +11,7 @@
 #             margin error divides the scale by up to ||x_i||/(t sqrt(lam)), so that it underflows
 #             after some ||x_i||/sqrt(lam) such steps if that is several hundred
 #   source    Shalev-Shwartz, Singer, Srebro and Cotter, Math. Prog. B 127 (2011),
-#             figure 1. Batches of rows are in pegasos_batch.pyx.
+#             figure 1. Batches of rows are in batches.pyx.
 
 from libc.math cimport sqrt
 from libc.stdint cimport int64_t

@@ -1,9 +1,8 @@
 # Thresholds of the projections on the l1 ball, for kernels that project in every step.
 #
-# Both return tau >= 0, the root of projection.pyx, as the sum of two numbers: the nearest point
-# of ||w||_1 <= radius is w_i = soft(y_i, tau, 1), or soft(y_i, tau, h_i) with weights h; a value
-# of 0 says that y lies in the ball already. `sizes` and `spans` are room for d entries each;
-# nothing is allocated.
+# It returns tau >= 0, the root of projection.pyx, as the sum of two numbers: the nearest point
+# of ||w||_1 <= radius is w_i = soft(y_i, tau, h_i), with weights h of 1 where NULL; a value of 0 says
+# that y lies in the ball already. `sizes`, and `spans` with weights, are room for d entries each.
 
 from libc.math cimport fabs
 
@@ -14,12 +13,8 @@ cdef struct Threshold:
     double rest     # what rounding has taken from the value; mostly left at 0
 
 
-cdef Threshold l1_threshold(const weight_t *y, Py_ssize_t d, double radius,
-                            double *sizes) noexcept nogil
-
-cdef Threshold weighted_l1_threshold(const double *y, const double *h, Py_ssize_t d,
-                                     double radius, double *sizes,
-                                     double *spans) noexcept nogil
+cdef Threshold l1_threshold(const weight_t *y, const double *h, Py_ssize_t d, double radius,
+                            double *sizes, double *spans) noexcept nogil
 
 
 cdef inline double soft(double y, Threshold tau, double h) noexcept nogil:

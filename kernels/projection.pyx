@@ -32,99 +32,64 @@ cdef double ROUNDED = 1e8
 cdef double LOST = 1e6
 
 
-cdef double newton(double *sizes, Py_ssize_t *active, double *total,
+cdef double newton(double *sizes, double *spans, Py_ssize_t *active, double *total, double span,
                    double radius) noexcept nogil:
-    """The root of sum max(sizes - tau, 0) = radius, from below it.
+    """The root of sum max(sizes - tau spans, 0) = radius, from below it; spans are 1 where NULL.
 
     The sizes above it come first, and `active` and `total` are their number and sum.
     """
-    cdef double tau, size, kept_total
-    cdef Py_ssize_t i, kept
-    while True:
-        tau = (total[0] - radius) / active[0]
-        kept, kept_total = 0, 0.0
-        for i in range(active[0]):       # without a branch that depends on the entry
-            size = sizes[i]
-            sizes[kept] = size
-            kept += size > tau
-            kept_total += size if size > tau else 0.0
-        # The mean of what is left exceeds tau, so rounding alone could drop all.
-        if kept == active[0] or kept == 0:
-            return tau
-        active[0], total[0] = kept, kept_total
-
-
-cdef Threshold l1_threshold(const weight_t *y, Py_ssize_t d, double radius,
-                            double *sizes) noexcept nogil:
-    cdef Threshold tau
-    cdef double total = 0.0, widest = 0.0, largest = 0.0
-    cdef Py_ssize_t i, active = d
-    tau.value = tau.rest = 0.0
-    for i in range(d):
-        sizes[i] = fabs(y[i])
-        total += sizes[i]
-    if total <= radius:
-        return tau
-    tau.value = newton(sizes, &active, &total, radius)
-    if active * total <= ROUNDED * radius or not tau.value < INFINITY:
-        return tau
-    active, total = d, 0.0
-    for i in range(d):
-        sizes[i] = fabs(y[i]) - tau.value
-        total += sizes[i]
-        largest = max(largest, sizes[i])
-    tau.rest = newton(sizes, &active, &total, radius)
-    for i in range(active):
-        widest = max(widest, fabs(sizes[i]))
-    if widest > LOST * radius:
-        tau.rest = largest
-    return tau
-
-
-cdef double weighted_newton(double *sizes, double *spans, Py_ssize_t *active, double *total,
-                            double span, double radius) noexcept nogil:
-    """The root of sum max(sizes - tau spans, 0) = radius; otherwise as `newton`."""
-    cdef double tau, size, each, kept_total, kept_span
+    cdef double tau, size, each = 1.0, kept_total, kept_span
     cdef Py_ssize_t i, kept
     while True:
         tau = (total[0] - radius) / span
         kept, kept_total, kept_span = 0, 0.0, 0.0
-        for i in range(active[0]):
-            size, each = sizes[i], spans[i]
-            sizes[kept], spans[kept] = size, each
+        for i in range(active[0]):       # without a branch that depends on the entry
+            size = sizes[i]
+            sizes[kept] = size
+            if spans != NULL:
+                each = spans[i]
+                spans[kept] = each
             kept += size > tau * each
             kept_total += size if size > tau * each else 0.0
             kept_span += each if size > tau * each else 0.0
+        # The mean of what is left exceeds tau, so rounding alone could drop all.
         if kept == active[0] or kept == 0:
             return tau
         active[0], total[0], span = kept, kept_total, kept_span
 
 
-cdef Threshold weighted_l1_threshold(const double *y, const double *h, Py_ssize_t d,
-                                     double radius, double *sizes,
-                                     double *spans) noexcept nogil:
+cdef double fill(const weight_t *y, const double *h, Py_ssize_t d, double tau, double *sizes,
+                 double *spans, double *total) noexcept nogil:
+    """Write |y| - tau/h and 1/h, and find the sum of the first; the sum of 1/h."""
+    cdef double span = 0.0, each = 1.0
+    cdef Py_ssize_t i
+    total[0] = 0.0
+    for i in range(d):
+        if h != NULL:
+            each = 1.0 / h[i]
+            spans[i] = each
+        sizes[i] = fabs(y[i]) - (tau if h == NULL else tau / h[i])
+        total[0] += sizes[i]
+        span += each
+    return span
+
+
+cdef Threshold l1_threshold(const weight_t *y, const double *h, Py_ssize_t d, double radius,
+                            double *sizes, double *spans) noexcept nogil:
     cdef Threshold tau
-    cdef double total = 0.0, span = 0.0, widest = 0.0, largest = 0.0
+    cdef double total, span, widest = 0.0, largest = 0.0
     cdef Py_ssize_t i, active = d
     tau.value = tau.rest = 0.0
-    for i in range(d):
-        sizes[i] = fabs(y[i])
-        spans[i] = 1.0 / h[i]
-        total += sizes[i]
-        span += spans[i]
+    span = fill(y, h, d, 0.0, sizes, spans, &total)
     if total <= radius:
         return tau
-    tau.value = weighted_newton(sizes, spans, &active, &total, span, radius)
+    tau.value = newton(sizes, spans, &active, &total, span, radius)
     if active * total <= ROUNDED * radius or not tau.value < INFINITY:
         return tau
-    active, total, span = d, 0.0, 0.0
+    span, active = fill(y, h, d, tau.value, sizes, spans, &total), d
     for i in range(d):
-        sizes[i] = fabs(y[i]) - tau.value / h[i]
-        spans[i] = 1.0 / h[i]
-        total += sizes[i]
-        span += spans[i]
-        largest = max(largest, sizes[i] * h[i])
-    tau.rest = weighted_newton(sizes, spans, &active, &total, span, radius)
+        largest = max(largest, sizes[i] * h[i] if h != NULL else sizes[i])
+    tau.rest = newton(sizes, spans, &active, &total, span, radius)
     for i in range(active):
         widest = max(widest, fabs(sizes[i]))
     if widest > LOST * radius:
@@ -141,13 +106,9 @@ def project_l1(double[::1] y, double radius, const double[::1] weights=None):
         raise ValueError(f"{weights.shape[0]} weights for {d} entries")
     if d == 0:
         return 0.0
-    cdef double[::1] sizes = np.empty(d)
-    cdef double[::1] spans = np.empty(d if weights is not None else 0)
-    cdef Threshold tau
-    if weights is None:
-        tau = l1_threshold(&y[0], d, radius, &sizes[0])
-    else:
-        tau = weighted_l1_threshold(&y[0], &weights[0], d, radius, &sizes[0], &spans[0])
+    cdef double[::1] sizes = np.empty(d), spans = np.empty(d)
+    cdef Threshold tau = l1_threshold(&y[0], NULL if weights is None else &weights[0], d, radius,
+                                      &sizes[0], NULL if weights is None else &spans[0])
     if tau.value > 0.0:
         for i in range(d):
             y[i] = soft(y[i], tau, 1.0 if weights is None else weights[i])

@@ -88,7 +88,7 @@ def descent(
             rows = without_last_feature(problem.data)
         else:
             rows = without_constant.relabelled(problem.data.labels)
-        yield from _with_smaller_constant(problem, rows, constant, rho, start, turns_of)
+        yield from _with_smaller_constant(problem, rows, constant, start, turns_of)
         return
     solver = _started(problem)
     if start is not None:
@@ -116,28 +116,8 @@ def balanced_descent(
     in the feature's weight, which the descent uses. The parameters are those of `descent`; the
     start's bias counts, too.
     """
-    data = problem.data
-    rho, labels = _constant_for(data), data.labels.astype(np.float64)
-    solver = _started(problem, rho)
-
-    def of_constant(alpha: FloatArray) -> float:
-        imbalance = float(problem.counted(alpha) @ labels)
-        return rho * imbalance / (problem.lam * data.n_samples)
-
-    if start is not None:
-        solver.resume(start[2], np.append(problem.weights(start[2]), of_constant(start[2])))
-        solver.shift(start[1] / rho)
-    elif rho * rho < problem.lam:
-        # The multiplier moves by rho^2/lam at most in a turn: it would come to b too slowly.
-        solver.shift(best_bias(problem, np.zeros(data.n_samples)) / rho)
-    turns = _Turns(problem, due, wanted, count, rival, solver)
-    while True:
-        turns.take()
-        alpha = solver.alpha
-        solver.shift(of_constant(alpha))
-        if turns.worth_a_certificate(solver.w[:-1]):
-            alpha = problem.repaired(alpha)
-            yield *_separating(problem, problem.weights(alpha), alpha), alpha
+    turns_of = partial(_Turns, problem, due, wanted, count, rival)
+    yield from _with_smaller_constant(problem, problem.data, math.inf, start, turns_of)
 
 
 def _separating(problem: Problem, w: FloatArray, alpha: FloatArray) -> tuple[FloatArray, float]:
@@ -185,7 +165,6 @@ def _with_smaller_constant(
     problem: Problem,
     rows: Dataset,
     constant: float,
-    rho: float,
     start: PrimalAndDual | None,
     turns_of: Callable[[_Started], _Turns],
 ) -> Iterator[PrimalAndDual]:
@@ -199,26 +178,34 @@ def _with_smaller_constant(
 
     ``rows`` are those of the problem without their last feature.
     """
-    data = problem.data
-    solver = _started(replace(problem, data=rows), rho)
-    offset = 1.0 - (rho / constant) ** 2
+    data, free = problem.data, problem.bias == "free"
+    rho, labels = _constant_for(data), data.labels.astype(np.float64)
+    solver, offset = _started(replace(problem, data=rows), rho), 1.0 - (rho / constant) ** 2
+
+    def of_rows(alpha: FloatArray) -> float:
+        return float(problem.counted(alpha) @ labels) / (problem.lam * data.n_samples)
+
     if start is not None:
-        w = problem.weights(start[2])
-        w[-1] *= rho / constant
-        solver.resume(start[2], w)
-        solver.shift(offset * constant * start[0][-1] / rho)
-    labels = data.labels.astype(np.float64)
+        w, bias, alpha = start
+        bias = bias if free else constant * float(w[-1])
+        of_alpha = problem.weights(alpha)[: rows.n_features]
+        solver.resume(alpha, np.append(of_alpha, rho * of_rows(alpha)))
+        solver.shift(offset * bias / rho)
+    elif free and rho * rho < problem.lam:
+        # The multiplier moves by rho^2/lam at most in a turn: it would come to b too slowly.
+        solver.shift(best_bias(problem, np.zeros(data.n_samples)) / rho)
     turns = turns_of(solver)
     while True:
         turns.take()
         alpha, w = solver.alpha, solver.w
-        of_alpha = float(problem.counted(alpha) @ labels) / (problem.lam * data.n_samples)
-        bias = rho * w[-1]
+        of_alpha, bias = of_rows(alpha), rho * float(w[-1])
         solver.shift(rho * of_alpha - (1.0 - offset) * w[-1])
-        w[-1] = constant * of_alpha
+        w[-1] = 0.0 if free else constant * of_alpha
         if turns.worth_a_certificate(w):
+            alpha = problem.repaired(alpha) if free else alpha
             w = problem.weights(alpha)
-            w[-1] = bias / constant
+            if not free:
+                w[-1] = bias / constant
             yield *_separating(problem, w, alpha), alpha
 
 

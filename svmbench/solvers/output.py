@@ -15,7 +15,8 @@ from pydantic import model_validator
 
 from svmbench.errors import ConfigError
 from svmbench.kernels.rng import Generator
-from svmbench.solvers.base import Parameters, Solver, parameter
+from svmbench.solvers.base import Parameters, parameter
+from svmbench.solvers.row_order import RowMethod
 
 #: Separates the random numbers that choose an iterate from those that draw rows, so that the
 #: choice of output does not change the steps.
@@ -77,7 +78,7 @@ class OutputParameters(Parameters):
         return self
 
 
-class IterateOutput(Solver):
+class IterateOutput(RowMethod):
     """A method that runs until its output begins, and then collects the output.
 
     A subclass sets ``_begins`` in `start`: the number of presentations at which its mean
@@ -101,10 +102,6 @@ class IterateOutput(Solver):
             if self.counters.presentations == self._begins:
                 self._begin_output()
         self._run(target)
-
-    @abstractmethod
-    def _run(self, target: int) -> None:
-        """Take steps until the number of presentations reaches ``target``."""
 
     @abstractmethod
     def _begin_output(self) -> None:

@@ -9,12 +9,16 @@ adjacent rows may be similar.
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from typing import Any
+
 import numpy as np
 
-from svmbench.data.dataset import Array, Dataset
+from svmbench.data.dataset import Array, Dataset, FloatArray
 from svmbench.kernels.rng import Generator
 from svmbench.kernels.sampling import draw_blocks
-from svmbench.solvers.base import Parameters, parameter
+from svmbench.problem import Problem
+from svmbench.solvers.base import Parameters, Solver, parameter
 
 #: Description of the choice ``blocks``, for the parameters that offer it.
 BLOCKS = (
@@ -80,3 +84,45 @@ class RowOrder:
         there = np.zeros(int(self._rows[-1]) + 1, dtype=bool)
         there[order] = True
         return np.flatnonzero(there).astype(np.int32)
+
+
+class RowMethod(Solver):
+    """A method whose kernel takes one row after another, in an order that is drawn anew as it ends."""
+
+    _kernel: Any
+
+    def _begin(self, problem: Problem, seed: int, rows: int | None = None) -> None:
+        self._problem, self._rng = problem, Generator(seed)
+        self._order = np.arange(problem.data.n_samples if rows is None else rows, dtype=np.int32)
+
+    def _take(self, kernel: Any, drawn: bool = False) -> None:
+        """Go on with this kernel at w = 0, which has the order; it is yet to be drawn by default."""
+        self.counters = self._kernel = kernel
+        self._order = kernel.order
+        if not drawn:
+            kernel.position = len(self._order)
+
+    def advance(self, steps: int) -> None:
+        self._run(self._kernel.presentations + steps)
+
+    def _run(self, target: int) -> None:
+        """Take steps until the presentations reach ``target``; without rows they count alone."""
+        kernel = self._kernel
+        if not len(self._order):
+            kernel.presentations = max(target, kernel.presentations)
+        while kernel.presentations < target:
+            if kernel.position == len(self._order):
+                self._next_order()
+                kernel.position = 0
+            kernel.advance(target)
+
+    @abstractmethod
+    def _next_order(self) -> None:
+        """Draw the next order into ``_order``."""
+
+    @property
+    def w(self) -> FloatArray:
+        """The last iterate, or the mean of those that steps started from, if they are summed."""
+        kernel = self._kernel
+        found: FloatArray = kernel.total / kernel.summed if kernel.summed else kernel.iterate
+        return found

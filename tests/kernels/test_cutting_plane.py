@@ -7,29 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from problems import STORAGES, dataset, dense, dyadic, labels
-from svmbench.kernels.cutting_plane import add_rows, line_search, margins, maximise
+from svmbench.kernels.cutting_plane import line_search, maximise
 from twins import cutting_plane as twin
-
-
-@pytest.mark.parametrize("storage", STORAGES)
-def test_the_passes_are_exact_on_dyadic_rows(storage):
-    X, y = dyadic(5, 30, 9)
-    data = dataset(X, y, storage)
-    Z = dense(data) * labels(data)[:, None]
-    w = np.random.default_rng(6).integers(-8, 9, size=9) / 8.0
-    s = np.empty(30)
-    loss = margins(data.rows, w, s)
-    assert np.array_equal(s, Z @ w)
-    assert loss == np.sum(np.maximum(0.0, 1.0 - Z @ w))
-    s[:6] = 1.0
-    for ties, chosen in ((True, s <= 1.0), (False, s < 1.0)):
-        cut = np.ones(9)
-        count, nonzeros = add_rows(data.rows, s, ties, cut)
-        assert count == np.sum(chosen)
-        stored = np.full(30, 9) if data.indptr is None else np.diff(data.indptr)
-        assert nonzeros == np.sum(stored[chosen])
-        assert np.array_equal(cut, 1.0 + Z[chosen].sum(axis=0))
 
 
 def searched(lam, w, step, old, new):

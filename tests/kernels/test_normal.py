@@ -1,10 +1,9 @@
 """Normal equations and row hashes against plain NumPy, for every storage."""
 
 import numpy as np
-import pytest
 
-from problems import STORAGES, dataset, dense, every_storage
-from svmbench.kernels.normal import by_column, dense_rows, weighted_gram
+from problems import dataset, dense, every_storage
+from svmbench.kernels.normal import dense_rows, weighted_gram
 
 
 def made(storage, m=23, d=9, seed=0):
@@ -35,17 +34,3 @@ def test_blocks_of_dense_rows_give_the_same_matrix(storage):
     chosen = np.array([7, 0, 22, 7, 3])
     dense_rows(data.rows, weights, chosen, block)
     np.testing.assert_allclose(block, np.sqrt(weights[chosen])[:, None] * X[chosen], rtol=1e-15)
-
-
-@pytest.mark.parametrize("storage", STORAGES[:6])
-def test_entries_by_column_are_those_of_the_rows(storage):
-    data = made(storage)
-    weights = np.arange(23) - 7.0
-    starts, numbers, values = by_column(data.rows, weights)
-    found = np.zeros((9, 23))
-    for j in range(9):
-        of_column = slice(starts[j], starts[j + 1])
-        assert (np.diff(numbers[of_column]) > 0).all()
-        found[j, numbers[of_column]] = values[of_column]
-    assert np.array_equal(found, (weights[:, None] * dense(data)).T)
-    assert starts[-1] == len(numbers) == data.nnz

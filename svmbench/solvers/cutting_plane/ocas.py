@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from svmbench.data.dataset import FloatArray
-from svmbench.kernels.cutting_plane import line_search, move
+from svmbench.kernels.cutting_plane import line_search
 from svmbench.problem import Problem
 from svmbench.solvers.base import parameter
 from svmbench.solvers.cutting_plane.reduced import CuttingPlane, CuttingPlaneParameters
@@ -82,7 +82,9 @@ class Ocas(CuttingPlane):
         search: float = line_search(self._margins, self._at, slope, curvature, *self._room)
         k = min(search, LONGEST_STEP)
         self._best += k * step
-        loss = move(self._margins, self._at, k, self.parameters.beyond) / len(self._margins)
+        self._margins += k * (self._at - self._margins)
+        self._at = self._margins + self.parameters.beyond * (self._at - self._margins)
+        loss = float(np.maximum(0.0, 1.0 - self._margins).mean())
         self._primal = 0.5 * lam * float(self._best @ self._best) + loss
         if self._primal - self._dual <= self._tolerance * self._primal:
             self._stopped = True

@@ -14,7 +14,8 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from svmbench.data.dataset import FloatArray
-from svmbench.kernels.cutting_plane import add_rows, margins, maximise
+from svmbench.kernels.cutting_plane import maximise
+from svmbench.kernels.objective import combination
 from svmbench.problem import Problem
 from svmbench.solvers.base import Parameters, Solver, parameter
 
@@ -154,7 +155,7 @@ class CuttingPlane(Solver):
         data = problem.data
         self._problem = problem
         self._reduced = ReducedProblem(problem.lam, data.n_features)
-        self._at = np.zeros(data.n_samples)
+        self._at, self._lengths = np.zeros(data.n_samples), data.rows.lengths()
         self._dual, self._primal = 0.0, 1.0
         self._sharper = 1.0
         self._stopped = False
@@ -198,16 +199,17 @@ class CuttingPlane(Solver):
         counters.nonzeros += data.nnz
         if self._exhausted:
             return
-        cut = np.zeros(data.n_features)
-        chosen, nonzeros = add_rows(data.rows, self._at, self.ties, cut)
+        in_cut = self._at <= 1.0 if self.ties else self._at < 1.0
+        chosen = int(np.count_nonzero(in_cut))
         counters.updates += chosen
-        counters.nonzeros += nonzeros
-        reduced.add(cut / m, chosen / m)
+        counters.nonzeros += int(self._lengths[in_cut].sum())
+        reduced.add(combination(data.rows, in_cut.astype(np.float64)) / m, chosen / m)
         tolerance = self._sharper * self._tolerance_of_solution()
         reduced.solve(tolerance)
         rose = reduced.dual > self._dual * (1.0 + ROUNDING)
         self._dual = max(self._dual, reduced.dual)
-        moved = self._judge(margins(data.rows, reduced.w, self._at) / m)
+        np.multiply(data.labels, data.rows.dot(reduced.w), out=self._at)
+        moved = self._judge(float(np.maximum(0.0, 1.0 - self._at).sum()) / m)
         if not (rose or moved):
             self._sharper *= 0.1
         self._exhausted = self._primal - self._dual <= ROUNDING * self._primal or (

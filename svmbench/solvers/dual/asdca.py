@@ -9,7 +9,6 @@ import numpy as np
 
 from svmbench.data.dataset import FloatArray
 from svmbench.kernels.asdca import Asdca as AsdcaKernel
-from svmbench.kernels.rng import Generator
 from svmbench.kernels.sampling import draw_batches
 from svmbench.problem import Problem
 from svmbench.solvers.base import parameter
@@ -97,16 +96,13 @@ class Asdca(IterateOutput):
 
     def start(self, problem: Problem, seed: int) -> None:
         m, given = problem.data.n_samples, self.parameters
-        self._problem = problem
-        self._rng = Generator(seed)
         batch = self.step_rows(m)
+        self._begin(problem, seed, m - m % batch)
         self._gamma = problem.loss.gamma if problem.loss.name != "hinge" else given.smoothing
         theta = given.caution * self._bound(batch) if given.theta is None else given.theta
         self._permutation = np.arange(m, dtype=np.int32)
-        self._order = np.empty(m - m % batch, dtype=np.int32)
         steps = (problem.lam, self._gamma, theta, given.precision)
-        self.counters = self._kernel = AsdcaKernel(problem.data.rows, self._order, batch, *steps)
-        self._kernel.position = len(self._order)  # the first batches are yet to be drawn
+        self._take(AsdcaKernel(problem.data.rows, self._order, batch, *steps))
         self._begins = math.inf
         if given.begin is not None:
             self._begins = given.begin * batch
@@ -145,13 +141,8 @@ class Asdca(IterateOutput):
         """D of the dual variables, with w(alpha) recomputed."""
         return self._problem.dual(self._kernel.alpha)
 
-    def _run(self, target: int) -> None:
-        kernel = self._kernel
-        while kernel.presentations < target:
-            if kernel.position == len(self._order):
-                draw_batches(self._rng, self._order, self._permutation, kernel.batch)
-                kernel.position = 0
-            kernel.advance(target)
+    def _next_order(self) -> None:
+        draw_batches(self._rng, self._order, self._permutation, self._kernel.batch)
 
     def _begin_output(self) -> None:
         self._kernel.begin_sum()

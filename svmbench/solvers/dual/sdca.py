@@ -8,7 +8,6 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from svmbench.data.dataset import FloatArray
-from svmbench.kernels.rng import Generator
 from svmbench.kernels.sampling import draw_rows
 from svmbench.kernels.sdca import Sdca as SdcaKernel
 from svmbench.names import LOSSES
@@ -70,18 +69,13 @@ class Sdca(IterateOutput):
     )
 
     def start(self, problem: Problem, seed: int) -> None:
-        data = problem.data
-        self._problem = problem
-        self._rng = Generator(seed)
-        given = self.parameters
-        kernel = SdcaKernel(data.rows, problem.lam, problem.loss, given.precision)
-        self.counters = self._kernel = kernel
-        self._order = kernel.order
+        data, given = problem.data, self.parameters
+        self._begin(problem, seed)
+        self._take(SdcaKernel(data.rows, problem.lam, problem.loss, given.precision))
         self._presented = self._order.copy()
         blocks = given.sampling == "blocks"
         self._orders = RowOrder(self._rng, data, self._order, given, blocks)
         self._kept: tuple[FloatArray, FloatArray] | None = None
-        kernel.position = len(self._order)  # the first order is yet to be drawn
         if given.sampling == "fixed":
             self._orders.draw(self._order)
         self._begins = self._output_begins(seed)
@@ -113,15 +107,6 @@ class Sdca(IterateOutput):
     def dual(self) -> float:
         return self._problem.dual(self.alpha)
 
-    def _run(self, target: int) -> None:
-        kernel = self._kernel
-        if not len(self._order):
-            kernel.presentations = max(target, kernel.presentations)
-        while kernel.presentations < target:
-            if kernel.position == len(self._order):
-                self._next_order()
-            kernel.advance(target)
-
     def _next_order(self) -> None:
         if self.parameters.sampling in ("perm", "blocks"):
             self._orders.draw(self._order)
@@ -129,7 +114,6 @@ class Sdca(IterateOutput):
             draw_rows(self._rng, self._order, len(self._order))
             if len(self._order) < self._problem.data.n_samples:
                 self._order[:] = self._presented[self._order]
-        self._kernel.position = 0
 
     def _begin_output(self) -> None:
         if self.parameters.output == "random":

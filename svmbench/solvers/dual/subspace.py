@@ -16,7 +16,6 @@ import numpy as np
 from svmbench.data.dataset import Array, FloatArray
 from svmbench.kernels import cholesky
 from svmbench.kernels.counters import Counters
-from svmbench.kernels.normal import by_column, symmetric_product
 from svmbench.kernels.objective import combination
 from svmbench.kernels.rows import CompactRows
 from svmbench.kernels.subset import take_rows
@@ -140,7 +139,7 @@ class Subspace:
 
 
 def products_of(rows: CompactRows, scale: float) -> FloatArray:
-    """The matrix scale y_i y_j x_i.x_j of these rows, shape (m, m); at least its upper triangle.
+    """The matrix scale y_i y_j x_i.x_j of these rows, shape (m, m).
 
     It is the sum of the outer products of their columns; those that are empty cost nothing.
     """
@@ -149,11 +148,15 @@ def products_of(rows: CompactRows, scale: float) -> FloatArray:
         signed = labels[:, None] * rows.values
         products: FloatArray = scale * (signed @ signed.T)
         return products
-    starts, numbers, values = by_column(rows, labels)
-    kept = np.flatnonzero(np.diff(starts))
-    starts = np.append(starts[kept], starts[-1])
-    columns = CompactRows(rows.m, starts, numbers, values, np.ones(len(kept), dtype=np.int8))
-    return NormalEquations(columns).gram(np.full(columns.m, scale))
+    by_column = np.argsort(rows.indices, kind="stable")
+    of_entry = np.repeat(np.arange(rows.m, dtype=np.int32), rows.lengths())[by_column]
+    values = labels[of_entry] * (1.0 if rows.values is None else rows.values[by_column])
+    counts = np.bincount(rows.indices)
+    starts = np.append(0, np.cumsum(counts[counts > 0]))
+    columns = CompactRows(rows.m, starts, of_entry, values, np.ones(len(starts) - 1, dtype=np.int8))
+    gram = np.triu(NormalEquations(columns).gram(np.full(columns.m, scale)))
+    gram += np.triu(gram, 1).T
+    return gram
 
 
 def product_cost(rows: CompactRows) -> float:
@@ -181,7 +184,7 @@ def maximum(
         new = np.clip(alpha + length * direction, 0.0, 1.0)
         if length == 0.0 or np.array_equal(new, alpha):
             break
-        gradient = gradient + symmetric_product(gram, new - alpha)
+        gradient = gradient + gram @ (new - alpha)
         whole = length == 1.0 and np.array_equal(new, alpha + direction)
         alpha = new
         if whole:
@@ -199,7 +202,7 @@ def cut_length(
     for halvings in range(HALVINGS):
         length = math.ldexp(1.0, -halvings)
         change = np.clip(alpha + length * direction, 0.0, 1.0) - alpha
-        slope, curvature = -float(gradient @ change), symmetric_product(gram, change) @ change
+        slope, curvature = -float(gradient @ change), (gram @ change) @ change
         if slope - 0.5 * float(curvature) >= LEAST_RISE * slope > 0.0:
             return length
     moving = np.flatnonzero(direction)

@@ -8,7 +8,7 @@ import numpy as np
 
 from svmbench.data.dataset import FloatArray
 from svmbench.kernels.counters import Counters
-from svmbench.kernels.online import subgradient
+from svmbench.kernels.objective import combination
 from svmbench.problem import Problem
 from svmbench.solvers.base import Parameters, Solver, parameter
 from svmbench.solvers.online.presented import SOURCE
@@ -50,7 +50,7 @@ class Gd(Solver):
         self._problem = problem
         self._eta0: float = self.parameters.eta0 or 1.0 / problem.lam
         self._w = np.zeros(problem.data.n_features)
-        self._gradient = np.empty_like(self._w)
+        self._lengths = problem.data.rows.lengths()
         self._t = 0
         self.counters = Counters()
 
@@ -58,12 +58,13 @@ class Gd(Solver):
         problem, counters = self._problem, self.counters
         for _ in range(steps):
             self._t += 1
-            errors, nonzeros = subgradient(problem.data.rows, self._w, self._gradient, problem.lam)
-            self._w -= self._eta0 / self._t * self._gradient
+            data, wrong = problem.data, problem.margins(self._w) < 1.0
+            pull = combination(data.rows, wrong.astype(np.float64)) / data.n_samples
+            self._w -= self._eta0 / self._t * (problem.lam * self._w - pull)
             self._project()
-            counters.presentations += problem.data.n_samples
-            counters.updates += errors
-            counters.nonzeros += problem.data.nnz + nonzeros
+            counters.presentations += data.n_samples
+            counters.updates += int(np.count_nonzero(wrong))
+            counters.nonzeros += data.nnz + int(self._lengths[wrong].sum())
 
     def step_rows(self, m: int) -> int:
         return m

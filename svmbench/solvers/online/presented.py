@@ -6,13 +6,11 @@ import math
 from abc import abstractmethod
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
 from svmbench.data.dataset import FloatArray
-from svmbench.kernels.rng import Generator
 from svmbench.kernels.sampling import draw_rows
 from svmbench.problem import Problem
-from svmbench.solvers.base import Parameters, Solver, parameter
+from svmbench.solvers.base import Parameters, parameter
+from svmbench.solvers.row_order import RowMethod
 
 SOURCE = "Chor, On Pegasos and first order optimizers for online convex optimization (2020)"
 
@@ -62,31 +60,21 @@ class DoubleParameters(PresentedParameters):
     )
 
 
-class Presented(Solver):
+class Presented(RowMethod):
     """One row per step, drawn with replacement; the kernel sums the iterates."""
 
     source = SOURCE
     schema: ClassVar[type[Parameters]] = PresentedParameters
 
     def start(self, problem: Problem, seed: int) -> None:
-        data = problem.data
-        self._problem = problem
-        self._rng = Generator(seed)
-        self._order = np.empty(data.n_samples, dtype=np.int32)
+        self._begin(problem, seed)
         self._eta0 = self._first_step()
-        self.counters = self._kernel = self._make_kernel()
+        self._take(self._make_kernel())
         if self.parameters.output == "average":
             self._kernel.begin_sum()
-        self._kernel.position = data.n_samples  # the first order is yet to be drawn
 
-    def advance(self, steps: int) -> None:
-        kernel = self._kernel
-        target = kernel.presentations + steps
-        while kernel.presentations < target:
-            if kernel.position == len(self._order):
-                draw_rows(self._rng, self._order, len(self._order))
-                kernel.position = 0
-            kernel.advance(target)
+    def _next_order(self) -> None:
+        draw_rows(self._rng, self._order, len(self._order))
 
     @property
     def w(self) -> FloatArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from svmbench.kernels.ball import ProjectedSubgradient
+from svmbench.kernels.batches import Batches
 from svmbench.kernels.decaying import DecayingSgd, Schedule
 from svmbench.solvers.online.presented import Presented, RootedParameters
 
@@ -37,9 +37,9 @@ class SgdSqrt(Presented):
 
     def _make_kernel(self) -> Any:
         problem, precision = self._problem, self.parameters.precision
-        common = (problem.data.rows, self._order, problem.lam)
+        rows, order, lam, radius = problem.data.rows, self._order, problem.lam, problem.l1_radius
         if problem.constraint == "l1":
-            steps = (problem.l1_radius, self._eta0, True)
-            return ProjectedSubgradient(*common, *steps, precision=precision)
+            how = {"pull": lam, "rooted": True, "radius": radius, "precision": precision}
+            return Batches(rows, order, 1, 1.0 / self._eta0, 0.0, **how)
         schedule = Schedule(self._eta0, 1.0, 2)
-        return DecayingSgd(*common, schedule, ties=False, precision=precision)
+        return DecayingSgd(rows, order, lam, schedule, ties=False, precision=precision)

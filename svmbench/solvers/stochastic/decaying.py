@@ -10,10 +10,9 @@ import numpy as np
 from svmbench.data.dataset import Array, FloatArray
 from svmbench.errors import ConfigError
 from svmbench.kernels.decaying import DecayingSgd, Schedule
-from svmbench.kernels.rng import Generator
 from svmbench.problem import Problem
-from svmbench.solvers.base import Solver, parameter
-from svmbench.solvers.row_order import BLOCKS, BlockParameters, RowOrder
+from svmbench.solvers.base import parameter
+from svmbench.solvers.row_order import BLOCKS, BlockParameters, RowMethod, RowOrder
 
 
 class DecayingParameters(BlockParameters):
@@ -60,7 +59,7 @@ def require_contraction(solver: str, eta0: float, lam: float) -> None:
         )
 
 
-class FixedOrder(Solver):
+class FixedOrder(RowMethod):
     """Steps eta0/(1 + lambda eta0 t)^p over the rows, by default in the same order every epoch.
 
     Rows are not scaled: sgd-2.0 scales them to unit norm on loading, which here is a transform of
@@ -86,11 +85,9 @@ class FixedOrder(Solver):
     _begins: float = math.inf
 
     def start(self, problem: Problem, seed: int) -> None:
-        self._problem = problem
-        self._order = np.arange(problem.data.n_samples, dtype=np.int32)
+        self._begin(problem, seed)
         blocks = self.parameters.order == "blocks"
-        parts = (Generator(seed), problem.data, self._order, self.parameters, blocks)
-        self._orders = RowOrder(*parts)
+        self._orders = RowOrder(self._rng, problem.data, self._order, self.parameters, blocks)
         if self.parameters.order != "stored":
             self._orders.draw(self._order)
         if self.parameters.eta0 is not None:
@@ -100,7 +97,7 @@ class FixedOrder(Solver):
             self._bias_rate = self.parameters.bias_rate or max(0.01, min(1.0, problem.lam))
         self._eta0: float = self.parameters.eta0 or self._search()
         decay = problem.lam * self._eta0
-        self.counters = self._kernel = self._make_kernel(self._order, self._eta0, decay)
+        self._take(self._make_kernel(self._order, self._eta0, decay), drawn=True)
 
     def advance(self, steps: int) -> None:
         kernel = self._kernel
@@ -130,14 +127,9 @@ class FixedOrder(Solver):
         last: float = kernel.bias
         return (kernel.bias_sum + last) / (kernel.summed + 1.0) if kernel.summed else last
 
-    def _run(self, target: int) -> None:
-        kernel = self._kernel
-        while kernel.presentations < target:
-            if kernel.position == len(self._order):
-                kernel.position = 0
-                if self.parameters.order == "blocks":
-                    self._orders.draw(self._order)
-            kernel.advance(target)
+    def _next_order(self) -> None:
+        if self.parameters.order == "blocks":
+            self._orders.draw(self._order)
 
     def _make_kernel(self, order: Array, eta0: float, decay: float) -> DecayingSgd:
         schedule = Schedule(eta0, decay, self.quarters)

@@ -5,14 +5,11 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-import numpy as np
-
-from svmbench.data.dataset import FloatArray
 from svmbench.kernels.decaying import DecayingSgd, Schedule
-from svmbench.kernels.rng import Generator
 from svmbench.kernels.sampling import draw_rows
 from svmbench.problem import Problem
-from svmbench.solvers.base import Parameters, Solver, parameter
+from svmbench.solvers.base import Parameters, parameter
+from svmbench.solvers.row_order import RowMethod
 from svmbench.solvers.stochastic.decaying import require_contraction
 
 
@@ -39,7 +36,7 @@ class NormaParameters(Parameters):
     )
 
 
-class Norma(Solver):
+class Norma(RowMethod):
     """Naive online regularised risk minimisation, for linear models with margin one."""
 
     name = "norma"
@@ -62,39 +59,16 @@ class Norma(Solver):
     )
 
     def start(self, problem: Problem, seed: int) -> None:
-        data = problem.data
-        self._problem = problem
-        self._rng = Generator(seed)
+        self._begin(problem, seed)
         self._eta0 = self._first_step()
-        self._order = np.arange(data.n_samples, dtype=np.int32)
-        steps = (problem.lam, Schedule(self._eta0, 1.0, 2))
-        self.counters = self._kernel = DecayingSgd(
-            data.rows, self._order, *steps, ties=False, precision=self.parameters.precision
-        )
+        steps = (problem.lam, Schedule(self._eta0, 1.0, 2), False, 0.0, self.parameters.precision)
+        self._take(DecayingSgd(problem.data.rows, self._order, *steps))
         if self.parameters.output == "average":
             self._kernel.begin_sum()
-        self._kernel.position = data.n_samples  # the first order is yet to be drawn
-
-    def advance(self, steps: int) -> None:
-        kernel = self._kernel
-        target = kernel.presentations + steps
-        while kernel.presentations < target:
-            if kernel.position == len(self._order):
-                self._next_order()
-            kernel.advance(target)
 
     @property
     def eta0(self) -> float:
         return self._eta0
-
-    @property
-    def w(self) -> FloatArray:
-        kernel = self._kernel
-        if kernel.summed:
-            mean: FloatArray = kernel.total / kernel.summed
-            return mean
-        last: FloatArray = kernel.iterate
-        return last
 
     def _first_step(self) -> float:
         given: float | None = self.parameters.eta0
@@ -111,4 +85,3 @@ class Norma(Solver):
             draw_rows(self._rng, self._order, len(self._order))
         elif self.parameters.sampling == "permuted":
             self._rng.shuffle(self._order)
-        self._kernel.position = 0

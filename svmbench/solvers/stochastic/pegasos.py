@@ -9,10 +9,8 @@ import numpy as np
 
 from svmbench.data.dataset import FloatArray
 from svmbench.errors import ConfigError
-from svmbench.kernels.ball import ProjectedSubgradient
+from svmbench.kernels.batches import Batches
 from svmbench.kernels.pegasos import Pegasos as PegasosKernel
-from svmbench.kernels.pegasos_batch import PegasosBatch
-from svmbench.kernels.rng import Generator
 from svmbench.kernels.sampling import draw_batches, draw_rows
 from svmbench.problem import Problem
 from svmbench.solvers.base import parameter
@@ -111,15 +109,12 @@ class Pegasos(IterateOutput):
         self._batch: int = min(self.parameters.batch, m)
         sampling = self.parameters.sampling
         whole_epoch = sampling in ("permuted", "fixed", "blocks")
-        self._problem = problem
-        self._rng = Generator(seed)
-        self._order = np.arange(m if whole_epoch else m - m % self._batch, dtype=np.int32)
+        self._begin(problem, seed, m if whole_epoch else m - m % self._batch)
         blocks = sampling == "blocks"
         self._orders = RowOrder(self._rng, problem.data, self._order, self.parameters, blocks)
         self._permutation = np.arange(m if sampling == "without-replacement" else 0, dtype=np.int32)
         self._kept: FloatArray | None = None
-        self.counters = self._kernel = self._make_kernel()
-        self._kernel.position = len(self._order)  # the first order is yet to be drawn
+        self._take(self._make_kernel())
         if sampling == "fixed":
             self._orders.draw(self._order)
         self._begins = self._output_begins(seed)
@@ -127,12 +122,7 @@ class Pegasos(IterateOutput):
     @property
     def w(self) -> FloatArray:
         """The output: the last iterate until a mean or a random iterate is available."""
-        if self._kept is not None:
-            return self._kept.copy()
-        if self._kernel.summed == 0:
-            return self.iterate
-        mean: FloatArray = self._kernel.total / self._kernel.summed
-        return mean
+        return super().w if self._kept is None else self._kept.copy()
 
     @property
     def iterate(self) -> FloatArray:
@@ -153,21 +143,14 @@ class Pegasos(IterateOutput):
 
     def _make_kernel(self) -> Any:
         problem, precision = self._problem, self.parameters.precision
-        common = (problem.data.rows, self._order, problem.lam)
-        if problem.constraint == "l1":
-            steps = (problem.l1_radius, 1.0 / problem.lam, False, self._batch)
-            return ProjectedSubgradient(*common, *steps, precision)
-        if self._batch == 1:
-            return PegasosKernel(
-                *common, self.parameters.project, precision, self.parameters.rescale
-            )
-        return PegasosBatch(*common, self.parameters.project, self._batch, precision)
-
-    def _run(self, target: int) -> None:
-        while self._kernel.presentations < target:
-            if self._kernel.position == len(self._order):
-                self._next_order()
-            self._kernel.advance(target)
+        project, lam = self.parameters.project, problem.lam
+        rows, order = problem.data.rows, self._order
+        if self._batch == 1 and problem.constraint == "none":
+            return PegasosKernel(rows, order, lam, project, precision, self.parameters.rescale)
+        return Batches(
+            rows, order, self._batch, lam, lam, pull=lam, ball=lam if project else 0.0,
+            radius=problem.l1_radius, precision=precision,
+        )  # fmt: skip
 
     def _next_order(self) -> None:
         sampling = self.parameters.sampling
@@ -177,7 +160,6 @@ class Pegasos(IterateOutput):
             draw_batches(self._rng, self._order, self._permutation, self._batch)
         elif sampling in ("permuted", "blocks"):
             self._orders.draw(self._order)
-        self._kernel.position = 0
 
     def _begin_output(self) -> None:
         if self.parameters.output == "random":

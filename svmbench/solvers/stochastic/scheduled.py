@@ -16,12 +16,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from svmbench.data.dataset import Array, FloatArray
-from svmbench.kernels.rng import Generator
 from svmbench.kernels.sgd_qn import SgdQn, mean_loss
 from svmbench.names import LOSSES
 from svmbench.problem import Problem
-from svmbench.solvers.base import Solver, parameter
-from svmbench.solvers.row_order import BLOCKS, BlockParameters, RowOrder
+from svmbench.solvers.base import parameter
+from svmbench.solvers.row_order import BLOCKS, BlockParameters, RowMethod, RowOrder
 
 _CANDIDATES = tuple(10.0**k for k in range(11))
 
@@ -87,7 +86,7 @@ def released_t0(problem: Problem) -> float:
     return max(1.0, steepest / (problem.lam * typical))
 
 
-class Scheduled(Solver):
+class Scheduled(RowMethod):
     """Passes over shuffled rows, with t0 from a search."""
 
     losses: ClassVar[tuple[str, ...]] = LOSSES
@@ -109,9 +108,7 @@ class Scheduled(Solver):
     )
 
     def start(self, problem: Problem, seed: int) -> None:
-        self._problem = problem
-        self._rng = Generator(seed)
-        self._order = np.arange(problem.data.n_samples, dtype=np.int32)
+        self._begin(problem, seed)
         blocks = self.parameters.sampling == "blocks"
         self._orders = RowOrder(self._rng, problem.data, self._order, self.parameters, blocks)
         self._orders.draw(self._order)
@@ -123,17 +120,11 @@ class Scheduled(Solver):
             self._t0 = released_t0(problem)
         else:
             self._t0 = self._search()
-        self.counters = self._kernel = self._make_kernel(self._t0, self._order)
+        self._take(self._make_kernel(self._t0, self._order), drawn=True)
 
-    def advance(self, steps: int) -> None:
-        kernel = self._kernel
-        target = kernel.presentations + steps
-        while kernel.presentations < target:
-            if kernel.position == len(self._order):
-                if self.parameters.sampling != "fixed":
-                    self._orders.draw(self._order)
-                kernel.position = 0
-            kernel.advance(target)
+    def _next_order(self) -> None:
+        if self.parameters.sampling != "fixed":
+            self._orders.draw(self._order)
 
     @property
     def w(self) -> FloatArray:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from svmbench.data.dataset import FloatArray
-from svmbench.kernels.rng import Generator
 from svmbench.kernels.sampling import draw_rows
 from svmbench.kernels.sgd_primal import Perceptron
 from svmbench.problem import Problem
-from svmbench.solvers.base import Solver
+from svmbench.solvers.row_order import RowMethod
 from svmbench.solvers.stochastic.perceptron import PERCEPTRON_FORM
 
 
-class SgdR(Solver):
+class SgdR(RowMethod):
     """SGD with step 1/(lambda t) on rows drawn at random, in perceptron form.
 
     Some rows are presented more often than others, so that the shares of margin errors are not
@@ -35,21 +32,12 @@ class SgdR(Solver):
     )
 
     def start(self, problem: Problem, seed: int) -> None:
-        m, precision = problem.data.n_samples, self.parameters.precision
-        self._rng = Generator(seed)
-        self._order = np.empty(m, dtype=np.int32)
-        rows = problem.data.rows
-        self.counters = self._kernel = Perceptron(rows, self._order, problem.lam, precision)
-        self._kernel.position = m  # the first rows are yet to be drawn
+        self._begin(problem, seed)
+        rows, precision = problem.data.rows, self.parameters.precision
+        self._take(Perceptron(rows, self._order, problem.lam, precision))
 
-    def advance(self, steps: int) -> None:
-        kernel = self._kernel
-        target = kernel.presentations + steps
-        while kernel.presentations < target:
-            if kernel.position == len(self._order):
-                draw_rows(self._rng, self._order, len(self._order))
-                kernel.begin_pass(1)
-            kernel.advance(target)
+    def _next_order(self) -> None:
+        draw_rows(self._rng, self._order, len(self._order))
 
     @property
     def w(self) -> FloatArray:

@@ -9,10 +9,10 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from svmbench.data.dataset import FloatArray
-from svmbench.kernels.rng import Generator
-from svmbench.kernels.sgd_bias import SgdWithBias
+from svmbench.kernels.batches import Batches
 from svmbench.problem import Problem
-from svmbench.solvers.base import Parameters, Solver, parameter
+from svmbench.solvers.base import Parameters, parameter
+from svmbench.solvers.row_order import RowMethod
 
 SOURCE = "Garrido, Stochastic gradient descent for SVM (2021)"
 
@@ -56,7 +56,7 @@ class FormParameters(SubgradientParameters):
     )
 
 
-class SubgradientWithBias(Solver):
+class SubgradientWithBias(RowMethod):
     """Steps w - gamma (lambda' w - sum_S [y (w.x + b) <= 1] y x), and similarly for b."""
 
     biases = ("free",)
@@ -79,9 +79,7 @@ class SubgradientWithBias(Solver):
         m = data.n_samples
         batch = self.step_rows(m)
         mu0, increment = self.parameters.mu0, self.parameters.increment
-        self._problem = problem
-        self._rng = Generator(seed)
-        self._order = np.arange(m, dtype=np.int32)
+        self._begin(problem, seed)
         of_a_row, of_a_step = self._pulls()
         pull = batch * of_a_row + of_a_step
         if mu0 is None:
@@ -91,19 +89,15 @@ class SubgradientWithBias(Solver):
             increment = pull * (math.ceil(m / batch) if each_epoch else 1)
         self._mu0, self._increment, self._epoch = mu0, increment, -1
         # The kernel adds its increment after each step, and none if mu grows per epoch.
-        steps = (batch, mu0, 0.0 if each_epoch else increment, of_a_row, of_a_step)
-        precision = self.parameters.precision
-        self.counters = self._kernel = SgdWithBias(data.rows, self._order, *steps, precision)
-        self._kernel.position = m  # the first order is yet to be drawn
-
-    def advance(self, steps: int) -> None:
-        self._run(self._kernel.presentations + steps)
+        self._take(Batches(
+            data.rows, self._order, batch, mu0, 0.0 if each_epoch else increment,
+            pull=of_a_step, row_pull=of_a_row, free=True, precision=self.parameters.precision,
+        ))  # fmt: skip
 
     @property
     def w(self) -> FloatArray:
         with np.errstate(over="ignore", invalid="ignore"):  # too long steps may overflow
-            last: FloatArray = self._kernel.iterate
-        return last
+            return super().w
 
     @property
     def bias(self) -> float:
@@ -135,17 +129,12 @@ class SubgradientWithBias(Solver):
         """Shrinking of w in a step, over gamma: the part per row, and the part per step."""
         return self._problem.lam, 0.0
 
-    def _run(self, target: int) -> None:
-        kernel = self._kernel
-        while kernel.presentations < target:
-            if kernel.position == len(self._order):
-                if self._shuffles:
-                    self._rng.shuffle(self._order)
-                kernel.position = 0
-                self._epoch += 1
-                if self._mu_grows_per_epoch:
-                    kernel.mu0 = self._mu0 + self._increment * self._epoch
-            kernel.advance(target)
+    def _next_order(self) -> None:
+        if self._shuffles:
+            self._rng.shuffle(self._order)
+        self._epoch += 1
+        if self._mu_grows_per_epoch:
+            self._kernel.first = self._mu0 + self._increment * self._epoch
 
 
 class Stochastic(SubgradientWithBias):
