@@ -188,8 +188,8 @@ def _with_smaller_constant(
     if start is not None:
         w, bias, alpha = start
         bias = bias if free else constant * float(w[-1])
-        of_alpha = problem.weights(alpha)[: rows.n_features]
-        solver.resume(alpha, np.append(of_alpha, rho * of_rows(alpha)))
+        of_features = problem.weights(alpha)[: rows.n_features]
+        solver.resume(alpha, np.append(of_features, rho * of_rows(alpha)))
         solver.shift(offset * bias / rho)
     elif free and rho * rho < problem.lam:
         # The multiplier moves by rho^2/lam at most in a turn: it would come to b too slowly.

@@ -87,7 +87,7 @@ class RowOrder:
 
 
 class RowMethod(Solver):
-    """A method whose kernel takes one row after another, in an order that is drawn anew as it ends."""
+    """A method whose kernel takes row after row, in an order that is drawn anew as it ends."""
 
     _kernel: Any
 
@@ -96,7 +96,7 @@ class RowMethod(Solver):
         self._order = np.arange(problem.data.n_samples if rows is None else rows, dtype=np.int32)
 
     def _take(self, kernel: Any, drawn: bool = False) -> None:
-        """Go on with this kernel at w = 0, which has the order; it is yet to be drawn by default."""
+        """Go on with this kernel at w = 0; its order is yet to be drawn by default."""
         self.counters = self._kernel = kernel
         self._order = kernel.order
         if not drawn:

@@ -15,19 +15,6 @@ from svmbench.solvers.champion.auto import Auto, AutoParameters
 from twins.optimum import optimum
 
 METHODS = get_args(get_type_hints(AutoParameters)["method"])
-#: Parameters that control its parts, each with the value that switches the part off.
-DEVICES = (
-    ("sampling", False),
-    ("sleep", False),
-    ("passes", 0),
-    ("block_rows", 1),
-    ("shrinking", False),
-    ("early_shrinking", False),
-    ("greedy", False),
-    ("acceleration", False),
-    ("subspace", False),
-    ("scaling", False),
-)
 ACCURACY = 1e-8
 MOST = 5000
 
@@ -95,20 +82,6 @@ def test_every_method_reaches_its_certificate(name, method):
         run = started(PROBLEMS[name], method=method)
         run.advance(200)
         assert run.dual() <= optimum(PROBLEMS[name]).upper * (1.0 + 1e-12)
-
-
-@pytest.mark.parametrize("device", DEVICES, ids=lambda each: each[0])
-@every_method
-@every_problem
-def test_every_device_may_be_switched_off(name, method, device, small):
-    if reachable(name, method):
-        off = dict([device])
-        run = started(PROBLEMS[name], 3, method=method, tolerance=ACCURACY, **off)
-        assert_certified(PROBLEMS[name], run)
-    else:
-        run = started(PROBLEMS[name], 3, method=method, **dict([device]))
-        run.advance(50)
-        assert np.isfinite(true_gap(PROBLEMS[name], run))
 
 
 @every_method

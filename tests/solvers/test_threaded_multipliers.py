@@ -49,7 +49,7 @@ def follow(problem, threads, steps=12):
     """Steps of both from the same w; the two states."""
     rows = problem.data.rows
     alone = Multipliers(rows, problem.lam, True)
-    beside = ThreadedMultipliers(rows, problem.lam, True, min(threads, rows.m))
+    beside = ThreadedMultipliers(rows, problem.lam, min(threads, rows.m))
     w = 0.1 * np.random.default_rng(6).normal(size=rows.d)
     for state in (alone, beside):
         state.begin(w, NO_CENTRES, 5.0)
@@ -110,7 +110,7 @@ def test_auto_takes_the_same_steps_in_two_threads(monkeypatch):
 
 @pytest.mark.parametrize("failing", [0, 1])
 def test_no_thread_goes_on_working_after_an_error(failing):
-    state, ended = ThreadedMultipliers(drawn().data.rows, 1e-3, True, 2), []
+    state, ended = ThreadedMultipliers(drawn().data.rows, 1e-3, 2), []
 
     def work(part):
         if part is state._parts[failing]:

@@ -15,12 +15,10 @@ from svmbench.kernels.rng import Generator
 from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.base import Parameters, Solver, parameter
 from svmbench.solvers.champion.choice import FIRST_PASSES, NEWTON_GAP, ExpectedCosts, Method, chosen
-from svmbench.solvers.champion.dual_phase import DescentOptions, DualPhase
+from svmbench.solvers.champion.dual_phase import DualPhase
 from svmbench.solvers.champion.interior_phase import InteriorPhase, load_methods
 from svmbench.solvers.champion.multiplier_steps import weights_or_zeros
-from svmbench.solvers.champion.newton_phase import NewtonOptions, NewtonPhase
-from svmbench.solvers.champion.threaded_multipliers import threads_for
-from svmbench.solvers.champion.threaded_problem import in_threads
+from svmbench.solvers.champion.newton_phase import PENALTY, NewtonPhase
 from svmbench.solvers.champion.work import add_work
 from svmbench.solvers.cholesky import load
 from svmbench.solvers.samples import sample_sizes
@@ -52,65 +50,6 @@ class AutoParameters(Parameters):
     tolerance: float = parameter(
         1e-3, "Relative gap (P - D)/D at which its own stopping rule holds.", source="ours", gt=0.0
     )
-    sampling: bool = parameter(
-        True, "Whether Newton steps begin on samples where there are many rows.", source="ours"
-    )
-    sleep: bool = parameter(
-        True,
-        "Whether Newton steps skip rows that the movement of w so far cannot affect.",
-        source="ours",
-    )
-    passes: int = parameter(
-        4,
-        "Passes of dual descent before the Newton steps.",
-        source="ours",
-        unit="epochs",
-        ge=0,
-    )
-    penalty: float = parameter(1.5, "First penalty sigma of Newton steps.", source="ours", gt=0.0)
-    growth: float = parameter(
-        3.0, "Factor of sigma from one inner problem to the next.", source="ours", gt=1.0
-    )
-    block_rows: int = parameter(
-        32,
-        "Contiguous rows per block in dual descent; 1 for random order.",
-        source="ours",
-        unit="rows",
-        ge=1,
-    )
-    shrinking: bool = parameter(
-        True, "Whether dual descent drops rows firmly at a bound.", source="ICML 2008, 3.2"
-    )
-    early_shrinking: bool = parameter(
-        True,
-        "Whether shrinking also drops rows whose gradient is twice the mean projected gradient.",
-        source="ours",
-    )
-    greedy: bool = parameter(
-        True,
-        "Whether dual descent repeats steps that raised D much before the next pass, and leaves "
-        "out steps that would raise it little.",
-        source="ours",
-    )
-    acceleration: bool = parameter(
-        True,
-        "Whether dual descent, once its passes gain little, is followed by the best step in the "
-        "plane of what they moved and of the step before.",
-        source="ours",
-    )
-    subspace: bool = parameter(
-        True,
-        "Whether dual descent takes Newton steps in the subspace of its free rows where these are "
-        "few, so that a step costs a share of the passes so far. Without effect where Newton steps "
-        "on the features follow.",
-        source="Bertsekas, SIAM J. Control Optim. 20 (1982); the rule when is ours",
-    )
-    scaling: bool = parameter(
-        True,
-        "Whether dual descent shows its w at the scale that minimises P, as estimated from every "
-        "32nd active row.",
-        source="ours",
-    )
 
 
 class Auto(Solver):
@@ -139,10 +78,9 @@ class Auto(Solver):
              D(α) ≤ P*
     stop     (P - D)/D ≤ tolerance, over all rows
 """
-    #: Threads that Newton steps and certificates may use; large passes of dual descent use two of
-    #: them. The results of Newton steps are those of one thread, up to rounding. Sweeps measure one
-    #: thread and leave it: with more, one may go on preparing later stages when `advance` has
-    #: returned, which a clock around `advance` does not see.
+    #: Threads that Newton steps may use; their results are those of one, up to rounding. Sweeps
+    #: measure one thread: with more, one may go on preparing later stages when `advance` has
+    #: returned, which a clock around it does not see.
     threads: int = 1
 
     def load(self) -> None:
@@ -166,18 +104,15 @@ class Auto(Solver):
         self._columns = None if rest is None else rest[1]
         problem = problem if rest is None else replace(problem, data=rest[0])
         self._problem, self._rng = problem, Generator(seed)
-        self._sums = in_threads(problem, threads_for(problem.data.nnz, self.threads))
         parameters, rows = self.parameters, problem.data.rows
         gap = max(parameters.tolerance, NEWTON_GAP)
         looking = Counters()
         looking.nonzeros += 0 if rest is None else data.nnz
         self._costs = ExpectedCosts(rows, rows.m, [])
-        self._choice = chosen(
-            rows, problem.lam, method, parameters.sampling, self._rng, gap, looking
-        )
+        self._choice = chosen(rows, problem.lam, method, self._rng, gap, looking)
         self._phase: NewtonPhase | DualPhase | InteriorPhase
         if self._choice.method == "newton":
-            self._phase = self._newton(parameters.penalty, None)
+            self._phase = self._newton(PENALTY, None)
         else:
             self._phase = self._descent()
         self.counters = self._phase.counters
@@ -212,7 +147,7 @@ class Auto(Solver):
 
     def _gap_of(self, newton: NewtonPhase) -> float:
         """Its relative gap with fresh sums: it updates its own, and rounding errors accumulate."""
-        gap = relative_gap(self._sums.primal(newton.w), self._sums.dual(newton.kept_alpha))
+        gap = relative_gap(self._problem.primal(newton.w), self._problem.dual(newton.kept_alpha))
         newton.counters.presentations += self._problem.data.n_samples
         newton.counters.nonzeros += 2 * self._problem.data.nnz
         return float(gap)
@@ -244,7 +179,7 @@ class Auto(Solver):
             # The first penalty follows from the gap: with too small a one nearly all rows have
             # curvature, and a Newton step costs many times a pass.
             penalty = HANDOVER_PENALTY * (1.0 + 1.0 / max(dual.expected_gap, 1e-12))
-            penalty = max(self.parameters.penalty, penalty)
+            penalty = max(PENALTY, penalty)
             self._phase = self._newton(penalty, dual.state)
             self.counters = self._phase.counters
 
@@ -256,35 +191,20 @@ class Auto(Solver):
 
     def _descent(self) -> DualPhase:
         """Dual descent from alpha = 0, with what suits the method that was chosen."""
-        parameters, rows, method = self.parameters, self._problem.data.rows, self._choice.method
+        rows, method = self._problem.data.rows, self._choice.method
         # With many rows a trial has foretold which method it will be.
         near = method == "dual-newton" and self._costs.near and not sample_sizes(rows.m, rows.d)
-        options = DescentOptions(
-            block_rows=parameters.block_rows,
-            shrinking=parameters.shrinking,
-            early=parameters.early_shrinking,
-            greedy=parameters.greedy,
+        return DualPhase(
+            rows, self._problem.lam, self._rng, self.parameters.tolerance,
             plain=FIRST_PASSES if near else 0,
-            acceleration=parameters.acceleration,
             # Where Newton steps on the features follow soon, those on free rows are in vain.
-            subspace=parameters.subspace and (method == "dual" or self._costs.dear),
-            scaling=parameters.scaling,
-        )
-        return DualPhase(rows, self._problem.lam, self._rng, parameters.tolerance, options)
+            subspace=method == "dual" or self._costs.dear,
+        )  # fmt: skip
 
     def _newton(self, penalty: float, warm: Descent | None) -> NewtonPhase:
         """Newton steps from w = 0, or from the state of dual descent."""
-        parameters = self.parameters
-        options = NewtonOptions(
-            penalty=penalty,
-            growth=parameters.growth,
-            passes=parameters.passes if warm is None else 0,
-            sampling=parameters.sampling,
-            sleep=parameters.sleep,
-            threads=self.threads,
-        )
         rows, lam = self._problem.data.rows, self._problem.lam
-        return NewtonPhase(rows, lam, self._rng, options, warm)
+        return NewtonPhase(rows, lam, self._rng, warm, penalty, self.threads)
 
     @property
     def rounded(self) -> bool:
@@ -313,7 +233,7 @@ class Auto(Solver):
         return alpha if self._phase.bound() >= 0.0 else np.zeros_like(alpha)
 
     def dual(self) -> float:
-        return max(0.0, self._sums.dual(self.alpha))
+        return max(0.0, self._problem.dual(self.alpha))
 
     @property
     def stopped(self) -> bool:

@@ -16,7 +16,7 @@ from svmbench.kernels.rng import Generator
 from svmbench.kernels.rows import CompactRows
 from svmbench.kernels.sampling import draw_rows
 from svmbench.kernels.subset import take_rows
-from svmbench.solvers.champion.dual_phase import DescentOptions, DualPhase
+from svmbench.solvers.champion.dual_phase import DualPhase
 from svmbench.solvers.champion.work import add_work
 from svmbench.solvers.cholesky import factor_cost
 from svmbench.solvers.samples import sample_sizes
@@ -175,11 +175,7 @@ def tried(rows: CompactRows, lam: float, rng: Generator, gap: float, counters: C
     drawn.sort()  # np.unique takes ten times as long
     part = take_rows(rows, drawn[np.append(True, drawn[1:] != drawn[:-1])])
     costs = ExpectedCosts(part, rows.m, sample_sizes(rows.m, rows.d))
-    # On few rows acceleration takes longer than the passes themselves.
-    options = DescentOptions(
-        early=True, greedy=True, acceleration=False, subspace=False, scaling=False
-    )
-    phase = DualPhase(part, lam * rows.m / part.m, rng, gap, options)
+    phase = DualPhase(part, lam * rows.m / part.m, rng, gap, trial=True)
     work, passes, behind = phase.counters, 0, False
     while phase.gap == math.inf and not behind:
         phase.iterate()
@@ -195,7 +191,6 @@ def chosen(
     rows: CompactRows,
     lam: float,
     wanted: Literal["choose"] | Method,
-    sampling: bool,
     rng: Generator,
     gap: float,
     counters: Counters,
@@ -207,7 +202,7 @@ def chosen(
         return Choice(wanted, "as configured")
     if rows.d > MOST_FEATURES:
         return Choice("dual", f"{rows.d} features are more than {MOST_FEATURES}")
-    if not (sampling and sample_sizes(rows.m, rows.d)):
+    if not sample_sizes(rows.m, rows.d):
         return Choice("dual-newton", "Newton steps may follow")
     trial = tried(rows, lam, rng, gap, counters)
     facts = f"descent on {trial.rows} rows"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,6 +19,9 @@ from svmbench.solvers.dual.subspace import Subspace
 
 #: Bytes of active rows up to which their order is a random permutation, because they fit the cache.
 CACHED_BYTES = 8e6
+
+#: Contiguous rows in a block.
+BLOCK_ROWS = 32
 
 #: All rows become active again when the gap of the active rows falls to this share of the gap when
 #: all rows were last processed, or after work on the active rows worth this many passes.
@@ -54,28 +56,15 @@ SCALE_SHARE = 0.05
 LEAST_SAVED = 1.0 - 1e-3**SCALE_SHARE
 
 
-@dataclass(frozen=True)
-class DescentOptions:
-    block_rows: int = 1  # rows in a block; 1 for true random order throughout
-    shrinking: bool = True  # whether passes leave out rows that are firmly at a bound
-    early: bool = False  # whether shrinking also leaves out rows by the mean projected gradient
-    # whether steps that raised D much are repeated before the next pass, and those that would raise
-    # it little are left out
-    greedy: bool = False
-    # first passes that visit all rows once each, whatever ``shrinking``, ``early`` and ``greedy``
-    # are, unless the first one moves less than `MANY_MOVED` of them. Newton steps that soon follow
-    # begin better there.
-    plain: int = 0
-    acceleration: bool = True  # whether steps in the plane of the last passes follow passes
-    # whether Newton steps on the free rows follow passes where these rows are few
-    subspace: bool = True
-    scaling: bool = True  # whether the weights are shown at the scale that minimises P
-
-
 class DualPhase:
     """Passes over the active rows, and over all rows once the active ones have converged enough.
 
     - ``tolerance``: relative gap, certified as soon as it may have been reached.
+    - ``plain``: first passes that visit all rows once each and shrink none, unless the first one
+      moves less than `MANY_MOVED` of them. Newton steps that soon follow begin better there.
+    - ``subspace``: whether Newton steps on the free rows follow passes where these rows are few.
+    - ``trial``: whether these are a few rows, on which what passes are helped by costs more than
+      the passes.
     """
 
     def __init__(
@@ -84,9 +73,11 @@ class DualPhase:
         lam: float,
         rng: Generator,
         tolerance: float,
-        options: DescentOptions,
+        *,
+        plain: int = 0,
+        subspace: bool = True,
+        trial: bool = False,
     ) -> None:
-        self._options = options
         self.counters = self._state = Descent(rows, lam)
         self._rng = rng
         self._m, self._d, self._lam = rows.m, rows.d, lam
@@ -94,7 +85,7 @@ class DualPhase:
         self._row_bytes = sum(array.nbytes for array in stored if array is not None) / rows.m
         self._nnz: int = rows.nnz
         self._tolerance = tolerance
-        self._plain = options.plain
+        self._plain = plain
         if not self._plain:
             self._be_greedy()
         # Entries touched in all.
@@ -106,9 +97,10 @@ class DualPhase:
         # P - D when all rows were last processed, and the entries touched since.
         self._level, self._work = math.inf, 0
         self._known_norm2: float | None = 0.0
-        self._accelerator = Accelerator(rows, lam) if options.acceleration else None
+        self._accelerator = None if trial else Accelerator(rows, lam)
         self._step_due = False
-        self._subspace = Subspace(rows, lam) if options.subspace else None
+        self._subspace = None if trial or not subspace else Subspace(rows, lam)
+        self._trial = trial
         self._scale, self._scale_failures = 1.0, 0
         self._scale_saved = True
         self._scale_next = self._scale_interval()
@@ -129,14 +121,12 @@ class DualPhase:
 
     @property
     def _shrinks(self) -> bool:
-        return self._options.shrinking and not self._plain
+        return not self._plain
 
     def _be_greedy(self) -> None:
         """From now on repeat steps that gain much, and leave out those that gain little."""
-        if self._options.greedy:
-            long = self._nnz >= LONG_ROW * self._m
-            self._state.least_gain = LEAST_GAIN if long else 0.0
-            self._state.high_gain = HIGH_GAIN
+        self._state.least_gain = LEAST_GAIN if self._nnz >= LONG_ROW * self._m else 0.0
+        self._state.high_gain = HIGH_GAIN
 
     def iterate(self) -> None:
         """Make a pass over the active rows; then, where due, survey or reactivate all rows."""
@@ -145,7 +135,7 @@ class DualPhase:
         self._current = False
         whole = state.active == state.m
         self._descend()
-        if self._options.early and state.typical > 0.0:
+        if state.typical > 0.0:
             state.upper = min(state.upper, TYPICAL * state.typical)
             state.lower = max(state.lower, -TYPICAL * state.typical)
         expected, solved = state.slack_sum / self._m, self._solved
@@ -159,7 +149,7 @@ class DualPhase:
                 self._be_greedy()
         self._solve_free_rows(touched)
         self._visited += state.nonzeros - before
-        if self._options.scaling and self._visited >= self._scale_next:
+        if not self._trial and self._visited >= self._scale_next:
             self._find_scale(expected)
         self._work += state.nonzeros - before
         if whole:
@@ -178,7 +168,7 @@ class DualPhase:
         """
         state, accelerator = self._state, self._accelerator
         cached = state.active * self._row_bytes <= CACHED_BYTES
-        block_rows = 1 if cached else self._options.block_rows
+        block_rows = 1 if cached or self._trial else BLOCK_ROWS
         if accelerator is None:
             self._pass(block_rows)
             return

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -29,26 +28,20 @@ REPRESENTATIVE = 1.1
 WORSE = 1.25
 
 
-@dataclass(frozen=True)
-class NewtonOptions:
-    """How the Newton steps of a phase begin and proceed."""
+#: First penalty sigma, and its factor from one inner problem to the next.
+PENALTY, GROWTH = 1.5, 3.0
 
-    # penalty, growth: the first penalty, and the factor from one inner problem to the next
-    penalty: float
-    growth: float
-    passes: int  # passes of dual descent before the first stage
-    # sampling, sleep: whether to begin with samples; whether to skip rows that cannot be affected
-    sampling: bool
-    sleep: bool
-    # threads that share the rows of Newton steps, where there are enough entries for them. Then one
-    # thread also prepares later stages while another solves the first sample.
-    threads: int = 1
+#: Passes of dual descent before the first stage.
+PASSES = 4
 
 
 class NewtonPhase(MultiplierSteps):
     """Stages with more and more rows, up to all; each starts from the result of the one before.
 
     - ``warm``: dual descent on all rows to continue from; then there are no samples.
+    - ``penalty``: the first one.
+    - ``threads``: share the rows of Newton steps, where there are enough entries for them. Then one
+      thread also prepares later stages while another solves the first sample.
     """
 
     def __init__(
@@ -56,15 +49,16 @@ class NewtonPhase(MultiplierSteps):
         rows: CompactRows,
         lam: float,
         rng: Generator,
-        options: NewtonOptions,
         warm: Descent | None = None,
+        penalty: float = PENALTY,
+        threads: int = 1,
     ) -> None:
-        super().__init__(lam, options.growth)
-        self._rows, self._rng, self._options = rows, rng, options
-        self._sizes = sample_sizes(rows.m, rows.d) if options.sampling and warm is None else []
+        super().__init__(lam, GROWTH)
+        self._rows, self._rng, self._penalty, self._threads = rows, rng, penalty, threads
+        self._sizes = sample_sizes(rows.m, rows.d) if warm is None else []
         self._whole = not self._sizes
         self._begin_ahead()
-        self._passes = options.passes
+        self._passes = PASSES if warm is None else 0
         self._warm: Descent | None = warm
         if self._warm is None:
             self._warm = Descent(self._next_rows(), lam)
@@ -115,7 +109,7 @@ class NewtonPhase(MultiplierSteps):
 
     def _leave_descent(self, warm: Descent) -> None:
         rows, self._warm = warm.rows, None
-        self._begin(rows, warm.w[: rows.d], warm.alpha, self._options.penalty)
+        self._begin(rows, warm.w[: rows.d], warm.alpha, self._penalty)
         if self._primal() > WORSE:
             # Worse than w = 0, as on features of very different scales.
             self._begin_at_zero(rows)
@@ -148,7 +142,7 @@ class NewtonPhase(MultiplierSteps):
         """
         if self._centres is None:
             return
-        penalty = self._options.penalty * float(self._centres.max(initial=0.0))
+        penalty = self._penalty * float(self._centres.max(initial=0.0))
         if 0.0 < penalty < LOWERED * self._state.penalty:
             self._begin(self._state.rows, np.array(self._state.w), self._centres, penalty)
 
@@ -164,7 +158,7 @@ class NewtonPhase(MultiplierSteps):
         self._begin(rows, w, np.zeros(0), penalty)
         if self._primal() > REPRESENTATIVE * primal:
             # The sample does not represent these rows well enough for so large a penalty.
-            self._begin(rows, w, np.zeros(0), self._options.penalty)
+            self._begin(rows, w, np.zeros(0), self._penalty)
 
     @property
     def w(self) -> FloatArray:
@@ -225,8 +219,8 @@ class NewtonPhase(MultiplierSteps):
     ) -> Multipliers | ThreadedMultipliers:
         threads = self._threads_on(rows)
         if threads == 1:
-            return Multipliers(rows, self._lam, self._options.sleep)
-        return ThreadedMultipliers(rows, self._lam, self._options.sleep, threads, alone)
+            return Multipliers(rows, self._lam)
+        return ThreadedMultipliers(rows, self._lam, threads, alone)
 
     def _threads_on(self, rows: CompactRows) -> int:
-        return min(int(rows.m), threads_for(rows.nnz, self._options.threads, rows.d))
+        return min(int(rows.m), threads_for(rows.nnz, self._threads, rows.d))

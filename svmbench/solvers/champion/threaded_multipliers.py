@@ -41,9 +41,7 @@ class ThreadedMultipliers:
     - ``alpha, pull, curvature``: as those of `Multipliers`. Read only.
     """
 
-    def __init__(
-        self, rows: CompactRows, lam: float, sleep: bool, threads: int, alone: bool = False
-    ) -> None:
+    def __init__(self, rows: CompactRows, lam: float, threads: int, alone: bool = False) -> None:
         self.rows, self.lam, self.m = rows, lam, rows.m
         self._places = _ranges(rows, threads)
         self._pool = ThreadPoolExecutor(max(1, threads - 1))
@@ -53,7 +51,7 @@ class ThreadedMultipliers:
 
         def part(place: slice) -> Multipliers:
             own = [numbers[place] for numbers in room]
-            return Multipliers(rows.between(place.start, place.stop), lam, sleep, rows.m, own)
+            return Multipliers(rows.between(place.start, place.stop), lam, True, rows.m, own)
 
         self._parts: Sequence[Multipliers] = (
             [part(place) for place in self._places] if alone else self._all(part, self._places)
