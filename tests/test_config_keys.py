@@ -2,7 +2,6 @@
 
 import pytest
 
-from svmbench.bench.stated_bounds import StatedBounds
 from svmbench.config.reading import read_model
 from svmbench.errors import ConfigError
 from svmbench.papers.model import Item, Paper
@@ -16,16 +15,6 @@ from svmbench.papers.model import Item, Paper
             Item,
             "sweeps: {a: {same_s: x/y}}\n",
             "1:14: unknown key 'same_s'; did you mean 'same_as'?",
-        ),
-        (
-            StatedBounds,
-            "version: 1\nbounds:\n- {text: a, by: 1, lambda: [1, 0]}\n",
-            "3:32: 'bounds[0].lambda[1]' should be at least 1e-100, not 0",
-        ),
-        (
-            StatedBounds,
-            "version: 1\nbounds:\n- {text: a, by: 1, lamda: 1}\n",
-            "3:20: unknown key 'lamda'; did you mean 'lambda'?",
         ),
     ],
 )

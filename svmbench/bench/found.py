@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, TypeVar
 import pandas as pd
 
 from svmbench.bench.plan import Plan
-from svmbench.bench.profile import SweepPart
 from svmbench.claims.measured import MeasuredRow
 from svmbench.config import Sweep
 from svmbench.data.scales import scale_in, scale_text
@@ -43,14 +42,11 @@ def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
 class Measured:
     """The rows of one part on one set."""
 
-    part: str  # name of the sweep in the profile, or of the task
-    kind: str  # kind of the sweep, or of the measurement
-    set: str  # label of the set, or name of generated rows
+    part: str  # name of the sweep in the profile
+    set: str  # label of the set
     groups: list[Group]  # all rows of its tables
     held_out: bool = False  # whether the set was kept out of tuning
-    # accuracies of the objective; none if something else was measured
     accuracies: tuple[float, ...] = ()
-    gaps: tuple[float, ...] = ()  # gaps of the solver's own
     results: Results | None = None  # those of a sweep
     # repeats left out because the budget ended before all their runs were finished
     cut_short: int = 0
@@ -84,9 +80,6 @@ class Found:
     plan: Plan
     parts: list[Measured]  # those that have rows
 
-    def of_kind(self, kind: str) -> list[Measured]:
-        return [part for part in self.parts if part.kind == kind]
-
     @cached_property
     def sweeps(self) -> list[tuple[Measured, Results]]:
         return [(part, part.results) for part in self.parts if part.results is not None]
@@ -101,7 +94,7 @@ def read_found(plan: Plan) -> Found:
     held_out = {each.label: each.held_out for each in plan.profile.sets}
     for planned in plan.sweeps:
         if (planned.folder / "runs.csv").exists():
-            part = _of_sweep(planned, plan.profile.sweeps[planned.name], held_out[planned.item])
+            part = _of_sweep(planned, held_out[planned.item])
             if part.groups:
                 parts.append(part)
     return Found(plan, parts)
@@ -111,19 +104,17 @@ def read_found(plan: Plan) -> Found:
 _known: dict[Path, tuple[int, Measured]] = {}
 
 
-def _of_sweep(planned: PlannedSweep, part: SweepPart, held_out: bool) -> Measured:
+def _of_sweep(planned: PlannedSweep, held_out: bool) -> Measured:
     """The rows of a sweep, read again only if its table has been rewritten."""
     written = (planned.folder / "runs.csv").stat().st_mtime_ns
     if planned.folder not in _known or _known[planned.folder][0] != written:
         results, cut_short = without_unfinished(read_results(planned.folder), planned.sweep)
         found = Measured(
             planned.name,
-            part.kind,
             planned.item,
             [group for groups in results.groups.values() for group in groups],
             held_out,
             results.accuracies,
-            part.accuracy if part.kind == "certificate" else (),
             results,
             cut_short,
         )

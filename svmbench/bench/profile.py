@@ -99,13 +99,8 @@ class SetSpec(Strict):
 
 
 class SweepPart(Strict):
-    """Runs on each set.
+    """Runs on each set, to accuracies measured against the certified optimum."""
 
-    oracle: to accuracies measured against the certified optimum. certificate: to the solver's own
-    gap, whose cost is inside the clock.
-    """
-
-    kind: Literal["oracle", "certificate"] = Field(default="oracle")
     sets: Names = Field(default=(), description="Labels of sets; all unless given.")
     lambdas: LambdaValues = Field(alias="lambda")
     accuracy: Accuracies
@@ -154,12 +149,10 @@ class Profile(Strict):
         return self
 
     def with_plugins(self, files: Sequence[Path]) -> Profile:
-        """The profile with the solvers of these files in each sweep to an accuracy."""
+        """The profile with the solvers of these files in each sweep."""
         names = [solver.name for file in files for solver in add_file(file)]
         sweeps = {
             key: part.model_copy(update={"solvers": (*part.solvers, *_new(part, names))})
-            if part.kind == "oracle"
-            else part
             for key, part in self.sweeps.items()
         }
         paths = dict.fromkeys([*self.plugins, *(file.absolute() for file in files)])
@@ -175,12 +168,10 @@ class Profile(Strict):
         Raises ConfigError if the part names an unknown solver or parameter.
         """
         part = self.sweeps[name]
-        stop: dict[str, Any] = {"time_limit": part.time_limit, "grace": part.grace}
+        stop: dict[str, Any] = {
+            "time_limit": part.time_limit, "grace": part.grace, "accuracy": list(part.accuracy)
+        }  # fmt: skip
         reference: dict[str, Any] = {"time_limit": part.reference_limit}
-        if part.kind == "certificate":
-            stop["gap"] = min(part.accuracy)
-        else:
-            stop["accuracy"] = list(part.accuracy)
         if part.max_epochs is not None:
             stop["max_epochs"] = part.max_epochs
         plain = {
@@ -193,7 +184,7 @@ class Profile(Strict):
             "stop": stop,
             "repeats": part.repeats,
             "reference": reference,
-            "tables": ["time"] if part.kind == "oracle" else [],
+            "tables": ["time"],
             "plots": [],
         }
         try:
@@ -237,4 +228,4 @@ def load_profile(name: str) -> Profile:
 def profiles() -> list[str]:
     """Names of the profiles that come with svmbench."""
     folder = bundled("configs") / "bench"
-    return sorted(path.stem for path in folder.glob("*.yaml") if path.stem != "bounds")
+    return sorted(path.stem for path in folder.glob("*.yaml"))

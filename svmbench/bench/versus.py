@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -13,7 +13,7 @@ import pandas as pd
 from svmbench.bench.champion import champion
 from svmbench.bench.found import Found, Measured, grouped
 from svmbench.claims.measured import MeasuredRow
-from svmbench.claims.parts import ClaimCase
+from svmbench.evidence.page import LEVEL, Answer, judge
 from svmbench.evidence.processes import RatioEvidence, evidence_of
 from svmbench.evidence.questions import Question, factor_of
 from svmbench.records.groups import heading
@@ -23,6 +23,9 @@ from svmbench.records.spelling import short
 from svmbench.records.statistics import median
 from svmbench.report.pairing import pairs_in_time
 from svmbench.solvers.registry import find_solver
+
+#: The programs of the table of ratios: LIBLINEAR as shipped, and with its limit lifted.
+LIBLINEAR = ("liblinear", "linear-svc")
 
 
 def best_of(rivals: Sequence[MeasuredRow], ours: MeasuredRow, asked: Asked) -> MeasuredRow | None:
@@ -118,12 +121,6 @@ class Versus:
         return ", ".join(words)
 
     @property
-    def case(self) -> ClaimCase:
-        """The problem as a claim's case."""
-        rows = {row.group.label: row for row in (self.row, self.best)}
-        return ClaimCase(self.place, self.set, self.stand_in, rows)
-
-    @property
     def among(self) -> tuple[str, ...]:
         return self.others or tuple(row.group.label for row in self.best.members)
 
@@ -211,19 +208,15 @@ class Versus:
 def comparisons(
     found: Found,
     rivals: Collection[str] | None = None,
-    kind: str = "oracle",
-    labels: Collection[str] | None = None,
-    wanted: Callable[[str, float, float | None], bool] = lambda label, lam, accuracy: True,
 ) -> list[Versus]:
-    """Rows against programs in every part of a kind, on every problem, to every accuracy.
+    """The champion against programs in every part, on every problem, to every accuracy.
 
     - ``rivals``: names of solvers or readers; the fastest of their rows counts in every repeat. All
       solvers from outside unless given.
     """
-    own = (champion(),) if labels is None else labels
     compared: list[Versus] = []
-    for part in found.of_kind(kind):
-        for ours in (row for row in part.rows if row.group.label in own):
+    for part in found.parts:
+        for ours in (row for row in part.rows if row.group.label == champion()):
             lam = ours.group.lam
             theirs = tuple(
                 row
@@ -231,8 +224,7 @@ def comparisons(
                 if _same(row.group.lam, lam) and _is_rival(row, rivals) and row is not ours
             )
             for accuracy in part.accuracies:
-                if wanted(part.set, lam, accuracy):
-                    compared += side_by_side(part, ours, theirs, part.asked(accuracy))
+                compared += side_by_side(part, ours, theirs, part.asked(accuracy))
     return compared
 
 
@@ -241,7 +233,7 @@ def side_by_side(
 ) -> Sequence[Versus]:
     """One row of a part against others; none without pairs.
 
-    The part keeps the comparison, so that several tables and bounds share it.
+    The part keeps the comparison, so that several tables share it.
     """
     key = ours, theirs, asked
     if key not in part.compared:
@@ -285,3 +277,18 @@ def best_of_theirs(members: Sequence[Versus]) -> Versus:
         chosen = max(members, key=lambda one: (not one.informative, one.estimate))
     among = dict.fromkeys(label for one in members for label in one.among)
     return replace(chosen, others=tuple(among))
+
+
+def answered(found: Found) -> list[tuple[Versus, Answer]]:
+    """Every comparison of the page, and whether the champion is the faster one there."""
+    compared = [
+        *map(best_of_theirs, by_problem(comparisons(found))),
+        *map(most_pairs, by_problem(comparisons(found, LIBLINEAR))),
+    ]
+    answers = judge([one.question for one in compared])
+    return list(zip(compared, answers, strict=True))
+
+
+def threshold_of(answers: Sequence[tuple[Versus, Answer]]) -> float:
+    """The evidence that decides a question of the page."""
+    return answers[0][1].threshold if answers else 2 / LEVEL

@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 import json
-import math
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
-from svmbench.bench.bounds import BoundResult, JudgedBounds, judge_bounds
 from svmbench.bench.champion import champion
 from svmbench.bench.found import Found, read_found, stand_in_text
 from svmbench.bench.plan import Plan
 from svmbench.bench.plots import write_plots
-from svmbench.bench.stated_bounds import StatedBound
 from svmbench.bench.tables import build_tables
-from svmbench.bench.tables.bounds import measured_text
-from svmbench.claims.parts import CASE_VERDICTS, ClaimVerdict, combine
+from svmbench.bench.tables.ratios import against_fastest, standings
+from svmbench.bench.versus import answered, threshold_of
 from svmbench.data.scales import scale_text
 from svmbench.durable import write_text
+from svmbench.evidence.questions import Question
 from svmbench.evidence.steadiness import unsteady
 from svmbench.harness.environment import environment
 from svmbench.harness.sources import Source
 from svmbench.records.groups import Group
 from svmbench.records.read import Results
 from svmbench.records.states import FAULTS
-from svmbench.report.html import LOOKS, SIGNS, environment_facts, figures_of, render
+from svmbench.report.html import LOOKS, environment_facts, figures_of, render
 from svmbench.report.markup import write_tables
 from svmbench.report.style import Look, looks_of
 from svmbench.solvers.program import ForeignProgram
@@ -38,60 +34,16 @@ from svmbench.solvers.registry import solvers
 #: Load average beyond which the machine is said to have done other work: a run alone makes 1.
 BUSY = 1.5
 
-#: Largest number of places listed above the tables for one missed bound.
-LISTED = 12
 
-
-@dataclass(frozen=True)
-class Aim:
-    bound: StatedBound
-    results: list[BoundResult]
-
-    @property
-    def missed(self) -> list[BoundResult]:
-        """Where the estimate misses it: those beyond doubt first, then by distance."""
-        missed = [one for one in self.results if one.missed]
-        missed.sort(key=lambda one: -one.short_by if one.measured > 0 else -math.inf)
-        return sorted(missed, key=lambda one: one.verdict == "open")
-
-    @property
-    def verdict(self) -> ClaimVerdict:
-        """The least favourable one."""
-        # Sets that are not in a profile say nothing about those that are.
-        return combine([one.verdict for one in self.results])
-
-    @property
-    def counts(self) -> str:
-        """How often it has each verdict, in words."""
-        counted = Counter(one.verdict for one in self.results)
-        known = sum(counted.values()) - counted["not testable"]
-        said = [f"{counted['holds']} of {known}"] if known else []
-        said += [f"{counted[name]} {name}" for name in ("open", "not testable") if counted[name]]
-        return "; ".join(said)
-
-    @property
-    def nearest(self) -> BoundResult | None:
-        """The place with the narrowest margin, if it is missed nowhere."""
-        known = [one for one in self.results if one.verdict != "not testable"]
-        if self.missed or not known:
-            return None
-        return min(known, key=lambda one: one.measured)
-
-
-def aims(results: Sequence[BoundResult]) -> list[Aim]:
-    """The results by bound, missed bounds first."""
-    found = [Aim(bound, list(those)) for bound, those in groupby(results, lambda one: one.bound)]
-    return sorted(found, key=lambda aim: CASE_VERDICTS.index(aim.verdict))
-
-
-def write_bench(plan: Plan, bounds: Sequence[StatedBound]) -> JudgedBounds:
-    """Write ``tables/``, ``plots/``, ``environment.json`` and ``index.html`` from the findings."""
+def write_bench(plan: Plan) -> str:
+    """Write tables, plots, the environment and the page; who is ahead in how many cases."""
     found = read_found(plan)
-    judged = judge_bounds(found, bounds)
-    results = [results for part, results in found.sweeps if part.kind == "oracle"]
-    tables = build_tables(found, judged)
+    answers = answered(found)
+    threshold = threshold_of(answers)
+    standing = standings(against_fastest(found, threshold))
+    tables = build_tables(found, threshold)
     write_tables(tables, plan.root / "tables", ("md", "csv"))
-    looks = _looks(results)
+    looks = _looks([results for _, results in found.sweeps])
     pictures = list(write_plots(found, looks, plan.root / "plots"))
     facts = _environment(found)
     write_text(plan.root / "environment.json", json.dumps(facts, indent=2) + "\n")
@@ -105,20 +57,16 @@ def write_bench(plan: Plan, bounds: Sequence[StatedBound]) -> JudgedBounds:
             title=f"Benchmark: {plan.profile.name}",
             about=plan.profile.title,
             champion=champion(),
-            notices=[*_notices(found), *_unsteady(judged)],
+            standing=standing,
+            notices=[*_notices(found), *_unsteady(one.question for one, _ in answers)],
             sets=_sets(found),
-            aims=aims(judged.results),
-            listed=LISTED,
-            measured=measured_text,
-            counts=Counter(one.verdict for one in judged.results),
-            signs={name: sign for name, sign in SIGNS.items() if name in CASE_VERDICTS},
             tables=tables,
             figures=figures_of(pictures, _WATCH | LOOKS),
             lines_of={name: look.background for name, look in looks.items()},
             environment=list(environment_facts(facts)),
         ),
     )
-    return judged
+    return standing
 
 
 def _environment(found: Found) -> dict[str, Any]:
@@ -149,10 +97,9 @@ def _notices(found: Found) -> list[str]:
     return [*(_troubles(pd.concat(runs)) if runs else ()), *_gaps(found)]
 
 
-def _unsteady(judged: JudgedBounds) -> list[str]:
+def _unsteady(questions: Iterable[Question]) -> list[str]:
     """What is said of ratios that change in the course of their pairs."""
-    parts = [one.part.part for one in judged.results if one.part is not None]
-    said = unsteady(part.question for part in parts if part.question is not None)
+    said = unsteady(questions)
     return [said] if said else []
 
 

@@ -164,19 +164,6 @@ def judge_claims(
     )
 
 
-def judge_cases(
-    claims: Sequence[tuple[Claim, Sequence[ClaimCase]]], known: KnownParts | None = None
-) -> list[ClaimResult]:
-    """The results of claims, judged together, in cases that the caller chose."""
-    known = known or KnownParts()
-    known.begin()
-    drafts = [
-        _Draft(claim, tuple((case, _parts(claim, claim, case, known)) for case in cases))
-        for claim, cases in claims
-    ]
-    return _judged([drafts])[0]
-
-
 def _judged(drafts: Sequence[Sequence[_Draft]]) -> list[list[ClaimResult]]:
     """Have the questions of all drafts answered, and give each draft its answers in turn."""
     # Signed ranks decide a statistical claim. What is asked in its cases only describes it, so
@@ -223,7 +210,7 @@ def _draft(
 
 
 def _parts(
-    claim: Claim, asked: Claim, case: ClaimCase, known: KnownParts, unlike: Unlike = _always_like
+    claim: Claim, asked: Claim, case: ClaimCase, known: KnownParts, unlike: Unlike
 ) -> tuple[ClaimPart, ...]:
     """The parts of a case; one that only says so where its rows do not allow to test it."""
     sets = dict.fromkeys(row.group.dataset for row in case.all_rows if row.group.stand_in)

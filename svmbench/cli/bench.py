@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from svmbench.bench.plan import Plan
-    from svmbench.bench.stated_bounds import StatedBound
     from svmbench.harness.series import PlannedSweep, Result
     from svmbench.harness.sweeps import Options
 
@@ -76,17 +74,15 @@ def command(
     PROFILE is smoke (under a minute), default (25 minutes), full (hours), or a YAML file; without
     it, default. Finished measurements are reused. Ctrl-C keeps what was measured; run the same
     command again to continue. At the end it writes tables, plots and a page that says
-    which bounds hold.
+    who is faster, and by how much.
     """
     options.refuse_cluster_for_nothing(cluster, report_only)
     from svmbench.bench.plan import plan
     from svmbench.bench.profile import load_profile
-    from svmbench.bench.stated_bounds import load_bounds, measured_by
     from svmbench.durable import require_free
     from svmbench.harness.sweeps import Options
 
     chosen = load_profile(profile).with_plugins(plugins)
-    bounds = measured_by(chosen, load_bounds())
     allowed = chosen.budget if budget is None else options.budget_seconds(budget)
     root = out or Path("results") / "bench" / chosen.name
     require_free(root, ("index.html",), (options.OWN, "tables"))
@@ -106,53 +102,34 @@ def command(
         asked = Options(
             fresh=fresh, retry_faults=retry_failed, keep_weights=keep_weights, place=place
         )
-        return _make(planned, profile, bounds, None if report_only else asked, quiet=quiet)
+        return _make(planned, None if report_only else asked, quiet=quiet)
 
 
-def _make(
-    planned: Plan,
-    profile: str,
-    bounds: Sequence[StatedBound],
-    asked: Options | None,
-    *,
-    quiet: bool,
-) -> int:
+def _make(planned: Plan, asked: Options | None, *, quiet: bool) -> int:
     """Carry out the plan, unless nothing is asked for, and write its page."""
     from svmbench.bench.doubts import open_doubts
     from svmbench.bench.plan import carry_out
     from svmbench.bench.write import write_bench
-    from svmbench.claims.judge import KnownParts
     from svmbench.cli.progress import ProgressReporter
-    from svmbench.papers.report.page import several
 
-    begun, known = time.monotonic(), KnownParts()
+    begun = time.monotonic()
     with ProgressReporter(quiet) as reporter:
         progress = None
         if asked is not None:
-            progress = carry_out(
-                planned,
-                reporter,
-                asked,
-                lambda: open_doubts(planned, bounds, known),
-            )
+            progress = carry_out(planned, reporter, asked, lambda: open_doubts(planned))
         reporter.writes("tables, plots and the page")
-        judged = write_bench(planned, bounds)
+        standing = write_bench(planned)
         options.mark_as_own(planned.root)
     if not quiet:
         if progress is not None:
             click.echo(_summary(progress, planned.sweeps, time.monotonic() - begun))
-        counts = Counter(one.verdict for one in judged.results)
-        said = ", ".join(
-            f"{count} {several(verdict) if count > 1 else verdict}"
-            for verdict, count in counts.most_common()
-        )
-        click.echo(f"bounds: {said or 'none measured'}")
+        click.echo(standing or "nothing was compared")
         click.echo(f"page: {planned.root / 'index.html'}")
     return 0 if progress is None else exit_code(progress)
 
 
 def describe(planned: Plan) -> str:
-    """The plan: each set and its source, each part, and the bounds."""
+    """The plan: each set and its source, and each part."""
     from svmbench.bench.champion import champion
 
     profile = planned.profile
@@ -162,20 +139,20 @@ def describe(planned: Plan) -> str:
         words = planned.sources[each.label].words or f"{each.label}: the set itself"
         lines.append("  " + "; ".join(filter(None, [words, each.use])))
     lines.append("parts:")
-    for name, part in profile.sweeps.items():
+    for name in profile.sweeps:
         of_part = [each for each in planned.sweeps if each.name == name]
         runs, found = sum(each.runs for each in of_part), sum(each.found for each in of_part)
         missing = sum(each.missing(each.sweep.at_least) for each in of_part)
         longest = sum(each.longest for each in of_part)
         cells = counted(sum(each.cells for each in of_part), "cell")
         lines.append(
-            f"  sweep {name} ({part.kind}): {cells}, {counted(runs, 'run')} at most: "
+            f"  sweep {name}: {cells}, {counted(runs, 'run')} at most: "
             f"{missing} missing, {found} reused; "
             f"at most {duration(longest)} (every limit hit)"
         )
         most = sum(each.most_runs for each in of_part)
         if most > runs:
-            lines.append(f"    {most} runs at most with further repeats, while bounds are open")
+            lines.append(f"    {most} runs at most while it is open who is ahead")
     lines += [f"  {line}" for line in unused_line(planned.sweeps)]
     lines.append(f"in all at most {duration(planned.longest)} if every limit is hit")
     lines.append(budget_line(planned.budget))

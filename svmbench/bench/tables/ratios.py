@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from svmbench.bench.found import Found, grouped
-from svmbench.bench.stated_bounds import LIBLINEAR
 from svmbench.bench.tables.grid import (
     Record,
     epsilon_text,
@@ -18,26 +17,23 @@ from svmbench.bench.tables.grid import (
     table_of,
 )
 from svmbench.bench.versus import (
+    LIBLINEAR,
     Versus,
     best_of_theirs,
     by_problem,
     comparisons,
     most_pairs,
 )
-from svmbench.evidence.page import LEVEL
 from svmbench.records.groups import heading
 from svmbench.report.numbers import format_value, interval_text
 from svmbench.report.table import Table, TableCell
-
-#: Evidence for the interval of a ratio if the page asks nothing else.
-_ALONE = 2 / LEVEL
 
 _ORACLE = (
     "Oracle stop: measured against the certified optimum. In every repeat the fastest of the "
     "programs' runs counts, whatever its tolerance, as if that had been known beforehand."
 )
 _RATIO = (
-    "Median of the paired ratios with the interval of the evidence that the bounds are judged by; "
+    "Median of the paired ratios with the interval of the evidence that the verdicts rest on; "
     "above 1 the champion is faster. ≥: a lower bound; in some repeats no program reached the "
     "accuracy, and the time they had spent replaces their time."
 )

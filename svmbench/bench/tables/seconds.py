@@ -1,4 +1,4 @@
-"""Tables of seconds: who is fastest where, to an accuracy, and to the solver's own gap."""
+"""Tables of seconds: who is fastest where, and to an accuracy."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from typing import Any
 import pandas as pd
 
 from svmbench.bench.champion import champion
-from svmbench.bench.found import Found, Measured, grouped
-from svmbench.bench.tables.grid import Record, lambda_text, source_of, starred, table_of
+from svmbench.bench.found import Found, grouped
+from svmbench.bench.tables.grid import Record, source_of, starred, table_of
 from svmbench.bench.tables.ratios import EVERYTHING, HELD_OUT, against_fastest, standings
 from svmbench.bench.versus import side_by_side
-from svmbench.records.groups import Group, heading
 from svmbench.records.measures import Asked
 from svmbench.records.spelling import short
-from svmbench.records.statistics import median
 from svmbench.records.summaries import summary
 from svmbench.report.numbers import interval_text, number_text
 from svmbench.report.table import Table, TableCell
@@ -50,7 +48,7 @@ def fastest_entries(found: Found) -> list[Record]:
     for problem, one in first.items():
         if (problem, one["sweep"]) in own:
             best[problem, champion()] = own[problem, one["sweep"]]
-    sets = [part.set for part in found.of_kind("oracle")]
+    sets = [part.set for part in found.parts]
     return sorted(
         best.values(), key=lambda one: (sets.index(one["set"]), -one["lambda"], -one["accuracy"])
     )
@@ -58,7 +56,7 @@ def fastest_entries(found: Found) -> list[Record]:
 
 def _measured(found: Found) -> Iterator[Record]:
     """Every row of the oracle's sweeps at every accuracy, with its ratio to the champion's."""
-    for part in found.of_kind("oracle"):
+    for part in found.parts:
         ours = {row.group.lam: row for row in part.rows if row.group.label == champion()}
         for row in part.rows:
             group, beside = row.group, ours.get(row.group.lam)
@@ -150,7 +148,7 @@ def _seconds_cell(one: Record) -> TableCell:
 
 def seconds_table(found: Found) -> Table:
     """Oracle seconds of every row as in the report of a sweep."""
-    parts = [(part, results) for part, results in found.sweeps if part.kind == "oracle"]
+    parts = found.sweeps
     tables = [(part, accuracy_table(results, "time")) for part, results in parts]
     everything = [
         (group, each)
@@ -178,56 +176,3 @@ def seconds_table(found: Found) -> Table:
         if tables
         else pd.DataFrame(),
     )
-
-
-def self_stopped_table(found: Found) -> Table:
-    """Seconds until the solver's own gap, computed on the clock, was small enough."""
-    return table_of(
-        "self-stopped",
-        "Self-stopped seconds: the solver's own certificate",
-        [
-            (
-                heading(part.set, part.groups[0].stand_in),
-                source_of(found, part),
-                [_certified(part, group, gap) for group in part.groups for gap in part.gaps],
-            )
-            for part in found.of_kind("certificate")
-        ],
-        {"λ": lambda_text, "solver": lambda one: str(one["label"])},
-        (
-            "own_gap",
-            lambda gap: f"gap ≤ {short(gap)}",
-            lambda one: TableCell(number_text(one["median_seconds"])),
-        ),
-        texts=2,
-        notes=(
-            "Seconds until the solver's own duality gap, computed on the clock at every "
-            "checkpoint, is at most this. No peer shows a gap.",
-        ),
-    )
-
-
-def _certified(part: Measured, group: Group, gap: float) -> Record:
-    samples = list(_own_gap(part, group, gap))
-    return {
-        "set": group.dataset,
-        "stand_in": group.stand_in,
-        "lambda": group.lam,
-        "label": group.label,
-        "own_gap": gap,
-        "median_seconds": median(samples) if samples else math.inf,
-        "repeats": len(samples),
-    }
-
-
-def _own_gap(part: Measured, group: Group, gap: float) -> Iterator[float]:
-    """Seconds of each repeat to the first checkpoint with that gap."""
-    assert part.results is not None
-    traces = part.results.traces
-    if "gap" not in traces:
-        return
-    for run in group.runs["id"]:
-        points = traces[traces["id"] == run]
-        gaps = pd.to_numeric(points["gap"], errors="coerce")
-        within = points.loc[gaps <= gap, "wall_seconds"]
-        yield float(within.iloc[0]) if len(within) else math.inf
