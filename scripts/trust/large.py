@@ -55,7 +55,7 @@ HANG = 120.0
 #: Parameters for which own stopping rules promise a relative accuracy, and this accuracy.
 PROMISES = {
     "auto": ({"tolerance": 1e-6}, 1e-6),
-    "newton-smooth": ({"tolerance": 1e-6}, 1e-6),
+    "newton": ({"tolerance": 1e-6}, 1e-6),
     "ocas": ({"tolerance": 0.01}, 0.01 / 0.99),
     "sgd-s": ({"epsilon": 0.01}, 0.01),
     "sgd-m": ({"epsilon": 0.01}, 0.01),
