@@ -1,6 +1,5 @@
 """Configurations: what a file means, and where and how a wrong one is refused."""
 
-import json
 import math
 import re
 import time
@@ -14,11 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, field_validator
 from refusals import refusal
-from schema_documents import Documents
 
 from svmbench import config
 from svmbench.bundled import bundled
-from svmbench.config import Sweep, dump_sweep, find_config, load_sweep, sweep_schema
+from svmbench.config import Sweep, dump_sweep, find_config, load_sweep
 from svmbench.config.fields import look_of
 from svmbench.data.catalogue import names, resolve
 from svmbench.data.transforms import (
@@ -36,8 +34,8 @@ from svmbench.errors import ConfigError
 from svmbench.problem import Loss
 from svmbench.records.spelling import in_file_names
 from svmbench.solvers.base import Parameters, Precision, Solver, either_precision, parameter
-from svmbench.solvers.checked import json_schema, names_of
-from svmbench.solvers.registry import find_solver, solvers
+from svmbench.solvers.checked import json_schema
+from svmbench.solvers.registry import solvers
 
 VALID = """\
 version: 1
@@ -911,62 +909,3 @@ def test_time_to_read_grows_with_the_length():
     begun = time.process_time()
     Sweep.model_validate(plain)
     assert time.process_time() - begun < 10.0
-
-
-# --- the schema --------------------------------------------------------------------
-
-
-def test_schema_describes_every_key_and_every_parameter():
-    schema = json.loads(json.dumps(sweep_schema()))
-    assert set(schema["properties"]) >= set(yaml.safe_load(VALID))
-    described = [schema["properties"], *(d["properties"] for d in schema["$defs"].values())]
-    choices = {
-        choice["properties"]["name"]["const"]: choice
-        for choice in schema["properties"]["solvers"]["items"]["anyOf"]
-        if "properties" in choice
-    }
-    assert set(choices) == {*solvers(), "program"}
-    for name, choice in choices.items():
-        assert set(names_of(find_solver(name).schema)) < set(choice["properties"])
-        assert choice["additionalProperties"] is False
-        described.append({key: v for key, v in choice["properties"].items() if key != "name"})
-    for properties in described:
-        for key, value in properties.items():
-            # What is said of the whole of another definition is said there.
-            definition = schema["$defs"].get(value.get("$ref", "").rpartition("/")[2], {})
-            assert value.get("description") or definition.get("description"), key
-
-
-EVERY_STEP = changed(
-    "- tiny-sparse",
-    "- {name: tiny-sparse, test: 5, bias: 2, label: all, transforms: [max-abs, {swap: }, "
-    "{shuffled: 3}, {rows: [0, 9]}, {subsample: 0.5}, {subsample: {size: 3, seed: 1}}, {drop: 4}, "
-    "{standardise: [1, 2]}, {balance: 3}, {factor: 0.5}, {bias: {rho: 2}}]}",
-)
-
-
-@pytest.mark.parametrize(
-    "text", [VALID, EVERY_STEP, *(p.read_text() for p in bundled("configs").glob("*.y*"))]
-)
-def test_schema_accepts_what_is_valid(text):
-    assert Documents(sweep_schema(), {}).fits(_as_json(text))
-
-
-@pytest.mark.parametrize(
-    "case",
-    [
-        *["unknown key", "unknown parameter", "unknown solver", "unknown loss", "version"],
-        *["missing version", "missing lambda", "both lambda and C", "text for a number"],
-        *["lambda not positive", "parameter out of range", "scalar for a list"],
-        *["unknown transform", "unknown transform in a mapping", "two transforms in one"],
-        *["parameter of a transform out of range", "unknown parameter of a transform"],
-        *["limit out of range", "integer of many digits", "size of many digits"],
-    ],
-)
-def test_schema_refuses_what_is_not(case):
-    assert not Documents(sweep_schema(), {}).fits(_as_json(changed(*REFUSALS[case][0])))
-
-
-def _as_json(text):
-    # PyYAML's own reading of 1e-4 is a text; the schema speaks of what the file means.
-    return yaml.safe_load(re.sub(r"\b1e-", "1.0e-", text))

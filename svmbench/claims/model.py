@@ -95,7 +95,6 @@ class Claim(Strict):
         default=None,
         description="grows: lambda, m, or the abscissa of a curve. ratio: C or lambda. path: that "
         f"of its curves: {', '.join(CURVES)}.",
-        json_schema_extra={"enum": ["C", "lambda", "m", *CURVES, None]},
     )
     between: tuple[float, float] | None = Field(
         default=None,

@@ -1,14 +1,12 @@
-"""``svmbench config``: check a configuration, show it in full, print its schema."""
+"""``svmbench config``: check a configuration, and show it in full."""
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 
 import click
 
-from svmbench.cli import options
 from svmbench.records.spelling import counted
 
 
@@ -64,12 +62,3 @@ def show(file: Path) -> None:
     from svmbench.config import dump_sweep, load_sweep
 
     click.echo(dump_sweep(load_sweep(file)), nl=False)
-
-
-@command.command()
-@options.plugins
-def schema(plugins: tuple[Path, ...]) -> None:
-    """Print the JSON schema of configurations, as editors use it."""
-    from svmbench.config import sweep_schema
-
-    click.echo(json.dumps(sweep_schema(), indent=2, ensure_ascii=False))

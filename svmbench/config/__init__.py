@@ -2,7 +2,6 @@
 
 from svmbench.config.dataset_spec import DatasetSpec
 from svmbench.config.files import dump_sweep, find_config, load_sweep, with_plugins
-from svmbench.config.schema import sweep_schema
 from svmbench.config.stop import Stop, SweepReference
 from svmbench.config.sweep import LossSpec, SolverSpec, Sweep
 
@@ -16,6 +15,5 @@ __all__ = [
     "dump_sweep",
     "find_config",
     "load_sweep",
-    "sweep_schema",
     "with_plugins",
 ]

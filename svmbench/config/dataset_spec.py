@@ -16,7 +16,6 @@ from pydantic import (
 
 from svmbench.config.fields import (
     DistinctList,
-    FileName,
     PositiveReal,
     Real,
     Text,
@@ -43,10 +42,10 @@ class DatasetSpec(Strict):
     name: Title | None = Field(
         default=None, description="Name in the catalogue; with a path, the name of its rows."
     )
-    path: FileName | None = Field(
+    path: Path | None = Field(
         default=None, description="LIBSVM file of the training rows; relative to the configuration."
     )
-    test: FileName | RowCount | RowShare | None = Field(
+    test: Path | RowCount | RowShare | None = Field(
         default=None,
         description="LIBSVM file of the test rows; or a part of the rows, as a fraction or a "
         "number, to be set apart for the test after all transforms.",

@@ -94,25 +94,10 @@ _LATIN = str.maketrans(
     "ABESIJKMHOPCTYXaeopcyxijshdqwABEZHIKMNOPTYXov-----",
 )
 
-_CONTROL = r"\x00-\x1f\x7f-\x9f"
-UNIQUE = Field(json_schema_extra={"uniqueItems": True})
-
-
-def _written(pattern: re.Pattern[str]) -> Any:
-    """A text of that form and above 0, as the JSON schema describes it."""
-    plain = re.sub(r"\?P<\w+>", "", pattern.pattern)
-    return Annotated[str, Field(json_schema_extra={"pattern": f"^(?=.*[1-9])({plain})$"})]
-
-
 Whole = Annotated[int, Strict()]
 Real = Annotated[float, Strict(), Field(allow_inf_nan=False)]
 PositiveReal = Annotated[Real, Field(gt=0.0)]
-Text = Annotated[
-    str,
-    AfterValidator(_printable),
-    # A schema has no word for what is printable: it refuses control characters.
-    Field(json_schema_extra={"pattern": rf"^[^\s{_CONTROL}]([^{_CONTROL}]*[^\s{_CONTROL}])?$"}),
-]
+Text = Annotated[str, AfterValidator(_printable)]
 Flag = Annotated[bool, Strict()]
 One = Annotated[Literal[1], BeforeValidator(_whole)]
 # A billion passes over 2^31 rows are as many presentations as a 64-bit integer counts.
@@ -122,20 +107,16 @@ Weight = Annotated[Real, Field(ge=1e-100, le=1e100)]
 # Double precision cannot show a finer relative accuracy.
 Accuracy = Annotated[Real, Field(ge=1e-15)]
 _Bytes = Annotated[int, Strict(), Field(ge=1 << 20, lt=1 << 63)]
-Size = Annotated[_Bytes, BeforeValidator(_bytes, json_schema_input_type=_Bytes | _written(_SIZE))]
+Size = Annotated[_Bytes, BeforeValidator(_bytes)]
 # The plan of a sweep lists every repeat of every cell.
 Repetitions = Annotated[Whole, Field(ge=1, le=100_000)]
-Duration = Annotated[
-    PositiveReal,
-    BeforeValidator(_seconds, json_schema_input_type=PositiveReal | _written(_DURATION)),
-]
-FileName = Annotated[Path, Field(json_schema_extra={"pattern": f"^[^{_CONTROL}]+$"})]
+Duration = Annotated[PositiveReal, BeforeValidator(_seconds)]
 Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=100)]
 Title = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
 
 
 _Item = TypeVar("_Item")
-DistinctList = Annotated[list[_Item], Field(min_length=1), UNIQUE]
+DistinctList = Annotated[list[_Item], Field(min_length=1)]
 
 
 def beside(value: Any, info: ValidationInfo) -> Any:
@@ -162,9 +143,8 @@ def _added(path: Path, info: ValidationInfo) -> Path:
 
 #: Python files that define solvers; their code is executed when the configuration is read.
 Plugins = Annotated[
-    tuple[Annotated[FileName, BeforeValidator(beside), AfterValidator(_added)], ...],
+    tuple[Annotated[Path, BeforeValidator(beside), AfterValidator(_added)], ...],
     AfterValidator(distinct),
-    UNIQUE,
 ]
 
 

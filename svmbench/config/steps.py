@@ -20,7 +20,6 @@ from pydantic import (
 
 from svmbench.config.reading import refuse
 from svmbench.data.transforms import TRANSFORMS, RowNumber, Rows, Transform
-from svmbench.data.transforms.step import MOST_ROWS
 from svmbench.document import short
 from svmbench.errors import nearest
 
@@ -34,29 +33,19 @@ def _field(kind: type[Transform]) -> Any:
     """The key of one transform: its parameters, or the single one that needs no name."""
     accepted: Any = kind
     if kind is Rows:
-        number = {"type": "integer", "maximum": MOST_ROWS}
-        ends: Any = {"prefixItems": [number | {"minimum": 0}, number | {"minimum": 1}]}
-        accepted = (
-            kind
-            | Annotated[list[RowNumber], Field(min_length=2, max_length=2, json_schema_extra=ends)]
-        )
+        accepted = kind | Annotated[list[RowNumber], Field(min_length=2, max_length=2)]
     elif kind.main is not None:
         accepted = kind | kind.model_fields[kind.main].rebuild_annotation()
     held: Any = kind | None
     if _stands_alone(kind):
         accepted = accepted | None
     said = BeforeValidator(lambda value: value, json_schema_input_type=accepted)
-    page = kind.__doc__ or ""  # `python -OO` keeps none
-    description = " ".join(page.split("\n\n")[0].split())
-    return Annotated[held, said], Field(default=None, alias=kind.name, description=description)
+    return Annotated[held, said], Field(default=None, alias=kind.name)
 
 
 _Choice: type[BaseModel] = create_model(
     "TransformChoice",
-    __config__=ConfigDict(
-        extra="forbid", json_schema_extra={"minProperties": 1, "maxProperties": 1}
-    ),
-    __doc__="One transform with its parameters.",
+    __config__=ConfigDict(extra="forbid"),
     **{name.replace("-", "_"): _field(kind) for name, kind in TRANSFORMS.items()},
 )
 

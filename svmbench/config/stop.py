@@ -15,7 +15,6 @@ from pydantic import (
 )
 
 from svmbench.config.fields import (
-    UNIQUE,
     Accuracy,
     Duration,
     Flag,
@@ -44,7 +43,7 @@ class Stop(Strict):
         tuple[Accuracy, ...],
         BeforeValidator(
             as_list,
-            json_schema_input_type=Accuracy | Annotated[list[Accuracy], UNIQUE],
+            json_schema_input_type=Accuracy | list[Accuracy],
         ),
         AfterValidator(distinct),
         AfterValidator(lambda values: tuple(sorted(values, reverse=True))),

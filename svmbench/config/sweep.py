@@ -17,7 +17,6 @@ from pydantic import (
 
 from svmbench.config.dataset_spec import DatasetSpec
 from svmbench.config.fields import (
-    UNIQUE,
     DistinctList,
     Flag,
     One,
@@ -235,10 +234,10 @@ class Sweep(Strict):
         description="Whether to compute, after each run of a solver that takes one row per step, "
         "its regret against the best weights for the rows it drew.",
     )
-    tables: Annotated[tuple[TableKind, ...], AfterValidator(distinct), UNIQUE] = Field(
+    tables: Annotated[tuple[TableKind, ...], AfterValidator(distinct)] = Field(
         default=USUAL_TABLES, description="Tables of the report."
     )
-    plots: Annotated[tuple[PlotKind, ...], AfterValidator(distinct), UNIQUE] = Field(
+    plots: Annotated[tuple[PlotKind, ...], AfterValidator(distinct)] = Field(
         default=PLOTS, description="Plots of the report."
     )
 

@@ -64,9 +64,7 @@ Seed = Annotated[int, Strict(), Field(ge=0, lt=1 << 63)]
 RowNumber = Annotated[int, Strict(), Field(ge=0, le=MOST_ROWS)]
 StrictRowCount = Annotated[RowCount, Strict()]
 ColumnNumber = Annotated[int, Strict(), Field(ge=1, lt=1 << 31)]
-_ColumnList = Annotated[
-    list[ColumnNumber], Field(min_length=1), Field(json_schema_extra={"uniqueItems": True})
-]
+_ColumnList = Annotated[list[ColumnNumber], Field(min_length=1)]
 Columns = Annotated[
     tuple[ColumnNumber, ...],
     Field(min_length=1),
