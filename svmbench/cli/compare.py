@@ -50,11 +50,6 @@ REGRESSION = 4
     help="Largest factor that counts as no difference.",
 )
 @options.as_json
-@click.option(
-    "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Also write the comparison to this Markdown file.",
-)
 def compare_command(
     first: str,
     second: str | None,
@@ -62,7 +57,6 @@ def compare_command(
     metric: str,
     margin: float,
     as_json: bool,
-    out: Path | None,
 ) -> int:
     """Compare two results folders, or two labels of one.
 
@@ -79,15 +73,12 @@ def compare_command(
     Exits with code 4 if B is slower than A in some case by more than the margin, or reaches the
     accuracy less often. All cases are judged together.
     """
-    from svmbench.durable import write_text
-    from svmbench.report.comparison import to_json, to_markdown
+    from svmbench.report.comparison import to_json
 
     if second is None and labels is None:
         raise click.UsageError("one folder and no labels; name a second folder or give --labels")
     comparison = _of_folders(Path(first), second, _Wanted(labels, metric, margin))
     click.echo(to_json(comparison) if as_json else text(comparison))
-    if out is not None:
-        write_text(out, to_markdown(comparison))
     return REGRESSION if comparison.regressions else 0
 
 

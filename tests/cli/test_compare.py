@@ -349,27 +349,6 @@ def test_disturbed_runs_are_told(write):
     assert "warning: A" not in printed
 
 
-def test_what_scatters_less_is_recommended(write):
-    """Pairs of a scatter of 0.2 in seconds, of a hundredth of that in processor seconds."""
-    sides = []
-    for seed in (0, 1):
-        made = rows("dcd", times(sigma=0.2, seed=seed))
-        calm = times(sigma=0.002, seed=seed)
-        for run, cpu in zip(made, calm, strict=True):
-            run[f"cpu_seconds_to_{THRESHOLD}"] = cpu
-        sides.append(made)
-    ratios = np.log([b["train_seconds"] / a["train_seconds"] for a, b in zip(*sides, strict=True)])
-    a, b = write("a", sides[0]), write("b", sides[1])
-    printed = compare(a, b).stdout
-    assert f"scatter by {100 * ratios.std(ddof=1):.2g} %" in printed
-    assert "--metric cpu_seconds shows smaller differences" in printed
-    assert "cpu_seconds shows" not in compare(a, b, "--metric", "cpu_seconds").stdout
-    threaded = [
-        write(f"t{k}", [run | {"threads": 2} for run in side]) for k, side in enumerate(sides)
-    ]
-    assert "cpu_seconds shows" not in compare(*threaded).stdout
-
-
 # ---------------------------------------------------------------- different times
 
 

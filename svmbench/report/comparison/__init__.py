@@ -6,7 +6,7 @@ identifies their seed, and all cases are judged together.
 
 from svmbench.report.comparison.compare import compare
 from svmbench.report.comparison.model import ComparedCase, Comparison, Side
-from svmbench.report.comparison.text import HEADER, rows, summary, title, to_json, to_markdown
+from svmbench.report.comparison.text import HEADER, rows, summary, title, to_json
 
 __all__ = [
     "HEADER",
@@ -18,5 +18,4 @@ __all__ = [
     "summary",
     "title",
     "to_json",
-    "to_markdown",
 ]

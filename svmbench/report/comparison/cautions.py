@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Sequence
-from statistics import stdev
 from typing import Any
 
 import pandas as pd
@@ -13,21 +12,13 @@ from svmbench.evidence.questions import Question, factor_of, log_ratios
 from svmbench.evidence.steadiness import unsteady
 from svmbench.records.groups import heading
 from svmbench.records.machine import MACHINE
-from svmbench.records.measures import MEASURES, Asked
+from svmbench.records.measures import MEASURES
 from svmbench.records.read import Results
-from svmbench.records.samples import pairs
 from svmbench.records.spelling import short
-from svmbench.records.statistics import median
 from svmbench.report.comparison.judge import Judged
 from svmbench.report.comparison.match import CellKey, Match, Samples
 from svmbench.report.comparison.model import Side
 from svmbench.report.notices import disturbed_runs
-
-#: The scatter of processor seconds is mentioned if it is below this share of that of seconds.
-_CALMER = 0.7
-
-#: Fewest pairs for which a scatter is reported.
-_SCATTER_FROM = 5
 
 #: Facts in environment.json that are worth a warning; those of the machine make times incomparable.
 _SOFTWARE = ("svmbench", "git", "kernel", "governor", "python", "packages", "compiler", "flags")
@@ -116,7 +107,6 @@ def notes(
         else "B/A: the ratio with its interval, which holds for all cases of the page together and "
         "however often one looks. slower, faster: the interval leaves 1 out. open: not yet."
     )
-    yield from _scatter_note(page, metric)
     if any(math.inf in (*samples.a, *samples.b) for samples in page):
         yield (
             "Runs that did not reach the accuracy count as +∞: slower may mean that B reaches it "
@@ -172,49 +162,6 @@ def _allowance(unpaired: Sequence[Judged]) -> str:
         f"Rows whose code is the same on both sides ({controls}) differ by a factor of "
         f"{factor_of(widest.log_centre):.3g}, which is divided out; intervals allow for {scatter}."
     )
-
-
-def _scatter_note(page: Sequence[Samples], metric: str) -> Iterator[str]:
-    """How much the ratios scatter, and whether another metric scatters less."""
-    scatter = _scatter([(samples.a, samples.b) for samples in page])
-    if math.isnan(scatter) or scatter == 0 or not MEASURES[metric].per_machine:
-        return
-    yield f"The ratios of pairs scatter by {_percent(scatter)}."
-    threaded = any((samples.match.one.runs["threads"] > 1).any() for samples in page)
-    if metric != "seconds" or threaded:
-        return
-    calmer = _scatter(list(_in_cpu_seconds(page)))
-    if calmer < _CALMER * scatter:  # False with nan
-        yield (
-            f"Ratios of processor seconds scatter by {_percent(calmer)} here: --metric "
-            "cpu_seconds shows smaller differences."
-        )
-
-
-def _in_cpu_seconds(
-    page: Sequence[Samples],
-) -> Iterator[tuple[tuple[float, ...], tuple[float, ...]]]:
-    """The cases' pairs in processor seconds, where both sides have them."""
-    for samples in page:
-        asked = Asked("cpu_seconds", samples.accuracy)
-        one, other = samples.match.one, samples.match.other
-        if asked.column in one.runs and asked.column in other.runs:
-            found = pairs(one, other, asked)
-            yield found.a, found.b
-
-
-def _scatter(cases: Sequence[tuple[Sequence[float], Sequence[float]]]) -> float:
-    """Median over the cases of the standard deviation of their log-ratios; nan without any."""
-    found = []
-    for a, b in cases:
-        logs = [
-            math.log(y) - math.log(x)
-            for x, y in zip(a, b, strict=True)
-            if 0 < x < math.inf and 0 < y < math.inf
-        ]
-        if len(logs) == len(a) >= _SCATTER_FROM:
-            found.append(stdev(logs))
-    return median(found) if found else math.nan
 
 
 def _percent(share: float) -> str:

@@ -1,4 +1,4 @@
-"""Prints a comparison: for a terminal, as Markdown and as JSON."""
+"""Prints a comparison: for a terminal and as JSON."""
 
 from __future__ import annotations
 
@@ -67,15 +67,6 @@ def title(comparison: Comparison) -> str:
     """What is compared, in a line."""
     a, b = comparison.names
     return f"{MEASURES[comparison.metric].words} to relative accuracy ε: A = {a}, B = {b}"
-
-
-def to_markdown(comparison: Comparison) -> str:
-    fields = [HEADER, ("---",) * len(HEADER), *rows(comparison)]
-    table = ["| " + " | ".join(f.replace("|", "\\|") for f in line) + " |" for line in fields]
-    warnings = [f"**Warning:** {warning}\n" for warning in comparison.warnings]
-    notes = [f"- {note}" for note in comparison.notes]
-    parts = [f"# {title(comparison)}\n", *warnings, *table, "", summary(comparison), "", *notes]
-    return "\n".join(parts) + "\n"
 
 
 def to_json(comparison: Comparison) -> str:
