@@ -71,7 +71,7 @@ def compact_table(
     repeats = counted(max(len(g.repeats) for gs in results.groups.values() for g in gs), "repeat")
     return CompactTable(
         f"Seconds to a relative accuracy of {short(wanted)}{where}: medians of up to {repeats}; "
-        "bold: the least, and all that were not shown to take longer, where any other was",
+        "bold: the least, and those that may take as little, where another was shown to take more",
         tuple(names),
         tuple(labels),
         tuple(

@@ -22,7 +22,7 @@ from svmbench.records.measures import Asked
 from svmbench.records.read import Results, read_results
 from svmbench.records.samples import samples, skipped_make_pairs
 from svmbench.records.spelling import short
-from svmbench.records.statistics import median
+from svmbench.records.statistics import estimate, median
 from svmbench.report.pairing import ASSUMED_SHIFT, samples_together
 
 if TYPE_CHECKING:
@@ -194,7 +194,9 @@ def leader(groups: Sequence[Group], asked: Asked) -> Group | None:
 
 
 def best_of(places: Sequence[tuple[Asked, Sequence[Group]]]) -> list[set[Group]]:
-    """Of each place the groups that are bold: the best median, and those not shown to be worse.
+    """Of each place the groups that are bold: the best median, and those that may be as good.
+
+    These were not shown to be worse, and their intervals meet that of the best.
 
     Where none is shown to be worse, none is bold. The questions of all places are one page.
     """
@@ -218,9 +220,15 @@ def best_of(places: Sequence[tuple[Asked, Sequence[Group]]]) -> list[set[Group]]
         reached = [*map(math.isfinite, samples(other, asked).values())]
         if verdict == "holds" or (len(reached) > 1 and not any(reached)):
             decided.add(at)
-        elif math.isfinite(_middle(other, asked)):
+        elif math.isfinite(_middle(other, asked)) and _meet(first, other, asked):
             kept[at].add(other)
     return [groups if at in decided else set() for at, groups in enumerate(kept)]
+
+
+def _meet(one: Group, other: Group, asked: Asked) -> bool:
+    """Whether the intervals of two medians have something in common."""
+    a, b = (estimate(samples(group, asked).values()) for group in (one, other))
+    return a.low <= b.high and b.low <= a.high
 
 
 def _middle(group: Group, asked: Asked) -> float:

@@ -76,8 +76,8 @@ _LIMITS = (
 )
 _RELAPSES = f"{RELAPSES}."
 _BOLD = (
-    "Bold: the best median of a place, and every other that was not shown to be worse. If all may "
-    "be the same, none is bold."
+    "Bold: the best median of a place, and every other that was not shown to be worse and whose "
+    "interval meets that one's. If all may be the same, none is bold."
 )
 
 #: Notes of tables that are the same for all items: the page has them once.

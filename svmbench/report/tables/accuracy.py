@@ -82,7 +82,7 @@ def accuracy_table(results: Results, kind: str) -> Table:
 def _mark_best(
     results: Results, groups: Sequence[Group], rows: list[list[Summary]], kind: str
 ) -> list[list[Summary]]:
-    """Mark the least median of each λ and accuracy, and every median not shown to be larger."""
+    """Mark the least median of each λ and accuracy, and those that may well be the same."""
     marked = [list(row) for row in rows]
     shown = order(results)
     counted = "seconds" if kind == "passes" else COUNTED[kind]  # passes are seconds in a unit
@@ -100,7 +100,8 @@ def _mark_best(
                 if rows[at][column].absent or shown.shown(groups[least], groups[at], asked)
             }
             for at in finite if slower else ():
-                marked[at][column] = replace(rows[at][column], best=at not in slower)
+                near = rows[at][column].low <= rows[least][column].high
+                marked[at][column] = replace(rows[at][column], best=near and at not in slower)
     return marked
 
 
@@ -210,7 +211,7 @@ def accuracy_notes(kind: str, everything: Sequence[tuple[Group, Summary]]) -> It
     yield from interval_notes({len(each.samples): each.coverage for _, each in everything})
     yield (
         "Bold: the least median of its λ and ε, and every other that was not shown to take "
-        "longer and arrived in some repeat. If all may take the same, none is bold."
+        "longer and whose interval meets that one's. If all may take the same, none is bold."
     )
     if any(summary.limit for _, summary in everything):
         yield (
