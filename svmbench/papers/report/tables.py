@@ -87,7 +87,15 @@ READING = (INTERVALS, _RATIOS, _LIMITS, _RELAPSES, _BOLD)
 def build_paper_table(source: ItemResults, number_of: int) -> tuple[Table, list[Quoted]]:
     shape = source.item.tables[number_of]
     builder = _Builder(source, shape, lay_out(source, shape))
-    return builder.table(f"table-{number_of + 1}"), builder.layout.placed
+    return builder.table(_file_name(source, number_of)), builder.layout.placed
+
+
+def _file_name(source: ItemResults, number_of: int) -> str:
+    """The paper's own numbers come first: table-2 and table-3, then table-further-1."""
+    own = [name for name in source.item.also or (source.name,) if name.startswith("table-")]
+    if number_of < len(own):
+        return own[number_of]
+    return f"table-further-{number_of + 1 - len(own)}" if own else f"table-{number_of + 1}"
 
 
 @dataclass(frozen=True)
