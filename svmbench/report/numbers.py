@@ -17,13 +17,16 @@ def format_value(value: float, low: float, high: float) -> str:
 
     The last digit printed has the place of the interval's leading digit, with at least
     2 and at most 4 significant digits; 4 if the interval has no width, 3 if it has no
-    end. The ends of an interval are printed in the same way by ``format_value(low, low, high)``.
+    end. A count is printed in full. The ends of an interval are printed in the same way by ``format_value(low, low, high)``.
     """
     if not math.isfinite(value):
         return "nan" if math.isnan(value) else "∞" if value > 0 else "-∞"
     if value == 0:
         return "0"
     leading = math.floor(math.log10(abs(value)))
+    counts = (low, high, 2 * value)  # of which a median may lie half-way between two
+    if 1 <= leading < 7 and all(float(each).is_integer() for each in counts):
+        return f"{value:.0f}" if float(value).is_integer() else f"{value:.1f}"
     width = high - low
     if not math.isfinite(width):
         digits = 3
@@ -78,7 +81,7 @@ def digits_apart(value: float, other: float) -> str:
     leading = math.floor(math.log10(abs(value))) if value else 0
     difference = abs(value - other)
     wanted = 1 - math.floor(math.log10(difference)) if difference > 0 else _DIGITS
-    places = min(max(wanted, 3 - leading), _DIGITS - leading)
+    places = min(max(wanted, 3 - leading), _DIGITS - 1 - leading)
     if _is_readable(leading):
         return f"{value:.{max(places, 0)}f}"
     return f"{value:.{places + leading}e}"
