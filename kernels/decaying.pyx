@@ -1,4 +1,4 @@
-# SGD on the primal whose steps decay as a power of t: svmsgd, svmasgd, norma and sgd-sqrt.
+# SGD on the primal whose steps decay as a power of t: svmsgd, svmasgd and sgd-sqrt.
 #
 #   problem   min lam/2 ||w||^2 + 1/m sum loss(y_i (w.x_i + b)), b = 0 or free
 #   update    t = 0, 1, ...; the next row i, its margin s at w and b;
@@ -8,7 +8,6 @@
 #                 b <- b + bias_rate eta g y_i
 #                 svmsgd    decay = lam eta0, quarters = 4, ties count
 #                 svmasgd   decay = lam eta0, quarters = 3, ties count
-#                 norma     decay = 1,        quarters = 2
 #             decay = 0 makes the steps constant; the search for eta0 uses such steps
 #   cost      n_i for the inner product, n_i more where g > 0 and again n_i if iterates
 #             are summed: w = scale v, the sum is tau v + u (scaled.pxd)

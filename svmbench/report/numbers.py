@@ -17,7 +17,8 @@ def format_value(value: float, low: float, high: float) -> str:
 
     The last digit printed has the place of the interval's leading digit, with at least
     2 and at most 4 significant digits; 4 if the interval has no width, 3 if it has no
-    end. A count is printed in full. The ends of an interval are printed in the same way by ``format_value(low, low, high)``.
+    end. A count is printed in full. The ends of an interval are printed in the same way, by
+    ``format_value(low, low, high)``.
     """
     if not math.isfinite(value):
         return "nan" if math.isnan(value) else "∞" if value > 0 else "-∞"

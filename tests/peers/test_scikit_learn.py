@@ -1,4 +1,4 @@
-"""dcd, newton, svmsgd and norma, and the certificate of a free bias, against scikit-learn."""
+"""dcd, newton, svmsgd, and the certificate of a free bias, against scikit-learn."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from svmbench.problem import Problem
 from svmbench.solvers.dual.dcd import Dcd
 from svmbench.solvers.registry import find_solver
 from svmbench.solvers.second_order.newton import Newton
-from svmbench.solvers.stochastic.norma import Norma
 from svmbench.solvers.stochastic.svmasgd import SvmAsgd
 from svmbench.solvers.stochastic.svmsgd import SvmSgd
 from twins.optimum import optimum
@@ -156,16 +155,6 @@ def test_svmsgd_takes_the_steps_of_sgd_classifier(name):
     run = SvmSgd(SvmSgd.schema(order="stored", eta0=problem.lam**-0.25))
     run.start(problem, 0)
     assert_same_path(problem, run, Sgd(problem, learning_rate="optimal"), 400)
-
-
-@pytest.mark.parametrize("name", ORDINARY)
-def test_norma_takes_the_steps_of_sgd_classifier(name):
-    problem = ORDINARY[name]
-    eta0 = 0.5 / problem.lam
-    run = Norma(Norma.schema(sampling="stored", eta0=eta0))
-    run.start(problem, 0)
-    other = Sgd(problem, learning_rate="invscaling", eta0=eta0, power_t=0.5)
-    assert_same_path(problem, run, other, 400)
 
 
 @pytest.mark.parametrize("solver", [SvmSgd, SvmAsgd])

@@ -32,7 +32,7 @@ STATED = {"sgd": 0.03, "sgd-qn": 0.03, "sgd-qn-corrected": 0.03, "sgd-r": 0.02, 
 PRIMAL = [
     *("adagrad", "gd", "pgd", "seg-pm", "sgd-sqrt", "smd"),
     *("gd-bias", "minibatch-bias", "sgd-bias"),
-    *("norma", "pegasos", "sgd-r", "svmasgd", "svmsgd"),
+    *("pegasos", "sgd-r", "svmasgd", "svmsgd"),
 ]
 
 #: The problems of each check.

@@ -18,7 +18,6 @@ REFUSED = {
     "minibatch-bias": {"mu0": [0.0], "increment": [-1.0], "batch": [0], "form": ["own"]},
     "mpu": {"delta": [0.0], "comparison_coefficient": [-1.0], "precision": ["float32"]},
     "newton": {"tolerance": [0.0], "precision": ["float32"]},
-    "norma": {"eta0": [0.0], "output": ["random"], "sampling": ["fixed"]},
     "ocas": {"tolerance": [0.0, 1.0], "beyond": [1.5]},
     "olbfgs": {"rank": [0], "gain": [0.0], "t0": [0.0]},
     "pegasos": {"batch": [0], "epochs": [0.0], "sampling": ["sequential"]},

@@ -220,7 +220,6 @@ def test_the_option_adds_a_row_unless_there_is_one(file):
         ("run", "smoke", "--dry-run"),
         ("bench", "smoke", "--dry-run"),
         ("solvers", "subgradient"),
-        ("config", "schema"),
     ],
 )
 def test_commands_take_the_option(file, command):

@@ -44,7 +44,8 @@ class RootedParameters(PresentedParameters):
     eta0: float | None = parameter(
         None,
         "First step; none: the one that minimises the bound on the regret. In a ball of radius z "
-        "it is z/(sqrt 2 (lambda z + R)), R the largest norm of a row; without one, as in norma.",
+        "it is z/(sqrt 2 (lambda z + R)), R the largest norm of a row; without one, 1/max(R "
+        "sqrt(2 lambda), 2 lambda).",
         source="Zinkevich, ICML 2003; Chor (2020) has 1, whatever the rows",
         gt=0.0,
     )

@@ -133,7 +133,7 @@ sweeps:
   regret:
     datasets: [tiny-separable]
     lambda: 1e-1
-    solvers: [pegasos, norma]
+    solvers: [pegasos, sgd-m]
     stop: {max_epochs: 3, time_limit: 20s}
     repeats: 2
     regret: true
@@ -193,5 +193,5 @@ def test_regret_is_drawn_against_its_bound(planes):
     bound = drawn(axes, "pegasos: bound")
     assert np.allclose(bound.get_ydata(), mine.groupby("presentations")["regret_bound"].median())
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
-    assert "no regret: norma" in [text.get_text() for text in axes.texts]
+    assert "no regret: sgd-m" in [text.get_text() for text in axes.texts]
     assert "its bound" in [text.get_text() for text in figure.legends[0].get_texts()]
