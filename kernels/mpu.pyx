@@ -29,7 +29,6 @@ cdef class MarginPerceptron(DualWise):
 
     cdef readonly object a  # b w
     cdef readonly double most, threshold  # N, a whole number up to 2**53, and b
-    cdef readonly double loss_sum  # of the hinge losses that the rows of the pass had when presented
     cdef readonly Py_ssize_t changes  # rows of the pass whose I_i moved
     cdef Weights _a
 
@@ -49,7 +48,6 @@ cdef class MarginPerceptron(DualWise):
     def begin_pass(self):
         """Return to the first row."""
         self.position = self.changes = 0
-        self.loss_sum = 0.0
 
     def advance(self, int64_t target):
         """Present rows until the pass ends or the presentations reach ``target``."""
@@ -74,7 +72,6 @@ cdef void take_steps(MarginPerceptron self, double *a, int64_t target) noexcept 
         self.nonzeros += row_nonzeros(rows, i)
         move = 0.0
         if p <= threshold:
-            self.loss_sum += 1.0 - p / threshold
             move = min(most - counts[i], floor((threshold - p) / norms2[i]) + 1.0)
         elif p > (threshold + norms2[i]) * (1.0 + 1e-12):
             move = -min(counts[i], floor((p - threshold) / norms2[i]))

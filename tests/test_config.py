@@ -462,8 +462,8 @@ REFUSALS = {
         "16:3: 'stop.max_epochs' should be at most 1e+09, not 1e+308",
     ),
     "integer of many digits": (
-        ("schedule: blocks", f"block_rows: {'9' * 400}"),
-        f"12:5: 'solvers[1].block_rows' should be at most {2**63 - 1}, not {'9' * 56}...",
+        ("  - dcd\n", f"  - {{name: dcd, block_rows: {'9' * 400}}}\n"),
+        f"10:17: 'solvers[0].block_rows' should be at most {2**63 - 1}, not {'9' * 56}...",
     ),
     "size of many digits": (
         ("time_limit: 500ms", f"memory_limit: {'9' * 400}GiB"),

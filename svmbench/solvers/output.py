@@ -16,7 +16,7 @@ from pydantic import model_validator
 from svmbench.errors import ConfigError
 from svmbench.kernels.rng import Generator
 from svmbench.solvers.base import Parameters, parameter
-from svmbench.solvers.row_order import RowMethod
+from svmbench.solvers.row_method import RowMethod
 
 #: Separates the random numbers that choose an iterate from those that draw rows, so that the
 #: choice of output does not change the steps.

@@ -33,7 +33,7 @@ class Dcd(Greedy):
 
     def __init__(
         self, X, y, lam, loss, seed, tolerance=0.1, shrinking=True, restore_after=20.0,
-        row_weights=None, acceleration=False, scaling=False, dense=False, greedy=False,
+        row_weights=None, acceleration=False, dense=False, greedy=False,
     ):  # fmt: skip
         self.X, self.y, self.loss = X, y, loss
         self.m = len(y)
@@ -57,7 +57,7 @@ class Dcd(Greedy):
         self.acceleration = acceleration
         self.plane = self.plane_of(lam)
         self.lingers = self.open = False
-        self.last_rise, self.touched, self.scaling, self.scale = np.inf, 0, scaling, 1.0
+        self.last_rise, self.touched = np.inf, 0
         self.stepped = None  # rise of D and cost of the step before the last pass
         self.failures = self.paid = 0  # steps in turn that did not pay, and steps that did
         self.greedy, self.again, self.repeated = greedy, [], 0
@@ -144,8 +144,6 @@ class Dcd(Greedy):
             restore = within or visited > self.restore_after * self.m
         if self.acceleration and not (self.active == self.rows and within):
             self.accelerate()
-        if self.scaling:
-            self.find_scale()
         if restore:
             self.active = self.rows
             self.open = False
@@ -201,22 +199,3 @@ class Dcd(Greedy):
             self.decide(self.plane.closest)
             self.stepped = self.plane.gained, self.cost + self.entries @ self.plane.moved
             self.open = False
-
-    def find_scale(self):
-        """The best scale from 1/2 to 2, where P over some active rows has its root or a kink."""
-        stride = max(1, min(32, self.active // 64), self.active // 1024)
-        some = self.order[: self.active : stride]
-        margins, alpha = self.y[some] * (self.X[some] @ self.w), self.alpha[some]
-        energy = self.lam_m * (self.w @ self.w) / stride
-        if not energy > 0.0:
-            self.scale = 1.0
-            return
-        edges = sorted({0.5, 2.0, *(1.0 / s for s in margins if 0.5 < s < 2.0)})
-        self.scale = 2.0
-        for low, high in itertools.pairwise(edges):
-            # Between two kinks the sides of the margins stay the same.
-            short = 0.5 * (low + high) * margins < 1.0
-            rest = np.sum((alpha - short) * margins)
-            if energy * (high - 1.0) + rest >= 0.0:
-                self.scale = max(low, 1.0 - rest / energy)
-                return

@@ -7,18 +7,16 @@ from typing import Literal
 
 import numpy as np
 
-from svmbench.data.dataset import FloatArray
+from svmbench.data.dataset import Array, Dataset, FloatArray
 from svmbench.errors import SvmbenchError
 from svmbench.kernels.dcd import Dcd as DcdKernel
 from svmbench.kernels.rng import Generator
-from svmbench.kernels.subset import take_rows
+from svmbench.kernels.sampling import draw_blocks
 from svmbench.names import HINGES, LOSSES
 from svmbench.problem import Problem
-from svmbench.solvers.base import Solver, parameter
+from svmbench.solvers.base import Parameters, Solver, parameter
 from svmbench.solvers.dual.accelerator import Accelerator
 from svmbench.solvers.dual.greedy import HIGH_GAIN, TYPICAL
-from svmbench.solvers.dual.scale import best_scale, stride_of
-from svmbench.solvers.row_order import BLOCKS, BlockParameters, RowOrder
 
 #: The step that sdca and dcd share.
 COORDINATE_STEP = """
@@ -34,13 +32,29 @@ COORDINATE_STEP = """
 """
 
 
-class DcdParameters(BlockParameters):
+class DcdParameters(Parameters):
     order: Literal["random", "blocks"] = parameter(
         "random",
-        "Order of the active rows. random: a new permutation in every pass. " + BLOCKS,
+        "Order of the active rows. random: a new permutation in every pass. blocks: a new order in "
+        "every pass, of random blocks of contiguous rows, four of them interleaved; a permutation "
+        "where the active rows fit in block_bytes.",
         source="random ICML 2008, 3.1; blocks ours",
     )
-
+    block_rows: int = parameter(
+        32,
+        "Contiguous rows per block, where the order is blocks.",
+        source="ours: blocks of 128 rows or more need up to five times as many passes",
+        unit="rows",
+        ge=1,
+    )
+    block_bytes: int = parameter(
+        2_000_000,
+        "Bytes of rows that fit in a processor's caches, where the order is blocks: rows that "
+        "take no more than this are permuted at random, which then costs nothing.",
+        source="ours",
+        unit="bytes",
+        ge=0,
+    )
     tolerance: float = parameter(
         0.1,
         "Largest spread of the projected gradient over all rows at which its own stopping rule "
@@ -71,12 +85,44 @@ class DcdParameters(BlockParameters):
         "also by the mean projected gradient. Of use where rows are long, as those of text.",
         source="ours",
     )
-    scaling: bool = parameter(
-        False,
-        "Whether w is shown at the scale that minimises P, as estimated after each pass from every "
-        "32nd active row. Only for the hinge, without weights of rows.",
-        source="ours",
-    )
+
+
+class RowOrder:
+    """Draws the order of each pass: a random permutation, or blocks of rows adjacent in memory.
+
+    Access to a random row waits for its first bytes, which takes several times as long as the work
+    on a short row; a block needs one such wait. File order avoids even that wait, but does not
+    converge. Blocks do if there are many of them, if their bounds move from pass to pass, and if
+    several are interleaved, because adjacent rows may be similar.
+
+    - ``rows``: all rows that the method ever processes, ascending.
+    """
+
+    def __init__(
+        self, rng: Generator, data: Dataset, rows: Array, parameters: DcdParameters, blocks: bool
+    ) -> None:
+        self._rng = rng
+        self._rows = rows.copy() if blocks else rows[:0]
+        self._block_rows = parameters.block_rows
+        most = len(rows)
+        if blocks:
+            most = int(parameters.block_bytes * data.n_samples / max(data.nbytes, 1))
+        self._most_shuffled = most
+
+    def draw(self, order: Array) -> None:
+        """Permute ``order``, which holds distinct rows, in place."""
+        if len(order) <= self._most_shuffled:
+            self._rng.shuffle(order)
+        else:
+            draw_blocks(self._rng, order, self._ascending(order), self._block_rows)
+
+    def _ascending(self, order: Array) -> Array:
+        """The rows in ``order``, sorted, in another array than ``order``."""
+        if len(order) == len(self._rows):
+            return self._rows
+        there = np.zeros(int(self._rows[-1]) + 1, dtype=bool)
+        there[order] = True
+        return np.flatnonzero(there).astype(np.int32)
 
 
 class Dcd(Solver):
@@ -99,7 +145,7 @@ class Dcd(Solver):
              αᵢ is at a bound and G points outwards by more than any PG of the last pass
     stop     if over all rows max PG - min PG, |max PG| and |min PG| are within tolerance;
              if only the active rows satisfy this, all rows return first
-    output   w, certified by D(α) ≤ P*; on request scaled so that P is least on a few rows
+    output   w, certified by D(α) ≤ P*
     faster   on request, the best step in the plane of what passes moved and of the step
              before follows passes that gain little; and steps that raised D much are
              repeated
@@ -144,16 +190,11 @@ class Dcd(Solver):
             self._accelerator = Accelerator(
                 data.rows, problem.lam, loss.nu, loss.upper, problem.row_weights, self._constant
             )
-        self._scale = 1.0
         self._orders.draw(self._order)
         self._begin_pass()
 
     def _refuse(self, problem: Problem) -> None:
         given = self.parameters
-        if given.scaling and problem.row_weights is not None:
-            raise SvmbenchError("dcd: scaling does not know weights of rows; switch it off")
-        if given.scaling and problem.loss.name != "hinge":
-            raise SvmbenchError(f"dcd: scaling is for the hinge, not for the {problem.loss.name}")
         if given.acceleration and problem.loss.name not in HINGES:
             raise SvmbenchError(
                 f"dcd: acceleration is for hinges, not for the {problem.loss.name} loss"
@@ -174,9 +215,9 @@ class Dcd(Solver):
 
     @property
     def w(self) -> FloatArray:
-        """The weights w(alpha), as updated, times their scale."""
+        """The weights w(alpha), as updated."""
         w: FloatArray = self._kernel.w.astype(np.float64)
-        return w if self._scale == 1.0 else self._scale * w
+        return w
 
     @property
     def alpha(self) -> FloatArray:
@@ -223,8 +264,6 @@ class Dcd(Solver):
             self._tolerance *= 0.1
         if not (whole and within):
             self._accelerate()
-        if self.parameters.scaling:
-            self._find_scale()
         spent = kernel.presentations - self._restored_at
         if not whole and (within or spent > self.parameters.restore_after * m):
             kernel.restore()
@@ -260,14 +299,3 @@ class Dcd(Solver):
         problem, w = self._problem, self._kernel.w
         total = problem.conjugate_sum(self._kernel.alpha)
         return total / problem.data.n_samples - 0.5 * problem.lam * float(w @ w)
-
-    def _find_scale(self) -> None:
-        """Estimate the best scale of w from some active rows."""
-        kernel, problem, w = self._kernel, self._problem, self._kernel.w.astype(np.float64)
-        stride = stride_of(kernel.active)
-        some = self._order[: kernel.active : stride].astype(np.int32)
-        rows = take_rows(problem.data.rows, some)
-        kernel.nonzeros += rows.nnz
-        energy = problem.lam * problem.data.n_samples * float(w @ w) / stride
-        margins = rows.labels * rows.dot(w)
-        self._scale = best_scale(margins, kernel.alpha[some], energy)

@@ -15,19 +15,18 @@ from svmbench.problem import Problem
 from svmbench.solvers.base import parameter
 from svmbench.solvers.dual.dcd import COORDINATE_STEP
 from svmbench.solvers.output import IterateOutput, OutputParameters, random_iterate
-from svmbench.solvers.row_order import BLOCKS, BlockParameters, RowOrder
 
 
-class SdcaParameters(BlockParameters, OutputParameters):
+class SdcaParameters(OutputParameters):
     needs_horizon: ClassVar[tuple[str, ...]] = ("average", "random")
     means: ClassVar[tuple[str, ...]] = ("average",)
 
-    sampling: Literal["random", "perm", "fixed", "cyclic", "blocks"] = parameter(
+    sampling: Literal["random", "perm", "fixed", "cyclic"] = parameter(
         "random",
         "Order of the rows. random: independent draws. perm: a new permutation in every pass. "
-        "fixed: the same one in every pass. cyclic: the stored order. " + BLOCKS,
+        "fixed: the same one in every pass. cyclic: the stored order.",
         source="JMLR 14 (2013), procedure SDCA; perm is its SDCA-Perm; fixed as Ali, 2018, has "
-        "it, who calls it cyclic; blocks ours",
+        "it, who calls it cyclic",
     )
     output: Literal["last", "average", "random"] = parameter(
         "last",
@@ -53,8 +52,8 @@ class Sdca(IterateOutput):
     mathematics = (
         COORDINATE_STEP
         + """\
-    rows     drawn with replacement, a new permutation every pass, the same one, as
-             stored, or in random blocks
+    rows     drawn with replacement, a new permutation every pass, the same one, or as
+             stored
     output   the last w and α; or the mean, or a random one, of those that steps
              T/2 .. T-1 of a run of T start from. The output's α certifies it: D(α) ≤ P*
 """
@@ -73,11 +72,9 @@ class Sdca(IterateOutput):
         self._begin(problem, seed)
         self._take(SdcaKernel(data.rows, problem.lam, problem.loss, given.precision))
         self._presented = self._order.copy()
-        blocks = given.sampling == "blocks"
-        self._orders = RowOrder(self._rng, data, self._order, given, blocks)
         self._kept: tuple[FloatArray, FloatArray] | None = None
         if given.sampling == "fixed":
-            self._orders.draw(self._order)
+            self._rng.shuffle(self._order)
         self._begins = self._output_begins(seed)
 
     @property
@@ -108,8 +105,8 @@ class Sdca(IterateOutput):
         return self._problem.dual(self.alpha)
 
     def _next_order(self) -> None:
-        if self.parameters.sampling in ("perm", "blocks"):
-            self._orders.draw(self._order)
+        if self.parameters.sampling == "perm":
+            self._rng.shuffle(self._order)
         elif self.parameters.sampling == "random":
             draw_rows(self._rng, self._order, len(self._order))
             if len(self._order) < self._problem.data.n_samples:

@@ -10,7 +10,7 @@ from svmbench.data.dataset import FloatArray
 from svmbench.kernels.sampling import draw_rows
 from svmbench.problem import Problem
 from svmbench.solvers.base import Parameters, parameter
-from svmbench.solvers.row_order import RowMethod
+from svmbench.solvers.row_method import RowMethod
 
 SOURCE = "Chor, On Pegasos and first order optimizers for online convex optimization (2020)"
 

@@ -11,18 +11,17 @@ from svmbench.data.dataset import Array, FloatArray
 from svmbench.errors import ConfigError
 from svmbench.kernels.decaying import DecayingSgd, Schedule
 from svmbench.problem import Problem
-from svmbench.solvers.base import parameter
-from svmbench.solvers.row_order import BLOCKS, BlockParameters, RowMethod, RowOrder
+from svmbench.solvers.base import Parameters, parameter
+from svmbench.solvers.row_method import RowMethod
 
 
-class DecayingParameters(BlockParameters):
-    order: Literal["fixed", "stored", "blocks"] = parameter(
+class DecayingParameters(Parameters):
+    order: Literal["fixed", "stored"] = parameter(
         "fixed",
         "Order of the rows. fixed: one random permutation for all epochs, drawn at the start; it "
         "is the first that sgd-s and sgd-m draw from the seed. stored: the stored order, for "
-        "data already in random order. " + BLOCKS,
-        source="sgd-2.0, which shuffles its data once and then reads them from front to back; "
-        "blocks ours",
+        "data already in random order.",
+        source="sgd-2.0, which shuffles its data once and then reads them from front to back",
     )
     eta0: float | None = parameter(
         None,
@@ -86,10 +85,8 @@ class FixedOrder(RowMethod):
 
     def start(self, problem: Problem, seed: int) -> None:
         self._begin(problem, seed)
-        blocks = self.parameters.order == "blocks"
-        self._orders = RowOrder(self._rng, problem.data, self._order, self.parameters, blocks)
         if self.parameters.order != "stored":
-            self._orders.draw(self._order)
+            self._rng.shuffle(self._order)
         if self.parameters.eta0 is not None:
             require_contraction(self.name, self.parameters.eta0, problem.lam)
         self._bias_rate: float = 0.0
@@ -128,8 +125,7 @@ class FixedOrder(RowMethod):
         return (kernel.bias_sum + last) / (kernel.summed + 1.0) if kernel.summed else last
 
     def _next_order(self) -> None:
-        if self.parameters.order == "blocks":
-            self._orders.draw(self._order)
+        """All epochs have the same order."""
 
     def _make_kernel(self, order: Array, eta0: float, decay: float) -> DecayingSgd:
         schedule = Schedule(eta0, decay, self.quarters)

@@ -9,23 +9,17 @@ from svmbench.data.dataset import FloatArray
 from svmbench.errors import ConfigError
 from svmbench.kernels.mpu import MarginPerceptron
 from svmbench.kernels.rng import Generator
-from svmbench.problem import Problem, relative_gap
-from svmbench.solvers.base import Solver, parameter
-from svmbench.solvers.row_order import BLOCKS, BlockParameters, RowOrder
+from svmbench.problem import Problem
+from svmbench.solvers.base import Parameters, Solver, parameter
 
 #: Largest count up to which doubles represent every integer.
 LARGEST_COUNT = 2.0**53
 
 
-class MpuParameters(BlockParameters):
+class MpuParameters(Parameters):
     precision: Literal["float64"] = parameter(
         "float64",
         "Single precision is too inaccurate for sums of integer multiples of rows.",
-        source="ours",
-    )
-    order: Literal["random", "blocks"] = parameter(
-        "random",
-        "Order of the rows. random: a new permutation in every pass. " + BLOCKS,
         source="ours",
     )
     delta: float | None = parameter(
@@ -33,19 +27,6 @@ class MpuParameters(BlockParameters):
         "Relative gap P/D - 1 that a pass without change guarantees. It determines N, the number "
         "of values of a dual variable, before the run. If it is not given: 0.01.",
         source="ours; ICML 2010 chooses the accuracy before the run",
-        gt=0.0,
-    )
-    stop: Literal["unchanged", "certificate"] = parameter(
-        "unchanged",
-        "When its own stopping rule holds. unchanged: after a pass without change. certificate: "
-        "when P/D - 1 <= delta at the end of a pass, which may be much earlier.",
-        source="unchanged reconstructed from ICML 2010; certificate ours",
-    )
-    comparison_coefficient: float = parameter(
-        1.2,
-        "For stop certificate: P and D are computed once the estimate from the losses during a "
-        "pass is within this factor of delta.",
-        source="ours, as for sgd-s",
         gt=0.0,
     )
 
@@ -69,13 +50,13 @@ class Mpu(Solver):
     mathematics = """
     problem  min P(w) = λ/2 ‖w‖² + 1/m Σ max(0, 1 - sᵢ)
     update   integers 0 ≤ Iᵢ ≤ N, 0 at the start; a = Σ Iᵢ yᵢ xᵢ, b = Nλm; the next
-             row i of a new permutation (or of random blocks), p = yᵢ a·xᵢ:
+             row i of a new permutation, p = yᵢ a·xᵢ:
                  learn    p ≤ b and Iᵢ < N:       κ = min(N - Iᵢ, floor((b-p)/nᵢ) + 1)
                           Iᵢ ← Iᵢ + κ,  a ← a + κ yᵢ xᵢ
                  unlearn  p > b + nᵢ and Iᵢ > 0:  κ = min(Iᵢ, floor((p-b)/nᵢ))
                           Iᵢ ← Iᵢ - κ,  a ← a - κ yᵢ xᵢ
     stop     after a pass without change, which proves P/D - 1 ≤ δ for
-             N = ceil((2+δ) max nᵢ/(δλm)); or once P/D - 1 ≤ δ after a pass
+             N = ceil((2+δ) max nᵢ/(δλm))
     output   w = a/b; αᵢ = Iᵢ/N is feasible, so that D(α) ≤ P*
     cost     nnz of the row, nnz more where Iᵢ moves
 """
@@ -85,10 +66,7 @@ class Mpu(Solver):
         "equality would be learnt and unlearnt for ever.",
         "The stop after a pass without change, and N for a δ: they follow from these steps.",
     )
-    unstated = (
-        "The order of the rows: a new permutation in every pass, unless order says otherwise.",
-        "Whether to stop sooner: stop certificate and its comparison coefficient are ours.",
-    )
+    unstated = ("The order of the rows: a new permutation in every pass.",)
 
     def start(self, problem: Problem, seed: int) -> None:
         data = problem.data
@@ -99,10 +77,8 @@ class Mpu(Solver):
         most = self._largest_count()
         self._kernel.begin(most, most * problem.lam * data.n_samples)
         self._order = self._kernel.order
-        blocks = self.parameters.order == "blocks"
-        self._orders = RowOrder(self._rng, data, self._order, self.parameters, blocks)
         self._stopped = self._settled = False
-        self._orders.draw(self._order)
+        self._rng.shuffle(self._order)
 
     def advance(self, steps: int) -> None:
         kernel = self._kernel
@@ -115,8 +91,8 @@ class Mpu(Solver):
             kernel.advance(target)
             if kernel.position == len(self._order):
                 self._settled = self._settled or kernel.changes == 0
-                self._stopped = self._stopped or self._settled or self._certified()
-                self._orders.draw(self._order)
+                self._stopped = self._stopped or self._settled
+                self._rng.shuffle(self._order)
                 kernel.begin_pass()
 
     @property
@@ -135,7 +111,7 @@ class Mpu(Solver):
 
     @property
     def stopped(self) -> bool:
-        """Whether a pass changed nothing or, with stop certificate, delta was certified."""
+        """Whether a pass changed nothing."""
         return self._stopped
 
     @property
@@ -154,16 +130,3 @@ class Mpu(Solver):
                 "more than 2^53; raise delta or scale the rows"
             )
         return float(max(math.ceil(most), 1))
-
-    def _certified(self) -> bool:
-        """Whether P/D - 1 <= delta; computed only if an estimate suggests that it holds."""
-        if self.parameters.stop == "unchanged":
-            return False
-        kernel, m, w = self._kernel, self._problem.data.n_samples, self.w
-        penalty = 0.5 * self._problem.lam * float(w @ w)
-        zero_rows = m - len(self._order)
-        primal = penalty + (kernel.loss_sum + zero_rows) / m
-        dual = float(kernel.alpha.sum()) / kernel.most / m - penalty
-        if relative_gap(primal, dual) > self.parameters.comparison_coefficient * self._delta:
-            return False
-        return relative_gap(self._problem.primal(w), self.dual()) <= self._delta

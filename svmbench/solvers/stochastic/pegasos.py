@@ -15,10 +15,9 @@ from svmbench.kernels.sampling import draw_batches, draw_rows
 from svmbench.problem import Problem
 from svmbench.solvers.base import parameter
 from svmbench.solvers.output import IterateOutput, OutputParameters, random_iterate
-from svmbench.solvers.row_order import BLOCKS, BlockParameters, RowOrder
 
 
-class PegasosParameters(BlockParameters, OutputParameters):
+class PegasosParameters(OutputParameters):
     needs_horizon: ClassVar[tuple[str, ...]] = ("tail-average", "random")
     means: ClassVar[tuple[str, ...]] = ("tail-average",)
 
@@ -41,14 +40,13 @@ class PegasosParameters(BlockParameters, OutputParameters):
         unit="rows",
         ge=1,
     )
-    sampling: Literal["iid", "without-replacement", "permuted", "fixed", "blocks"] = parameter(
+    sampling: Literal["iid", "without-replacement", "permuted", "fixed"] = parameter(
         "iid",
         "Order of the rows. iid: independent draws, so that a batch may hold a row twice. "
         "without-replacement: independent batches of distinct rows. permuted: a new permutation "
-        "in every epoch, whose last batch may be short. fixed: the same one in every epoch. "
-        + BLOCKS,
+        "in every epoch, whose last batch may be short. fixed: the same one in every epoch.",
         source="Math. Prog. B 127 (2011), figure 1; without-replacement figure 2; permuted and "
-        "fixed section 7; blocks ours",
+        "fixed section 7",
     )
     output: Literal["last", "average", "tail-average", "random"] = parameter(
         "last",
@@ -76,7 +74,7 @@ class Pegasos(IterateOutput):
              point of the ball nearest to v:
                  w ← (1 - 1/t) w + 1/(λtk) Σ_A [sᵢ < 1] yᵢ xᵢ
                  w ← min(1, 1/(√λ ‖w‖)) w, if project;  w ← Π(w), where there is a ball
-    rows     drawn with replacement, distinct in a batch, permuted, or in random blocks
+    rows     drawn with replacement, distinct in a batch, or permuted
     output   the last w; the mean of all that the steps start from, or of the second
              half's; or a random one of them
     cost     nnz of the rows, nnz more at a margin error and again for a mean: w is stored
@@ -108,15 +106,13 @@ class Pegasos(IterateOutput):
         m = problem.data.n_samples
         self._batch: int = min(self.parameters.batch, m)
         sampling = self.parameters.sampling
-        whole_epoch = sampling in ("permuted", "fixed", "blocks")
+        whole_epoch = sampling in ("permuted", "fixed")
         self._begin(problem, seed, m if whole_epoch else m - m % self._batch)
-        blocks = sampling == "blocks"
-        self._orders = RowOrder(self._rng, problem.data, self._order, self.parameters, blocks)
         self._permutation = np.arange(m if sampling == "without-replacement" else 0, dtype=np.int32)
         self._kept: FloatArray | None = None
         self._take(self._make_kernel())
         if sampling == "fixed":
-            self._orders.draw(self._order)
+            self._rng.shuffle(self._order)
         self._begins = self._output_begins(seed)
 
     @property
@@ -158,8 +154,8 @@ class Pegasos(IterateOutput):
             draw_rows(self._rng, self._order, self._problem.data.n_samples)
         elif sampling == "without-replacement":
             draw_batches(self._rng, self._order, self._permutation, self._batch)
-        elif sampling in ("permuted", "blocks"):
-            self._orders.draw(self._order)
+        elif sampling == "permuted":
+            self._rng.shuffle(self._order)
 
     def _begin_output(self) -> None:
         if self.parameters.output == "random":

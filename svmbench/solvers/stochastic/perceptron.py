@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,8 +21,7 @@ from svmbench.data.dataset import FloatArray
 from svmbench.kernels.rng import Generator
 from svmbench.kernels.sgd_primal import Perceptron
 from svmbench.problem import Problem, relative_gap
-from svmbench.solvers.base import Solver, parameter
-from svmbench.solvers.row_order import BLOCKS, BlockParameters, RowOrder
+from svmbench.solvers.base import Parameters, Solver, parameter
 
 #: The form that sgd-r shares with the permuted ones.
 PERCEPTRON_FORM = """
@@ -35,14 +34,8 @@ PERCEPTRON_FORM = """
 """
 
 
-class PassParameters(BlockParameters):
+class PassParameters(Parameters):
     """Parameters of a method that makes permuted passes."""
-
-    order: Literal["random", "blocks"] = parameter(
-        "random",
-        "Order of the rows. random: a new permutation in every pass. " + BLOCKS,
-        source="random arXiv 1304.6383, section 2; blocks ours",
-    )
 
     epsilon: float | None = parameter(
         None,
@@ -66,7 +59,7 @@ class PermutedPasses(Solver):
     mathematics = (
         PERCEPTRON_FORM
         + """\
-    rows     a new permutation every pass, or random blocks of them
+    rows     a new permutation every pass
     dual     after whole passes, t = mT, row i had Iᵢ ≤ T margin errors: αᵢ = Iᵢ/T is
              feasible, and D(α) = M/t - ‖a‖²/(2λt²) ≤ P* at the cost of ‖a‖²
     stop     after a pass, if P/D - 1 ≤ ε; P is computed only if the estimate from the
@@ -87,8 +80,6 @@ class PermutedPasses(Solver):
         self._problem = problem
         self._rng = Generator(seed)
         self._order = np.arange(data.n_samples, dtype=np.int32)
-        blocks = self.parameters.order == "blocks"
-        self._orders = RowOrder(self._rng, data, self._order, self.parameters, blocks)
         self._dual = -math.inf
         self._stopped = False
         self._pass = 0
@@ -122,7 +113,7 @@ class PermutedPasses(Solver):
     def _begin_pass(self) -> None:
         self._pass += 1
         self._kernel.begin_pass(self.multiplicity(self._pass))
-        self._orders.draw(self._order)
+        self._rng.shuffle(self._order)
 
     def _end_pass(self) -> None:
         lam, t = self._problem.lam, self._kernel.presentations

@@ -19,8 +19,8 @@ from svmbench.data.dataset import Array, FloatArray
 from svmbench.kernels.sgd_qn import SgdQn, mean_loss
 from svmbench.names import LOSSES
 from svmbench.problem import Problem
-from svmbench.solvers.base import parameter
-from svmbench.solvers.row_order import BLOCKS, BlockParameters, RowMethod, RowOrder
+from svmbench.solvers.base import Parameters, parameter
+from svmbench.solvers.row_method import RowMethod
 
 _CANDIDATES = tuple(10.0**k for k in range(11))
 
@@ -40,7 +40,7 @@ OWN_TRIAL = (
 )
 
 
-class ScheduledParameters(BlockParameters):
+class ScheduledParameters(Parameters):
     """Parameters of a method with steps 1/(lambda (t + t0)) over shuffled rows."""
 
     t0: float | None = parameter(
@@ -58,10 +58,10 @@ class ScheduledParameters(BlockParameters):
         source="search: JMLR 10 (2009), section 6, its candidates reconstructed; released: the "
         "authors' program as kept in Shogun, SGDQN.cpp; the limit of 1 ours",
     )
-    sampling: Literal["fixed", "permuted", "blocks"] = parameter(
+    sampling: Literal["fixed", "permuted"] = parameter(
         "fixed",
-        "fixed: shuffle the rows once. permuted: shuffle them before every pass. " + BLOCKS,
-        source="JMLR 10 (2009), section 2.1: sequential passes over the shuffled set; blocks ours",
+        "fixed: shuffle the rows once. permuted: shuffle them before every pass.",
+        source="JMLR 10 (2009), section 2.1: sequential passes over the shuffled set",
     )
 
 
@@ -93,7 +93,7 @@ class Scheduled(RowMethod):
     schema = ScheduledParameters
     mathematics = """
     problem  min P(w) = λ/2 ‖w‖² + 1/m Σ loss(sᵢ)
-    rows     shuffled once for all passes, or before every pass, perhaps in blocks
+    rows     shuffled once for all passes, or before every pass
     t0       if not given, the one of 1, 10, ..., 1e10 with the lowest P on the first
              tenth of these rows after a trial pass over them, timed as training; or
              1/(λη0), η0 = u/max(1, -loss'(-u)), u = λ^(-1/4)
@@ -109,9 +109,7 @@ class Scheduled(RowMethod):
 
     def start(self, problem: Problem, seed: int) -> None:
         self._begin(problem, seed)
-        blocks = self.parameters.sampling == "blocks"
-        self._orders = RowOrder(self._rng, problem.data, self._order, self.parameters, blocks)
-        self._orders.draw(self._order)
+        self._rng.shuffle(self._order)
         self._skip = self._steps_to_skip()
         given: float | None = self.parameters.t0
         if given is not None:
@@ -124,7 +122,7 @@ class Scheduled(RowMethod):
 
     def _next_order(self) -> None:
         if self.parameters.sampling != "fixed":
-            self._orders.draw(self._order)
+            self._rng.shuffle(self._order)
 
     @property
     def w(self) -> FloatArray:

@@ -6,7 +6,7 @@ from svmbench.data.dataset import FloatArray
 from svmbench.kernels.sampling import draw_rows
 from svmbench.kernels.sgd_primal import Perceptron
 from svmbench.problem import Problem
-from svmbench.solvers.row_order import RowMethod
+from svmbench.solvers.row_method import RowMethod
 from svmbench.solvers.stochastic.perceptron import PERCEPTRON_FORM
 
 

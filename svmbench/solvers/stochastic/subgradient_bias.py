@@ -12,7 +12,7 @@ from svmbench.data.dataset import FloatArray
 from svmbench.kernels.batches import Batches
 from svmbench.problem import Problem
 from svmbench.solvers.base import Parameters, parameter
-from svmbench.solvers.row_order import RowMethod
+from svmbench.solvers.row_method import RowMethod
 
 SOURCE = "Garrido, Stochastic gradient descent for SVM (2021)"
 

@@ -1,0 +1,55 @@
+"""Methods whose kernel takes one row after another."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+
+from svmbench.data.dataset import FloatArray
+from svmbench.kernels.rng import Generator
+from svmbench.problem import Problem
+from svmbench.solvers.base import Solver
+
+
+class RowMethod(Solver):
+    """A method whose kernel takes row after row, in an order that is drawn anew as it ends."""
+
+    _kernel: Any
+
+    def _begin(self, problem: Problem, seed: int, rows: int | None = None) -> None:
+        self._problem, self._rng = problem, Generator(seed)
+        self._order = np.arange(problem.data.n_samples if rows is None else rows, dtype=np.int32)
+
+    def _take(self, kernel: Any, drawn: bool = False) -> None:
+        """Go on with this kernel at w = 0; its order is yet to be drawn by default."""
+        self.counters = self._kernel = kernel
+        self._order = kernel.order
+        if not drawn:
+            kernel.position = len(self._order)
+
+    def advance(self, steps: int) -> None:
+        self._run(self._kernel.presentations + steps)
+
+    def _run(self, target: int) -> None:
+        """Take steps until the presentations reach ``target``; without rows they count alone."""
+        kernel = self._kernel
+        if not len(self._order):
+            kernel.presentations = max(target, kernel.presentations)
+        while kernel.presentations < target:
+            if kernel.position == len(self._order):
+                self._next_order()
+                kernel.position = 0
+            kernel.advance(target)
+
+    @abstractmethod
+    def _next_order(self) -> None:
+        """Draw the next order into ``_order``."""
+
+    @property
+    def w(self) -> FloatArray:
+        """The last iterate, or the mean of those that steps started from, if they are summed."""
+        kernel = self._kernel
+        found: FloatArray = kernel.total / kernel.summed if kernel.summed else kernel.iterate
+        return found
