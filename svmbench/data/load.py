@@ -232,33 +232,6 @@ def cached_paths(wanted: Entry) -> dict[Role, Path]:
     return {role: entry_path(_key(wanted, role, facts)) for role in facts}
 
 
-def require_rows_of(wanted: Entry, role: Role, cached: Path) -> None:
-    """Compare a user's own files with the text from which cached rows were read, by their hashes.
-
-    The rows of other files are stored under the hash of the text.
-
-    Raises DataError when the files are here and have another text.
-    """
-    parts = wanted.files[role].parts
-    paths = [find(part) for part in parts if part.path is not None]
-    rows = open_cached(cached)
-    if rows is None or len(paths) < len(parts):
-        return
-    hashes = [text_sha256(path) for path in paths if path is not None]
-    if rows.provenance.sha256 != libsvm.combined_sha256(hashes):
-        raise DataError(
-            f"{cached}: its rows are of another text than {paths[0]} has now; delete this folder"
-        )
-
-
-def require_readable(wanted: Entry) -> None:
-    """Read all files of a data set as `load` does, without the network and the cache.
-
-    Raises DataError when a file is missing, or cannot be read; the message names the line.
-    """
-    _read_all(wanted, offline=True)
-
-
 def _read_and_store(wanted: Entry, offline: bool) -> None:
     texts, datasets = _read_all(wanted, offline)
     for role, text in texts.items():

@@ -44,7 +44,7 @@ CIRCUMSTANCES = (
 SUSPENDED_FROM = 1.0
 
 #: Reason of a run during which its cached rows were changed on disk.
-CHANGED_ROWS = "its cached rows were changed on disk during the run; see 'svmbench data check'"
+CHANGED_ROWS = "its cached rows were changed on disk during the run; remove them from the cache"
 
 #: A silent worker that used less than this share of the time was not busy with training.
 IDLE_SHARE = 0.1

@@ -65,64 +65,6 @@ def unstated(monkeypatch, tmp_path):
     return folder / "rows"
 
 
-def test_check_finds_the_cache_damaged(unstated):
-    assert "; in " in run("fetch", "rows").stdout
-    assert "  cached  " in run("list").stdout
-    assert "; first seen here: 24cd339a" in " ".join(run("info", "rows").stdout.split())
-    result = run("check")
-    assert (result.exit_code, result.stderr) == (0, "")
-    raw, cached = result.stdout.splitlines()
-    assert raw == f"rows: {unstated}: sound"
-    assert cached.startswith("rows: ")
-    assert cached.endswith(": sound")
-    entry = next((unstated.parents[1] / "cache" / "datasets").iterdir())
-    labels = (entry / "labels.npy").read_bytes()
-    (entry / "labels.npy").write_bytes(labels[:-1] + b"\x05")
-    result = run("check", "rows")
-    assert result.exit_code == 3
-    assert "labels.npy has sha256 " in result.stdout
-    assert result.stderr == "svmbench: 1 of 2 checks failed; each says what to do\n"
-
-
-def test_check_finds_a_raw_file_changed(unstated):
-    run("fetch", "rows")
-    unstated.write_text("-1 1:1\n")
-    result = run("check")
-    assert result.exit_code == 3
-    assert f"rows: {unstated}: rows has changed: its text has" in result.stdout
-
-
-def test_check_before_anything_was_read(unstated):
-    result = run("check", "rows")
-    assert result.exit_code == 0
-    assert result.stdout == (
-        f"rows: {unstated} (read to its end; nothing to compare it with): sound\n"
-    )
-    unstated.unlink()
-    assert run("check", "rows").stdout == "rows: nothing here; see 'svmbench data fetch'\n"
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("+1 1:0.5\n+1 1:0.5 0:3\n", ":2:"),
-        ("+1 1:0.5\n-1 a:3\n", ":2:"),
-        ("+1 1:0.5\n-1 2:1 1:1\n", ":2:"),
-        ("+1 1:0.5\n2 1:1\n3 1:1\n", "labels"),
-    ],
-)
-def test_check_refuses_a_text_that_cannot_be_read(tmp_path, text, said):
-    path = tmp_path / "own.txt"
-    path.write_text(text)
-    result = run("check", str(path))
-    assert result.exit_code == 3
-    assert said in result.stdout
-    assert "sound" not in result.stdout
-    path.write_text("+1 1:0.5\n-1 1:3\n")
-    result = run("check", str(path))
-    assert (result.exit_code, result.stdout.count("sound")) == (0, 1)
-
-
 def test_fetch_reads_and_caches(tmp_path):
     result = run("fetch", "tiny-sparse", "tiny-separable")
     assert (result.exit_code, result.stderr) == (0, "")

@@ -8,10 +8,8 @@ import os
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from refusals import refusal
 
-from svmbench.cli import main
 from svmbench.data import libsvm, text_files
 from svmbench.data.cache import cache_dir, open_cached, verify
 from svmbench.data.catalogue import Csv, DataFile, Entry
@@ -390,16 +388,3 @@ def test_a_file_that_changes_while_it_is_read_is_not_cached(how, tmp_path, monke
     monkeypatch.setattr(libsvm, "parse_libsvm", read)
     if how != "removed":
         assert load(str(path)).train.labels.tolist() == [-1, 1]
-
-
-def test_rows_of_another_text_are_not_called_sound(tmp_path, monkeypatch):
-    # As on a file system that does not keep times of change.
-    monkeypatch.setattr("svmbench.data.load.stamp", lambda path: (str(path), 0, 0, 0, 0))
-    path = tmp_path / "mine.libsvm"
-    path.write_text("+1 1:1\n-1 2:1\n")
-    load(str(path))
-    assert CliRunner().invoke(main, ["data", "check", str(path)]).exit_code == 0
-    path.write_text("-1 1:1\n+1 2:1\n")
-    result = CliRunner().invoke(main, ["data", "check", str(path)])
-    assert result.exit_code == 3
-    assert "its rows are of another text than" in result.output
