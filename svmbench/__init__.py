@@ -2,8 +2,9 @@
 
 ``svmbench.load_results("results/NAME")`` gives the results of a sweep as pandas frames and figures.
 ``from svmbench import LinearSVC`` (or ``LinearSVCCV``, ``LinearSVCPath``, ``LogisticRegression``)
-gives scikit-learn estimators, which need ``pip install scikit-learn``. ``svmbench.fit_path`` runs
-a solver on rows in memory and returns what it reached on the way.
+gives scikit-learn estimators, which need ``pip install scikit-learn``. ``svmbench.load_model``
+reads a model of ``svmbench train``. ``svmbench.fit_path`` runs a solver on rows in memory and
+returns what it reached on the way.
 """
 
 from importlib import import_module
@@ -18,7 +19,11 @@ _ESTIMATORS = {
     "LogisticRegression": "svmbench.train.estimator",
 }
 
-_FUNCTIONS = {"fit_path": "svmbench.harness.fit_path", "load_results": "svmbench.report.frames"}
+_FUNCTIONS = {
+    "fit_path": "svmbench.harness.fit_path",
+    "load_model": "svmbench.train.loaded",
+    "load_results": "svmbench.report.frames",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -63,6 +63,14 @@ def read_frame(path: Path, wanted: Wanted) -> tuple[pd.DataFrame, str]:
             what = "is the target" if name == wanted.target else nearest(name, list(frame.columns))
             raise DataError(f"{path}: --drop {name}: {what}")
     frame = frame.drop(columns=[*wanted.dropped])
+    return decided(path, frame, wanted), hashlib.sha256(content).hexdigest()
+
+
+def decided(path: Path, frame: pd.DataFrame, wanted: Wanted) -> pd.DataFrame:
+    """The columns of a frame that are wanted, each as numbers or as texts.
+
+    Raises DataError if there are no rows, a column is missing, or one has neither.
+    """
     if frame.empty:
         raise DataError(f"{path}: has no rows")
     if wanted.columns is not None:
@@ -72,7 +80,7 @@ def read_frame(path: Path, wanted: Wanted) -> tuple[pd.DataFrame, str]:
                 raise DataError(f"{path}: no column {name!r}, which the model knows; {near}")
         needed = {*wanted.columns, wanted.target}
         frame = frame[[name for name in frame.columns if name in needed]]
-    return _decided(path, frame, wanted), hashlib.sha256(content).hexdigest()
+    return _decided(path, frame, wanted)
 
 
 def is_numbers(values: pd.Series) -> bool:

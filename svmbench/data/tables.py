@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from svmbench.data.dataset import Array
-from svmbench.data.frames import Wanted, is_numbers, read_frame
+from svmbench.data.frames import Wanted, decided, is_numbers, read_frame
 from svmbench.data.liblinear_model import LARGEST_LABEL
 from svmbench.data.text_files import kind_of
 from svmbench.errors import DataError, nearest
@@ -157,6 +157,13 @@ def read_table(
     there = encoding.target in frame
     labels = _labels(path, frame[encoding.target], encoding) if there else None
     return EncodedTable(X, labels, encoding, unknown, sha256)
+
+
+def encoded(frame: pd.DataFrame, encoding: Encoding) -> Any:
+    """The columns of a frame in memory as a model reads them: features, shape (m, d)."""
+    wanted = Wanted(encoding.target, [each.name for each in encoding.columns], encoding.in_texts)
+    path = Path("X")
+    return _features(path, decided(path, frame.rename(columns=str), wanted), encoding)[0]
 
 
 def _encoding(path: Path, frame: pd.DataFrame, target: str | None, missing: OnMissing) -> Encoding:

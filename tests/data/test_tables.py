@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
+import svmbench
 from svmbench.cli import main
 from svmbench.data.tables import Encoding, read_table
 from svmbench.data.text_files import kind_of
@@ -338,3 +339,15 @@ def test_a_model_of_libsvm_text_reads_no_table(folder):
     )
     refused = invoke("train", "rows", "--target", "y", "-o", "m")
     assert "is LIBSVM text by its name" in refused.stderr
+
+
+def test_a_model_of_the_command_predicts_in_python(folder):
+    invoke("train", "a.csv", "--target", "answer", "-o", "m")
+    model, frame = svmbench.load_model("m"), pd.read_csv("a.csv")
+    assert model.classes == ["yes", "no"]
+    assert model.predict(frame[["job", "age"]]).tolist() == frame["answer"].tolist()
+    assert ((model.decision_function(frame) > 0) == (frame["answer"] == "yes")).all()
+    with pytest.raises(DataError, match="X: no column 'job', which the model knows"):
+        model.predict(frame[["age"]])
+    with pytest.raises(DataError, match=r"X has the shape \(1, 1\)"):
+        model.predict(np.zeros((1, 1)))
