@@ -192,7 +192,8 @@ cdef class Acceleration(Counters):
         for k in range(d):      # the passes' move is not needed any more
             self._w_delta[k] = w[k] - self._w_before[k]
         rise = rise / self.rows.c.m - 0.5 * self.lam * (
-            dense_dot(&self._w_delta[0], d, &w[0]) + dense_dot(&self._w_delta[0], d, &self._w_before[0]))
+            dense_dot(&self._w_delta[0], d, &w[0])
+            + dense_dot(&self._w_delta[0], d, &self._w_before[0]))
         if rise >= 0.0:
             self.change, self.rise = change, rise
             return

@@ -1,19 +1,19 @@
-# Subgradient steps on batches of rows: pegasos, also in the l1 ball, sgd-sqrt there, and the methods
-# with a free bias.
+# Subgradient steps on batches of rows: pegasos, also in the l1 ball, sgd-sqrt there, and the
+# methods with a free bias.
 #
-#   problem   min lam/2 ||w||^2 + 1/m sum max(0, 1 - y_i (w.x_i + b)), b = 0 or free; w may be confined
-#             to ||w||_1 <= z
+#   problem   min lam/2 ||w||^2 + 1/m sum max(0, 1 - y_i (w.x_i + b)), b = 0 or free; w may be
+#             confined to ||w||_1 <= z
 #   update    t = 1, 2, ...; A the next k rows, all margins those at the old w and b
 #                 w <- (1 - eta pull) w + eta/n sum_{i in A} [margin_i < 1] y_i x_i
-#                 w <- min(1, 1/(sqrt(lam) ||w||)) w, or the nearest point of the ball     (optional)
-#                 b <- b + eta/n sum_A [the same] y_i                                      (if free)
+#                 w <- min(1, 1/(sqrt(lam) ||w||)) w, or the nearest point of the ball (optional)
+#                 b <- b + eta/n sum_A [the same] y_i                                (if free)
 #             eta = 1/(first + growth (t - 1)), or eta0/sqrt(t); n = k, or 1 where losses are summed
 #   cost      n_i for the inner product, n_i more at a margin error and again there if iterates are
-#             summed: w = scale v, the sum is tau v + u (scaled.pxd), u in double precision. With the
-#             l2 projection every error of a batch but the first costs another inner product; with the
-#             ball an error costs some ten passes over the d weights (projection.pyx)
-#   source    Shalev-Shwartz, Singer, Srebro and Cotter, Math. Prog. B 127 (2011), figure 2; Zinkevich,
-#             ICML 2003; Garrido, Stochastic gradient descent for SVM (2021), section 1
+#             summed: w = scale v, the sum is tau v + u (scaled.pxd), u in double precision. With
+#             the l2 projection every error of a batch but the first costs another inner product;
+#             with the ball an error costs some ten passes over the d weights (projection.pyx)
+#   source    Shalev-Shwartz, Singer, Srebro and Cotter, Math. Prog. B 127 (2011), figure 2;
+#             Zinkevich, ICML 2003; Garrido, Stochastic gradient descent for SVM (2021), section 1
 #
 # pegasos.pyx has steps of one row: a loop over batches of one row was a quarter slower.
 
@@ -56,7 +56,7 @@ cdef class Batches(ScaledWeights):
         self._margins, self._sizes = np.empty(batch), np.empty(max(rows.c.d, 1))
 
     def advance(self, int64_t target):
-        """Take steps until the order ends or the presentations reach ``target``; batches stay whole."""
+        """Take steps until the order ends or presentations reach ``target``; batches stay whole."""
         with nogil:
             if self._v.single:
                 take_steps(self, <float *> self._v.data, target)

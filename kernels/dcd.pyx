@@ -38,10 +38,10 @@ cdef class Dcd(DualWise):
     """Passes over the active rows, order[:active]; the others are shrunk."""
 
     cdef readonly object w  # (shape (d,), or (d + 1,) with a constant)
-    # shrinking thresholds, the extremes of the projected gradient in the previous pass, and those of
-    # this pass so far
+    # shrinking thresholds, which are the extremes of the projected gradient in the previous pass,
+    # and those of this pass so far
     cdef readonly double lam, upper, lower, largest, smallest
-    cdef readonly double slack_sum  # of the rows' shares of m (P - D) in this pass, each as it was met
+    cdef readonly double slack_sum  # of the rows' shares of m (P - D) in this pass, as met
     # Rows whose step gained more per entry than so many times what the last pass gained are visited
     # again; inf, which looks for none, at first.
     cdef public double high_gain

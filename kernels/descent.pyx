@@ -365,8 +365,8 @@ cdef class Descent(Counters):
     # extremes and mean size of the projected gradient in the last pass; extremes also of a survey
     cdef readonly double largest, smallest, typical
     cdef public double upper, lower  # shrinking thresholds of the next pass
-    # Steps that gain less per entry than the first times what the last pass gained are left out; rows
-    # whose step gained more than the second times this are visited again. 0 and inf at first.
+    # Steps that gain less per entry than the first times what the last pass gained are left out;
+    # rows whose step gained more than the second times this are visited again. 0 and inf at first.
     cdef public double least_gain, high_gain
     cdef readonly Py_ssize_t active, m  # rows that have entries, and those that passes visit
     cdef double[::1] _w, _alpha

@@ -53,7 +53,7 @@ cdef class FoldDescent:
     # alpha (m, LANES), in single precision; w (d, LANES) and bias as of the last call of certify;
     # active: lanes whose alpha passes change
     cdef readonly object alpha, w, bias, C, active
-    cdef readonly bint free  # whether the constant is a free bias, moved by the method of multipliers
+    cdef readonly bint free  # whether the constant is a free bias, by the method of multipliers
     cdef object empty, of_empty             # rows without entries, and their alpha
     cdef object offset, weight              # of the constant, if it is free
     cdef public double constant

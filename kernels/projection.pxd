@@ -1,8 +1,8 @@
 # Thresholds of the projections on the l1 ball, for kernels that project in every step.
 #
 # It returns tau >= 0, the root of projection.pyx, as the sum of two numbers: the nearest point
-# of ||w||_1 <= radius is w_i = soft(y_i, tau, h_i), with weights h of 1 where NULL; a value of 0 says
-# that y lies in the ball already. `sizes`, and `spans` with weights, are room for d entries each.
+# of ||w||_1 <= radius is w_i = soft(y_i, tau, h_i), with weights h of 1 where NULL; a value of 0
+# says that y lies in the ball already. `sizes`, and `spans` with weights, are room for d entries.
 
 from libc.math cimport fabs
 

@@ -19,7 +19,7 @@ from .rowwise cimport RowWise, Weights
 cdef class ScaledWeights(RowWise):
     """A method that takes rows in a given order, with weights w = scale v."""
 
-    cdef readonly object v, u  # w = scale v; the sum of iterates is tau v + u, u None until begin_sum
+    cdef readonly object v, u  # w = scale v; the sum is tau v + u, u None until begin_sum
     cdef readonly int64_t summed_from  # steps before the first iterate of the sum
     cdef public int64_t steps  # t
     cdef public double scale, tau

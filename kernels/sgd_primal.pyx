@@ -31,7 +31,7 @@ cdef class Perceptron(RowWise):
 
     cdef readonly object a  # lam t w
     cdef readonly double lam
-    cdef readonly double loss_sum  # of the hinge losses that the rows of the pass had when presented
+    cdef readonly double loss_sum  # of the hinge losses of the pass, each as its row was presented
     cdef readonly int64_t multiplicity  # times each row of the pass is presented in succession
     cdef Weights _a
     cdef double[::1] _norms2
