@@ -97,7 +97,8 @@ class Frame(click.Group):
         """Run one command line and exit."""
         own_process = args is None
         args = sys.argv[1:] if args is None else list(args)
-        debug = "--debug" in args
+        debug = "--debug" in args  # anywhere: it is needed in hindsight
+        args = [each for each in args if each != "--debug"]
         _log_to_stderr(logging.DEBUG if debug else logging.WARNING)
         os.environ.pop("MPLBACKEND", None)  # commands draw into files
         if isinstance(sys.stdout, io.TextIOWrapper):
@@ -248,9 +249,8 @@ def _usage(error: click.ClickException) -> str:
 
 
 def _completed(command: click.Command) -> click.Command:
-    """Add what every command has: --debug, needed in hindsight, and where its exit codes are."""
-    if not any(parameter.name == "debug" for parameter in command.params):
-        command.params.append(_debug_option())
+    """Say in each command's help where the exit codes are."""
+    if _EXIT_CODES not in (command.epilog or ""):
         command.epilog = "\n\n".join(filter(None, [command.epilog, _EXIT_CODES]))
     if isinstance(command, click.Group):
         for below in command.commands.values():
@@ -258,22 +258,18 @@ def _completed(command: click.Command) -> click.Command:
     return command
 
 
-def _debug_option() -> click.Option:
-    return click.Option(
-        ["--debug"],
-        is_flag=True,
-        expose_value=False,
-        help="Show the traceback of an error, and log messages.",
-    )
-
-
 @click.group(
     cls=Frame,
     name="svmbench",
     epilog=EPILOG,
     invoke_without_command=True,
-    params=[_debug_option()],
     context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.option(
+    "--debug",
+    is_flag=True,
+    expose_value=False,
+    help="Show the traceback of an error, and log messages; also behind any command.",
 )
 @click.version_option(svmbench.__version__, prog_name="svmbench", message="%(prog)s %(version)s")
 @click.pass_context

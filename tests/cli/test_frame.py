@@ -65,7 +65,6 @@ def test_every_command_answers_to_both_helps(path, flag):
     result = run(*path[1:], flag)
     assert result.exit_code == 0
     assert result.stdout.startswith(f"Usage: {' '.join(path)} ")
-    assert "--debug" in result.stdout
 
 
 EXAMPLES = [
@@ -283,7 +282,7 @@ def test_the_installed_command_is_the_one_that_can_be_interrupted():
     assert settings["project"]["scripts"] == {"svmbench": "svmbench.__main__:main"}
 
 
-@pytest.mark.parametrize("args", [["--help"], ["config", "schema"]])
+@pytest.mark.parametrize("args", [["--help"], ["solvers"]])
 def test_a_reader_that_goes_away_is_no_error_to_speak_of(args):
     reader, writer = os.pipe()
     os.close(reader)
