@@ -130,20 +130,6 @@ class ChangesRows(Specimen):
         problem.data.values[:] = 0.0
 
 
-class CountsTooMuch(Specimen):
-    name = "counts-too-much"
-
-    def advance(self, steps):
-        super().advance(steps)
-        self.lie = Counters()
-        self.lie.presentations = 10**9 * self._m
-        self.counters = self.lie
-
-    def start(self, problem, seed):
-        super().start(problem, seed)
-        self._m = problem.data.n_samples
-
-
 class BoundTooHigh(Specimen):
     name = "bound-too-high"
 
@@ -197,7 +183,6 @@ SPECIMENS = (
     Entry(TrainsInThread, reason=BACKGROUND, refused=True),
     Entry(WorksInProcess, reason=BACKGROUND, refused=True),
     Entry(ChangesRows, reason="read-only"),
-    Entry(CountsTooMuch, reason="passes over the rows in", refused=True),
     Entry(BoundTooHigh, reason="reports the lower bound", refused=True),
     Entry(Stays, "time_limit", reason="killed after"),
     Entry(CostUnderstated, "converged"),

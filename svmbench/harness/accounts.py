@@ -13,7 +13,7 @@ from svmbench.harness.leftovers import children
 
 #: Version of the rules by which time is counted, added to the clock, or refused. It is part of a
 #: run's identity. Raise it whenever a rule changes, so that no pair mixes two sets of rules.
-CLOCK_RULES = 6
+CLOCK_RULES = 7
 
 #: Reads may take this multiple of the time of the evaluations of P, which also copy the weights,
 #: and this share of training in addition.
@@ -28,10 +28,6 @@ READS_WALL_FROM = 0.25
 #: Processor time that other threads and processes may use: a share of training, or so many seconds
 #: if that is more.
 BACKGROUND_SHARE, BACKGROUND_FROM = 0.1, 0.05
-
-#: Passes over the rows that a run may count in the time of one sequential pass, and the seconds up
-#: to which its counts are not compared with its time.
-PASSES_AT_ONCE, PASSES_FROM = 4.0, 0.001
 
 
 class Accounts:
@@ -62,13 +58,13 @@ class Accounts:
         clock.cpu += due
 
     def except_for(self, wall: int, cpu: int) -> None:
-        """Let a program's start, its reading of the rows and its output count for nothing.
+        """Let a program's start and its reading of the rows count for nothing.
 
         Only processor time that they are known to have used is excused, so that no other process
         can work meanwhile.
 
-        - ``cpu``: nanoseconds of processor time of that call: the calling thread's, that of reading
-          the program's output, and the program's own when it only read the rows.
+        - ``cpu``: nanoseconds of processor time of that call: the calling thread's, and the
+          program's own when it only read the rows.
         """
         self._aside += wall
         self._aside_cpu += cpu
@@ -109,16 +105,5 @@ def hidden_work(times: dict[str, float], trained: float) -> str:
         return (
             f"used {background:.2g} s of processor time in other threads or processes, beside the "
             f"{trained:.2g} s on the clock"
-        )
-    return ""
-
-
-def impossible_pace(visits: float, trained: float, one_pass: float) -> str:
-    """Why a run cannot have made so many passes in its time; empty if it can."""
-    fastest = visits * one_pass / PASSES_AT_ONCE
-    if fastest > trained + PASSES_FROM:
-        return (
-            f"counts {visits:.3g} passes over the rows in {trained:.2g} s, but reading the rows "
-            f"once takes {one_pass:.2g} s"
         )
     return ""

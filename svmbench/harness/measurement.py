@@ -12,23 +12,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from svmbench.data.dataset import Dataset, FloatArray
+from svmbench.data.dataset import Array, Dataset, FloatArray
 from svmbench.data.derived import take_rows
 from svmbench.harness import system
-from svmbench.harness.accounts import (
-    Accounts,
-    hidden_work,
-    impossible_pace,
-)
+from svmbench.harness.accounts import Accounts, hidden_work
 from svmbench.harness.checkpoints import CHECKPOINTS, iteration_checkpoints
 from svmbench.harness.clock import Clock, Stopwatch
-from svmbench.harness.shown import (
-    NOTHING,
-    Tally,
-    bound_of,
-    counts_of,
-    weights_of,
-)
 from svmbench.harness.trace import TraceWriter
 from svmbench.kernels.physics import stream_sum
 from svmbench.problem import Evaluation, Problem, accuracy_of, count_errors, relative_gap
@@ -86,6 +75,49 @@ ROUNDED_SHARE = 0.01
 
 #: Features up to which the trace records the final weights: plots of the plane draw them as a line.
 DRAWN_FEATURES = 16
+
+
+class Tally(NamedTuple):
+    """A solver's own counts, and whether it has come to an end."""
+
+    presentations: int
+    updates: int
+    nonzeros: int
+    visits: int
+    stopped: bool | None
+    exhausted: bool
+
+
+#: The least counts that a solver can show.
+NOTHING = Tally(0, 0, 0, 0, None, False)
+
+
+def counts_of(solver: Solver) -> Tally:
+    """A solver's counts as plain numbers, which do not change as it goes on."""
+    counters, stopped = solver.counters, solver.stopped
+    return Tally(
+        int(counters.presentations),
+        int(counters.updates),
+        int(counters.nonzeros),
+        int(solver.visits()),
+        None if stopped is None else bool(stopped),
+        bool(solver.exhausted),
+    )
+
+
+def weights_of(solver: Solver, n_features: int) -> tuple[Array, float]:
+    """A solver's weights and bias.
+
+    Raises TypeError if the weights are not real floating-point numbers. Raises ValueError if there
+    is not one weight per feature.
+    """
+    # Not a subclass of ndarray, which could compute its entries when they are used.
+    given = np.asarray(solver.w)
+    if given.dtype.kind != "f":
+        raise TypeError(f"w holds {given.dtype}, not floating-point numbers")
+    if given.shape != (n_features,):
+        raise ValueError(f"w has the shape {given.shape}, not ({n_features},)")
+    return given, float(solver.bias)
 
 
 class Certificate(NamedTuple):
@@ -245,7 +277,6 @@ class Measurement:
         self._accounts.charge(self.clock)
         with self._accounts.recording.running():
             point = self._evaluate(shown)
-            self._refuse_counts(before, shown.counts)
             idle = self.shown is not None and shown.counts[:4] == before[:4]
             self.shown = shown
             trace.append(point | (facts or {}))
@@ -255,15 +286,6 @@ class Measurement:
             self.note = "advance has counted nothing since the checkpoint before"
             return "max_steps"
         return state
-
-    def _refuse_counts(self, before: Tally, counts: Tally) -> None:
-        """Fail a run whose counts cannot be true."""
-        if any(after < earlier for earlier, after in zip(before[:4], counts[:4], strict=True)):
-            self.reason = "its counts decrease, or are negative"
-        if not self.solver.foreign:  # such a pass may leave out rows, and m are counted for it
-            visits = counts.visits / self.problem.data.n_samples
-            pace = impossible_pace(visits, self.clock.wall / 1e9, self._pass_seconds)
-            self.reason = self.reason or pace
 
     def _is_over(self) -> bool:
         counts = self._counts()
@@ -347,7 +369,8 @@ class Measurement:
         reading, evaluating = watches or (self._accounts.reading, self._accounts.evaluating)
         with reading.running():
             shown, bias = weights_of(self.solver, self.problem.data.n_features)
-            dual, self._tally = bound_of(self.solver), counts_of(self.solver)
+            dual, self._tally = self.solver.dual(), counts_of(self.solver)
+            dual = None if dual is None else float(dual)
         with evaluating.running():
             w = np.array(shown, dtype=np.float64, order="C")  # the solver may change its own
             training = self.problem.evaluate(w, bias)
