@@ -24,8 +24,6 @@ from svmbench.harness import system
 from svmbench.harness.environment import environment
 from svmbench.harness.measurement import Measurement, Terms
 from svmbench.harness.trace import TraceWriter
-from svmbench.kernels.physics import stream_sum
-from svmbench.memory import available_memory
 from svmbench.problem import Problem
 from svmbench.solvers.stochastic.sgd_s import SgdS
 
@@ -45,16 +43,6 @@ STOLEN_WARNING, STOLEN_UNFIT = 0.01, 0.1
 
 #: Load average that needs no warning where the system reports nothing else.
 CALM_LOAD = 0.5
-
-#: Nanoseconds that the clock may step by, and that reading it may take.
-STEP_NS, READING_NS = 1000.0, 2000.0
-
-#: Clocks that are read without a call to the system or a hypervisor.
-FAST_CLOCKS = ("tsc", "arch_sys_counter")
-
-#: Bytes that one memory measurement reads, more than most caches hold; number of measurements;
-#: and the share by which they may scatter.
-STREAMED, STREAMS, STREAM_SCATTER = 1 << 28, 9, 0.1
 
 #: Random rows on which sgd-s is timed, their features, and the nonzeros of each.
 ROWS, FEATURES, NONZEROS = 20_000, 500, 20
@@ -82,7 +70,7 @@ def examine() -> Iterator[Check]:
         yield check(facts)
     examiners: tuple[Callable[[], Check], ...] = (
         *(_governor, _boost, _processors, _cache),
-        *(_others, _steal, _timer, _bandwidth, _noise, _clock),
+        *(_others, _steal, _noise, _clock),
     )
     for examiner in examiners:
         yield examiner()
@@ -195,49 +183,6 @@ def _burn(seconds: float) -> None:
     until = time.perf_counter() + seconds
     while time.perf_counter() < until:
         pass
-
-
-def _timer() -> Check:
-    """Smallest step of the clock and the cost of a reading."""
-    readings = [time.perf_counter_ns() for _ in range(20_000)]
-    steps = np.diff(np.array(readings))
-    step, cost = float(steps[steps > 0].min()), float(np.median(steps))
-    source = system.clock_source()
-    resolution = time.get_clock_info("perf_counter").resolution * 1e9
-    found = (
-        f"{source or UNKNOWN}, resolution {resolution:g} ns, "
-        f"steps of {step:.0f} ns observed, {cost:.0f} ns per reading"
-    )
-    if step > STEP_NS or cost > READING_NS:
-        return Check("timer", "warning", found, "short times are coarse; take longer runs")
-    if source is not None and source not in FAST_CLOCKS:
-        advice = "reading the time is a system call: boot with clocksource=tsc if it is stable"
-        return Check("timer", "ok", found, advice)
-    return Check("timer", "ok", found)
-
-
-def _bandwidth() -> Check:
-    """Speed of streaming reads from memory, and its scatter."""
-    speeds = bandwidths()
-    middle = statistics.median(speeds)
-    scatter = (max(speeds) - min(speeds)) / middle
-    found = f"{middle:.1f} GB/s in one thread, {100 * scatter:.0f} % between repeats"
-    if scatter <= STREAM_SCATTER:
-        return Check("memory bandwidth", "ok", found)
-    advice = "other programs use the memory: times of memory-bound solvers will scatter as much"
-    return Check("memory bandwidth", "warning", found, advice)
-
-
-def bandwidths() -> list[float]:
-    """GB/s of streaming reads, one measurement after another."""
-    available = available_memory()
-    words = np.ones(min(STREAMED, (available or STREAMED) // 4) // 8, dtype=np.uint64)
-    found = []
-    for _ in range(STREAMS):
-        begun = time.perf_counter()
-        stream_sum(words)
-        found.append(words.nbytes / (time.perf_counter() - begun) / 1e9)
-    return found
 
 
 def _noise() -> Check:

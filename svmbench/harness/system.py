@@ -87,11 +87,6 @@ def boost() -> tuple[bool, Path] | None:
     return None
 
 
-def clock_source() -> str | None:
-    """Name of the system's clock source."""
-    return read(SYS / "devices/system/clocksource/clocksource0/current_clocksource")
-
-
 def is_virtual() -> bool:
     return " hypervisor" in (read(PROC / "cpuinfo") or "")
 

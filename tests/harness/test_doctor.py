@@ -11,7 +11,6 @@ from svmbench.harness import doctor, system
 def calm(monkeypatch):
     """A machine on which nothing is found that the tests do not put there."""
     monkeypatch.setattr(doctor, "clock_ratio", lambda: 1.001)
-    monkeypatch.setattr(doctor, "bandwidths", lambda: [10.0, 10.1, 9.9])
     monkeypatch.setattr(doctor, "repeated_work", lambda: ([1.0, 1.01], [1.0, 1.01]))
     monkeypatch.setattr(doctor, "OBSERVED", 0.01)
     monkeypatch.setattr(doctor.os, "getloadavg", lambda: (0.1, 0.1, 0.1))
@@ -50,7 +49,6 @@ def moments(busy, stolen):
         ("_processors", system, "quota", 0.5, "unfit", "cpu.max"),
         ("_processors", system, "hyper_threads", True, "warning", "smt/control"),
         ("_processors", system, "allowed_processors", 1, "warning", "1 allowed by the affinity"),
-        ("_bandwidth", doctor, "bandwidths", [8.0, 10.0, 10.0], "warning", "20 % between"),
         ("_noise", doctor, "repeated_work", ([1.0, 1.02], [1.0, 1.02]), "ok", "below 3.4 %"),
         ("_noise", doctor, "repeated_work", ([1.0, 1.2], [1.0, 1.02]), "warning", "cpu_seconds"),
         ("_noise", doctor, "repeated_work", ([1.0, 1.9], [1.0, 1.9]), "unfit", "more repeats"),
