@@ -21,7 +21,6 @@ from svmbench.solvers.champion.multiplier_steps import weights_or_zeros
 from svmbench.solvers.champion.newton_phase import PENALTY, NewtonPhase
 from svmbench.solvers.champion.work import add_work
 from svmbench.solvers.cholesky import load
-from svmbench.solvers.samples import sample_sizes
 from svmbench.solvers.second_order.normal_equations import MOST_FEATURES
 
 #: Penalty at the handover, times the gap as a share of P: at the optimum for sigma this share is
@@ -192,11 +191,8 @@ class Auto(Solver):
     def _descent(self) -> DualPhase:
         """Dual descent from alpha = 0, with what suits the method that was chosen."""
         rows, method = self._problem.data.rows, self._choice.method
-        # With many rows a trial has foretold which method it will be.
-        near = method == "dual-newton" and self._costs.near and not sample_sizes(rows.m, rows.d)
         return DualPhase(
             rows, self._problem.lam, self._rng, self.parameters.tolerance,
-            plain=FIRST_PASSES if near else 0,
             # Where Newton steps on the features follow soon, those on free rows are in vain.
             subspace=method == "dual" or self._costs.dear,
         )  # fmt: skip

@@ -50,13 +50,9 @@ SAVED = 0.5
 #: Passes still cost so many times as much as those so far suggest: they gain less and less.
 SLOWING = 2.0
 
-#: Passes before dual descent is first compared with Newton steps. These begin with four plain
-#: ones, so that what is spent until then is not lost.
+#: Passes before dual descent is first compared with Newton steps. What is spent until
+#: then is not lost: Newton steps begin where they end.
 FIRST_PASSES = 3
-
-#: Newton steps that are expected to cost less than so many times these passes are near: they are
-#: likely to follow, and begin better if the passes have visited all rows alike.
-NEAR = 8.0
 
 #: Fewest and most rows on which dual descent is tried, and their share of all rows between these.
 TRIAL_ROWS, TRIAL_SHARE = (2000, 4000), 1.0 / 16.0
@@ -98,13 +94,6 @@ class ExpectedCosts:
         """Whether a single Newton step costs more than the first passes, so that it is far off."""
         passes = FIRST_PASSES * self._m * (VISIT_COST + TOUCH_COST * self._length)
         return factor_cost(self._d) > passes
-
-    @property
-    def near(self) -> bool:
-        """Whether Newton steps are likely to follow the first passes, as they cost but little."""
-        # Each pass reads all entries, and may write as many.
-        rows = self._m * (VISIT_COST + 2.0 * TOUCH_COST * self._length)
-        return self.newton(1.0) < NEAR * FIRST_PASSES * (PASS_COST + rows)
 
     def steps(self, m: int, bound: float) -> float:
         """Newton steps that m rows need to `NEWTON_GAP`, where D is ``bound``."""

@@ -30,10 +30,6 @@ RESTORE_SHARE, RESTORE_PASSES = 0.03, 8.0
 #: Factor of the last pass's shrinking thresholds, beyond which rows are then shrunk again.
 THRESHOLD_MARGIN = 2.0
 
-#: Share of the rows that the first pass moves, from which the next passes may be plain: with fewer,
-#: most rows are shrunk soon, and passes over the others cost little.
-MANY_MOVED = 0.2
-
 #: Steps are left out if they gain less per entry than so many times what the last pass gained.
 LEAST_GAIN = 0.1
 
@@ -60,8 +56,6 @@ class DualPhase:
     """Passes over the active rows, and over all rows once the active ones have converged enough.
 
     - ``tolerance``: relative gap, certified as soon as it may have been reached.
-    - ``plain``: first passes that visit all rows once each and shrink none, unless the first one
-      moves less than `MANY_MOVED` of them. Newton steps that soon follow begin better there.
     - ``subspace``: whether Newton steps on the free rows follow passes where these rows are few.
     - ``trial``: whether these are a few rows, on which what passes are helped by costs more than
       the passes.
@@ -74,7 +68,6 @@ class DualPhase:
         rng: Generator,
         tolerance: float,
         *,
-        plain: int = 0,
         subspace: bool = True,
         trial: bool = False,
     ) -> None:
@@ -85,9 +78,9 @@ class DualPhase:
         self._row_bytes = sum(array.nbytes for array in stored if array is not None) / rows.m
         self._nnz: int = rows.nnz
         self._tolerance = tolerance
-        self._plain = plain
-        if not self._plain:
-            self._be_greedy()
+        # Steps that gain much are repeated, and those that gain little left out.
+        self._state.least_gain = LEAST_GAIN if self._nnz >= LONG_ROW * self._m else 0.0
+        self._state.high_gain = HIGH_GAIN
         # Entries touched in all.
         self._visited = 0
         # By the last survey: P - D, what had been expected of it, and the relative gap. Whether w
@@ -116,17 +109,6 @@ class DualPhase:
         state.w[: self._d] = w
         state.take_alpha(change)
         self._known_norm2 = None
-        self._plain = 0
-        self._be_greedy()
-
-    @property
-    def _shrinks(self) -> bool:
-        return not self._plain
-
-    def _be_greedy(self) -> None:
-        """From now on repeat steps that gain much, and leave out those that gain little."""
-        self._state.least_gain = LEAST_GAIN if self._nnz >= LONG_ROW * self._m else 0.0
-        self._state.high_gain = HIGH_GAIN
 
     def iterate(self) -> None:
         """Make a pass over the active rows; then, where due, survey or reactivate all rows."""
@@ -141,12 +123,6 @@ class DualPhase:
         expected, solved = state.slack_sum / self._m, self._solved
         touched, bound = state.nonzeros - before, self.bound()
         self._progress.add(self._visited + touched, relative_gap(bound + expected, bound))
-        if self._plain:
-            # The first pass tells; it is the same, plain or not.
-            stay = self._visited > 0 or state.updates >= MANY_MOVED * self._m
-            self._plain = self._plain - 1 if stay else 0
-            if not self._plain:
-                self._be_greedy()
         self._solve_free_rows(touched)
         self._visited += state.nonzeros - before
         if not self._trial and self._visited >= self._scale_next:
@@ -185,7 +161,7 @@ class DualPhase:
     def _pass(self, block_rows: int) -> None:
         """Repeat the steps that gained much in the last pass, if that is wanted; make a pass."""
         self._state.revisit()
-        self._state.descend(self._rng, block_rows, self._shrinks)
+        self._state.descend(self._rng, block_rows, True)
         self._known_norm2 = None
 
     def _solve_free_rows(self, touched: int) -> None:
@@ -240,7 +216,7 @@ class DualPhase:
         """Pass over all rows without a step: P - D, and the rows that are active from now on."""
         state = self._state
         self._widen()
-        state.survey(self._shrinks, self._scale)
+        state.survey(True, self._scale)
         self._new_rows()
         self._visited += self._nnz
         self._expected, self._work = expected, 0
