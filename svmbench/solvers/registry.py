@@ -9,6 +9,8 @@ from __future__ import annotations
 import inspect
 import pkgutil
 import reprlib
+import sys
+from contextlib import redirect_stdout
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -23,7 +25,7 @@ from svmbench.solvers.base import Parameters, Solver
 from svmbench.solvers.checked import json_schema
 from svmbench.solvers.plug_in import GROUP, executed_points
 from svmbench.solvers.program import ForeignProgram
-from svmbench.solvers.single_file import file_of, kept_apart, load_file, unload_file, unload_files
+from svmbench.solvers.single_file import file_of, load_file, unload_file, unload_files
 
 #: Solvers of the single files that this process was given.
 _of_files: list[type[Solver]] = []
@@ -125,7 +127,7 @@ def _plugged_in() -> list[type[Solver]]:
 
 def _loaded(point: EntryPoint) -> Any:
     try:
-        with kept_apart():
+        with redirect_stdout(sys.stderr):  # what it prints is no output of ours
             return point.load()
     except KeyboardInterrupt:
         raise

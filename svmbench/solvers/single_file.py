@@ -10,12 +10,10 @@ from __future__ import annotations
 import errno
 import hashlib
 import inspect
-import os
 import stat
 import sys
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout, suppress
+from contextlib import redirect_stdout
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -23,30 +21,6 @@ from types import ModuleType
 from svmbench.errors import ConfigError, InterruptedRunError
 from svmbench.solvers.base import Solver
 from svmbench.solvers.plug_in import executed_texts
-
-
-@contextmanager
-def kept_apart() -> Iterator[None]:
-    """Import a plug-in: what it prints goes to standard error, and its changes do not stay.
-
-    Those are changes of the current folder, to which the names of files are relative, and of the
-    environment variables, which the processes of other solvers would inherit.
-    """
-    variables = dict(os.environ)
-    folder = None
-    with suppress(FileNotFoundError):  # it may be gone
-        folder = os.getcwd()  # noqa: PTH109
-    try:
-        with redirect_stdout(sys.stderr):
-            yield
-    finally:
-        if os.environ != variables:
-            os.environ.clear()
-            os.environ.update(variables)
-        if folder is not None:
-            with suppress(OSError):
-                os.chdir(folder)
-
 
 #: Beginning of the names of their modules, which no import statement can find.
 MODULE = "svmbench_plugin_"
@@ -174,7 +148,7 @@ def _executed(path: Path, name: str, expected: str | None) -> ModuleType:
     sys.modules[name] = module
     try:
         code = compile(text, str(path), "exec", dont_inherit=True)
-        with kept_apart():
+        with redirect_stdout(sys.stderr):
             exec(code, vars(module))
     except KeyboardInterrupt:
         del sys.modules[name]
