@@ -8,14 +8,14 @@ from typing import Any
 
 import pandas as pd
 
-from svmbench.evidence.questions import Question, factor_of, log_ratios
+from svmbench.evidence.questions import Question, log_ratios
 from svmbench.evidence.steadiness import unsteady
 from svmbench.records.groups import heading
 from svmbench.records.machine import MACHINE
 from svmbench.records.measures import MEASURES
 from svmbench.records.read import Results
 from svmbench.records.spelling import short
-from svmbench.report.comparison.judge import Judged
+from svmbench.report.comparison.judge import shift_sd
 from svmbench.report.comparison.match import CellKey, Match, Samples
 from svmbench.report.comparison.model import Side
 from svmbench.report.notices import disturbed_runs
@@ -92,10 +92,10 @@ def _seeds_differ(found: Sequence[Match]) -> bool:
 
 def notes(
     page: Sequence[Samples],
-    judged: Sequence[Judged],
     sides: tuple[Side, Side],
     metric: str,
     margin: float,
+    machines_differ: bool,
     alone: tuple[Collection[CellKey], Collection[CellKey]],
 ) -> Iterator[str]:
     """How to read the page."""
@@ -121,14 +121,14 @@ def notes(
         caution := unsteady(Question(log_ratios(each.a, each.b), 1.0) for each in page)
     ):
         yield caution
-    yield from _timing_notes(page, judged, sides, metric)
+    yield from _timing_notes(page, sides, metric, machines_differ)
     for name, keys in zip("AB", alone, strict=True):
         if keys:
             yield f"In {name} alone: {_listed(list(keys))}."
 
 
 def _timing_notes(
-    page: Sequence[Samples], judged: Sequence[Judged], sides: tuple[Side, Side], metric: str
+    page: Sequence[Samples], sides: tuple[Side, Side], metric: str, machines_differ: bool
 ) -> Iterator[str]:
     """Whether the two sides met the same state of the machine, and what follows if not."""
     measure = MEASURES[metric]
@@ -137,31 +137,20 @@ def _timing_notes(
         yield f"{counts} depend on the seed alone: it does not matter when they were counted."
     elif any(samples.paired for samples in page):
         yield "The two runs of each pair were executed one after the other, on the same machine."
-    unpaired = [entry for entry in judged if not entry.case.paired]
+    unpaired = [samples for samples in page if not samples.paired]
     if unpaired:
+        scatter = max(shift_sd(samples, metric, machines_differ) for samples in unpaired)
         yield (
-            f"{len(unpaired)} of {len(judged)} cases: A and B were measured at different times and "
-            f"share the seeds, not the state of the machine. {_allowance(unpaired)} To find "
-            "smaller differences, put both into one sweep, whose runs alternate."
+            f"{len(unpaired)} of {len(page)} cases: A and B were measured at different times and "
+            "share the seeds, not the state of the machine. Intervals allow for a shift between "
+            f"the two times that scatters by {_percent(scatter)} (assumed). To find smaller "
+            "differences, put both into one sweep, whose runs alternate."
         )
     if sides[0].results.folder == sides[1].results.folder:
         yield (
             "Different methods are evaluated at checkpoints up to a tenth apart: a ratio that near "
             "to 1 may be due to them."
         )
-
-
-def _allowance(unpaired: Sequence[Judged]) -> str:
-    """How much two times may differ in themselves, and how that is known."""
-    widest = max(unpaired, key=lambda entry: entry.shift.sd).shift
-    scatter = f"a shift between the two times that scatters by {_percent(widest.sd)}"
-    controls = max(entry.shift.controls for entry in unpaired)  # a control does not count itself
-    if not controls:
-        return f"Intervals allow for {scatter} (assumed)."
-    return (
-        f"Rows whose code is the same on both sides ({controls}) differ by a factor of "
-        f"{factor_of(widest.log_centre):.3g}, which is divided out; intervals allow for {scatter}."
-    )
 
 
 def _percent(share: float) -> str:

@@ -23,15 +23,15 @@ def compare(a: Side, b: Side, metric: str = "seconds", margin: float = 1.05) -> 
         for match in found
         for accuracy in accuracies(a, b)
     ]
-    judged = judge_page(page, metric, margin, other_machine)
+    cases = judge_page(page, metric, margin, other_machine)
     alone = ([key for key in left if key not in right], [key for key in right if key not in left])
     return Comparison(
         names=_names(a, b),
         metric=metric,
         margin=margin,
-        cases=tuple(entry.case for entry in judged),
+        cases=tuple(cases),
         warnings=(*software, *warnings(found, metric)),
-        notes=tuple(notes(page, judged, (a, b), metric, margin, alone)),
+        notes=tuple(notes(page, (a, b), metric, margin, other_machine, alone)),
         machines_differ=machines_differ,
     )
 

@@ -3,77 +3,53 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from svmbench.evidence.forecast import FEWEST
 from svmbench.evidence.page import Answer, judge
 from svmbench.evidence.questions import Question, log_ratios
 from svmbench.records.measures import MEASURES
 from svmbench.records.spelling import counted
-from svmbench.report.comparison.match import CellKey, Match, Samples
+from svmbench.report.comparison.match import Match, Samples
 from svmbench.report.comparison.model import ComparedCase, Conclusion
-from svmbench.report.comparison.shift import NO_SHIFT, Control, Shift, same_code, shift_of
+from svmbench.report.pairing import ASSUMED_SHIFT
 
 #: A region needs a width: the least is beyond what a clock can resolve.
 _LEAST_MARGIN = 1 + 1e-9
 
 
-@dataclass(frozen=True)
-class Judged:
-    """A case with the shift between the two times that its interval allows for."""
-
-    case: ComparedCase
-    shift: Shift
-
-
 def judge_page(
     page: Sequence[Samples], metric: str, margin: float, machines_differ: bool
-) -> list[Judged]:
+) -> list[ComparedCase]:
     """Judge all cases of a comparison together."""
-    shifts = list(_shifts(page, metric, machines_differ))
     questions = [
         Question(
-            tuple(log - shift.log_centre for log in log_ratios(samples.a, samples.b)),
+            log_ratios(samples.a, samples.b),
             *region(margin),
-            shift.sd,
+            shift_sd(samples, metric, machines_differ),
             exchangeable=True,
         )
-        for samples, shift in zip(page, shifts, strict=True)
+        for samples in page
     ]
-    return [
-        Judged(_concluded(samples, answer), shift)
-        for samples, shift, answer in zip(page, shifts, judge(questions), strict=True)
-    ]
+    return [_concluded(*each) for each in zip(page, judge(questions), strict=True)]
+
+
+def shift_sd(samples: Samples, metric: str, machines_differ: bool) -> float:
+    """By how much two times may differ in themselves: the scatter of the logarithm of a factor.
+
+    A machine's speed changes by a few percent from one day to the next, which no number of repeats
+    averages out. Where passes over the rows show a larger change, that one counts.
+    """
+    if samples.paired:
+        return 0.0
+    same_machine = MEASURES[metric].of_one_machine and not machines_differ
+    return max(ASSUMED_SHIFT, abs(_log_pass_ratio(samples.match)) if same_machine else 0.0)
 
 
 def region(margin: float) -> tuple[float, float]:
     """The ratios that count as no difference."""
     margin = max(margin, _LEAST_MARGIN)
     return 1 / margin, margin
-
-
-def _shifts(page: Sequence[Samples], metric: str, machines_differ: bool) -> Iterator[Shift]:
-    """For each case, how much the two times may differ in themselves."""
-    controls = _controls(page)
-    for samples in page:
-        if samples.paired:
-            yield NO_SHIFT
-        else:
-            same_machine = MEASURES[metric].of_one_machine and not machines_differ
-            ratio = _log_pass_ratio(samples.match) if same_machine else 0.0
-            yield shift_of(samples.match.key, controls, ratio, len(page))
-
-
-def _controls(page: Sequence[Samples]) -> dict[CellKey, Control]:
-    """The unpaired rows with the same code, each at the tightest accuracy it always reaches."""
-    found = {}
-    for samples in page:  # the loosest accuracy first
-        if not samples.paired and same_code(samples.match.one, samples.match.other):
-            control = Control.of(samples.a, samples.b)
-            if control is not None:
-                found[samples.match.key] = control
-    return found
 
 
 def _log_pass_ratio(match: Match) -> float:
