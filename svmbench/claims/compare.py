@@ -7,10 +7,10 @@ import operator
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from svmbench.claims.limits import limit_met, limits, says_nothing, unreached
+from svmbench.claims.limits import limits, says_nothing, unreached
 from svmbench.claims.measured import MeasuredRow, SweepCell
 from svmbench.claims.model import Claim
-from svmbench.claims.parts import PAIRS_A_SET, ClaimCase, ClaimPart, LongerLimit
+from svmbench.claims.parts import PAIRS_A_SET, ClaimCase, ClaimPart
 from svmbench.evidence.processes import evidence_of
 from svmbench.evidence.questions import Question, changing, factor_of, paired
 from svmbench.records.measures import Asked
@@ -66,8 +66,7 @@ def factor(
     if not found:
         return replace(part, observed="open", note=_without_pairs(first, second, asked))
     said = filter(None, [_reached(found, first, second), note])
-    limit = limit_to_have(found, region, (first, second), asked)
-    return replace(part, note="; ".join(said), limit=limit)
+    return replace(part, note="; ".join(said), limited=limits_hide(found, region))
 
 
 def spread(claim: Claim, case: ClaimCase, region: tuple[float, float]) -> ClaimPart:
@@ -131,17 +130,16 @@ def widened(claim: Claim, case: ClaimCase) -> ClaimPart:
         f"at {place}, {end.reason}" for place, end in ends.items() if end.reason
     ):
         return replace(part, reason=reason)
-    part = replace(part, barred=(*before.barred, *after.barred))
+    part = replace(part, barred=before.barred or after.barred)
     if missing := "; ".join(
         f"at {place}, {end.note}" for place, end in ends.items() if end.observed
     ):
         return replace(part, observed="open", note=missing)
-    hidden = [place for place, end in ends.items() if operator.lt(*_medians(end.question))]
     return replace(
         part,
         note="; ".join(_factor_at(place, end) for place, end in ends.items()),
         skippable=(*before.skippable, *after.skippable),
-        limit=f"longer limits at {' and '.join(hidden)}" if hidden else "",
+        limited=any(operator.lt(*_medians(end.question)) for end in ends.values()),
     )
 
 
@@ -176,15 +174,10 @@ def skipped_cells(first: MeasuredRow, second: MeasuredRow, asked: Asked) -> tupl
     )
 
 
-def barred(
-    rows: Sequence[MeasuredRow], skippable: Collection[SweepCell]
-) -> tuple[LongerLimit, ...]:
-    """The longer time limits without which no further repeats can be had; none if they can."""
+def barred(rows: Sequence[MeasuredRow], skippable: Collection[SweepCell]) -> bool:
+    """Whether no further repeats can be had, because they would be skipped for a time limit."""
     late = [row for row in rows if _is_out_of_time(row)]
-    lost = [row for row in late if not set(row.cells) <= set(skippable)]
-    if not lost and len(late) < len(rows):
-        return ()
-    return tuple(LongerLimit(row.group.label, row.cells, limit_met(row)) for row in lost or late)
+    return len(late) == len(rows) or any(not set(row.cells) <= set(skippable) for row in late)
 
 
 def _is_out_of_time(row: MeasuredRow) -> bool:
@@ -202,12 +195,8 @@ def _lacks(claim: Claim, question: Question, rows: Sequence[MeasuredRow]) -> int
     return max(0, PAIRS_A_SET - len(question.logs))
 
 
-def deciding_limit(found: Pairs, region: tuple[float, float], asked: Asked) -> str:
-    """The limit after which every pair is known to be inside or outside the region, in words.
-
-    Empty if a longer limit would make no further pair known, or if some run had as much and did not
-    reach the accuracy.
-    """
+def limits_hide(found: Pairs, region: tuple[float, float]) -> bool:
+    """Whether longer limits than any run had would show on which side of the region pairs lie."""
     low, high = region
     needed = longest = 0.0
     for a, b, a_least, b_least in zip(found.a, found.b, found.a_least, found.b_least, strict=True):
@@ -219,20 +208,7 @@ def deciding_limit(found: Pairs, region: tuple[float, float], asked: Asked) -> s
             continue
         needed = max(needed, wanted if wanted > had else 0.0)
         longest = max(longest, had)
-    if needed <= longest:
-        return ""
-    return f"a limit of about {short(needed, 2)} {asked.measure.words}"
-
-
-def limit_to_have(
-    found: Pairs, region: tuple[float, float], rows: Sequence[MeasuredRow], asked: Asked
-) -> str:
-    """The deciding limit; it says so if it is one of time and another limit ended the runs."""
-    words = deciding_limit(found, region, asked)
-    ends = {state for row in rows for state in row.group.ends.values()}
-    if not words or asked.measure.limit != "limit_seconds" or "max_steps" not in ends:
-        return words
-    return f"{words.replace('a limit', 'runs', 1)}, which end earlier by their limit of epochs"
+    return needed > longest
 
 
 def _reached(found: Pairs, below: MeasuredRow, above: MeasuredRow) -> str:

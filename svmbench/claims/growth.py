@@ -57,8 +57,8 @@ def grows(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
         yield ClaimPart(what, rests_on, none, observed="open", note=note)
         return
     question = growing(places, repeats, low, high, y_least=at_least)
-    limit = "" if question.upper_logs is None else "longer limits"
-    yield ClaimPart(what, rests_on, question, note=_bounds(claim), exponent=True, limit=limit)
+    limited = question.upper_logs is not None
+    yield ClaimPart(what, rests_on, question, note=_bounds(claim), exponent=True, limited=limited)
 
 
 def _along_curve(claim: Claim, case: ClaimCase) -> ClaimPart:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from svmbench.claims.margins import held_to
 from svmbench.claims.measured import MeasuredRow, SweepCell
@@ -64,14 +64,6 @@ class ClaimCase:
         return (*self.rows.values(), *chain.from_iterable(self.series.values()), *of_ends)
 
 
-class LongerLimit(NamedTuple):
-    """A time limit that would let further repeats of a solver be run."""
-
-    label: str
-    cells: tuple[SweepCell, ...]  # those of which no repeat is run
-    seconds: float  # the limit that they met
-
-
 @dataclass(frozen=True)
 class ClaimPart:
     """One comparison that a case's verdict rests on.
@@ -93,8 +85,8 @@ class ClaimPart:
     skippable: tuple[SweepCell, ...] = ()
     seeds: int = 0  # seeds it was observed with, if no chance is involved
     lacks: int = 0  # repeats that it is to have, whatever they show
-    limit: str = ""  # the limit that would decide what more repeats cannot, in words
-    barred: tuple[LongerLimit, ...] = ()  # those without which it can have no more repeats
+    limited: bool = False  # whether longer limits may decide what more repeats cannot
+    barred: bool = False  # whether it can have no more repeats, which would meet their time limits
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from svmbench.claims.compare import barred, limit_to_have
+from svmbench.claims.compare import barred, limits_hide
 from svmbench.claims.limits import limits, says_nothing
 from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.model import Claim
@@ -149,15 +149,14 @@ def _bounded(label: str, row: MeasuredRow, claim: Claim) -> Iterator[ClaimPart]:
             yield ClaimPart(label, row.cells, question, observed="open", note=note)
         else:
             note = f"{asked.words} {_median(found.b)}, to be {sign} {short(bound)}"
-            longer = () if asked.measure.to_accuracy else barred((row,), ())
             yield ClaimPart(
                 label,
                 row.cells,
                 question,
                 note=note,
                 by_factor=False,
-                limit=limit_to_have(found, region, (row,), asked),
-                barred=longer,
+                limited=limits_hide(found, region),
+                barred=not asked.measure.to_accuracy and barred((row,), ()),
             )
 
 

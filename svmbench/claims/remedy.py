@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from svmbench.claims.measured import SweepCell
-from svmbench.claims.parts import CaseResult, LongerLimit, PartResult
+from svmbench.claims.parts import CaseResult, PartResult
 from svmbench.evidence.across import Across
 from svmbench.harness.crew import START
 from svmbench.records.spelling import counted, duration
@@ -27,33 +27,15 @@ def of(cases: Sequence[CaseResult], ranks: Across | None) -> str:
     if any(part.answer is None and not part.part.lacks for part in parts):
         said.append("runs that are still missing")
     stuck = [part for part in parts if part.more is None]
-    said += _longer_limits(
-        [limit for part in stuck if not _lacks_limit(part) for limit in part.part.barred]
-    )
-    said += dict.fromkeys(part.part.limit for part in stuck if _lacks_limit(part))
+    limited = [part for part in stuck if part.part.barred or part.part.limited]
+    said += ["longer limits"] * bool(limited)
     where = f" in {len(undecided)} of {len(cases)} cases" if len(cases) > 1 else ""
-    close = [part for part in stuck if not part.part.barred and not part.part.limit]
     takes = f"It would take {', and '.join(said)}{where}." if said else ""
-    if not close:
+    if len(stuck) == len(limited):
         return takes
     some = "some estimates lie" if said else "the estimate lies"
     unlikely = f"more repeats are unlikely to decide it: {some} too close to what is claimed."
     return f"{takes} Elsewhere, {unlikely}" if takes else unlikely[0].upper() + unlikely[1:]
-
-
-def _lacks_limit(part: PartResult) -> bool:
-    """Whether to name the limit that would decide it, not the one that allows further repeats.
-
-    For a change, the former says at which values runs have to be longer.
-    """
-    return bool(part.part.limit) and not part.part.barred
-
-
-def _longer_limits(limits: Sequence[LongerLimit]) -> Iterator[str]:
-    """The largest limit that each solver needs, in words."""
-    for label in dict.fromkeys(limit.label for limit in limits):
-        own = [limit for limit in limits if limit.label == label]
-        yield f"a time limit of more than {max(limit.seconds for limit in own):g} s for {label}"
 
 
 def _across(cases: Sequence[CaseResult]) -> str:
@@ -61,10 +43,7 @@ def _across(cases: Sequence[CaseResult]) -> str:
     said = [_repeats(lacking)] if any(part.answer is not None for part in lacking) else []
     if any(part.answer is None for part in lacking):
         said.append("runs that are still missing")
-    if said:
-        return f"It would take {', and '.join(said)}."
-    limits = dict.fromkeys(part.part.limit for case in cases for part in case.parts)
-    return f"It would take {', and '.join(filter(None, limits)) or 'longer time limits'}."
+    return f"It would take {', and '.join(said) or 'longer limits'}."
 
 
 def _repeats(parts: Sequence[PartResult]) -> str:

@@ -18,7 +18,7 @@ def test_a_limited_run_shows_no_larger_factor_than_its_limit():
     result = found(claim(by=40.0), row("a", noisy()), b)
     assert result.verdict == "open"
     assert "b / a ≥ 30" in result.summary
-    assert result.remedy.startswith("It would take a limit of about 41 seconds")
+    assert result.remedy == "It would take longer limits."
     assert [part.more for part in result.open_parts] == [None]
 
 
@@ -26,7 +26,7 @@ def test_a_limited_run_may_lie_within_a_factor():
     rows = [row("a", noisy(20.0)), row("b", [INF] * MANY)]
     result = found(claim(solvers=["a", "b"], within=3.0), *rows)
     assert result.verdict == "open"
-    assert "a limit of about 62 seconds" in result.remedy
+    assert "longer limits" in result.remedy
     assert found(claim(solvers=["a", "b"], within=1.2), *rows).verdict == "does not hold"
 
 
@@ -60,7 +60,7 @@ def test_a_limit_below_a_bound_does_not_show_that_it_is_exceeded(most, state, ve
     result = found(wanted, row("a", [INF] * MANY, state=state))
     assert result.verdict == verdict
     if verdict == "open":
-        assert result.remedy == "It would take a limit of about 20 epochs."
+        assert result.remedy == "It would take longer limits."
 
 
 @pytest.mark.parametrize(
@@ -88,26 +88,8 @@ def test_skipped_repeats_are_no_repeats_to_come(kind, measure):
     a, b = row("a", [20.0, 21.0, 20.0]), row("b", [INF] * 3, state=SKIPPED, epochs=40.0)
     result = found(claim(kind, measure=measure), a, b)
     assert result.verdict == "open"
-    assert result.remedy == "It would take a time limit of more than 30 s for b."
+    assert result.remedy == "It would take longer limits."
     assert [part.more for part in result.open_parts] == [None]
-
-
-@pytest.mark.parametrize(
-    ("times", "said"),
-    [([20.0, 21.0, 20.0], "more than 30 s for b."), ([INF] * 3, "within the limit (30 s)")],
-)
-def test_the_limit_that_a_run_met_may_be_relative(times, said):
-    """Skipped repeats have the limit of the sweep, which is longer."""
-    a, b = (
-        row(name, each, state=SKIPPED, epochs=40.0)
-        for name, each in (("a", times), ("b", [INF] * 3))
-    )
-    for each in (a, b):
-        each.group.runs["limit_seconds"] = [30.0, 100.0, 100.0]
-    if times[0] < INF:
-        a.group.runs["state"] = "converged"
-    result = found(claim(measure={"epochs": 0.01}), a, b)
-    assert said in f"{result.summary} {result.remedy}"
 
 
 def test_skipped_repeats_of_one_solver_are_no_repeats_to_come():
@@ -115,7 +97,7 @@ def test_skipped_repeats_of_one_solver_are_no_repeats_to_come():
     wanted = claim("reaches", solvers=["b"], measure="test_error", at_most=0.1001)
     result = found(wanted, b)
     assert result.verdict == "open"
-    assert result.remedy == "It would take a time limit of more than 30 s for b."
+    assert result.remedy == "It would take longer limits."
 
 
 def test_skipped_repeats_that_make_pairs_are_repeats_to_come():
