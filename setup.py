@@ -126,6 +126,10 @@ class BuildKernels(build_ext):
     def build_extensions(self) -> None:
         """Translate the kernels to C, which only those need who build them, and build them."""
         kernels = [ext for ext in self.extensions if ext.name != SHARED]
+        named = {ext.name.rpartition(".")[2] for ext in self.extensions}
+        for built in KERNELS.glob("*.so"):  # of sources that are gone: nothing may import them
+            if built.name.partition(".")[0] not in named:
+                built.unlink()
         translated = cythonize(
             [Extension(ext.name, ext.sources) for ext in kernels],
             include_path=[str(STAGE)],
