@@ -148,7 +148,9 @@ class ProgramTime(NamedTuple):
 
     wall: int
     cpu: int  # processor time of the program
-    aside: int  # processor time that counts for nothing: the program's when it only read the rows
+    # processor time that counts for nothing: the program's when it only read the rows, and that
+    # which reading its output took this process
+    aside: int
 
 
 class ForeignProgram(Solver):
@@ -246,7 +248,7 @@ class ForeignProgram(Solver):
             parts = f"reading included: {reading / 1e9:.3g} s are more than half of it"
             reading = reading_cpu = 0
         wall, cpu = done.wall - reading, max(done.cpu - reading_cpu, 0)
-        aside += done.cpu - cpu
+        aside += done.cpu - cpu + done.reading
         if done.late:
             self.spent = ProgramTime(max(wall, int((self.seconds or 0.0) * 1e9)), cpu, aside)
             return
@@ -290,7 +292,7 @@ class ForeignProgram(Solver):
         self._folder.clear()
         filled = [_NAME.sub(lambda name: self._value(name[1]), word) for word in words]
         try:
-            done = execute(filled, self._folder.path / "output", limit)
+            done = execute(filled, limit)
         except OSError as error:
             remedy = "; install it, or give its path" * (error.errno == errno.ENOENT)
             said = f"{filled[0]}: cannot be started ({error.strerror}){remedy}"
@@ -302,12 +304,15 @@ class ForeignProgram(Solver):
         return done
 
     def _read(self) -> tuple[tuple[int, int], int]:
-        """Median time and processor time of the command that reads; the latter of all its runs."""
+        """Median time of the command that reads, and its processor time.
+
+        Also the processor time of all its executions, and of reading what they print.
+        """
         runs = [self._run(self.parameters.reading, self.seconds) for _ in range(READINGS)]
         if any(run.late for run in runs):
             raise DataError("the command for reading did not end within the time limit")
         found = int(median(run.wall for run in runs)), int(median(run.cpu for run in runs))
-        return found, sum(run.cpu for run in runs)
+        return found, sum(run.cpu + run.reading for run in runs)
 
     def _value(self, name: str) -> str:
         if name not in PLACEHOLDERS:

@@ -156,7 +156,7 @@ def test_all_processes_of_a_program_are_killed_at_its_limit(tmp_path):
         "    open(sys.argv[1], 'a').write('x')\n"
         "    time.sleep(0.01)\n"
     )
-    done = execute([PYTHON, "-S", "-c", text, str(ticks)], tmp_path / "output", 1.0)
+    done = execute([PYTHON, "-S", "-c", text, str(ticks)], 1.0)
     assert (done.late, done.code) == (True, -9)
     counted = ticks.stat().st_size
     assert counted
