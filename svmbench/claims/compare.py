@@ -14,6 +14,7 @@ from svmbench.claims.parts import PAIRS_A_SET, ClaimCase, ClaimPart
 from svmbench.evidence.processes import evidence_of
 from svmbench.evidence.questions import Question, changing, factor_of, paired
 from svmbench.records.measures import Asked
+from svmbench.records.moments import in_order
 from svmbench.records.samples import Pairs, skipped_make_pairs
 from svmbench.records.spelling import short
 from svmbench.report.pairing import pairs_in_time
@@ -96,13 +97,19 @@ def _extremes(rows: Sequence[MeasuredRow], asked: Asked) -> Pairs:
     first, *others = (row.group for row in rows)
     found = [pairs_in_time(first, other, asked) for other in others]
     common = set.intersection(*(set(each.repeats) for each in found))
-    kept = [each.only(common) for each in found]
-    taken = list(zip(*(side for each in kept for side in (each.a, each.b)), strict=True))
-    at_least = list(
-        zip(*(side for each in kept for side in (each.a_least, each.b_least)), strict=True)
-    )
+    repeats = tuple(in_order(common, first, *others))
+
+    def of_all(*sides: str) -> list[list[float]]:
+        values = [
+            dict(zip(each.repeats, getattr(each, side), strict=True))
+            for each in found
+            for side in sides
+        ]
+        return [[of[repeat] for of in values] for repeat in repeats]
+
+    taken, at_least = of_all("a", "b"), of_all("a_least", "b_least")
     return Pairs(
-        kept[0].repeats,
+        repeats,
         tuple(map(min, taken)), tuple(map(max, taken)),
         tuple(map(min, at_least)), tuple(map(max, at_least)),
     )  # fmt: skip

@@ -5,7 +5,7 @@ the page as a whole, however often it is judged and whenever repeats are added. 
 claims are judged apart, because they only describe a claim that signed ranks decide.
 
 A case **holds** if all its parts that can be tested do, and **does not hold** if one contradicts
-it; `quantifiers` derives the verdict of a claim from those of its cases. A claim is open when there
+it; `decide` derives the verdict of a claim from those of its cases. A claim is open when there
 are no runs of it. Cases that cannot be tested are listed separately. Signed ranks decide a
 statistical claim, once each of its cases has the pairs that its value rests on; with too few data
 sets for them it cannot be tested, whatever its cases say.

@@ -206,6 +206,8 @@ class Claim(Strict):
             refuse("which ratio? give 'solver' and 'over', or 'solvers', or 'spread'", "kind")
         if (self.along is None) != (self.between is None):
             refuse("from where to where? give both 'along' and 'between'", "along")
+        if self.between is not None and len(self.solvers) > 2:
+            refuse("a change is that of one ratio; name two solvers, or 'spread'", "solvers")
         if self.spread and self.between is None and self.region[0] <= 1.0:
             refuse("any two results differ by this factor; write one above 1", "by")
 

@@ -119,9 +119,13 @@ class PartResult:
 
     @property
     def cells_of(self) -> list[tuple[SweepCell, ...]]:
-        """The cells that it rests on, those of each sweep together."""
-        sweeps = dict.fromkeys(sweep for sweep, *_ in self.part.rests_on)
-        return [tuple(cell for cell in self.part.rests_on if cell[0] == sweep) for sweep in sweeps]
+        """The cells that it rests on: those whose runs are paired with each other together."""
+        question, found = self.part.question, dict[object, list[SweepCell]]()
+        change = question is not None and question.before is not None
+        for cell in self.part.rests_on:
+            sweep, _, lam, _ = cell
+            found.setdefault((sweep, lam if change else None), []).append(cell)
+        return list(map(tuple, found.values()))
 
 
 @dataclass(frozen=True)

@@ -369,3 +369,22 @@ def test_a_case_asks_as_many_questions_before_its_runs_as_after(wanted, rows):
     before, after = judged(wanted, [], slots), judged(wanted, rows, slots)
     assert before.verdict == "open"
     assert questions(before) == questions(after) > 0
+
+
+def test_a_spread_compares_runs_of_one_repeat_in_whatever_order_they_were_made():
+    """c's repeats were made last first; in each repeat it takes as long as a."""
+    times = [1.0, 2.0, 4.0] * 3
+    made = [f"2026-01-01T00:{minute:02}:00" for minute in range(len(times))]
+    rows = [
+        row("a", times, started=made), row("b", times, started=made),
+        row("c", times, started=made[::-1]),
+    ]  # fmt: skip
+    result = found(claim(spread=["a", "b", "c"], measure={"epochs": 0.01}, by=1.5), *rows)
+    assert result.summary == "largest / smallest = 1.000 [1.000, 1.000]"
+
+
+def test_a_change_asks_for_each_value_of_lambda_apart():
+    rows = [row(label, noisy(3), lam=lam) for label in "ab" for lam in (1e-3, 1e-4)]
+    result = found(claim(along="lambda", between=[1e-4, 1e-3], by=1.2), *rows)
+    ((part,),) = [case.parts for case in result.cases]
+    assert [{cell[2] for cell in cells} for cells in part.cells_of] == [{1e-4}, {1e-3}]
