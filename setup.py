@@ -126,10 +126,6 @@ class BuildKernels(build_ext):
     def build_extensions(self) -> None:
         """Translate the kernels to C, which only those need who build them, and build them."""
         kernels = [ext for ext in self.extensions if ext.name != SHARED]
-        named = {ext.name.rpartition(".")[2] for ext in self.extensions}
-        for built in KERNELS.glob("*.so"):  # of sources that are gone: nothing may import them
-            if built.name.partition(".")[0] not in named:
-                built.unlink()
         translated = cythonize(
             [Extension(ext.name, ext.sources) for ext in kernels],
             include_path=[str(STAGE)],
@@ -155,6 +151,14 @@ class BuildKernels(build_ext):
             subprocess.run(words, check=True)
             whole.replace(shared)
         super().build_extensions()
+
+    def copy_extensions_to_source(self) -> None:
+        """Put the kernels beside their sources; remove those whose sources are gone."""
+        super().copy_extensions_to_source()
+        named = {ext.name.rpartition(".")[2] for ext in self.extensions}
+        for built in () if CHOSEN else KERNELS.glob("*.so"):
+            if built.name.partition(".")[0] not in named:
+                built.unlink(missing_ok=True)
 
     def build_extension(self, ext: Extension) -> None:
         """Build one kernel, from scratch if its signature is not the stored one."""
