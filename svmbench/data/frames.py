@@ -71,7 +71,7 @@ def decided(path: Path, frame: pd.DataFrame, wanted: Wanted) -> pd.DataFrame:
 
     Raises DataError if there are no rows, a column is missing, or one has neither.
     """
-    if frame.empty:
+    if not len(frame):
         raise DataError(f"{path}: has no rows")
     if wanted.columns is not None:
         for name in wanted.columns:

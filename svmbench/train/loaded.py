@@ -12,6 +12,7 @@ import scipy.sparse as sp  # type: ignore[import-untyped]
 from svmbench.data.in_memory import as_dataset
 from svmbench.data.liblinear_model import LiblinearModel, read_liblinear
 from svmbench.data.tables import Encoding, encoded
+from svmbench.durable import resolved
 from svmbench.errors import DataError
 from svmbench.train.files import certificate_of, encoding_in
 
@@ -50,7 +51,7 @@ class LoadedModel:
         Raises
         ------
         DataError
-            When columns are missing, or have other values than the model knows how to read.
+            When columns are missing or not as the model knows them, or values are not finite.
         """
         values = self._values(X)
         return values[:, 0] if values.shape[1] == 1 else values
@@ -64,11 +65,17 @@ class LoadedModel:
             X = X.to_pandas()
         if self._encoding is not None and hasattr(X, "columns"):
             X = encoded(X, self._encoding)
-        rows = X.tocsr() if sp.issparse(X) else np.ascontiguousarray(X, dtype=np.float64)
+        if sp.issparse(X):
+            rows = X.tocsr().astype(np.float64)
+        else:
+            rows = np.ascontiguousarray(X, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != self._model.n_features:
             wanted = self._model.n_features
             raise DataError(f"X has the shape {rows.shape}; the model has {wanted} features")
-        return self._model.decision_values(as_dataset(rows))
+        values = self._model.decision_values(as_dataset(rows))
+        if not np.isfinite(values).all():
+            raise DataError("X has values that are not finite, or too large for the model")
+        return values
 
 
 def load_model(path: str | Path) -> LoadedModel:
@@ -81,7 +88,9 @@ def load_model(path: str | Path) -> LoadedModel:
     """
     path = Path(path)
     model = read_liblinear(path)
-    facts, another = certificate_of(path)
+    # svmbench train follows a link: its certificate is beside what the link leads to.
+    beside = [certificate_of(each) for each in dict.fromkeys((path, resolved(path)))]
+    facts, another = next((each for each in beside if each[0]), beside[0])
     if another:
         raise DataError(f"{path}: its JSON is the certificate of another model; train it again")
     encoding = encoding_in(facts) if facts else None

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from click.testing import CliRunner
 
 import svmbench
@@ -351,3 +353,16 @@ def test_a_model_of_the_command_predicts_in_python(folder):
         model.predict(frame[["age"]])
     with pytest.raises(DataError, match=r"X has the shape \(1, 1\)"):
         model.predict(np.zeros((1, 1)))
+    with pytest.raises(DataError, match="values that are not finite"):
+        model.predict(np.full((1, 4), np.nan))
+
+
+def test_a_loaded_model_takes_sparse_counts_and_follows_links(folder):
+    (folder / "rows").write_text("1 1:1 2:3\n-1 1:-1\n")
+    invoke("train", "rows", "-o", "m")
+    Path("link").symlink_to("m")
+    counts = sp.csr_matrix(np.array([[1, 3], [-2, 0]]))
+    assert svmbench.load_model("link").predict(counts).tolist() == [1, -1]
+    invoke("train", "a.csv", "--target", "answer", "-o", "named")
+    Path("of-table").symlink_to("named")
+    assert svmbench.load_model("of-table").classes == ["yes", "no"]
