@@ -95,7 +95,8 @@ class Accounts:
 
     def _of_kept(self) -> float:
         """Nanoseconds that processes have used which had been started with the solver's program."""
-        return 1e9 * sum((processor_seconds(pid) or at) - at for pid, at in self._kept.items())
+        # Of one that has ended, the times of ended children hold what it had used before, too.
+        return 1e9 * sum((processor_seconds(pid) or 0.0) - at for pid, at in self._kept.items())
 
 
 def hidden_work(times: dict[str, float], trained: float) -> str:

@@ -88,7 +88,7 @@ class Tally(NamedTuple):
     exhausted: bool
 
 
-#: The least counts that a solver can show.
+#: Those before the first checkpoint.
 NOTHING = Tally(0, 0, 0, 0, None, False)
 
 
@@ -277,6 +277,8 @@ class Measurement:
         self._accounts.charge(self.clock)
         with self._accounts.recording.running():
             point = self._evaluate(shown)
+            if any(now < then for now, then in zip(shown.counts[:4], before[:4], strict=True)):
+                self.reason = "its counts decrease, or are negative"
             idle = self.shown is not None and shown.counts[:4] == before[:4]
             self.shown = shown
             trace.append(point | (facts or {}))
@@ -330,7 +332,7 @@ class Measurement:
             solver.advance(steps)
             if solver.halts and solver.stopped and not stopped:
                 return
-            if solver.counters.presentations == before:  # an external program trains only once
+            if solver.counters.presentations <= before:  # an external program trains only once
                 return
 
     def _iterate(self, target: int) -> None:
