@@ -1,13 +1,12 @@
-# Newton's method on the squared hinge and the logistic loss: the passes over the rows.
+# Newton's method on smooth losses: the passes over the rows.
 #
-#   problem   min lam/2 ||w||^2 + 1/(2m) sum max(0, 1 - s_i)^2,   s_i = y_i w.x_i
-#   update    with the support {s_i < 1}, where the loss is curved,
-#             (lam I + 1/m X_s'X_s) step = -gradient, solved through `product`, or through
-#             kernels/normal.pyx where the features are few; `weighted_product` has any
-#             curvatures c_i in the place of the support, and a bias; `weighted_squares` is the
+#   problem   min lam/2 ||w||^2 + 1/m sum loss(s_i),   s_i = y_i (w.x_i + b), b = 0 or free
+#   update    with the curvatures c_i of the rows that have some,
+#             (lam I + 1/m sum c_i x_i x_i') step = -gradient, solved through `weighted_product`,
+#             or through kernels/normal.pyx where the features are few; `weighted_squares` is the
 #             diagonal, which preconditions products
-#   cost      n_i a row for a margin; 2 n_i a row of the support for a product or the diagonal
-#   source    Chapelle, Neural Computation 19 (2007), section 3
+#   cost      2 n_i a row with curvature, for a product or the diagonal
+#   source    Dembo and Steihaug, Mathematical Programming 26 (1983)
 
 from libc.stdint cimport int32_t, int64_t
 

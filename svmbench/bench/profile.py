@@ -1,7 +1,6 @@
 """The model of a benchmark's file: the typed, frozen `Profile` and its parts.
 
-A profile is one YAML file, configs/bench/NAME.yaml; the bounds are in another,
-configs/bench/bounds.yaml.
+A profile is one YAML file, configs/bench/NAME.yaml.
 """
 
 from __future__ import annotations

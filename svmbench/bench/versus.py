@@ -40,9 +40,7 @@ def best_of(rivals: Sequence[MeasuredRow], ours: MeasuredRow, asked: Asked) -> M
     slowest = max(measured(ours.group, asked).values(), default=math.inf)
     took = []
     for row in rivals:
-        values = samples(row.group, asked)
-        if asked.at is not None:
-            values = without_doubtful(row.group, values, slowest)
+        values = without_doubtful(row.group, samples(row.group, asked), slowest)
         if values:
             bounds = least(row.group, asked)
             took.append((row, {repeat: (values[repeat], bounds[repeat]) for repeat in values}))
@@ -77,7 +75,7 @@ Standing = Literal[
 class Versus:
     """A row against the fastest of some others, on one problem and by one measure."""
 
-    measured: Measured  # the sweep or task that they were run in
+    measured: Measured  # the sweep that they were run in
     row: MeasuredRow
     best: MeasuredRow  # the best of the others in each repeat
     asked: Asked
@@ -86,7 +84,7 @@ class Versus:
 
     @property
     def part(self) -> str:
-        """Name of the sweep or task."""
+        """Name of the sweep."""
         return self.measured.part
 
     @property
@@ -105,20 +103,17 @@ class Versus:
 
     @property
     def lam(self) -> float:
-        """The λ of the problem; nan if it has none."""
         return self.row.group.lam
 
     @property
-    def accuracy(self) -> float | None:
-        """The accuracy; None if something else than the time to one is compared."""
+    def accuracy(self) -> float:
+        assert self.asked.at is not None
         return self.asked.at
 
     @property
     def place(self) -> str:
-        words = [heading(self.set, self.stand_in)]
-        if self.accuracy is not None:
-            words += [f"λ = {short(self.lam)}", f"ε = {short(self.accuracy)}"]
-        return ", ".join(words)
+        of = heading(self.set, self.stand_in)
+        return f"{of}, λ = {short(self.lam)}, ε = {short(self.accuracy)}"
 
     @property
     def among(self) -> tuple[str, ...]:
@@ -211,7 +206,7 @@ def comparisons(
 ) -> list[Versus]:
     """The champion against programs in every part, on every problem, to every accuracy.
 
-    - ``rivals``: names of solvers or readers; the fastest of their rows counts in every repeat. All
+    - ``rivals``: names of solvers; the fastest of their rows counts in every repeat. All
       solvers from outside unless given.
     """
     compared: list[Versus] = []
@@ -221,7 +216,7 @@ def comparisons(
             theirs = tuple(
                 row
                 for row in part.rows
-                if _same(row.group.lam, lam) and _is_rival(row, rivals) and row is not ours
+                if row.group.lam == lam and _is_rival(row, rivals) and row is not ours
             )
             for accuracy in part.accuracies:
                 compared += side_by_side(part, ours, theirs, part.asked(accuracy))
@@ -243,10 +238,6 @@ def side_by_side(
     return part.compared[key]
 
 
-def _same(lam: float, other: float) -> bool:
-    return lam == other or (math.isnan(lam) and math.isnan(other))
-
-
 def _is_rival(row: MeasuredRow, rivals: Collection[str] | None) -> bool:
     solver = row.group.solver
     return find_solver(solver).foreign if rivals is None else solver in rivals
@@ -255,7 +246,7 @@ def _is_rival(row: MeasuredRow, rivals: Collection[str] | None) -> bool:
 def by_problem(compared: Sequence[Versus]) -> list[list[Versus]]:
     """Comparisons of one row on one problem together: several sweeps may pose it."""
 
-    def key(one: Versus) -> tuple[str, str, float, float | None]:
+    def key(one: Versus) -> tuple[str, str, float, float]:
         return one.row.group.label, one.set, one.lam, one.accuracy
 
     return list(grouped(compared, key).values())

@@ -36,7 +36,11 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("profile", default="default")
-@click.option("--dry-run", is_flag=True, help="Print the plan: data sets, parts and bounds.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Print the plan: data sets, parts and times.",
+)
 @click.option(
     "--budget",
     metavar="TIME",

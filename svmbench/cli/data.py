@@ -1,4 +1,4 @@
-"""``svmbench data``: list, describe, fetch and check the data sets."""
+"""``svmbench data``: list, describe and fetch the data sets, and convert tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CLASSES_SHOWN = 10
 
 @click.group(name="data", no_args_is_help=False)
 def command() -> None:
-    """List, describe, fetch and check data sets."""
+    """List, describe and fetch data sets, and convert tables."""
 
 
 @command.command(name="list")
@@ -255,7 +255,7 @@ def _cached(entry: Entry) -> dict[Role, Path]:
 
     try:
         paths = cached_paths(entry)
-    except DataError:  # a raw file has changed; the check of the file itself reports it
+    except DataError:  # a raw file has changed; loading it says so
         return {}
     return {role: path for role, path in paths.items() if path.is_dir()}
 

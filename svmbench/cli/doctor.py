@@ -9,7 +9,7 @@ import click
 def command() -> int:
     """Check the machine, the installation and the clock.
 
-    It watches the load, times memory reads and a fixed workload repeatedly, and checks the clock:
+    It watches the load, times a fixed workload repeatedly, and checks the clock:
     training with evaluations in between must take the same time by the clock as training without.
     The last line says whether the machine is fit to measure on, fit with reservations, or not fit,
     and what to change.

@@ -15,7 +15,6 @@ from pydantic import (
 )
 
 from svmbench.config.fields import (
-    DistinctList,
     PositiveReal,
     Real,
     Text,
@@ -54,7 +53,7 @@ class DatasetSpec(Strict):
         Annotated[
             tuple[Real, ...],
             Field(min_length=1),
-            BeforeValidator(as_list, json_schema_input_type=Real | DistinctList[Real]),
+            BeforeValidator(as_list),
             AfterValidator(distinct),
         ]
         | None

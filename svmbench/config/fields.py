@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Hashable, Iterable
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -113,10 +113,6 @@ Repetitions = Annotated[Whole, Field(ge=1, le=100_000)]
 Duration = Annotated[PositiveReal, BeforeValidator(_seconds)]
 Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=100)]
 Title = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
-
-
-_Item = TypeVar("_Item")
-DistinctList = Annotated[list[_Item], Field(min_length=1)]
 
 
 def beside(value: Any, info: ValidationInfo) -> Any:

@@ -6,11 +6,10 @@ their bounds come from `svmbench.data.transforms`.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import (
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     PlainSerializer,
@@ -19,28 +18,15 @@ from pydantic import (
 )
 
 from svmbench.config.reading import refuse
-from svmbench.data.transforms import TRANSFORMS, RowNumber, Rows, Transform
+from svmbench.data.transforms import TRANSFORMS, Transform
 from svmbench.document import short
 from svmbench.errors import nearest
 
 
-def _stands_alone(kind: type[Transform]) -> bool:
-    """Whether a transform needs no parameters."""
-    return not any(field.is_required() for field in kind.model_fields.values())
-
-
 def _field(kind: type[Transform]) -> Any:
-    """The key of one transform: its parameters, or the single one that needs no name."""
-    accepted: Any = kind
-    if kind is Rows:
-        accepted = kind | Annotated[list[RowNumber], Field(min_length=2, max_length=2)]
-    elif kind.main is not None:
-        accepted = kind | kind.model_fields[kind.main].rebuild_annotation()
+    """The key of one transform, with its parameters."""
     held: Any = kind | None
-    if _stands_alone(kind):
-        accepted = accepted | None
-    said = BeforeValidator(lambda value: value, json_schema_input_type=accepted)
-    return Annotated[held, said], Field(default=None, alias=kind.name)
+    return held, Field(default=None, alias=kind.name)
 
 
 _Choice: type[BaseModel] = create_model(
@@ -66,11 +52,9 @@ def _as_transform(value: Any) -> Transform:
     return chosen
 
 
-_NAMES: Any = Literal[tuple(name for name, kind in TRANSFORMS.items() if _stands_alone(kind))]
-
 Step = Annotated[
     Transform,
-    PlainValidator(_as_transform, json_schema_input_type=_NAMES | _Choice),
+    PlainValidator(_as_transform, json_schema_input_type=_Choice),
     PlainSerializer(lambda step: step.plain(), return_type=Any),
 ]
 """A transform, by its name or as a mapping of its name to its parameters."""

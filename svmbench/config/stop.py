@@ -41,10 +41,7 @@ class Stop(Strict):
 
     accuracy: Annotated[
         tuple[Accuracy, ...],
-        BeforeValidator(
-            as_list,
-            json_schema_input_type=Accuracy | list[Accuracy],
-        ),
+        BeforeValidator(as_list),
         AfterValidator(distinct),
         AfterValidator(lambda values: tuple(sorted(values, reverse=True))),
     ] = Field(
@@ -156,5 +153,5 @@ def _as_repeats(value: Any, _: ValidatorFunctionWrapHandler) -> int | Repeats:
 #: Repeats of each cell: a number, or a rule.
 RepeatsOrNumber = Annotated[
     int | Repeats,
-    WrapValidator(_as_repeats, json_schema_input_type=Repetitions | Repeats),
+    WrapValidator(_as_repeats),
 ]

@@ -17,7 +17,6 @@ from pydantic import (
 
 from svmbench.config.dataset_spec import DatasetSpec
 from svmbench.config.fields import (
-    DistinctList,
     Flag,
     One,
     Plugins,
@@ -76,7 +75,7 @@ def _as_weights(value: Any) -> Any:
 Weights = Annotated[
     tuple[Weight, ...],
     Field(min_length=1),
-    BeforeValidator(_as_weights, json_schema_input_type=Weight | DistinctList[Weight] | Grid),
+    BeforeValidator(_as_weights, json_schema_input_type=Grid),
     AfterValidator(distinct),
 ]
 
@@ -191,16 +190,14 @@ class Sweep(Strict):
     )
     datasets: Annotated[
         tuple[
-            Annotated[
-                DatasetSpec, BeforeValidator(as_named, json_schema_input_type=str | DatasetSpec)
-            ],
+            Annotated[DatasetSpec, BeforeValidator(as_named)],
             ...,
         ],
         Field(min_length=1),
     ] = Field(description="Names in the catalogue, or the user's own files.")
-    loss: Annotated[
-        LossSpec, BeforeValidator(as_named, json_schema_input_type=LossName | LossSpec)
-    ] = Field(default=LossSpec(), description="Loss of the margin.")
+    loss: Annotated[LossSpec, BeforeValidator(as_named)] = Field(
+        default=LossSpec(), description="Loss of the margin."
+    )
     bias: BiasName = Field(
         default="none",
         description="none, or free: an unregularised b is added to every score. For a "

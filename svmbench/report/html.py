@@ -110,7 +110,6 @@ def to_html(
         information=[notice for notice in known if notice.informs],
         tables=tables,
         titles=_TITLES,
-        place_words=place_words,
         lines=_lines,
         lines_of=_backgrounds(results),
         figures=list(_figures(results, pictures)),

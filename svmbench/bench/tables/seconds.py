@@ -55,7 +55,7 @@ def fastest_entries(found: Found) -> list[Record]:
 
 
 def _measured(found: Found) -> Iterator[Record]:
-    """Every row of the oracle's sweeps at every accuracy, with its ratio to the champion's."""
+    """Every row of the sweeps at every accuracy, with its ratio to the champion's."""
     for part in found.parts:
         ours = {row.group.lam: row for row in part.rows if row.group.label == champion()}
         for row in part.rows:

@@ -56,7 +56,7 @@ RowCount = Annotated[int, Field(ge=1, le=MOST_ROWS)]
 RowShare = Annotated[float, Field(gt=0.0, lt=1.0)]
 SampleSize = Annotated[
     int | float,
-    BeforeValidator(_size, json_schema_input_type=RowCount | RowShare),
+    BeforeValidator(_size),
 ]
 """A share of the rows: a fraction between 0 and 1, or a count."""
 
@@ -64,11 +64,10 @@ Seed = Annotated[int, Strict(), Field(ge=0, lt=1 << 63)]
 RowNumber = Annotated[int, Strict(), Field(ge=0, le=MOST_ROWS)]
 StrictRowCount = Annotated[RowCount, Strict()]
 ColumnNumber = Annotated[int, Strict(), Field(ge=1, lt=1 << 31)]
-_ColumnList = Annotated[list[ColumnNumber], Field(min_length=1)]
 Columns = Annotated[
     tuple[ColumnNumber, ...],
     Field(min_length=1),
-    BeforeValidator(_as_columns, json_schema_input_type=ColumnNumber | _ColumnList),
+    BeforeValidator(_as_columns),
     AfterValidator(_columns),
 ]
 PositiveNumber = Annotated[float, Strict(), Field(gt=0.0, allow_inf_nan=False)]

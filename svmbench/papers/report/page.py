@@ -109,7 +109,6 @@ def _published(each: Published) -> dict[str, Any]:
         "source": each.source,
         "mark": MARKS[each.mark],
         "ranges": each.ranges,
-        "numbers": len(each.values),
         "points": sum(len(curve.points) for curve in each.curves),
         "not_available": each.not_available,
     }
@@ -207,7 +206,6 @@ def to_page(
         ["report.js"],
         papers=papers,
         left_out=left_out,
-        views=views,
         signs=SIGNS,
         counts=Counter(result.outcome for result in claims),
         claims=claims,

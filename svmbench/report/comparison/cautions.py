@@ -143,7 +143,7 @@ def _timing_notes(
         yield (
             f"{len(unpaired)} of {len(page)} cases: A and B were measured at different times and "
             "share the seeds, not the state of the machine. Intervals allow for a shift between "
-            f"the two times that scatters by {_percent(scatter)} (assumed). To find smaller "
+            f"the two times that scatters by {_percent(scatter)}. To find smaller "
             "differences, put both into one sweep, whose runs alternate."
         )
     if sides[0].results.folder == sides[1].results.folder:

@@ -159,7 +159,7 @@ class DualPhase:
         self._step_due = accelerator.may_step(bound - earlier, bound, state.nonzeros - before)
 
     def _pass(self, block_rows: int) -> None:
-        """Repeat the steps that gained much in the last pass, if that is wanted; make a pass."""
+        """Repeat the steps that gained much in the last pass; make a pass."""
         self._state.revisit()
         self._state.descend(self._rng, block_rows, True)
         self._known_norm2 = None

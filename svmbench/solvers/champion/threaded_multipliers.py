@@ -35,7 +35,6 @@ class ThreadedMultipliers:
     The sums are added in the order of the ranges, so that the same number of threads gives the same
     bits. Another number changes rounding only.
 
-    - ``sleep``: whether rows that no movement so far can concern are passed over.
     - ``threads``: at least 1, and at most the number of rows.
     - ``alone``: whether the calling thread makes all parts, because the others have work.
     - ``alpha, pull, curvature``: as those of `Multipliers`. Read only.

@@ -77,7 +77,7 @@ class Mpu(Solver):
         most = self._largest_count()
         self._kernel.begin(most, most * problem.lam * data.n_samples)
         self._order = self._kernel.order
-        self._stopped = self._settled = False
+        self._stopped = False
         self._rng.shuffle(self._order)
 
     def advance(self, steps: int) -> None:
@@ -86,12 +86,11 @@ class Mpu(Solver):
         stopped = self._stopped
         if not len(self._order):
             kernel.presentations = target
-            self._stopped = self._settled = True
+            self._stopped = True
         while kernel.presentations < target and not (self.halts and self._stopped > stopped):
             kernel.advance(target)
             if kernel.position == len(self._order):
-                self._settled = self._settled or kernel.changes == 0
-                self._stopped = self._stopped or self._settled
+                self._stopped = self._stopped or kernel.changes == 0
                 self._rng.shuffle(self._order)
                 kernel.begin_pass()
 
@@ -117,7 +116,7 @@ class Mpu(Solver):
     @property
     def exhausted(self) -> bool:
         """Whether a pass has changed nothing: no later pass would change anything either."""
-        return self._settled
+        return self._stopped
 
     def _largest_count(self) -> float:
         """N, which determines b: rounding b separately would make the two inconsistent."""

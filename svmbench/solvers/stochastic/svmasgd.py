@@ -39,7 +39,7 @@ class SvmAsgd(FixedOrder):
              and b; η = η0/(1 + λη0t)^(3/4); ρ = bias_rate:
                  w ← (1 - ηλ) w + g η yᵢ xᵢ,  b ← b + g ρη yᵢ, if free
              g = [sᵢ ≤ 1] for the hinge, 1/(1 + exp(sᵢ)) for the logistic loss
-    rows     one order for all epochs, or new random blocks of rows every epoch
+    rows     one order for all epochs
     output   the last w and b during the first average_after epochs, then the mean of the
              iterates since
     cost     nnz of the row, nnz more where g > 0, and again once there is a mean
