@@ -1,4 +1,4 @@
-"""The columns of runs.csv, traces.csv and regret.csv: one table for writer, reader and docs.
+"""The columns of runs.csv, traces.csv and regret.csv: one table for writer and reader.
 
 A fact that a worker records needs one entry here, with the line of the trace that has it: the
 tables, their reading and the checks of a trace follow from the entry.
