@@ -45,6 +45,12 @@ class Doubt:
     # whether it is worth time only when no other question is left, because its answer changes no
     # verdict
     later: bool = False
+    # what it helps to decide. A goal is reached when all questions that have it are answered, so
+    # that it costs as much as all of them. A question without goals is a goal by itself.
+    goals: frozenset[str] = frozenset()
+    # whether the cheapest way to a verdict includes it. The others come after those, and before
+    # those that change no verdict.
+    needed: bool = True
 
     @property
     def key(self) -> tuple[int, frozenset[Cell]]:
@@ -55,6 +61,11 @@ class Doubt:
     def worth(self) -> int | None:
         """Further pairs worth running; None if none are."""
         return worth(self.more, self.pairs)
+
+    @property
+    def turn(self) -> tuple[bool, bool]:
+        """Questions with the least turn get time first."""
+        return self.later, not self.needed
 
 
 @dataclass(frozen=True)
@@ -105,13 +116,14 @@ def priced(doubt: Doubt, open_sweeps: Mapping[int, OpenSweep]) -> Open:
 def batches(
     questions: Sequence[Open], open_sweeps: Mapping[int, OpenSweep], time_for_all: bool
 ) -> Iterator[Batch]:
-    """Repeats for open questions, those first that take the least time.
+    """Repeats for open questions, those first whose goal takes the least time.
 
     A question that shares cells with an earlier one can be served by the same blocks, which saves
     the repeats of these cells. This is done if its other cells take no longer than that question
     does, and always if there is time for all questions.
     """
-    waiting = sorted(questions, key=_price)
+    prices = goal_prices(questions, open_sweeps)
+    waiting = sorted(questions, key=lambda each: (_price_of_goal(each, prices), _price(each)))
     while waiting:
         first, *others = waiting
         open_sweep = open_sweeps[first.doubt.sweep]
@@ -154,6 +166,43 @@ def first_repeats(
         for cell, numbers in batch.repeats_of.items()
     }
     return replace(batch, repeats_of=fewer), spent
+
+
+def goal_prices(
+    questions: Sequence[Open], open_sweeps: Mapping[int, OpenSweep]
+) -> dict[str, float]:
+    """Seconds that each goal is expected to take, where goals share the cost of common cells.
+
+    A goal shares a cell only with goals whose other cells take no longer than the goal itself does.
+    The repeats of a cheap goal do not serve one that needs an expensive cell as well: they have no
+    run of that cell, so that the expensive goal would need other repeats.
+    """
+    costs: dict[str, dict[tuple[int, Cell], float]] = {}
+    wanting: dict[tuple[int, Cell], set[str]] = {}
+    for question in questions:
+        doubt = question.doubt
+        for goal in doubt.goals:
+            of_goal = costs.setdefault(goal, {})
+            for cell in doubt.cells:
+                at = doubt.sweep, cell
+                cost = _pairs(doubt) * open_sweeps[doubt.sweep].seconds(cell)
+                of_goal[at] = max(of_goal.get(at, 0.0), cost)
+                wanting.setdefault(at, set()).add(goal)
+    prices = {}
+    for goal, cells in costs.items():
+        alone = sum(cells.values())
+        others = set().union(*(wanting[at] for at in cells))
+        served = {
+            other
+            for other in others
+            if sum(cost for at, cost in costs[other].items() if at not in cells) <= alone
+        }
+        prices[goal] = sum(cost / len(served & wanting[at]) for at, cost in cells.items())
+    return prices
+
+
+def _price_of_goal(question: Open, prices: Mapping[str, float]) -> float:
+    return min((prices[goal] for goal in question.doubt.goals), default=_price(question))
 
 
 def _price(question: Open) -> float:

@@ -6,9 +6,12 @@
    Time that a sweep leaves over goes to those after it, and to those cut short in a second round.
 2. Every cell gets as many repeats as its sweep asks for at least: the second of every sweep, then
    the third, and so on, each sweep within its share of the budget.
-3. The rest of the time goes to open questions, those first that are expected to be decided in the
-   least time: the seconds that a repeat of their cells takes times the repeats that are still
-   needed. Those whose answers change no verdict come last. After every round all are asked again.
+3. The rest of the time goes to open questions. The first are those whose goal, such as the verdict
+   of a claim, is expected to be reached in the least time: the seconds that a repeat of their cells
+   takes times the repeats that are still needed. After every round the questions are asked again.
+   Questions that the cheapest way to a verdict does not need come later. Those whose answers change
+   no verdict come last.
+4. Time that no question can use goes to a second repeat of the cells that have only one.
 
 A run in progress when the budget ends is abandoned. A later call finds the finished runs and adds
 the missing ones.
@@ -38,6 +41,9 @@ __all__ = ["Doubt", "Open", "PlannedSweep", "Result", "Spent", "run_series"]
 #: Rounds in which the first repeats, and those up to ``at_least``, run within shares of the time;
 #: each continues the sweeps that the one before has cut short.
 ROUNDS = 2
+
+#: Repeats that every cell has if there is time left that no question can use.
+SPARE = 2
 
 #: The repeats of a round take at least this multiple of the time that asking the questions took,
 #: if there are enough of them.
@@ -126,6 +132,11 @@ class Result:
         """Seconds spent on all sweeps."""
         return sum(self.spent.values(), Spent())
 
+    @property
+    def needed(self) -> float:
+        """Seconds expected until all open questions that repeats can decide are decided."""
+        return sum(each.seconds for each in self.open if each.seconds is not None)
+
 
 def run_series(
     sweeps: Sequence[PlannedSweep],
@@ -156,6 +167,7 @@ def run_series(
             if doubts is not None:
                 series.decide(doubts)
                 series.make_what_was_put_off()
+                series.make_spare_repeats()
         except KeyboardInterrupt:
             series.result.interrupted = True
     return series.result
@@ -298,7 +310,8 @@ class _Series:
             ]
             if not todo:
                 return
-            todo = [each for each in todo if not each.doubt.later] or todo
+            turn = min(each.doubt.turn for each in todo)
+            todo = [each for each in todo if each.doubt.turn == turn]
             needed = sum(each.seconds or 0.0 for each in todo)
             time_for_all = self._end is None or time.monotonic() + needed <= self._end
             waiting = batches(todo, self._open_sweeps, time_for_all)
@@ -330,6 +343,24 @@ class _Series:
             if enough <= 0.0:
                 break
         return chosen
+
+    def make_spare_repeats(self) -> None:
+        """Run the second repeat of every cell in the time that no question can use.
+
+        Only sweeps whose questions decide how many repeats their cells have get it, the cheapest
+        first.
+        """
+        costs = {
+            at: open_sweep.seconds_lacking(Options(repeats=SPARE))
+            for at, open_sweep in self._open_sweeps.items()
+            if open_sweep.sweep.at_least < SPARE <= open_sweep.sweep.at_most
+        }
+        for at in sorted(costs, key=costs.__getitem__):
+            if self._over():
+                return
+            if self._lacking(at, SPARE):
+                self._reporter.grow(self._open_sweeps[at].announce(Options(repeats=SPARE)))
+                self._turn(at, "at_least", self._end, Options(repeats=SPARE))
 
     def _ask(self, ask: Callable[[], Sequence[Doubt]]) -> float:
         """Ask the questions; return the seconds that took, with those to write the tables."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
+from svmbench.claims.cheapest import cheapest
 from svmbench.claims.judge import KnownParts
 from svmbench.claims.measured import MeasuredRow, rows, unchanged
 from svmbench.claims.model import Claim
@@ -75,7 +77,8 @@ class Doubts:
                 for doubt in self._doubts(self._papers[key], name, result):
                     # Two accuracies of one pair of cells may differ in what makes pairs of them.
                     which = doubt.key, doubt.skippable
-                    found[which] = min(found.get(which, doubt), doubt, key=_order)
+                    known = found.get(which)
+                    found[which] = doubt if known is None else _together(doubt, known)
         return list(found.values())
 
     def put_off(self, at: int) -> set[tuple[str, str]]:
@@ -103,8 +106,11 @@ class Doubts:
         return cells
 
     def _doubts(self, paper: Paper, item: str, result: ClaimResult) -> Iterator[Doubt]:
+        goal = f"{paper.key}/{item}: {result.claim.text}"
+        needed = set(map(id, cheapest(result)))
         for parts, later in ((result.open_parts, False), (result.spare_parts, True)):
             for part in parts:
+                first = id(part) in needed
                 for cells in part.cells_of:
                     place = self._places.get(sweep_folder(self._root, paper, item, cells[0][0]))
                     if place is not None and (part.answer is not None or part.part.lacks):
@@ -116,6 +122,8 @@ class Doubts:
                             f"{result.claim.text} {part.part.what}",
                             frozenset(cell[1:] for cell in part.part.skippable),
                             later,
+                            frozenset({goal} if first else ()),
+                            first,
                         )
 
     def _results(self, paper: Paper, item: str) -> dict[str, _Read]:
@@ -154,6 +162,10 @@ def _rests_on(
     )
 
 
-def _order(doubt: Doubt) -> tuple[bool, float]:
-    """Of two questions about the same cells, the one that asks for more comes first."""
-    return doubt.later, 1.0 if doubt.worth is None else -float(doubt.worth)
+def _together(doubt: Doubt, other: Doubt) -> Doubt:
+    """Of two doubts about the same cells the more urgent one, with the goals of both."""
+    return replace(min(other, doubt, key=_order), goals=doubt.goals | other.goals)
+
+
+def _order(doubt: Doubt) -> tuple[tuple[bool, bool], float]:
+    return doubt.turn, 1.0 if doubt.worth is None else -float(doubt.worth)
