@@ -124,14 +124,14 @@ def test_a_limit_bounds_the_factor_from_below():
         assert re.search(r"at least (29|30)[.\d]* at C = 10", result.summary)
         unknown = found(wanted(*named, by=20), *rows)
         assert unknown.verdict == "open"
-        assert "longer limits at C = 10" in unknown.remedy
+        assert "longer limits" in unknown.remedy
 
 
 def test_between_two_limits_nothing_is_known_of_the_change():
     result = found(widens(), *at(1, a=1, b=INF), *at(10, a=2, b=INF))
     assert result.verdict == "open"
     assert "not known" in result.summary
-    assert result.remedy == "It would take longer limits at C = 1 and C = 10."
+    assert result.remedy == "It would take longer limits."
     assert cheapest(result) == ()
 
 
