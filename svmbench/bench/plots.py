@@ -84,7 +84,7 @@ def _peers(raced: Sequence[Record], looks: Mapping[str, Look]) -> Figure:
     axes.set_xlabel("median seconds of a peer over those of the champion")
     axes.set_xscale("log")
     axes.axvline(1.0, color="#888888", linewidth=0.8)
-    ratios = []
+    ratios = [1.0]
     for number, name in enumerate(peers):
         dots = [
             (one["ratio"], lines.index(problem_of(one)))

@@ -32,7 +32,8 @@ def growing(
     """
     logs = np.log(np.asarray(x, dtype=np.float64))
     weights = (logs - logs.mean()) / np.sum((logs - logs.mean()) ** 2)
-    used = weights != 0  # the middle of log x has no say
+    # The middle of log x has no say, but for rounding.
+    used = np.abs(weights) > 1e-9 * np.abs(weights).max()
     with np.errstate(divide="ignore"):
         below, above = (
             np.log(np.asarray(each, dtype=np.float64).reshape(-1, logs.size))[:, used]

@@ -38,8 +38,11 @@ def unsteady(questions: Iterable[Question]) -> str:
 def _chance(logs: FloatArray) -> float:
     """Probability that independent log-ratios are as unsteady, by the normal approximation."""
     n, half = logs.size, logs.size // 2
-    ranks = logs.argsort().argsort() - (n - 1) / 2
+    # Equal values share their ranks.
+    _, place, counts = np.unique(logs, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts + 1) / 2)[place] - (n - 1) / 2
     follows = float(ranks[1:] @ ranks[:-1] / (ranks @ ranks) + 1 / n) * math.sqrt(n)
-    moved = float(ranks[:half].sum()) / math.sqrt(half * (n - half) * (n + 1) / 12)
+    spread = half * (n - half) / (n * (n - 1)) * float(ranks @ ranks)
+    moved = float(ranks[:half].sum()) / math.sqrt(spread)
     normal = NormalDist()
     return min(1.0, 2 * normal.cdf(-follows), 2 * 2 * normal.cdf(-abs(moved)))

@@ -131,7 +131,8 @@ def latex_grid(
             rf"\textbf{{{field}}}" if cell.best else field
             for field, cell in zip(fields, row.cells, strict=True)
         ]
-        lines.append(" & ".join(bold) + r" \\")
+        # After a line's end, LaTeX takes a bracket or a star for an argument.
+        lines.append("{}" * bold[0].startswith(("[", "*")) + " & ".join(bold) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}}"])
 
 

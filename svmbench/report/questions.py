@@ -143,7 +143,8 @@ def _order(results: Results) -> Order:
         ratio = answer.estimate, answer.low, answer.high
         ratios[_key(one, other, asked)] = ratio
         low, high = (1.0 / end if end else math.inf for end in (answer.high, answer.low))
-        ratios[_key(other, one, asked)] = 1.0 / ratio[0] if ratio[0] else math.inf, low, high
+        least = answer.estimate_high  # of the other way round, where limits ended runs
+        ratios[_key(other, one, asked)] = 1.0 / least if least else math.inf, low, high
     timed = [
         each
         for each, (_, _, asked, _) in zip(questions, page, strict=True)

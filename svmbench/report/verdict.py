@@ -147,9 +147,14 @@ def conclusion(standings: Sequence[Standings]) -> str:
     if len(last) == 1:
         (lead,) = last
         only, proven = f"{lead.leader} reached {place} in {lead.value}", proof_of(lead)
-        if proven == "yes":
-            return f"{lead.ahead} to {place}" if lead.ahead else only
+        if lead.clear:
+            said = f"{lead.ahead} to {place}" if lead.ahead else only
+            return said if proven == "yes" else f"{said}; {proven.removeprefix('yes; ')}"
         return only if proven == "–" else f"{only}; proven faster: {proven}"
+    if not any(lead.others or lead.absent for lead in last):
+        name = next(lead.leader for lead in last if lead.leader)
+        arrived = sum(bool(lead.leader) for lead in last)
+        return f"{name} reached {place} in {arrived} of {len(last)} cases"
     firsts = Counter(lead.leader for lead in last if lead.clear)
     alike = sum(lead.settled and not lead.clear for lead in last)
     shown = [f"{name} in {count}" for name, count in firsts.most_common()]
@@ -303,7 +308,8 @@ def _at_the_stop(shown: Order, groups: Sequence[Group]) -> Leads:
         found = estimate(samples(group, asked).values())
         if not math.isfinite(found.median):
             missing.append(f"{group.label}: {_ends(group)}")
-        contenders.append(_Contender(group, found))
+        if set(group.runs["state"]) != {"not_installed"}:
+            contenders.append(_Contender(group, found))
     lead = _lead(shown, asked, _STOP, contenders, "")
     return Leads(groups[0].written_lambda, groups[0].lam, (lead,), tuple(missing))
 

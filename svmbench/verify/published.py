@@ -71,6 +71,14 @@ def faults(folder: Path, manifest: dict[str, Any]) -> Iterator[tuple[str, str]]:
             yield name, "is no file that was published; remove it"
         elif known[name] != found[name]:
             yield name, "is not the file that was published; publish the results again"
+    if found.get("index.html") != found.get("report.html"):
+        yield "index.html", "is not report.html; publish the results again"
+    try:
+        facts = manifest_of(folder, str(manifest.get("svmbench")), bool(manifest.get("weights")))
+    except DataError:  # the tables are read again, and then it is said
+        return
+    if any(manifest.get(key) != facts[key] for key in ("name", "machine")):
+        yield MANIFEST, "names another sweep or machine; publish the results again"
 
 
 def hashes(folder: Path) -> dict[str, str]:

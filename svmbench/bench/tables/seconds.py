@@ -89,9 +89,10 @@ def fastest_table(found: Found, threshold: float) -> Table:
     """The seconds of all solvers on every problem, and who is shown to be ahead."""
     records = fastest_entries(found)
     for those in grouped(records, problem_of).values():
-        least = min(one["ratio"] for one in those)
+        cost = {id(one): (one["ratio"], one["median_seconds"]) for one in those}
+        least = min(cost.values())
         for one in those:
-            one["_best"] = one["ratio"] == least < math.inf
+            one["_best"] = cost[id(one)] == least and one["median_seconds"] < math.inf
     against = against_fastest(found, threshold)
     standing = {problem_of(one): one["standing"] for one in against}
     said = {

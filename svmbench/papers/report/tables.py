@@ -125,7 +125,9 @@ class _Builder:
             warnings=tuple(self._warnings()),
             sections=(self._section(fields),),
             notes=tuple(dict.fromkeys(self._notes(fields))),
-            records=pd.DataFrame(list(self._records())),
+            records=pd.DataFrame(
+                list(self._records()), columns=None if self.layout.rows else ["measured"]
+            ),
         )
 
     # ------------------------------------------------------------ columns
@@ -275,7 +277,9 @@ class _Builder:
     def _measured_cell(self, at: tuple[Key, Key], asked: Asked) -> TableCell:
         members = self.layout.measured.get(at, [])
         if not members:
-            return TableCell(NOT_RUN if at in self.layout.expected else NOTHING)
+            # Without a number of ours, it is not sorted by a published one.
+            text = NOT_RUN if at in self.layout.expected else NOTHING
+            return TableCell(text, value=math.nan)
         found = [number(row, asked) for row in members]
         text = "; ".join(dict.fromkeys(each.text for each in found))
         best = len(members) == 1 and (asked.column, members[0].group) in self._best
@@ -463,4 +467,4 @@ def _factor(value: float) -> str:
 
 def _sortable(value: float) -> float | None:
     """The number to sort a cell by, if it is not the first one of its text."""
-    return math.inf if value == math.inf else None
+    return None if math.isfinite(value) else value

@@ -50,7 +50,7 @@
     frame.textContent = "";
     const problem = found.problems.find((each) => each.set === sets.value && each.lambda === lambdas.value);
     const curves = problem ? problem.curves[along.value][height.value] : {};
-    const names = Object.keys(found.looks).filter((name) => name in curves);
+    const names = Object.keys(found.looks).filter((name) => Object.hasOwn(curves, name));
     if (!names.length) {
       frame.textContent = "No run has such a curve.";
       return;
