@@ -32,12 +32,15 @@ class Provenance:
         Transforms of the rows since, in order.
     stand_in : bool
         Whether the rows are synthetic and only imitate the shape of the named set.
+    read_as : str
+        Hash of what the set's description says of labels and columns; empty if nothing.
     """
 
     source: str
     sha256: str
     transforms: tuple[str, ...] = ()
     stand_in: bool = False
+    read_as: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +145,10 @@ class Dataset:
     @cached_property
     def identity(self) -> str:
         """Hash that identifies these stored rows."""
-        facts = [asdict(self.provenance), self.name, self.n_samples, self.n_features, self.storage]
+        origin = asdict(self.provenance)
+        if not self.provenance.read_as:
+            del origin["read_as"]
+        facts = [origin, self.name, self.n_samples, self.n_features, self.storage]
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
     def touch(self) -> None:

@@ -227,6 +227,9 @@ def _decided(path: Path, frame: pd.DataFrame, wanted: Wanted) -> pd.DataFrame:
     """Each column as numbers or as texts; those of numbers at once, as there may be many."""
     import pandas as pd
 
+    if not frame.columns.is_unique:
+        name = frame.columns[frame.columns.duplicated()][0]
+        raise DataError(f"{path}: two columns are called {name!r}; rename one")
     kinds = dict(zip(frame.columns, frame.dtypes, strict=True))
     numbers = [
         name

@@ -29,7 +29,7 @@ from svmbench.data.text_files import COMPRESSED, reading
 from svmbench.errors import DataError
 from svmbench.kernels.libsvm import ParseError, Parser
 
-READER_VERSION = 1
+READER_VERSION = 2
 """Incremented whenever the same text gives other stored rows, so that caches are rebuilt."""
 
 LONGEST_LINE = 1 << 29

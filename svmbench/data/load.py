@@ -267,14 +267,27 @@ def _read_all(wanted: Entry, offline: bool) -> tuple[dict[Role, ParsedText], dic
     datasets = {}
     for role, text in texts.items():
         _check_counts(text, wanted.files[role], positive)
-        datasets[role] = libsvm.to_dataset(
+        rows = libsvm.to_dataset(
             text,
             name=wanted.name if role == "train" else f"{wanted.name}.t",
             n_features=n_features,
             positive=positive,
             transforms=transforms,
         )
+        datasets[role] = replace(
+            rows, provenance=replace(rows.provenance, read_as=_read_as(wanted))
+        )
     return texts, datasets
+
+
+def _read_as(wanted: Entry) -> str:
+    """What a description says of labels and columns, which the hash of the text does not show."""
+    chosen = None if wanted.positive_chosen else wanted.positive
+    csv = None if wanted.csv is None else wanted.csv.model_dump(mode="json")
+    said = [chosen, csv, wanted.scale]
+    if said == [None] * len(said):
+        return ""
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
 
 
 def _read(wanted: Entry, file: DataFile, offline: bool) -> ParsedText:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
@@ -163,7 +164,10 @@ def encoded(frame: pd.DataFrame, encoding: Encoding) -> Any:
     """The columns of a frame in memory as a model reads them: features, shape (m, d)."""
     wanted = Wanted(encoding.target, [each.name for each in encoding.columns], encoding.in_texts)
     path = Path("X")
-    return _features(path, decided(path, frame.rename(columns=str), wanted), encoding)[0]
+    found, unknown = _features(path, decided(path, frame.rename(columns=str), wanted), encoding)
+    if unknown:
+        warnings.warn(f"{unknown:,} texts that training has not seen count as none", stacklevel=4)
+    return found
 
 
 def _encoding(path: Path, frame: pd.DataFrame, target: str | None, missing: OnMissing) -> Encoding:
@@ -284,6 +288,9 @@ def _features(path: Path, frame: pd.DataFrame, encoding: Encoding) -> tuple[Any,
         for column in group:
             values = frame[column.name]
             texts = values.astype(str).where(values.notna(), NO_TEXT)
+            if set(texts) <= {"True", "False", NO_TEXT}:  # what pandas makes of true and false
+                known = {text.lower(): text for text in column.texts or ()}
+                texts = texts.map(lambda text, known=known: known.get(text.lower(), text))
             block, strange = _indicators(texts, column.texts or ())
             unknown += strange
             parts.append(block)
@@ -298,7 +305,9 @@ def _as_numbers(path: Path, values: pd.Series) -> pd.Series:
     if is_numbers(values) or values.isna().all():
         return values.astype(float)
     truth = values.map({"True": 1.0, "true": 1.0, "False": 0.0, "false": 0.0})
-    if truth.notna().all():  # a column of truth values, which Parquet has and text does not
+    if (
+        truth[values.notna()].notna().all()
+    ):  # a column of truth values, which Parquet has and text does not
         return truth
     raise DataError(
         f"{path}: column {str(values.name)!r} has texts, and had numbers in the training table"

@@ -167,6 +167,9 @@ class Methods:
             yield [self._auto_without_bias()]
             yield [self._descent(), *self._interiors()]
             return
+        if problem.data.n_features == 0:
+            yield [self._descent()]
+            return
         if self._system.factor == math.inf:
             yield [self._descent(), *self._interiors()]
             return

@@ -8,6 +8,7 @@ from typing import Any
 
 from svmbench.harness.checkpoints import CHECKPOINT_RATIO
 from svmbench.harness.plan import Run
+from svmbench.reference.regret import REPLAY_SECONDS, SECONDS
 from svmbench.solvers.checked import as_plain
 from svmbench.solvers.registry import find_solver
 from svmbench.solvers.single_file import address, is_ours, text_hash
@@ -52,7 +53,9 @@ def assignment_of(run: Run, header: dict[str, Any], brief: bool = False) -> Assi
         threads=run.threads,
         process=_process(run, brief),
         # Between two checkpoints a run grows by this ratio.
-        patience=CHECKPOINT_RATIO * header["time_limit"] + run.stop.grace,
+        patience=CHECKPOINT_RATIO * header["time_limit"]
+        + run.stop.grace
+        + (REPLAY_SECONDS + SECONDS) * run.regret,
     )
 
 

@@ -14,6 +14,7 @@ import scipy.sparse as sp  # type: ignore[import-untyped]
 
 from svmbench.data.dataset import Dataset, FloatArray, Provenance
 from svmbench.data.in_memory import as_dataset
+from svmbench.errors import ConfigError
 from svmbench.harness.measurement import Measurement, Terms
 from svmbench.names import LossName
 from svmbench.problem import Loss, Problem
@@ -112,6 +113,8 @@ def fit_path(
     if unknown:
         known = ", ".join(names_of(found.schema))
         raise ValueError(f"{found.name} has no parameter {unknown[0]!r}, only {known}")
+    if lacks := found.missing():
+        raise ConfigError(f"{found.name}: {lacks}")
     made = found(checked(found.schema, parameters))
     for what, wanted, offered in (("loss", loss, found.losses), ("bias", bias, found.biases)):
         if wanted not in offered:

@@ -24,7 +24,7 @@ def is_named(
     written = [each for value in values for each in spellings(value)]
     cells = [f"{dataset}/{each}/{label}" for each in written]
     names = (dataset, solver, label, *written, *cells)
-    return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
+    return any(name == each or fnmatchcase(name, each) for name in names for each in patterns)
 
 
 def chosen_runs(sweep: Sweep, runs: Sequence[Run], patterns: Sequence[str]) -> list[Run]:

@@ -59,7 +59,9 @@ class Store:
         self.folder = folder
         self.runs = folder / "runs"
         self._rows: dict[str, _Rows] = {}
-        require_free(folder, _REPLACED, ("runs",))
+        if not ((folder / ".lock").exists() or any(self.runs.glob("*.jsonl"))):
+            kept = ("runs",) if self.runs.is_dir() and any(self.runs.iterdir()) else ()
+            require_free(folder, (*_REPLACED, *kept), ())
         with writing(self.runs):
             try:
                 self.runs.mkdir(parents=True, exist_ok=True)

@@ -20,7 +20,7 @@ from svmbench.data.load import Loaded, load
 from svmbench.errors import ConfigError, DataError
 from svmbench.harness.blocks import BlockKey, block_of, forget, torn
 from svmbench.harness.crew import Crew
-from svmbench.harness.only import chosen_runs, require_match
+from svmbench.harness.only import chosen_runs
 from svmbench.harness.options import Options, Outcome, RepeatsOf, Reporter
 from svmbench.harness.place import NodeLostError
 from svmbench.harness.plan import Cell, Instance, Origin, Run, plan_runs
@@ -169,7 +169,6 @@ class OpenSweep:
         self._unpublished = True
         self.preparing = 0.0
         begun = time.monotonic()
-        require_match(sweep, options.only)
         with ExitStack() as stack:
             stack.enter_context(self._store.locked())
             instances = prepare(sweep, reporter, options)

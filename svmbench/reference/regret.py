@@ -36,8 +36,8 @@ LEAST_STEPS = 3
 #: and neither depends on the speed of the machine.
 MOST_STEPS, MOST_WEIGHTS = 2**20, 2**30
 
-#: Seconds for the steps up to a record, beyond which there is no record, and for its comparator:
-#: together less than the time after which a silent worker is killed.
+#: Seconds for the steps up to a record, beyond which there is no record, and for its comparator: a
+#: worker may be silent for so much longer.
 REPLAY_SECONDS, SECONDS = 8.0, 18.0
 
 #: Steps between two readings of the clock.
@@ -143,7 +143,9 @@ def regrets(solver: Solver, problem: Problem, seed: int) -> Iterator[dict[str, A
     one row, if the problem has a bias, or after fewer than three steps.
     """
     d = problem.data.n_features
-    last = min(solver.counters.presentations, MOST_STEPS, max(MOST_WEIGHTS // d, LEAST_STEPS))
+    last = min(
+        solver.counters.presentations, MOST_STEPS, max(MOST_WEIGHTS // max(d, 1), LEAST_STEPS)
+    )
     if last < LEAST_STEPS or problem.bias != "none":
         return
     if not isinstance(solver, Online) or solver.presented is None:

@@ -148,12 +148,11 @@ def tested(model: LiblinearModel, examples: Examples) -> dict[str, Any]:
 def confusion(model: LiblinearModel, examples: Examples, predicted: Array) -> dict[str, Any]:
     """The number of rows by their own class and by the predicted one; classes ascending."""
     own = sorted({*examples.classes, *model.labels})
+    row, to = (np.searchsorted(own, each) for each in (examples.labels, predicted))
+    pairs = row * len(own) + to
     return {
         "classes": [examples.named(label) for label in own],
-        "confusion": [
-            [int(np.count_nonzero(predicted[examples.labels == row] == to)) for to in own]
-            for row in own
-        ],
+        "confusion": np.bincount(pairs, minlength=len(own) ** 2).reshape(-1, len(own)).tolist(),
     }
 
 

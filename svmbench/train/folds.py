@@ -109,6 +109,7 @@ class FoldFits:
         size *= len(examples.fitted) * math.ceil(folds / WIDTH)
         return (
             rows.indices is not None
+            and rows.nnz > 0
             and (examples.row_weights is None or bool(examples.row_weights.all()))
             and not rows.mapped_bytes
             and size <= ROOM * (available_memory() or math.inf)

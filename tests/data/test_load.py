@@ -388,3 +388,16 @@ def test_a_file_that_changes_while_it_is_read_is_not_cached(how, tmp_path, monke
     monkeypatch.setattr(libsvm, "parse_libsvm", read)
     if how != "removed":
         assert load(str(path)).train.labels.tolist() == [-1, 1]
+
+
+def test_what_a_description_says_of_labels_and_columns_is_part_of_the_identity(places):
+    content = b"1,2,3\n-1,3,4\n"
+    (places / "mirror" / "rows.csv").write_bytes(content)
+    train = DataFile(file="rows.csv", sha256=hashlib.sha256(content).hexdigest())
+
+    def of_column(drop):
+        layout = Csv(header=False, label=1, drop=(drop,))
+        return Entry(name="v", title="V", format="csv", csv=layout, train=train, positive=(1,))
+
+    entries = [described(positive=(1,)), described(positive=(2,)), of_column(2), of_column(3)]
+    assert len({load(entry).train.identity for entry in entries}) == 4

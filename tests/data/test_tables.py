@@ -366,3 +366,26 @@ def test_a_loaded_model_takes_sparse_counts_and_follows_links(folder):
     invoke("train", "a.csv", "--target", "answer", "-o", "named")
     Path("of-table").symlink_to("named")
     assert svmbench.load_model("of-table").classes == ["yes", "no"]
+
+
+def test_truth_values_are_those_of_the_command_in_python(folder):
+    rows = "".join(f"{k},{str(k % 2 == 0).lower()},{'ny'[k % 2]}\n" for k in range(12))
+    (folder / "t.csv").write_text("a,b,y\n" + rows)
+    invoke("train", "t.csv", "--target", "y", "-o", "m", "-C", "10")
+    model, frame = svmbench.load_model("m"), pd.read_csv("t.csv")
+    assert frame["b"].dtype == bool
+    invoke("predict", "m", "t.csv", "-o", "p", "--values")
+    texts = pd.read_csv("t.csv", dtype={"b": str})
+    assert model.decision_function(frame).tolist() == model.decision_function(texts).tolist()
+    with pytest.warns(UserWarning, match="12 texts that training has not seen"):
+        model.predict(frame.assign(b="perhaps"))
+    with pytest.raises(DataError, match="two columns are called 'b'"):
+        model.predict(pd.concat([frame, frame[["b"]]], axis=1))
+
+
+def test_truth_values_may_be_missing_where_a_mean_stands_for_them(folder):
+    (folder / "t.csv").write_text("b,y\n" + "1,p\n0,n\n" * 6)
+    invoke("train", "t.csv", "--target", "y", "--missing", "mean", "-o", "m")
+    frame = pd.DataFrame({"b": [True, None, False]}, dtype=object)
+    values = svmbench.load_model("m").decision_function(frame)
+    assert values[1] == pytest.approx((values[0] + values[2]) / 2)

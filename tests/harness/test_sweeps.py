@@ -480,3 +480,12 @@ def test_rows_in_the_cache_must_fit_into_the_memory_too(tmp_path, monkeypatch):
 def test_columns_that_never_occur_can_be_left_out(tmp_path):
     outcome = run_sweep(wide(tmp_path, transforms=["compact-columns"]), tmp_path / "results")
     assert outcome.states == {"converged": 1}
+
+
+def test_a_folder_of_other_runs_is_left_alone(tmp_path):
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "model.part").write_text("mine")
+    (tmp_path / "config.yaml").write_text("mine: true")
+    with pytest.raises(ConfigError, match="svmbench has not written it"):
+        run_sweep(sweep(), tmp_path)
+    assert (tmp_path / "runs" / "model.part").read_text() == "mine"

@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from problems import assert_bounds, dataset, scaled
+from svmbench.cli import main
 from svmbench.data.libsvm import read_libsvm
 from svmbench.engine.effort import Effort
 from svmbench.engine.fit import (
@@ -250,3 +252,14 @@ def test_a_bound_above_p_is_an_error(monkeypatch):
     monkeypatch.setattr("svmbench.engine.best.proven_dual", lambda problem, alpha: 1e3)
     with pytest.raises(AssertionError, match="is below the proven D = 1000"):
         fit(Problem(data, 0.1), 1e-4)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared-hinge", "logistic"])
+@pytest.mark.parametrize("bias", ["none", "regularised", "free"])
+def test_rows_without_entries_have_a_model(loss, bias, tmp_path):
+    for entry in ("", " 3:0"):
+        (tmp_path / "rows").write_text(f"1{entry}\n-1{entry}\n1{entry}\n" * 4)
+        for more in ([], ["--cv", "2", "--Cs", "1,2"]):
+            words = ["train", str(tmp_path / "rows"), "-o", str(tmp_path / "m")]
+            done = CliRunner().invoke(main, [*words, "--loss", loss, "--bias", bias, *more])
+            assert done.exit_code == 0, done.output
