@@ -128,6 +128,8 @@ def command(
 
     if real and stand_in:
         raise click.UsageError("--real and --stand-in; keep one of them")
+    if stand_in and fetch_all:
+        raise click.UsageError("--fetch-all and --stand-in; keep one of them")
     sweep = with_plugins(load_sweep(config), plugins)
     require_match(sweep, only)
     begun = time.monotonic()

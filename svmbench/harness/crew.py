@@ -81,7 +81,7 @@ class Crew:
     - ``skipped``: ids of runs that were skipped because their cell is out of time.
     - ``found``: when each run that was finished before had started, by its id.
     - ``pending``: unfinished runs of the plan by id, in the plan's order.
-    - ``stopped``: ids of the runs that had been stopped from outside before.
+    - ``stopped``: ids of the runs that had been stopped from outside before, or are lost.
     """
 
     def __init__(
@@ -125,11 +125,11 @@ class Crew:
             counts = Counter(lost.values())
             self.outcome.damaged, self.outcome.missing = counts["damaged"], counts["missing"]
         self.pending = {run.id: run for run in runs if run.id not in self.found}
-        self.stopped = frozenset(
+        self.stopped = self._lost | {
             name
             for name, run in self.pending.items()
             if (found := store.read(run)) is not None and found.state == "interrupted"
-        )
+        }
         self.outcome.reused = len(self.found)
 
     def possible(self) -> list[Run]:

@@ -347,7 +347,7 @@ class OpenSweep:
         least = self.sweep.at_least
         if options.wants(run, least):
             return True
-        # A repeat that was run for a question would otherwise stay interrupted for good.
+        # A repeat that was run for a question would otherwise stay interrupted, or lost, for good.
         every = options.repeats_of is None and (options.repeats is None or options.repeats >= least)
         return every and run.id in self._crew.stopped
 
