@@ -60,7 +60,8 @@ class Store:
         self.runs = folder / "runs"
         self._rows: dict[str, _Rows] = {}
         if not ((folder / ".lock").exists() or any(self.runs.glob("*.jsonl"))):
-            kept = ("runs",) if self.runs.is_dir() and any(self.runs.iterdir()) else ()
+            here = self.runs.is_dir() and not self.runs.is_symlink() and any(self.runs.iterdir())
+            kept = ("runs",) if here else ()
             require_free(folder, (*_REPLACED, *kept), ())
         with writing(self.runs):
             try:

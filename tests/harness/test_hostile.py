@@ -100,6 +100,7 @@ def test_links_are_replaced_or_refused_and_never_followed(tmp_path):
 
 def test_a_folder_in_the_place_of_an_unfinished_trace_is_named(tmp_path):
     (tmp_path / "runs" / "x.part").mkdir(parents=True)
+    (tmp_path / ".lock").touch()
     with (
         pytest.raises(ConfigError, match=r"x\.part: cannot be written"),
         Store(tmp_path).locked(),
