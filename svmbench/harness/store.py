@@ -35,7 +35,7 @@ from svmbench.errors import ConfigError
 from svmbench.harness.plan import Run
 from svmbench.harness.rows import regret_rows, run_row, trace_rows
 from svmbench.harness.trace import SKIPPED, Trace, read_whole, rename
-from svmbench.harness.weights import SUFFIX, weights_are_kept
+from svmbench.harness.weights import SUFFIX, growing_weights, weights_are_kept
 from svmbench.records.states import FAULTS, RERUN
 from svmbench.reference.optimum import Reference
 
@@ -141,7 +141,9 @@ class Store:
         return self.runs / f"{run.id}{GROWING}"
 
     def settle(self, run: Run, trace: Trace) -> None:
-        """Move a finished trace into place, and remove weights of an earlier run."""
+        """Move a finished trace and its weights into place; remove those of an earlier run."""
+        if trace.weights:
+            rename(growing_weights(self.growing(run)), self.path(run).with_suffix(SUFFIX))
         rename(self.growing(run), self.path(run))
         self._rows[run.id] = _rows(run, trace)
         if not trace.weights:

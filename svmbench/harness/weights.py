@@ -23,15 +23,19 @@ SUFFIX = ".weights.npz"
 
 
 def keep_weights(trace: Path, w: FloatArray, bias: float) -> dict[str, Any]:
-    """Write the weights durably next to a trace."""
+    """Write the weights durably next to the trace of a run in progress."""
     buffer = io.BytesIO()
     np.savez(buffer, w=np.asarray(w, dtype=np.float64), bias=np.float64(bias))
     content = buffer.getbuffer()
-    path = trace.with_suffix(SUFFIX)
-    with replacing(path, "wb") as file:
+    with replacing(growing_weights(trace), "wb") as file:
         file.write(content)
     digest = hashlib.sha256(content).hexdigest()
-    return {"kind": "weights", "file": path.name, "sha256": digest}
+    return {"kind": "weights", "file": trace.with_suffix(SUFFIX).name, "sha256": digest}
+
+
+def growing_weights(trace: Path) -> Path:
+    """The weights' file of a run in progress; that of an earlier run stays in place."""
+    return trace.with_suffix(f"{SUFFIX}.tmp")
 
 
 def kept_weights(trace: Path, record: dict[str, Any]) -> tuple[FloatArray, float]:

@@ -83,4 +83,4 @@ def test_weights_are_beside_the_trace(tmp_path, node):
     node(sent)
     trace = carried_out(travelled(sent), tmp_path / "there" / "a.part")
     assert trace.weights
-    assert {path.name for path in (tmp_path / "there").iterdir()} == {"a.part", "a.weights.npz"}
+    assert {path.name for path in (tmp_path / "there").iterdir()} == {"a.part", "a.weights.npz.tmp"}

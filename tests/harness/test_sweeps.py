@@ -4,6 +4,7 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pandas as pd
 import pytest
 from recorded_folders import records_of, write_records
@@ -16,6 +17,7 @@ from svmbench.harness.plan import plan_runs
 from svmbench.harness.store import Store
 from svmbench.harness.sweeps import MORE_ROOM, Options, Reporter, prepare, run_sweep
 from svmbench.harness.trace import read_trace
+from svmbench.harness.weights import keep_weights
 from svmbench.records.read import read_regret
 
 BASE = {
@@ -489,3 +491,11 @@ def test_a_folder_of_other_runs_is_left_alone(tmp_path):
     with pytest.raises(ConfigError, match="svmbench has not written it"):
         run_sweep(sweep(), tmp_path)
     assert (tmp_path / "runs" / "model.part").read_text() == "mine"
+
+
+def test_weights_of_a_finished_run_stay_until_its_repeat_has_finished(tmp_path):
+    run_sweep(sweep(solvers=["dcd"], repeats=1), tmp_path, options=Options(keep_weights=True))
+    (kept,) = (tmp_path / "runs").glob("*.weights.npz")
+    before = kept.read_bytes()
+    keep_weights(next((tmp_path / "runs").glob("*.jsonl")).with_suffix(".part"), np.ones(3), 0.0)
+    assert kept.read_bytes() == before

@@ -21,7 +21,7 @@ from svmbench.harness.cluster import node
 from svmbench.harness.place import Node, NodeLostError
 from svmbench.harness.plan import Instance
 from svmbench.harness.trace import Trace, read_trace
-from svmbench.harness.weights import SUFFIX
+from svmbench.harness.weights import growing_weights
 
 #: Seconds between two looks at whether a node is still there.
 LOOK = 0.5
@@ -144,6 +144,6 @@ def accept(content: bytes, weights: bytes, assignment: Assignment, path: Path) -
         path.unlink()
         raise NodeLostError(f"its weights of {name} are not those that the trace names")
     if weights:
-        with replacing(path.with_suffix(SUFFIX), "wb") as file:
+        with replacing(growing_weights(path), "wb") as file:
             file.write(weights)
     return trace

@@ -33,7 +33,7 @@ from svmbench.harness.plan import Origin
 from svmbench.harness.processes import Worker
 from svmbench.harness.supervise import carry_out
 from svmbench.harness.system import PROC, read
-from svmbench.harness.weights import SUFFIX
+from svmbench.harness.weights import growing_weights
 from svmbench.solvers.installed import build
 from svmbench.solvers.registry import add_file
 
@@ -152,7 +152,7 @@ def make(token: str, name: str, sent: dict[str, Any], seconds: float) -> tuple[b
             _worker = Worker()
             threading.Thread(target=_end_when_idle, daemon=True).start()
         _worker.expect(own_solver_of(given))
-        kept = path.with_suffix(SUFFIX)
+        kept = growing_weights(path)
         try:
             if carry_out(here, path, stop, end, _worker) is None:
                 return None
