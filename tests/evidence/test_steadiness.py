@@ -28,3 +28,10 @@ def test_how_often_a_ratio_is_said_to_change(rho, step, least, most):
         assert said == "" or said.startswith("The ratios of 1 of 1 comparisons change")
         found += bool(said)
     assert least <= found <= most
+
+
+@pytest.mark.parametrize("distinct", [2, 3])
+def test_counts_that_are_mostly_equal_are_steady(distinct):
+    random = np.random.default_rng(2)
+    pages = [Question(tuple(0.1 * random.integers(0, distinct, 80)), 1.0) for _ in range(60)]
+    assert sum(bool(unsteady([page])) for page in pages) <= 3

@@ -231,3 +231,10 @@ def test_a_folder_that_is_not_there_is_said_so(tmp_path):
     result = CliRunner().invoke(main, ["verify", str(tmp_path / "nothere")])
     assert result.exit_code == 3
     assert "nothere: no such folder; name one that 'svmbench run' has written" in result.output
+
+
+def test_a_measured_run_that_is_called_skipped_is_found(folder, wrong):
+    lines = table(folder, "runs.csv")
+    lines[1][lines[0].index("state")] = "skipped"
+    write(folder, lines)
+    assert any("is listed as skipped, but was measured" in text for text in wrong(folder).values())
