@@ -285,7 +285,7 @@ def _read_as(wanted: Entry) -> str:
     chosen = None if wanted.positive_chosen else wanted.positive
     csv = None if wanted.csv is None else wanted.csv.model_dump(mode="json")
     said = [chosen, csv, wanted.scale]
-    if said == [None] * len(said):
+    if all(each is None for each in said):
         return ""
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
 

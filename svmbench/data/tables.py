@@ -305,9 +305,8 @@ def _as_numbers(path: Path, values: pd.Series) -> pd.Series:
     if is_numbers(values) or values.isna().all():
         return values.astype(float)
     truth = values.map({"True": 1.0, "true": 1.0, "False": 0.0, "false": 0.0})
-    if (
-        truth[values.notna()].notna().all()
-    ):  # a column of truth values, which Parquet has and text does not
+    # A column of truth values, which Parquet has and text does not.
+    if truth[values.notna()].notna().all():
         return truth
     raise DataError(
         f"{path}: column {str(values.name)!r} has texts, and had numbers in the training table"
