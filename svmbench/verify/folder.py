@@ -122,13 +122,13 @@ class Verifier:
         tables = {name: _read(folder / name) for name in ("runs.csv", "traces.csv", "regret.csv")}
         made = []
         for name, rows in tables["runs.csv"].items():
-            path = folder / "runs" / f"{Path(name).name[:240]}.jsonl"
             if rows[0].get("state") == "skipped":  # it has no trace that it could follow from
                 elsewhere = any(tables[file].get(name) for file in ("traces.csv", "regret.csv"))
-                if elsewhere or len(rows) > 1 or path.exists() or _was_measured(rows[0]):
+                if elsewhere or len(rows) > 1 or _was_measured(rows[0]):
                     reason = "is listed as skipped, but was measured"
                     yield Verification("run", name[:240], "does not hold", reason)
                 continue
+            path = folder / "runs" / f"{Path(name).name[:240]}.jsonl"
             trace = read_whole(path)
             if trace is None:
                 fault = "damaged" if path.exists() else "missing"
