@@ -67,18 +67,10 @@ Accuracies = Annotated[
 
 
 class SetSpec(Strict):
-    data: Annotated[DatasetSpec, BeforeValidator(as_named)] = Field(
-        description="As configurations write a data set."
-    )
-    scale: Annotated[float, Field(gt=0.0, le=1.0)] | None = Field(
-        default=None, description="Scale of its stand-in; by the budget unless given."
-    )
-    tuned: Flag = Field(
-        default=False, description="Whether choices in our solvers were made on it."
-    )
-    held_out: Flag = Field(
-        default=False, description="Whether it was kept out of all tuning; reported apart."
-    )
+    data: Annotated[DatasetSpec, BeforeValidator(as_named)]
+    scale: Annotated[float, Field(gt=0.0, le=1.0)] | None = None
+    tuned: Flag = False  # choices in our solvers were made on it
+    held_out: Flag = False  # kept out of all tuning, and reported apart
 
     @property
     def label(self) -> str:
@@ -100,12 +92,10 @@ class SetSpec(Strict):
 class SweepPart(Strict):
     """Runs on each set, to accuracies measured against the certified optimum."""
 
-    sets: Names = Field(default=(), description="Labels of sets; all unless given.")
+    sets: Names = ()
     lambdas: LambdaValues = Field(alias="lambda")
     accuracy: Accuracies
-    solvers: tuple[SolverEntry, ...] = Field(
-        default=(), description="As configurations write them."
-    )
+    solvers: tuple[SolverEntry, ...] = ()
     repeats: RepeatsOrNumber = 3
     max_epochs: PositiveReal | None = None
     time_limit: Duration = 20.0
@@ -119,14 +109,9 @@ class Profile(Strict):
     version: Literal[1]
     name: Slug
     title: Text
-    plugins: Plugins = Field(
-        default=(),
-        description="Python files with solvers, relative to the profile; they are executed.",
-    )
-    budget: Duration | None = Field(default=None, description="Seconds for everything.")
-    entries_a_second: PositiveReal = Field(
-        default=5000.0, description="Entries of a stand-in, per second of the profile's own budget."
-    )
+    plugins: Plugins = ()
+    budget: Duration | None = None
+    entries_a_second: PositiveReal = 5000.0
     sets: Annotated[tuple[Annotated[SetSpec, BeforeValidator(_as_data)], ...], Field(min_length=1)]
     sweeps: dict[Slug, SweepPart] = Field(default={})
 

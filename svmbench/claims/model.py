@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from svmbench.claims.kinds import CURVES, KINDS, ClaimKind
+from svmbench.claims.kinds import KINDS, ClaimKind
 from svmbench.claims.places import Place, WrittenMeasure, refuse_along
 from svmbench.config.reading import Strict, refuse
 from svmbench.records.measures import ALONG, Asked
@@ -36,105 +36,34 @@ _STEEPEST = 100.0
 
 
 class Claim(Strict):
-    """A sentence of the paper, and how the runs decide it."""
+    """A sentence of the paper, and how the runs decide it. docs/papers.md has its keys."""
 
-    text: str = Field(description="What the paper says, in our words.")
-    source: str = Field(
-        default="", description="Where the paper says so: a section, table or figure."
-    )
-    where: Place = Field(default=Place(), description="The rows it is about; all unless set.")
-    kind: ClaimKind = Field(
-        description=" ".join(f"{name}: {kind.words}." for name, kind in KINDS.items())
-    )
-    solver: str | None = Field(default=None, description="Label of the solver it is about.")
-    over: str | None = Field(
-        default=None, description="Label of the solver it is compared with: the slower one."
-    )
-    over_dataset: str | None = Field(
-        default=None,
-        description="ratio: label of the data set of 'over', if it differs; 'where' then names "
-        "that of 'solver'.",
-    )
-    solvers: tuple[str, ...] = Field(
-        default=(),
-        description="Labels. order: the least measure first. ratio, instead of 'solver' and "
-        "'over': the first over each of the others.",
-    )
-    spread: tuple[str, ...] = Field(
-        default=(),
-        description="ratio: labels; in each repeat the largest measure over the smallest.",
-    )
+    text: str
+    source: str = ""
+    where: Place = Place()
+    kind: ClaimKind
+    solver: str | None = None
+    over: str | None = None
+    over_dataset: str | None = None
+    solvers: tuple[str, ...] = ()
+    spread: tuple[str, ...] = ()
     measure: WrittenMeasure | None = None
-    by: ClaimFactor = Field(default=1.0, description="The ratio is at least this factor.")
-    at_most: float | None = Field(
-        default=None, description="reaches: bound of the value. grows: bound of the exponent."
-    )
-    at_least: float | None = Field(
-        default=None, description="reaches: bound of the value. grows: bound of the exponent."
-    )
-    published: ClaimFactor = Field(default=1.0, description="ratio: the published one.")
-    within: float | None = Field(
-        default=None,
-        gt=1.0,
-        le=_MOST,
-        description="ratio, and path with ratios: largest factor from the published one.",
-    )
-    tie: float = Field(
-        default=1.0,
-        ge=1.0,
-        le=_MOST,
-        description="order: neighbours out of order by up to this factor are a tie.",
-    )
-    how: Literal["not-finite", "finite", "limit"] | None = Field(
-        default=None,
-        description="fails: not-finite: its weights overflow or become not a number; finite: they "
-        "do not. limit: it "
-        "does not reach the measure's accuracy within the sweep's limits.",
-    )
-    along: str | None = Field(
-        default=None,
-        description="grows: lambda, m, or the abscissa of a curve. ratio: C or lambda. path: that "
-        f"of its curves: {', '.join(CURVES)}.",
-    )
-    between: tuple[float, float] | None = Field(
-        default=None,
-        description="path: the range of 'along' in which the curve lies below. grows along a "
-        "curve: the range over which it grows. ratio: two values of 'along'; the claim is then "
-        "about the ratio at the second over that at the first.",
-    )
-    points: int = Field(
-        default=5,
-        ge=2,
-        le=1000,
-        description="path: abscissae of that range to compare; all must hold. grows along a "
-        "curve: abscissae of that range to fit, at least 3.",
-    )
-    ratios: tuple[tuple[float, float], ...] = Field(
-        default=(),
-        description="path, instead of 'between': [abscissa, published ratio of 'over' to "
-        "'solver' there]; ours is within the factor 'within' of each.",
-    )
-    cases: Literal["all", "most", "any"] = Field(
-        default="all",
-        description="Of how many cases (sweep, data set, λ) the paper says so: all, most (more "
-        "than half) or any (at least one).",
-    )
-    across: Literal["datasets"] | None = Field(
-        default=None,
-        description="ratio: datasets: the paper says so statistically, over its data sets; "
-        "Wilcoxon's signed ranks of one value each decide, where there are enough of them.",
-    )
-    least_rows: dict[str, Annotated[int, Field(gt=0)]] = Field(
-        default={},
-        description="By data set, the training rows on which the paper makes the claim, if it "
-        "depends on them. It cannot be tested on fewer, such as those of a smaller stand-in.",
-    )
-    rests_on: tuple[Ground, ...] = Field(
-        default=(),
-        description="What makes a verdict weaker, whichever it is: program (ours stands for the "
-        "authors'), setting (lost, and guessed), reconstruction (of a method).",
-    )
-    why: str | None = Field(default=None, description="untestable: why.")
+    by: ClaimFactor = 1.0
+    at_most: float | None = None
+    at_least: float | None = None
+    published: ClaimFactor = 1.0
+    within: float | None = Field(default=None, gt=1.0, le=_MOST)
+    tie: float = Field(default=1.0, ge=1.0, le=_MOST)
+    how: Literal["not-finite", "finite", "limit"] | None = None
+    along: str | None = None
+    between: tuple[float, float] | None = None
+    points: int = Field(default=5, ge=2, le=1000)
+    ratios: tuple[tuple[float, float], ...] = ()
+    cases: Literal["all", "most", "any"] = "all"
+    across: Literal["datasets"] | None = None
+    least_rows: dict[str, Annotated[int, Field(gt=0)]] = Field(default={})
+    rests_on: tuple[Ground, ...] = ()
+    why: str | None = None
     _quoted: tuple[tuple[str, float], ...] = ()
 
     @model_validator(mode="after")

@@ -61,7 +61,7 @@ class Place(Strict):
     dataset: Several | None = None
     lambda_: Several | None = Field(default=None, alias="lambda")
     C: Several | None = None
-    solver: Several | None = Field(default=None, description="Labels.")
+    solver: Several | None = None
 
     @property
     def given(self) -> dict[str, tuple[str | float, ...]]:

@@ -38,17 +38,9 @@ from svmbench.errors import nearest
 class DatasetSpec(Strict):
     """A data set of the catalogue, or the user's own LIBSVM files, with its transforms."""
 
-    name: Title | None = Field(
-        default=None, description="Name in the catalogue; with a path, the name of its rows."
-    )
-    path: Path | None = Field(
-        default=None, description="LIBSVM file of the training rows; relative to the configuration."
-    )
-    test: Path | RowCount | RowShare | None = Field(
-        default=None,
-        description="LIBSVM file of the test rows; or a part of the rows, as a fraction or a "
-        "number, to be set apart for the test after all transforms.",
-    )
+    name: Title | None = None
+    path: Path | None = None
+    test: Path | RowCount | RowShare | None = None
     positive: (
         Annotated[
             tuple[Real, ...],
@@ -57,24 +49,12 @@ class DatasetSpec(Strict):
             AfterValidator(distinct),
         ]
         | None
-    ) = Field(default=None, description="Label, or labels, to read as +1; all others become -1.")
-    features: Annotated[Whole, Field(ge=1, lt=1 << 31)] | None = Field(
-        default=None, description="Number of features; the largest index in the files unless set."
-    )
-    zero_based: bool = Field(
-        default=False, description="Whether the indices in the files count from 0."
-    )
-    transforms: tuple[Step, ...] = Field(
-        default=(), description="Transforms of the rows, in this order."
-    )
-    bias: PositiveReal | None = Field(
-        default=None, description="Value of one more feature, the last, in every row."
-    )
-    given_label: Annotated[Text, Field(max_length=100)] | None = Field(
-        default=None,
-        alias="label",
-        description="Name of its rows in the results; derived unless set.",
-    )
+    ) = None
+    features: Annotated[Whole, Field(ge=1, lt=1 << 31)] | None = None
+    zero_based: bool = False
+    transforms: tuple[Step, ...] = ()
+    bias: PositiveReal | None = None
+    given_label: Annotated[Text, Field(max_length=100)] | None = Field(default=None, alias="label")
 
     @field_validator("path", "test", mode="before")
     @classmethod

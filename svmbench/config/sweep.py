@@ -47,9 +47,9 @@ from svmbench.solvers.registry import find_solver
 class Logspace(Strict):
     """Values spaced evenly on a logarithmic scale, both ends included."""
 
-    start: Weight = Field(alias="from", description="First value.")
-    stop: Weight = Field(alias="to", description="Last value.")
-    num: Whole = Field(ge=2, le=1000, description="How many values.")
+    start: Weight = Field(alias="from")
+    stop: Weight = Field(alias="to")
+    num: Whole = Field(ge=2, le=1000)
 
     def values(self) -> tuple[float, ...]:
         """The values, shape (num,)."""
@@ -63,7 +63,7 @@ class Logspace(Strict):
 class Grid(Strict):
     """A list of values given by a rule."""
 
-    logspace: Logspace = Field(description="Values spaced evenly on a logarithmic scale.")
+    logspace: Logspace
 
 
 def _as_weights(value: Any) -> Any:
@@ -90,12 +90,8 @@ def _refuse_alike(labels: list[str]) -> None:
 class LossSpec(Strict):
     """The loss of the margin."""
 
-    name: LossName = Field(default="hinge", description="Name of the loss.")
-    gamma: PositiveReal | None = Field(
-        default=None,
-        validate_default=True,
-        description="Width of the smoothed hinge's curve; 1 unless set.",
-    )
+    name: LossName = "hinge"
+    gamma: PositiveReal | None = Field(default=None, validate_default=True)
 
     @field_validator("gamma")
     @classmethod
@@ -115,7 +111,7 @@ class LossSpec(Strict):
 class Constraint(Strict):
     """The constraint on w."""
 
-    l1: PositiveReal = Field(description="Radius z of the ball ||w||_1 <= z.")
+    l1: PositiveReal
 
 
 class SolverSpec(Strict):
@@ -180,63 +176,32 @@ class Sweep(Strict):
     """What one configuration asks for: data sets x lambdas x solvers x repeats.
 
     Build it from a plain mapping with the keys of the YAML file: ``Sweep.model_validate``.
+    configs/README.md says what each key means.
     """
 
-    version: One = Field(description="Version of this format.")
-    name: Slug = Field(description="Name of the sweep and of its results folder.")
-    plugins: Plugins = Field(
-        default=(),
-        description="Python files with solvers, relative to the configuration; they are executed.",
-    )
+    version: One
+    name: Slug
+    plugins: Plugins = ()
     datasets: Annotated[
         tuple[
             Annotated[DatasetSpec, BeforeValidator(as_named)],
             ...,
         ],
         Field(min_length=1),
-    ] = Field(description="Names in the catalogue, or the user's own files.")
-    loss: Annotated[LossSpec, BeforeValidator(as_named)] = Field(
-        default=LossSpec(), description="Loss of the margin."
-    )
-    bias: BiasName = Field(
-        default="none",
-        description="none, or free: an unregularised b is added to every score. For a "
-        "regularised one, append a constant feature to the data.",
-    )
-    constraint: Constraint | None = Field(
-        default=None, description="Constraint on w, as {l1: RADIUS}; none unless set."
-    )
-    lambdas: Weights | None = Field(
-        default=None,
-        alias="lambda",
-        description="Regularisation constants; exactly one of lambda and C.",
-    )
-    C: Weights | None = Field(default=None, description="lambda = 1/(C m) on each set of m rows.")
-    solvers: Annotated[tuple[SolverSpec, ...], Field(min_length=1)] = Field(
-        description="Solvers, each a name or {name: NAME, label: LABEL, parameters...}."
-    )
-    stop: Stop = Field(description="When a run ends: once all targets are met, or at a limit.")
-    repeats: RepeatsOrNumber = Field(
-        default=1,
-        description="Runs of each cell, each with its own seed: a number, or a rule.",
-    )
-    threads: One = Field(default=1, description="Threads of a solver.")
-    reference: SweepReference = Field(
-        default=SweepReference(),
-        validate_default=True,
-        description="Certified optimum of each problem.",
-    )
-    regret: Flag = Field(
-        default=False,
-        description="Whether to compute, after each run of a solver that takes one row per step, "
-        "its regret against the best weights for the rows it drew.",
-    )
-    tables: Annotated[tuple[TableKind, ...], AfterValidator(distinct)] = Field(
-        default=USUAL_TABLES, description="Tables of the report."
-    )
-    plots: Annotated[tuple[PlotKind, ...], AfterValidator(distinct)] = Field(
-        default=PLOTS, description="Plots of the report."
-    )
+    ]
+    loss: Annotated[LossSpec, BeforeValidator(as_named)] = LossSpec()
+    bias: BiasName = "none"
+    constraint: Constraint | None = None
+    lambdas: Weights | None = Field(default=None, alias="lambda")
+    C: Weights | None = None
+    solvers: Annotated[tuple[SolverSpec, ...], Field(min_length=1)]
+    stop: Stop
+    repeats: RepeatsOrNumber = 1
+    threads: One = 1
+    reference: SweepReference = Field(default=SweepReference(), validate_default=True)
+    regret: Flag = False
+    tables: Annotated[tuple[TableKind, ...], AfterValidator(distinct)] = USUAL_TABLES
+    plots: Annotated[tuple[PlotKind, ...], AfterValidator(distinct)] = PLOTS
 
     @field_validator("datasets")
     @classmethod

@@ -45,22 +45,13 @@ REPEATS = {"at_least": 1, "until": "decided", "at_most": 1000}
 class TableShape(Strict):
     """The paper's layout of a table."""
 
-    title: str = Field(default="", description="Shown below the item's own title.")
-    of: Place = Field(default=Place(), description="Rows of the runs it shows; all unless set.")
-    rows: tuple[Axis, ...] = Field(min_length=1, description="Axes that distinguish its rows.")
-    columns: tuple[Axis, ...] = Field(
-        default=(), description="Axes that distinguish its columns, besides the measures."
-    )
+    title: str = ""
+    of: Place = Place()
+    rows: tuple[Axis, ...] = Field(min_length=1)
+    columns: tuple[Axis, ...] = ()
     measures: tuple[WrittenMeasure, ...] = Field(min_length=1)
-    against: str | None = Field(
-        default=None,
-        description="Label of the solver whose ratio to each is also shown, on both sides.",
-    )
-    ranges: bool = Field(
-        default=False,
-        description="Whether the least and the largest value of the repeats are also shown, for "
-        "measures at the end of a run.",
-    )
+    against: str | None = None
+    ranges: bool = False
 
     @model_validator(mode="after")
     def _measured(self) -> TableShape:
@@ -77,33 +68,16 @@ def _require(name: str, known: Collection[str], key: str) -> None:
 class FigureShape(Strict):
     title: str = ""
     of: Place = Place()
-    kind: Literal["curve", "across", "lines", "regret"] = Field(
-        default="curve",
-        description="curve: along the runs. across: one point per row of the results. lines: the "
-        "separating line of two-dimensional data. regret: against its bound.",
-    )
-    x: str = Field(
-        default="seconds",
-        description=f"curve: {', '.join(ABSCISSAE)}. across: lambda, C, m, or a measure.",
-    )
-    y: str = Field(
-        default="suboptimality",
-        description=f"curve: {', '.join(ALONG)}. across: a measure.",
-    )
-    at: float | None = Field(default=None, description="Accuracy of a measure that needs one.")
+    kind: Literal["curve", "across", "lines", "regret"] = "curve"
+    x: str = "seconds"
+    y: str = "suboptimality"
+    at: float | None = None
     panels: tuple[Literal["sweep", "dataset", "lambda", "C"], ...] = ("dataset", "lambda")
     log_x: bool = True
     log_y: bool = True
-    natural: tuple[Literal["x", "y"], ...] = Field(
-        default=(),
-        description="Logarithmic axes with natural logarithms as their numbers, not the values.",
-    )
-    x_range: tuple[float, float] | None = Field(
-        default=None, description="curve: ends of the horizontal axis; as the curves ask for."
-    )
-    y_range: tuple[float, float] | None = Field(
-        default=None, description="curve: ends of the vertical axis; as the curves ask for."
-    )
+    natural: tuple[Literal["x", "y"], ...] = ()  # axes with natural logarithms as their numbers
+    x_range: tuple[float, float] | None = None
+    y_range: tuple[float, float] | None = None
 
     @model_validator(mode="after")
     def _ranges_fit(self) -> FigureShape:
@@ -135,7 +109,7 @@ class FigureShape(Strict):
 class SweepSource(Strict):
     """The runs of another item of the same paper."""
 
-    same_as: str = Field(pattern=r"^[a-z0-9-]+/[a-z0-9-]+$", description="ITEM/SWEEP.")
+    same_as: str = Field(pattern=r"^[a-z0-9-]+/[a-z0-9-]+$")
 
 
 def _as_sweep(value: Any, info: ValidationInfo) -> SweepSource | Sweep:
@@ -148,34 +122,23 @@ def _as_sweep(value: Any, info: ValidationInfo) -> SweepSource | Sweep:
 
 
 class Item(Strict):
-    """One table, figure or passage of a paper."""
+    """One table, figure or passage of a paper. docs/papers.md has its keys."""
 
     version: Literal[1]
-    number: str = Field(description="What the paper calls it: Table 3, Figure 8, Section 4.")
-    also: tuple[Name, ...] = Field(
-        default=(), description="Further names of it, such as those of two tables in one."
-    )
-    order: float = Field(description="Its place among the paper's items.")
+    number: str
+    also: tuple[Name, ...] = ()  # further names, such as those of two tables in one
+    order: float
     title: str
-    question: str = Field(description="What it should show, in a sentence or two.")
-    sweeps: dict[Name, Annotated[SweepSource | Sweep, PlainValidator(_as_sweep)]] = Field(
-        default={}, description="Runs that it needs."
-    )
-    full: dict[Name, dict[str, Any]] = Field(
-        default={}, description="Keys of these sweeps that differ at full published size."
-    )
+    question: str
+    sweeps: dict[Name, Annotated[SweepSource | Sweep, PlainValidator(_as_sweep)]] = Field(default={})
+    full: dict[Name, dict[str, Any]] = Field(default={})
     tables: tuple[TableShape, ...] = ()
     figures: tuple[FigureShape, ...] = ()
     published: tuple[Published, ...] = ()
-    rests_on: dict[str, Ground] = Field(
-        default={},
-        description="By label, what verdicts on this solver rest on: program (those on its time), "
-        "reconstruction, setting.",
-    )
+    # What verdicts on the solvers rest on, by label; "program" is for those on its time.
+    rests_on: dict[str, Ground] = Field(default={})
     claims: tuple[Claim, ...] = ()
-    notes: tuple[str, ...] = Field(
-        default=(), description="Footnotes: what is reconstructed, what differs from the paper."
-    )
+    notes: tuple[str, ...] = ()
 
     @model_validator(mode="after")
     def _claims_quote(self) -> Item:
@@ -249,17 +212,15 @@ class Paper(Strict):
     """A publication, and the items of it that are reproduced."""
 
     version: Literal[1]
-    order: float = Field(description="Its place among the papers.")
+    order: float
     title: str
     authors: str
     published_in: str
     url: str
-    about: str = Field(description="What it shows, in a paragraph.")
-    further: bool = Field(
-        default=False, description="Whether it is not one of the five that svmbench reproduces."
-    )
-    key: str = Field(default="", description="Name of its folder; set on reading.")
-    items: dict[str, Item] = Field(default={}, description="By file name; set on reading.")
+    about: str
+    further: bool = False
+    key: str = ""
+    items: dict[str, Item] = Field(default={})
 
     @property
     def names(self) -> dict[str, str]:

@@ -24,16 +24,9 @@ _NUMBERS = ("lambda", "C")
 class PublishedFile(Strict):
     """A table with a row for each cell: its place, and its numbers."""
 
-    name: str = Field(
-        pattern=r"^[a-z0-9][a-z0-9.-]*\.tsv$",
-        description="Tab-separated text in the paper's folder; the first line names its columns.",
-    )
-    where: Place = Field(default=Place(), description="The rows that are shown; all unless set.")
-    measures: dict[str, WrittenMeasure] = Field(
-        min_length=1,
-        description="Measure of each column of numbers. Columns that are neither listed here nor "
-        f"a place ({', '.join(NAMED)}) are remarks for readers of the file.",
-    )
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9.-]*\.tsv$")
+    where: Place = Place()
+    measures: dict[str, WrittenMeasure] = Field(min_length=1)
 
     def values(self, folder: Path) -> list[dict[str, Any]]:
         """Its published values, as mappings; empty cells have none."""
@@ -114,20 +107,18 @@ class _Placed(Strict):
 class PublishedValue(_Placed):
     """One published number, by the row it belongs to."""
 
-    solver: str | None = Field(default=None, description="Label; or a program that is not run.")
+    solver: str | None = None
     measure: WrittenMeasure
-    value: float | str = Field(description="A number; or text such as '> 18,000'.")
+    value: float | str
 
 
 class PublishedCurve(_Placed):
     """Points of one published curve, by the row it belongs to."""
 
-    solver: str = Field(description="Label; or a program that is not run.")
-    x: str = Field(description=f"What the abscissae are: {', '.join(ABSCISSAE)}.")
-    y: str = Field(description="Measure of the ordinates; shares as shares, not in per cent.")
-    points: tuple[tuple[float, float], ...] = Field(
-        min_length=1, description="[abscissa, ordinate], abscissae ascending."
-    )
+    solver: str
+    x: str
+    y: str
+    points: tuple[tuple[float, float], ...] = Field(min_length=1)
 
     @field_validator("x")
     @classmethod
@@ -187,22 +178,13 @@ def _read(path: Path) -> Iterator[PublishedCurve]:
 
 
 class Published(Strict):
-    source: str = Field(description="Publication and place in it.")
-    mark: Literal["seed", "read"] = Field(
-        description="seed: printed in the paper itself; read: found in the named publication or "
-        "its released code."
-    )
-    values: tuple[PublishedValue, ...] = Field(
-        default=(), description="The numbers; those of 'file' are added on reading."
-    )
-    file: PublishedFile | None = Field(default=None, description="Many numbers, in a file.")
-    curves: Annotated[tuple[PublishedCurve, ...], BeforeValidator(_as_curves)] = Field(
-        default=(),
-        description="Curves, drawn into the item's figures of the same axes: a list, or the name "
-        "of a tab-separated file beside the configuration.",
-    )
-    ranges: tuple[str, ...] = Field(default=(), description="Ranges read off a figure; sentences.")
-    not_available: str | None = Field(default=None, description="Why no numbers can be shown.")
+    source: str
+    mark: Literal["seed", "read"]  # printed in the paper itself; found in what 'source' names
+    values: tuple[PublishedValue, ...] = ()
+    file: PublishedFile | None = None
+    curves: Annotated[tuple[PublishedCurve, ...], BeforeValidator(_as_curves)] = ()
+    ranges: tuple[str, ...] = ()
+    not_available: str | None = None
 
     @model_validator(mode="after")
     def _with_file(self, info: ValidationInfo) -> Published:

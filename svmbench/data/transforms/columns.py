@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from pydantic import Field
 
 from svmbench.data.blocks import (
     Block,
@@ -36,9 +35,7 @@ class Standardise(OfTrain):
     name = "standardise"
     main = "columns"
 
-    columns: Columns | None = Field(
-        default=None, description="The columns, counted from 1; all of them unless set."
-    )
+    columns: Columns | None = None
 
     def apply(self, train: Dataset, test: Dataset | None) -> TrainAndTest:
         """Standardise both with the training rows' means and deviations."""
@@ -81,7 +78,7 @@ class Drop(Transform):
     name = "drop"
     main = "columns"
 
-    columns: Columns = Field(description="The columns, counted from 1.")
+    columns: Columns
 
     def apply(self, train: Dataset, test: Dataset | None) -> TrainAndTest:
         """Remove the columns from both."""
@@ -115,7 +112,7 @@ class Bias(Transform):
     name = "bias"
     main = "rho"
 
-    rho: PositiveNumber = Field(default=1.0, description="The feature's value.")
+    rho: PositiveNumber = 1.0
 
     def apply(self, train: Dataset, test: Dataset | None) -> TrainAndTest:
         """Append the feature to both."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from svmbench.data.dataset import Dataset
 from svmbench.data.derived import take_rows
@@ -27,7 +27,7 @@ class Shuffled(Transform):
     name = "shuffled"
     main = "seed"
 
-    seed: Seed = Field(default=0, description="Seed of the order.")
+    seed: Seed = 0
 
     def apply(self, train: Dataset, test: Dataset | None) -> TrainAndTest:
         """Permute the training rows."""
@@ -39,8 +39,8 @@ class Rows(Transform):
 
     name = "rows"
 
-    start: RowNumber = Field(description="First row, counted from 0.")
-    stop: StrictRowCount = Field(description="The row after the last.")
+    start: RowNumber
+    stop: StrictRowCount
 
     @classmethod
     def expand(cls, given: Any) -> Any:
@@ -76,8 +76,8 @@ class Subsample(Transform):
     name = "subsample"
     main = "size"
 
-    size: SampleSize = Field(description="Fraction of the rows, or how many.")
-    seed: Seed = Field(default=0, description="Seed of the choice.")
+    size: SampleSize
+    seed: Seed = 0
 
     def apply(self, train: Dataset, test: Dataset | None) -> TrainAndTest:
         """Keep that many rows, all equally likely."""
@@ -98,11 +98,8 @@ class Balance(Transform):
     name = "balance"
     main = "count"
 
-    count: StrictRowCount | None = Field(
-        default=None,
-        description="Rows to keep of the more frequent class; as many as the other has unless set.",
-    )
-    seed: Seed = Field(default=0, description="Seed of the choice.")
+    count: StrictRowCount | None = None
+    seed: Seed = 0
 
     def apply(self, train: Dataset, test: Dataset | None) -> TrainAndTest:
         """Keep all rows of one class and that many of the other, in their order."""
@@ -127,11 +124,9 @@ class Split(Transform):
     name = "split"
     main = "test"
 
-    test: SampleSize = Field(description="Test rows: a fraction of all rows, or how many.")
-    seed: Seed = Field(default=0, description="Seed of the choice.")
-    stratified: bool = Field(
-        default=False, description="Whether the test has the same share of each class."
-    )
+    test: SampleSize
+    seed: Seed = 0
+    stratified: bool = False
 
     def apply(self, train: Dataset, test: Dataset | None) -> TrainAndTest:
         """Split the rows into two parts."""

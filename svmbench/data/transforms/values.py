@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from pydantic import Field
 
 from svmbench.data.blocks import column_sizes, row_maxima
 from svmbench.data.dataset import Dataset
@@ -56,7 +55,7 @@ class Factor(Transform):
     name = "factor"
     main = "by"
 
-    by: PositiveNumber = Field(description="The number.")
+    by: PositiveNumber
 
     def apply(self, train: Dataset, test: Dataset | None) -> TrainAndTest:
         def multiplied(data: Dataset) -> Dataset:
