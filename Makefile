@@ -72,7 +72,7 @@ smoke: $(VENV)/.installed ## Run a method of each kind on the tiny sets, in abou
 test: $(DEVELOPING) ## Run the tests
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
-slow: $(DEVELOPING) ## Run what make test leaves out: many cases, wheels, scripts, docs/findings (half an hour)
+slow: $(DEVELOPING) ## Run what make test leaves out: many cases, wheels, damaged files, the site (half an hour)
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m slow
 
 golden: $(DEVELOPING) ## Compare results with those of tests/golden/ (WRITE=1 writes them)

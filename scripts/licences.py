@@ -1,4 +1,4 @@
-"""Print the tables of docs/licences.md: svmbench's dependencies, their licences and conditions.
+"""Print svmbench's dependencies with their licences and conditions (docs/licences.md).
 
     python scripts/licences.py
 

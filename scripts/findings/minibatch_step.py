@@ -19,7 +19,7 @@ from svmbench.solvers.stochastic.minibatch_bias import MinibatchBias, MinibatchP
 
 M = 200
 LAMBDAS = (1.0, 0.1, 1e-2, 1e-4)
-BATCHES = (1, 10, 50, 200)
+BATCHES = (1, 10, 200)
 EPOCHS = 20_000
 
 
