@@ -194,9 +194,7 @@ def _make(
     with ProgressReporter(quiet) as reporter:
         runs = None if budget is None else budget - reserve(known, chosen, budget)
         doubts = Doubts(root, known, planned, chosen)
-        result = run_series(
-            planned, reporter, asked, budget=runs, doubts=doubts, put_off=doubts.put_off
-        )
+        result = run_series(planned, reporter, asked, budget=runs, doubts=doubts)
         if not result.interrupted:
             reporter.writes("tables, figures and claims")
             stale = outdated(root, known, chosen) if planned else chosen

@@ -54,7 +54,6 @@ class PlannedSweep:
     offline: bool = True  # do not look for its data on the network
     # fingerprint of the machine that carries out its runs; empty for this machine
     machine: str = ""
-    probe: str = ""  # label of the solver that shows first whether stand-ins are like their sets
 
     @property
     def title(self) -> str:

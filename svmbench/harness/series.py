@@ -11,7 +11,6 @@
    takes times the repeats that are still needed. After every round the questions are asked again.
    Questions that the cheapest way to a verdict does not need come later. Those whose answers change
    no verdict come last.
-4. Time that no question can use goes to a second repeat of the cells that have only one.
 
 A run in progress when the budget ends is abandoned. A later call finds the finished runs and adds
 the missing ones.
@@ -22,7 +21,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import astuple, dataclass, field, replace
 from itertools import zip_longest
@@ -41,9 +40,6 @@ __all__ = ["Doubt", "Open", "PlannedSweep", "Result", "Spent", "run_series"]
 #: Rounds in which the first repeats, and those up to ``at_least``, run within shares of the time;
 #: each continues the sweeps that the one before has cut short.
 ROUNDS = 2
-
-#: Repeats that every cell has if there is time left that no question can use.
-SPARE = 2
 
 #: The repeats of a round take at least this multiple of the time that asking the questions took,
 #: if there are enough of them.
@@ -145,15 +141,11 @@ def run_series(
     *,
     budget: float | None = None,
     doubts: Callable[[], Sequence[Doubt]] | None = None,
-    put_off: Callable[[int], Collection[tuple[str, str]]] | None = None,
 ) -> Result:
     """Run what the sweeps lack, then what decides the questions about them.
 
     - ``doubts``: reads the folders of the sweeps and returns the questions that are open. Their
       tables of numbers are up to date whenever it is called.
-    - ``put_off``: returns data sets and solvers of a sweep that decide nothing, as far as its
-      folder shows. With a budget they are run once nothing is left to decide. Of each stand-in, the
-      sweep's probe is run before it is called.
 
     Raises ConfigError if another process is writing to a folder.
     """
@@ -162,12 +154,10 @@ def run_series(
     series.announce()
     with series:
         try:
-            series.make_first_repeats(put_off if budget is not None else None)
+            series.make_first_repeats()
             series.make_repeats_at_least()
             if doubts is not None:
                 series.decide(doubts)
-                series.make_what_was_put_off()
-                series.make_spare_repeats()
         except KeyboardInterrupt:
             series.result.interrupted = True
     return series.result
@@ -193,7 +183,6 @@ class _Series:
         self._in_vain: set[tuple[int, frozenset[Cell]]] = set()
         self._pairs_before: dict[_Question, int] = {}
         self._unserved = Counter[_Question]()
-        self._put_off: dict[int, set[Cell]] = {}
         self._unreadable: set[int] = set()
         self._stack = ExitStack()
 
@@ -217,15 +206,9 @@ class _Series:
 
     # --- the repeats that every cell has ---------------------------------------------
 
-    def make_first_repeats(
-        self, put_off: Callable[[int], Collection[tuple[str, str]]] | None = None
-    ) -> None:
+    def make_first_repeats(self) -> None:
         """Open the sweeps in their order, and run the first repeat of every cell."""
-        waiting = [
-            at
-            for at, planned in enumerate(self._sweeps)
-            if planned.runnable is not None and at not in self._unreadable
-        ]
+        waiting = [at for at, planned in enumerate(self._sweeps) if planned.runnable is not None]
         for _ in range(ROUNDS):
             for turn, at in enumerate(waiting):
                 if self._over():
@@ -236,40 +219,12 @@ class _Series:
                 if self._end is not None:
                     weights = [math.sqrt(self._lacking(other, 1)) for other in waiting[turn:]]
                     deadline = _deadline(self._end, weights)
-                if put_off is not None:
-                    self._probe(at, deadline, put_off)
-                self._turn(at, "first", deadline, self._repeats(at, 1))
+                self._turn(at, "first", deadline, Options(repeats=1))
                 if at in self._open_sweeps:
                     self._open_sweeps[at].publish()
             waiting = [at for at in waiting if at in self._open_sweeps and self._lacking(at, 1)]
             if not waiting or self._end is None:
                 return
-
-    def _probe(
-        self,
-        at: int,
-        deadline: float | None,
-        put_off: Callable[[int], Collection[tuple[str, str]]],
-    ) -> None:
-        """Run a cell of each stand-in; if that shows that others decide nothing, they wait."""
-        planned = self._sweeps[at]
-        self._turn(at, "first", deadline, Options(repeats=0))
-        if at not in self._open_sweeps or at in self._put_off:
-            return
-        cells = self._open_sweeps[at].cells
-        probes = {cell: [0] for cell in cells if cell[0] in planned.stand_ins}
-        probes = {cell: wanted for cell, wanted in probes.items() if cell[2] == planned.probe}
-        self._turn(at, "first", deadline, Options(repeats_of=probes))
-        self._open_sweeps[at].publish()
-        waiting = put_off(at)
-        self._put_off[at] = {cell for cell in cells if (cell[0], cell[2]) in waiting}
-
-    def make_what_was_put_off(self) -> None:
-        """Run the repeats that every cell should have of those that decide nothing."""
-        if any(self._put_off.values()):
-            self._put_off.clear()
-            self.make_first_repeats()
-            self.make_repeats_at_least()
 
     def make_repeats_at_least(self) -> None:
         """Run the further repeats that every cell should have, one of every sweep at a time."""
@@ -285,8 +240,7 @@ class _Series:
                     repeats = min(level, self._sweeps[at].sweep.at_least)
                     if self._lacking(at, repeats) and share[at] > 0.0 and not self._over():
                         deadline = None if self._end is None else time.monotonic() + share[at]
-                        wanted = self._repeats(at, repeats)
-                        share[at] -= self._turn(at, "at_least", deadline, wanted)
+                        share[at] -= self._turn(at, "at_least", deadline, Options(repeats=repeats))
             if self._end is None:
                 return
 
@@ -344,24 +298,6 @@ class _Series:
                 break
         return chosen
 
-    def make_spare_repeats(self) -> None:
-        """Run the second repeat of every cell in the time that no question can use.
-
-        Only sweeps whose questions decide how many repeats their cells have get it, the cheapest
-        first.
-        """
-        costs = {
-            at: open_sweep.seconds_lacking(Options(repeats=SPARE))
-            for at, open_sweep in self._open_sweeps.items()
-            if open_sweep.sweep.at_least < SPARE <= open_sweep.sweep.at_most
-        }
-        for at in sorted(costs, key=costs.__getitem__):
-            if self._over():
-                return
-            if self._lacking(at, SPARE):
-                self._reporter.grow(self._open_sweeps[at].announce(Options(repeats=SPARE)))
-                self._turn(at, "at_least", self._end, Options(repeats=SPARE))
-
     def _ask(self, ask: Callable[[], Sequence[Doubt]]) -> float:
         """Ask the questions; return the seconds that took, with those to write the tables."""
         begun = time.monotonic()
@@ -414,13 +350,6 @@ class _Series:
     def _over(self) -> bool:
         return self._end is not None and time.monotonic() >= self._end
 
-    def _repeats(self, at: int, repeats: int) -> Options:
-        """The first repeats of a sweep, but of the cells that were put off."""
-        if not self._put_off.get(at):
-            return Options(repeats=repeats)
-        now = [cell for cell in self._open_sweeps[at].cells if cell not in self._put_off[at]]
-        return Options(repeats_of={cell: range(repeats) for cell in now})
-
     def _lacking(self, at: int, repeats: int | None = None) -> int:
         """Missing runs of the first repeats of a sweep, as far as is known.
 
@@ -429,7 +358,7 @@ class _Series:
         planned = self._sweeps[at]
         repeats = planned.sweep.at_least if repeats is None else repeats
         if at in self._open_sweeps:
-            return self._open_sweeps[at].lacking(self._repeats(at, repeats))
+            return self._open_sweeps[at].lacking(Options(repeats=repeats))
         return planned.runs_a_repeat * repeats if self._options.fresh else planned.missing(repeats)
 
     def _turn(self, at: int, phase: Phase, deadline: float | None, wanted: Options) -> float:

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
 
 from svmbench.claims.cheapest import cheapest
 from svmbench.claims.judge import KnownParts
 from svmbench.claims.measured import MeasuredRow, rows, unchanged
-from svmbench.claims.model import Claim
 from svmbench.claims.parts import ClaimResult
 from svmbench.harness.series import Doubt, PlannedSweep
 from svmbench.papers.folders import sweep_folder
 from svmbench.papers.judged import judged
-from svmbench.papers.likeness import Likeness, likenesses
 from svmbench.papers.model import Paper
-from svmbench.papers.slots import catalogued
 from svmbench.records.read import Results, read_results
 
 #: The results of a sweep, and its rows.
@@ -47,7 +43,6 @@ class Doubts:
         self._root = root
         self._papers = papers
         self._chosen = frozenset(chosen)
-        self._planned = tuple(planned)
         self._places = {each.folder: at for at, each in enumerate(planned)}
         self._read: dict[tuple[Path, str], tuple[tuple[int, int], _Read]] = {}
         self._known = KnownParts()
@@ -80,30 +75,6 @@ class Doubts:
                     known = found.get(which)
                     found[which] = doubt if known is None else _together(doubt, known)
         return list(found.values())
-
-    def put_off(self, at: int) -> set[tuple[str, str]]:
-        """Data sets and solvers of a planned sweep on which no claim rests, as far as runs show.
-
-        None does where a stand-in is not like its set in what the claim is about.
-        """
-        planned = self._planned[at]
-        labels = [source.dataset.label for source in planned.sources]
-        cells = set(product(labels, (spec.label for spec in planned.sweep.solvers)))
-        for key, name in self._chosen:
-            paper = self._papers[key]
-            item = paper.items[name]
-            for sweep in item.sweeps:
-                if sweep_folder(self._root, paper, name, sweep) == planned.folder:
-                    read = self._results(paper, name)
-                    rows = [row for _, measured in read.values() for row in measured]
-                    results = {each: found for each, (found, _) in read.items()}
-                    known = likenesses(item, rows, catalogued(paper, name, results))
-                    cells = {
-                        cell
-                        for cell in cells
-                        if not any(_rests_on(claim, sweep, *cell, known) for claim in item.claims)
-                    }
-        return cells
 
     def _doubts(self, paper: Paper, item: str, result: ClaimResult) -> Iterator[Doubt]:
         goal = f"{paper.key}/{item}: {result.claim.text}"
@@ -148,18 +119,6 @@ class Doubts:
             known = stamp, (results, kept)
             self._read[folder, sweep] = known
         return known[1]
-
-
-def _rests_on(
-    claim: Claim, sweep: str, dataset: str, solver: str, known: Mapping[str, Likeness]
-) -> bool:
-    given, likeness = claim.where.given, known.get(dataset, Likeness())
-    return (
-        not likeness.against(claim)
-        and sweep in given.get("sweep", (sweep,))
-        and dataset in (claim.over_dataset, *given.get("dataset", (dataset,)))
-        and solver in (claim.labels or given.get("solver", (solver,)))
-    )
 
 
 def _together(doubt: Doubt, other: Doubt) -> Doubt:

@@ -129,7 +129,9 @@ class Item(Strict):
     order: float
     title: str
     question: str
-    sweeps: dict[Name, Annotated[SweepSource | Sweep, PlainValidator(_as_sweep)]] = Field(default={})
+    sweeps: dict[Name, Annotated[SweepSource | Sweep, PlainValidator(_as_sweep)]] = Field(
+        default={}
+    )
     full: dict[Name, dict[str, Any]] = Field(default={})
     tables: tuple[TableShape, ...] = ()
     figures: tuple[FigureShape, ...] = ()

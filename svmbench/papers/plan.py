@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from svmbench.config import Sweep
 from svmbench.config.dataset_spec import DatasetSpec
 from svmbench.errors import ConfigError, nearest
 from svmbench.harness.series import PlannedSweep
 from svmbench.harness.sources import Source, source_of
 from svmbench.papers.folders import sweep_folder
-from svmbench.papers.likeness import COUNTS
-from svmbench.papers.model import Item, Paper, SweepSource
+from svmbench.papers.model import Paper, SweepSource
 
 #: Entries of a stand-in's rows per second of the budget. A claim needs eight or nine repeats of its
 #: cells, so that these must be cheap.
@@ -81,22 +78,10 @@ def planned_sweeps(
             sweep_folder(root, papers[key], item, name),
             tuple(known(dataset) for dataset in sweep.datasets),
             machine=machine,
-            probe=_probe(papers[key].items[item], sweep),
         )
         for key, item, name in _own_sweeps(papers, chosen)
         for sweep in [papers[key].items[item].sweep_at(name, full)]
     ]
-
-
-def _probe(item: Item, sweep: Sweep) -> str:
-    """The solver with the most published counts of passes, the first among several."""
-    counts = Counter(
-        value.solver
-        for each in item.published
-        for value in each.values
-        if value.measure.name in COUNTS and not isinstance(value.value, str)
-    )
-    return max((spec.label for spec in sweep.solvers), key=counts.__getitem__)
 
 
 def datasets_of(papers: Mapping[str, Paper], chosen: Sequence[tuple[str, str]]) -> set[DatasetSpec]:

@@ -14,7 +14,6 @@ import pandas as pd
 from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.places import AXES
 from svmbench.papers.model import TableShape
-from svmbench.papers.published import Published
 from svmbench.papers.report.layout import (
     ItemResults,
     Key,
@@ -42,16 +41,14 @@ from svmbench.report.questions import best_of
 from svmbench.report.table import Agreement, Row, Section, Table, TableCell
 from svmbench.report.tables.words import INTERVALS, RELAPSES, header, interval_notes, state_counts
 
-#: Texts of cells that were not run, that nothing was to be run for, and for which no published
-#: number could be found.
-NOT_RUN, NOTHING, NOT_AVAILABLE = "not run", "—", "not available"
+#: Texts of cells that were not run, and that nothing was to be run for.
+NOT_RUN, NOTHING = "not run", "—"
 
 STAND_IN = "(STAND-IN)"
 UNLIKE = "(STAND-IN, unlike)"
 
 #: Names of the sides of a column; "ours" is what was measured, where something is published.
 _MEASURED, _BOTH, _RANGE = "measured", "ours (published)", "range of the runs"
-_PUBLISHED = "published"
 
 #: A number is near the published one up to this factor; the page prints the two differently.
 NEAR = 1.15
@@ -187,15 +184,11 @@ class _Builder:
         spanned = {field.side for field in fields} != {_MEASURED}
         texts = [axis_name(name) for name in shape.rows]
         names = [field.side if spanned else self._heading(field) for field in fields]
-        unavailable = bool(self._unavailable()) and not self.layout.quoted
-        if unavailable:
-            groups, names = [*groups, ("", 1)], [*names, _PUBLISHED]
         rows = []
         last: Key | None = None
         for key in self.layout.rows:
             opens = last is None or (len(key) > 1 and key[0] != last[0])
             cells = [self._cell(key, field) for field in fields]
-            cells += [TableCell(NOT_AVAILABLE)] * unavailable
             faded = bool(found := self._in_row(key)) and all(map(self._unlike, found))
             rows.append(Row((*self._head(key), *cells), opens, self._label(key), faded))
             last = key
@@ -341,9 +334,6 @@ class _Builder:
 
     # ------------------------------------------------------------ words
 
-    def _unavailable(self) -> list[Published]:
-        return [each for each in self.source.item.published if each.not_available]
-
     def _warnings(self) -> Iterator[str]:
         if names := self.source.stand_ins():
             yield stand_in_warning(names)
@@ -371,8 +361,9 @@ class _Builder:
             (q.published.source, q.published.mark) for q in self.layout.placed
         ):
             yield f"Published: {each[0]}, {MARKS[each[1]]}."
-        for published in self._unavailable():
-            yield f"Published numbers not available ({published.source}): {published.not_available}"
+        for published in self.source.item.published:
+            if why := published.not_available:
+                yield f"Published numbers not available ({published.source}): {why}"
         if any(field.side.startswith("×") for field in fields):
             yield _RATIOS
         if any(each.limit for _, _, each in found):
