@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import time
 from functools import partial
 from itertools import product
@@ -11,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from svmbench.cli import answer, one_line, options
+from svmbench.cli import one_line, options
+from svmbench.cli.columns import align
 from svmbench.cli.series import (
     mishaps,
     nodes_lines,
@@ -41,6 +43,9 @@ MORE_REPEATS = (
     "more repeats decide more: 'repeats: {at_least: 5, until: decided, at_most: 60}' in the "
     "configuration"
 )
+
+#: Lines of the table on the terminal; the page has all of them.
+MOST_LINES = 24
 
 #: What is said while the tables of an interrupted sweep are written.
 WRITING_TABLES = "interrupted; writing tables (Ctrl-C again to skip)"
@@ -165,7 +170,7 @@ def command(
     if result.interrupted and not result.made + result.reused:
         raise KeyboardInterrupt  # there is nothing to show
     if as_json and result.outcomes:
-        click.echo(answer.as_json(planned.folder))
+        click.echo(_as_json(planned.folder))
     elif not quiet and result.outcomes:
         click.echo(_told(planned, result, time.monotonic() - begun))
     if result.interrupted:
@@ -218,23 +223,57 @@ def _made(planned: PlannedSweep, asked: Options, *, hidden: bool) -> Result:
 
 def _told(planned: PlannedSweep, result: Result, seconds: float) -> str:
     """Who is fastest, what the runs came to, and where the page is."""
+    from svmbench.records.read import read_results
     from svmbench.report.notices import stand_in_warning
+    from svmbench.report.questions import order
+    from svmbench.report.verdict import answer, conclusion, verdicts
 
-    folder = planned.folder
+    folder, until_decided = planned.folder, planned.sweep.until_decided
+    results = read_results(folder)
+    standings = verdicts(results)
+    found = answer(standings)
+    left = len(found.lines) - MOST_LINES
     lines = [
-        answer.as_table(folder),
+        align(found.header, found.lines[:MOST_LINES]),
+        *([f"({left} more on the page)"] if left > 0 else ()),
+        *filter(None, [order(results).caution]),
         "",
         *([stand_in_warning(list(planned.stand_ins))] if planned.stand_ins else ()),
         _summary(result.outcomes[0], seconds),
         *_failures(folder),
         *_not_installed(planned.sweep),
     ]
-    if planned.sweep.until_decided:
+    if until_decided:
         lines += [*time_spent(result, [planned]), _questions(folder, result)]
-    lines += [f"page: {folder / 'report.html'}", *filter(None, [answer.in_a_sentence(folder)])]
-    if answer.is_open(folder) and not planned.sweep.until_decided:
+    lines += [f"page: {folder / 'report.html'}", *filter(None, [conclusion(standings)])]
+    leads = [lead for each in standings for problem in each.problems for lead in problem.leads]
+    is_open = any(lead.leader and lead.following and not lead.settled for lead in leads)
+    if is_open and not until_decided:
         lines.append(MORE_REPEATS)
     return "\n".join(lines)
+
+
+def _as_json(folder: Path) -> str:
+    """The answer as JSON: an object per data set, λ and accuracy, and where the page is."""
+    from svmbench.records.read import read_results
+    from svmbench.report.verdict import proof_of, verdicts
+
+    leads = [
+        {
+            "dataset": standing.heading,
+            "lambda": leads.lam,
+            "at": lead.place,
+            "leader": lead.leader or None,
+            "value": lead.value,
+            "clear": lead.clear,
+            "next": lead.following or None,
+            "proven": proof_of(lead),
+        }
+        for standing in verdicts(read_results(folder))
+        for leads in standing.problems
+        for lead in leads.leads
+    ]
+    return json.dumps({"leads": leads, "page": str(folder / "report.html")}, indent=2)
 
 
 def describe(sweep: Sweep, only: tuple[str, ...] = ()) -> str:
