@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
-from svmbench.records.groups import ROW, heading
 from svmbench.records.measures import Asked
 from svmbench.records.read import Results, read_results
-from svmbench.records.spelling import counted, written_apart
+from svmbench.records.spelling import counted
 from svmbench.records.summaries import summary
-from svmbench.report.numbers import interval_text
 from svmbench.report.single import FigureRequest, SingleFigure, single_figure
 
 #: Columns of the summary.
@@ -139,31 +136,8 @@ class LoadedResults:
         return f"<results {self.name}: {runs} in {self.folder}>"
 
     def _repr_html_(self) -> str:
-        """Median seconds to each accuracy, with their intervals."""
-        if self.summary.empty:
-            return self._results.runs.groupby(["dataset", "lambda", "label"]).size().to_frame(
-                "runs"
-            ).to_html()  # fmt: skip
-        texts: dict[tuple[Any, ...], list[str]] = {}
-        for row in self.summary.to_dict("records"):
-            texts.setdefault(tuple(row[name] for name in ROW), []).append(_seconds(row))
-        written = written_apart({lam for _, _, lam, _, _ in texts}, plain_from=0.1)
-        places = [
-            (heading(dataset, stand_in), written[lam], label)
-            for dataset, stand_in, lam, _, label in texts
-        ]
-        accuracies = written_apart(self._results.accuracies)
-        table = pd.DataFrame(
-            list(texts.values()),
-            index=pd.MultiIndex.from_tuples(places, names=["dataset", "lambda", "label"]),
-            columns=[f"seconds to ε = {accuracies[each]}" for each in self._results.accuracies],
-        )
-        return table.to_html(escape=True)
-
-
-def _seconds(row: Mapping[Any, Any]) -> str:
-    if not row["repeats"]:
-        return "not run"
-    if math.isinf(row["median_seconds"]):
-        return f"not reached ({row['reached']:.0f} of {row['repeats']:.0f})"
-    return interval_text(row["median_seconds"], row["seconds_low"], row["seconds_high"])
+        """The summary, or the number of runs of each row if no accuracy was asked for."""
+        if not self.summary.empty:
+            return self.summary.to_html()
+        sizes = self._results.runs.groupby(["dataset", "lambda", "label"]).size()
+        return sizes.to_frame("runs").to_html()
