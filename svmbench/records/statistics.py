@@ -96,28 +96,6 @@ def reached(samples: Sequence[float]) -> str:
     return f"{sum(math.isfinite(sample) for sample in samples)} of {len(samples)}"
 
 
-def expected_running_time(times: Sequence[float], spent: Sequence[float]) -> float:
-    """Expected time to success of a method that is restarted until it succeeds (ERT).
-
-    The total time spent over the number of successes (Hansen et al., COCO).
-
-    Raises ValueError if the two differ in length, or an unsuccessful run's time is not finite.
-    """
-    costs, successes = [], 0
-    for time, expense in zip(times, spent, strict=True):
-        success = math.isfinite(time)
-        cost = time if success else expense
-        if not math.isfinite(cost):
-            raise ValueError("the time spent by an unsuccessful run must be a finite number")
-        costs.append(cost)
-        successes += success
-    # The repeats are in the order of their starts, which is to change no digit.
-    try:
-        return math.fsum(costs) / successes if successes else math.inf
-    except OverflowError:  # numbers that no run has taken
-        return math.inf
-
-
 def performance_ratios(costs: Mapping[str, Sequence[float]]) -> dict[str, list[float]]:
     """Cost of each solver on each problem over the least of any solver (Dolan and Moré, 2002)."""
     if not costs:

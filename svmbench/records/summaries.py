@@ -14,7 +14,7 @@ from svmbench.records.measures import MEASURES, Asked
 from svmbench.records.samples import of_repeats, samples
 from svmbench.records.spelling import short
 from svmbench.records.states import HORIZON, LIMITED, in_words
-from svmbench.records.statistics import Estimate, estimate, expected_running_time, median
+from svmbench.records.statistics import Estimate, estimate, median
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,6 @@ class Summary(Estimate):
 
     _: KW_ONLY
     accuracy: float
-    ert: float  # expected running time over the runs that were executed
     # median with the time each unsuccessful run had spent when it was stopped instead of its
     # unknown time: a lower bound if the median is +inf
     at_least: float
@@ -66,8 +65,6 @@ def _summary(group: Group, asked: Asked) -> Summary:
     return Summary(
         **vars(estimate(values)),
         accuracy=asked.at,
-        # A skipped run has spent nothing, so only executed runs count.
-        ert=expected_running_time(values, [spent.get(repeat, 0.0) for repeat in found]),
         at_least=at_least,
         limit=_in_its_unit(limit, asked, at_least),
         relapses=len(relapses),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from itertools import permutations, product
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from svmbench.records.statistics import (
-    expected_running_time,
     median,
     median_interval,
     outliers,
@@ -105,41 +104,6 @@ def test_nothing_can_be_said_of_no_samples_or_of_nan(samples):
 
 def test_reached():
     assert reached([1.0, math.inf, 2.0]) == "2 of 3"
-
-
-def test_expected_running_time_does_not_depend_on_the_order_of_repeats():
-    orders = permutations([0.1, 0.2, 0.3])
-    assert len({expected_running_time(times, [0.0] * 3) for times in orders}) == 1
-
-
-def test_expected_running_time_charges_failures_to_successes():
-    assert expected_running_time([2.0, math.inf, 4.0], [9.0, 10.0, 9.0]) == 8.0
-    assert expected_running_time([math.inf], [10.0]) == math.inf
-    assert expected_running_time([], []) == math.inf
-    assert expected_running_time([1e308, 1e308], [0.0, 0.0]) == math.inf  # no sum has room for it
-    with pytest.raises(ValueError, match="finite"):
-        expected_running_time([1.0, math.inf], [0.0, math.nan])
-
-
-@given(st.lists(TIMES, min_size=1, max_size=20))
-def test_expected_running_time_without_failures_is_the_mean(times):
-    ert = expected_running_time(times, [math.nan] * len(times))
-    assert ert == pytest.approx(statistics.fmean(times))
-
-
-@given(st.lists(st.tuples(TIMES, st.booleans()), min_size=1, max_size=20), TIMES)
-def test_expected_running_time_grows_with_every_failure(runs, wasted):
-    times = [time if success else math.inf for time, success in runs]
-    spent = [time for time, _ in runs]
-    before = expected_running_time(times, spent)
-    after = expected_running_time([*times, math.inf], [*spent, wasted])
-    assert after > before or before == math.inf
-
-
-def test_expected_running_time_of_runs_that_succeed_with_probability_p():
-    # Geometric law: with success p of a run of cost 1, 1/p runs are expected.
-    times = [1.0] * 3 + [math.inf] * 9
-    assert expected_running_time(times, [1.0] * 12) == 4.0
 
 
 # --- profiles ----------------------------------------------------------------------

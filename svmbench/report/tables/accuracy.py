@@ -139,8 +139,6 @@ def accuracy_cell(summary: Summary) -> TableCell:
         parts = [summary.limit]
     if partly and len(summary.samples) > 1:
         parts.append(partly)
-    if partly and math.isfinite(summary.ert):
-        parts.append(f"ERT {number_text(summary.ert)}")
     text = ", ".join(parts) + (" †" if summary.relapses else "")
     return TableCell(text, summary.best, summary.median, _relapse_hint(summary))
 
@@ -174,7 +172,6 @@ def _accuracy_record(group: Group, summary: Summary, unit: str) -> dict[str, Any
         "interval_coverage": summary.coverage,
         "reached": summary.reached,
         "runs": len(summary.samples),
-        f"ert_{unit}": finite(summary.ert),
         f"at_least_{unit}": summary.at_least,
         "limit": summary.limit.replace("≥ ", ""),
         "best": summary.best,
@@ -217,9 +214,8 @@ def accuracy_notes(kind: str, everything: Sequence[tuple[Group, Summary]]) -> It
         yield (
             "A run that does not reach the accuracy counts as +∞ in the median. ≥ T: the median "
             "run did not reach it before the sweep's limit T (seconds or epochs); T is not a "
-            "measurement. k of n: k of n runs reached it. ERT: the expected time if runs are "
-            "restarted until one reaches it, estimated from the runs that were made. ε at stop: "
-            "median accuracy at the last checkpoint."
+            "measurement. k of n: k of n runs reached it. ε at stop: median accuracy at the last "
+            "checkpoint."
         )
     if any(summary.relapses for _, summary in everything):
         yield (f"{RELAPSES}; last_above_seconds in the CSV file is when they last were (median).")
