@@ -1,6 +1,5 @@
 "use strict";
-// Sorts tables, keeps the columns that name a row in sight, filters claims. Without it the
-// page is whole.
+// Sorts tables and filters claims. Without it the page is whole.
 
 // Cells that name a row, and their heads.
 const NAMES = ".ref, [scope=row]";
@@ -68,24 +67,6 @@ function inOrder(items, key, down) {
   });
   return keyed.map((entry) => entry.item);
 }
-
-// ---- Columns: all that name a row are kept in sight where they leave 40 % of the width.
-function keepInSight() {
-  for (const table of document.querySelectorAll(".scroll > table")) {
-    const cells = [...table.querySelectorAll(NAMES)];
-    for (const cell of cells) { cell.classList.remove("kept"); cell.style.left = ""; }
-    const row = [...table.querySelectorAll("tbody tr")].find((each) => each.querySelector(NAMES));
-    const named = row ? [...row.cells].filter((cell) => cell.matches(NAMES)) : [];
-    const widths = named.map((cell) => cell.offsetWidth);
-    if (named.length < 2 || widths.reduce((a, b) => a + b) > 0.6 * table.parentElement.clientWidth) continue;
-    for (const cell of cells) {
-      cell.classList.add("kept");
-      cell.style.left = `${widths.slice(0, cell.cellIndex).reduce((a, b) => a + b, 0)}px`;
-    }
-  }
-}
-keepInSight();
-addEventListener("resize", keepInSight);
 
 // ---- Claims: a click on a count leaves the claims of that verdict.
 for (const filter of document.querySelectorAll("[data-filter]")) {
