@@ -110,6 +110,11 @@ class SweepSource(Strict):
 
     same_as: str = Field(pattern=r"^[a-z0-9-]+/[a-z0-9-]+$")
 
+    @property
+    def place(self) -> tuple[str, str]:
+        item, _, sweep = self.same_as.partition("/")
+        return item, sweep
+
 
 def _as_sweep(value: Any, info: ValidationInfo) -> SweepSource | Sweep:
     if isinstance(value, dict) and "same_as" in value:
@@ -229,6 +234,18 @@ class Paper(Strict):
         further = {other: name for name, item in self.items.items() for other in item.also}
         return {name: name for name in self.items} | further
 
+    def origin(self, item: str, key: str) -> tuple[str, str]:
+        """The item and the name under which a sweep of an item is described."""
+        sweep = self.items[item].sweeps[key]
+        return sweep.place if isinstance(sweep, SweepSource) else (item, key)
+
+    def sweep(self, item: str, key: str) -> Sweep:
+        """A sweep of an item as it is described, there or in another item."""
+        other, name = self.origin(item, key)
+        sweep = self.items[other].sweeps[name]
+        assert isinstance(sweep, Sweep)
+        return sweep
+
 
 def papers(folder: Path | None = None) -> dict[str, Paper]:
     """All papers by key, in order; each with its items in order.
@@ -255,16 +272,18 @@ def read_paper(folder: Path) -> Paper:
     ordered = dict(sorted(items.items(), key=lambda entry: entry[1].order))
     for name, item in ordered.items():
         _check_sources(folder / f"{name}.yaml", item, ordered)
-    for name, item in ordered.items():
-        check_claims(folder / f"{name}.yaml", item.claims, _all_sweeps(item, ordered), item.full)
     paper = read_model(folder / "paper.yaml", Paper)
-    return paper.model_copy(update={"key": folder.name, "items": ordered})
+    paper = paper.model_copy(update={"key": folder.name, "items": ordered})
+    for name, item in ordered.items():
+        sweeps = {key: paper.sweep(name, key) for key in item.sweeps}
+        check_claims(folder / f"{name}.yaml", item.claims, sweeps, item.full)
+    return paper
 
 
 def _check_sources(path: Path, item: Item, items: dict[str, Item]) -> None:
     for key, sweep in item.sweeps.items():
         if isinstance(sweep, SweepSource):
-            other, _, name = sweep.same_as.partition("/")
+            other, name = sweep.place
             if other not in items or not isinstance(items[other].sweeps.get(name), Sweep):
                 raise ConfigError(
                     f"{path}: sweep {key!r} is the same as {sweep.same_as!r}, which is not a sweep "
@@ -273,18 +292,6 @@ def _check_sources(path: Path, item: Item, items: dict[str, Item]) -> None:
     for key in item.full:
         if not isinstance(item.sweeps.get(key), Sweep):
             raise ConfigError(f"{path}: 'full' names {key!r}, which is not one of its sweeps")
-
-
-def _all_sweeps(item: Item, items: dict[str, Item]) -> dict[str, Sweep]:
-    """The sweeps of an item by key, each as described there or in another item."""
-    found = {}
-    for key, sweep in item.sweeps.items():
-        if isinstance(sweep, SweepSource):
-            other, _, name = sweep.same_as.partition("/")
-            sweep = items[other].sweeps[name]
-        assert isinstance(sweep, Sweep)
-        found[key] = sweep
-    return found
 
 
 def _as_mapping(sweep: Sweep) -> dict[str, Any]:

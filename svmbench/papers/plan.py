@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from svmbench.config.dataset_spec import DatasetSpec
@@ -10,7 +10,7 @@ from svmbench.errors import ConfigError, nearest
 from svmbench.harness.series import PlannedSweep
 from svmbench.harness.sources import Source, source_of
 from svmbench.papers.folders import sweep_folder
-from svmbench.papers.model import Paper, SweepSource
+from svmbench.papers.model import Paper
 
 #: Entries of a stand-in's rows per second of the budget. A claim needs eight or nine repeats of its
 #: cells, so that these must be cheap.
@@ -95,18 +95,13 @@ def datasets_of(papers: Mapping[str, Paper], chosen: Sequence[tuple[str, str]]) 
 
 def _own_sweeps(
     papers: Mapping[str, Paper], chosen: Sequence[tuple[str, str]]
-) -> Iterator[tuple[str, str, str]]:
+) -> dict[tuple[str, str, str], None]:
     """Paper, item and name of every sweep that the items need, where it is described."""
-    seen = set()
-    for key, item in chosen:
-        for name, sweep in papers[key].items[item].sweeps.items():
-            place = (key, item, name)
-            if isinstance(sweep, SweepSource):
-                other, _, name = sweep.same_as.partition("/")
-                place = (key, other, name)
-            if place not in seen:
-                seen.add(place)
-                yield place
+    return dict.fromkeys(
+        (key, *papers[key].origin(item, name))
+        for key, item in chosen
+        for name in papers[key].items[item].sweeps
+    )
 
 
 def reserve(papers: Mapping[str, Paper], chosen: Sequence[tuple[str, str]], budget: float) -> float:

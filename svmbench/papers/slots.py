@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from svmbench.claims.places import Slot
 from svmbench.config.sweep import Sweep
 from svmbench.errors import ConfigError
-from svmbench.papers.model import Paper, SweepSource
+from svmbench.papers.model import Paper
 from svmbench.records.read import Results
 
 
@@ -43,12 +43,7 @@ def sweep_of(paper: Paper, item: str, key: str, results: Mapping[str, Results]) 
     """The sweep as it was run; if it was not, as the paper's file describes it."""
     if key in results:
         return _sweep(json.dumps(results[key].config))
-    source = paper.items[item].sweeps[key]
-    if isinstance(source, SweepSource):
-        other, _, name = source.same_as.partition("/")
-        found = paper.items[other].sweeps[name]
-        return found if isinstance(found, Sweep) else None
-    return source
+    return paper.sweep(item, key)
 
 
 @lru_cache(maxsize=256)
