@@ -1,14 +1,32 @@
-"""The curves of a row's repeats, from the points of their traces."""
+"""Claims about the curves of single runs, and about growth: with λ, with m or along a curve."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
 import numpy as np
 
+from svmbench.claims.limits import says_nothing
 from svmbench.claims.measured import MeasuredRow
+from svmbench.claims.model import Claim
+from svmbench.claims.parts import ClaimCase, ClaimPart
 from svmbench.data.dataset import FloatArray
+from svmbench.evidence.growth import growing
+from svmbench.evidence.questions import Question, factor_of, paired
 from svmbench.records.abscissae import ABSCISSAE
 from svmbench.records.along import values_along
-from svmbench.records.measures import MEASURES
+from svmbench.records.groups import Group
+from svmbench.records.measures import MEASURES, Asked
+from svmbench.records.moments import in_order
+from svmbench.records.samples import least, samples
+from svmbench.records.spelling import counted, short
+from svmbench.records.states import STATES
+
+#: Fewest places along the axis for an exponent.
+FEWEST = 3
 
 RunCurve = tuple[FloatArray, FloatArray]
 
@@ -63,3 +81,189 @@ def _regrets(row: MeasuredRow, along: str) -> dict[int, RunCurve]:
         x = members["presentations"].to_numpy(np.float64) / unit
         found[int(repeat)] = (x, np.maximum(members["regret_high"].to_numpy(np.float64), 0.0))
     return found
+
+
+def path(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
+    """One part for each abscissa: over / solver is at least `by` there, or near a published ratio.
+
+    Unless they come with published ratios, the abscissae are spaced evenly on a logarithmic axis
+    over the range of the claim; all that can be tested must hold. A repeat makes no pair at an
+    abscissa before the first point of one of the two, or where both have met their target; it
+    counts as +inf after it diverged.
+    """
+    assert claim.along is not None
+    solver, over = claim.labels
+    name = claim.asked.name
+    missing = case.without_runs(claim.labels)
+    for at, ratio, region in _places(claim):
+        what = f"{name} of {over} / {solver} at {short(at, 3)} {claim.along}"
+        if claim.ratios:
+            what += f", over the published {short(ratio, 4)}"
+        if missing:
+            yield ClaimPart(what, (), paired((), (), *region), observed="open", note=missing)
+            continue
+        below, above = case.rows[solver], case.rows[over]
+        order = in_order(below.group.ends, below.group, above.group)
+        found, reason = _pairs(ordinates(below, claim, at), ordinates(above, claim, at), order)
+        question = paired([ratio * a for a, _ in found], [b for _, b in found], *region)
+        reason = "" if found else f"{reason} {short(at, 3)} {claim.along}"
+        yield ClaimPart(what, (*below.cells, *above.cells), question, reason=reason)
+
+
+def _places(claim: Claim) -> Iterator[tuple[float, float, tuple[float, float]]]:
+    """The abscissae, each with the published ratio (else 1) and the region claimed over it."""
+    for at, ratio in claim.ratios:
+        yield at, ratio, claim.region
+    if claim.between is not None:
+        for at in map(float, np.geomspace(*claim.between, claim.points)):
+            yield at, 1.0, (claim.by, math.inf)
+
+
+@dataclass(frozen=True)
+class Ordinate:
+    """What is known of one repeat's curve at an abscissa."""
+
+    # before its first point; along the curve; or beyond its end, which was at a target that the run
+    # met, a failure or a limit
+    where: Literal["early", "along", "target", "failed", "limit"]
+    value: float  # nan where nothing is known
+
+
+def ordinates(row: MeasuredRow, claim: Claim, at: float) -> dict[int, Ordinate]:
+    """The ordinate of each repeat at an abscissa.
+
+    Beyond its end, a run that reached its target keeps its last ordinate, and one that failed is
+    +inf; nothing is known there of a run that a limit ended.
+    """
+    assert claim.along is not None
+    ends = row.group.ends
+    return {
+        repeat: _ordinate(points, at, ends[repeat])
+        for repeat, points in curve(row, claim.along, claim.asked.name).items()
+    }
+
+
+def _ordinate(points: RunCurve, at: float, end: str) -> Ordinate:
+    value = height(points, at)
+    if value is None:
+        return Ordinate("early", math.nan)
+    if at <= points[0][-1] * (1 + 1e-9):
+        return Ordinate("along", value)
+    if end == "converged":
+        return Ordinate("target", value)
+    if STATES[end].at_end == "worst":
+        return Ordinate("failed", math.inf)
+    return Ordinate("limit", math.nan)
+
+
+def _pairs(
+    below: Mapping[int, Ordinate], above: Mapping[int, Ordinate], order: Sequence[int]
+) -> tuple[list[tuple[float, float]], str]:
+    """The pairs at an abscissa in the order of the repeats, and why there are none.
+
+    Two runs that have both met their target make no pair: their last ordinates differ by where
+    the checkpoints were, and not by their speed.
+    """
+    both = [
+        (below[repeat], above[repeat]) for repeat in order if repeat in below and repeat in above
+    ]
+    found = [
+        (a.value, b.value)
+        for a, b in both
+        if not (math.isnan(a.value) or math.isnan(b.value)) and (a.where, b.where) != _MET
+    ]
+    if found:
+        return found, ""
+    if _MET in [(a.where, b.where) for a, b in both]:
+        return [], "both had met their target before"
+    if any("limit" in (a.where, b.where) for a, b in both):
+        return [], "a limit ended the runs before"
+    return [], "no curve has a point before"
+
+
+#: Both runs of a pair have ended at a target that they met.
+_MET = ("target", "target")
+
+
+def grows(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
+    """One part: the exponent lies within its bounds.
+
+    Each repeat gives one exponent, the slope of the logarithm of the measure over that of λ or m.
+    """
+    assert claim.solver is not None
+    if claim.along_curve:
+        yield _along_curve(claim, case)
+        return
+    along = "λ" if claim.along == "lambda" else "m"
+    what = f"exponent of {claim.asked.words} over {along}, {claim.solver}"
+    rows = case.series.get(claim.solver, ())
+    rests_on = tuple(cell for row in rows for cell in row.cells)
+    assert claim.along is not None
+    places = [float(row.axis(claim.along)) for row in rows]
+    low, high = _claimed(claim)
+    none = Question((), factor_of(low), factor_of(high))
+    if not rows:
+        yield ClaimPart(what, (), none, observed="open", note="no runs yet")
+        return
+    if (different := len(set(places))) < FEWEST:
+        reason = f"{counted(different, 'value')} of {along}; an exponent needs {FEWEST}"
+        yield ClaimPart(what, rests_on, none, reason=reason)
+        return
+    if reason := says_nothing(rows, claim.asked):
+        yield ClaimPart(what, rests_on, none, reason=reason)
+        return
+    repeats, at_least = (values_by_repeat(rows, claim, find) for find in (samples, least))
+    if not repeats:
+        note = f"no repeat has {claim.asked.words} at all {len(rows)} values of {along}"
+        yield ClaimPart(what, rests_on, none, observed="open", note=note)
+        return
+    question = growing(places, repeats, low, high, y_least=at_least)
+    limited = question.upper_logs is not None
+    yield ClaimPart(what, rests_on, question, note=_bounds(claim), exponent=True, limited=limited)
+
+
+def _along_curve(claim: Claim, case: ClaimCase) -> ClaimPart:
+    """Each repeat gives one exponent, the slope of its curve on logarithmic axes."""
+    assert claim.solver is not None
+    assert claim.between is not None
+    assert claim.along is not None
+    first, last = (f"{end:g}" for end in claim.between)
+    what = f"exponent of {claim.asked.words} from {first} to {last} {claim.along}, {claim.solver}"
+    low, high = _claimed(claim)
+    none = Question((), factor_of(low), factor_of(high))
+    if claim.solver not in case.rows:
+        return ClaimPart(what, (), none, observed="open", note="no runs yet")
+    row = case.rows[claim.solver]
+    places = [float(at) for at in np.geomspace(*claim.between, claim.points)]
+    repeats = []
+    curves = curve(row, claim.along, claim.asked.name)
+    for repeat in in_order(curves, row.group):
+        points = curves[repeat]
+        heights = [height(points, at) for at in places]
+        if points[0][-1] >= places[-1] * (1 - 1e-9) and None not in heights:
+            repeats.append([max(0.0, value) for value in heights if value is not None])
+    if not repeats:
+        reason = f"no curve spans {first} to {last} {claim.along}"
+        return ClaimPart(what, row.cells, none, reason=reason)
+    question = growing(places, repeats, low, high)
+    return ClaimPart(what, row.cells, question, note=_bounds(claim), exponent=True)
+
+
+def _claimed(claim: Claim) -> tuple[float, float]:
+    """The least and the largest exponent that the claim allows."""
+    low = -math.inf if claim.at_least is None else claim.at_least
+    return low, math.inf if claim.at_most is None else claim.at_most
+
+
+def _bounds(claim: Claim) -> str:
+    return "to be " + " and ".join(f"{sign} {bound:g}" for sign, bound in claim.bounds)
+
+
+def values_by_repeat(
+    rows: Sequence[MeasuredRow], claim: Claim, find: Callable[[Group, Asked], dict[int, float]]
+) -> list[list[float]]:
+    """The measure at all places of each repeat that has them all; repeats as they were measured."""
+    places = [find(row.group, claim.asked) for row in rows]
+    common = set.intersection(*(set(values) for values in places))
+    repeats = in_order(common, *(row.group for row in rows))
+    return [[max(0.0, values[repeat]) for values in places] for repeat in repeats]

@@ -22,7 +22,7 @@ from statistics import median
 from svmbench.claims import remedy
 from svmbench.claims.cases import brought_together, cases_not_run, cases_of
 from svmbench.claims.compare import ratios
-from svmbench.claims.growth import grows
+from svmbench.claims.curves import grows, path
 from svmbench.claims.measured import MeasuredRow, SweepCell
 from svmbench.claims.model import Claim
 from svmbench.claims.parts import (
@@ -36,7 +36,6 @@ from svmbench.claims.parts import (
     combine,
     data_sets,
 )
-from svmbench.claims.path import path
 from svmbench.claims.places import Slot
 from svmbench.claims.reach import fails, reaches
 from svmbench.evidence.across import MIN_DATA_SETS, Across, across
