@@ -1,4 +1,4 @@
-"""What the kinds of a paper's figures share: series, axes and their labels."""
+"""What the kinds of a paper's figures share, and two of them: measures across rows, and regret."""
 
 from __future__ import annotations
 
@@ -9,20 +9,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+import pandas as pd
+
 from svmbench.claims.measured import MeasuredRow
 from svmbench.papers.model import FigureShape
 from svmbench.papers.report.layout import ItemResults
+from svmbench.papers.report.numbers import number
 from svmbench.records.abscissae import ABSCISSAE
 from svmbench.records.measures import MEASURES, Asked
+from svmbench.records.read import read_regret
 from svmbench.records.spelling import short
 from svmbench.report.panels import set_ticks
 from svmbench.report.sheet import SMALL
+from svmbench.report.style import Look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
-
-    from svmbench.report.style import Look
 
 
 @dataclass(frozen=True)
@@ -165,3 +169,153 @@ def say_missing(axes: Axes, missing: Mapping[str, Sequence[str]]) -> None:
             "alpha": 0.8,
         },
     )
+
+
+# ---------------------------------------------------------------- measures across rows
+
+
+@dataclass(frozen=True)
+class _Point:
+    x: float
+    y: float
+    low: float
+    high: float
+    bound: bool
+
+
+class AcrossPlot(Drawer):
+    """One point per row of the results, joined along the horizontal axis."""
+
+    def draw(self, axes: Axes, panel: Panel) -> None:
+        """Draw a point per row, joined by series."""
+        self.scale(axes)
+        chains = [(each, points) for each in panel.series if (points := self._points(each))]
+        there = {each.name for each, _ in chains}
+        say_missing(axes, {"no value": [e.name for e in panel.series if e.name not in there]})
+        if not chains:
+            return
+        self._limit(axes, [point for _, points in chains for point in points])
+        self.ticks(axes)
+        for each, points in chains:
+            x, y = ([getattr(point, a) for point in points] for a in "xy")
+            axes.plot(x, y, color=each.look.colour, linestyle=each.look.dash, label=each.name)
+            for point in points:
+                _mark(axes, point, each.look)
+
+    def _points(self, series: Series) -> list[_Point]:
+        found = [point for row in series.rows if (point := self._point(row)) is not None]
+        return sorted(found, key=lambda point: point.x)
+
+    def _point(self, row: MeasuredRow) -> _Point | None:
+        shape = self.shape
+        measure = measure_of(shape.y, shape.at)
+        if measure is None:
+            return None
+        at = measure_of(shape.x, shape.at)
+        x = (
+            float(row.axis(shape.x))
+            if at is None
+            else number(row, at).found.median * at.measure.scale
+        )
+        shown = number(row, measure)
+        factor = measure.measure.scale
+        bound = shown.found.median == math.inf and shown.at_least > 0
+        y = shown.at_least if bound else shown.found.median
+        if not (math.isfinite(x) and math.isfinite(y)):
+            return None
+        if (shape.log_x and x <= 0) or (shape.log_y and y <= 0):
+            return None
+        low, high = (y, y) if bound else (shown.found.low, shown.found.high)
+        return _Point(x, factor * y, factor * low, factor * high, bound)
+
+    def _limit(self, axes: Axes, points: Sequence[_Point]) -> None:
+        xs = [point.x for point in points]
+        ys = [p.y for p in points]
+        ys += [e for p in points for e in (p.low, p.high) if math.isfinite(e)]
+        if self.shape.log_y:
+            ys = [y for y in ys if y > 0]
+        axes.set_xlim(*padded(min(xs), max(xs), self.shape.log_x, 0.05, 0.08))
+        axes.set_ylim(*padded(min(ys), max(ys), self.shape.log_y, 0.12, 0.08))
+
+
+def _mark(axes: Axes, point: _Point, look: Look) -> None:
+    if point.bound:
+        axes.plot(
+            [point.x], [point.y], marker="^", markersize=5, color=look.colour,
+            markerfacecolor="white", clip_on=False, zorder=4,
+        )  # fmt: skip
+        return
+    low = point.low if math.isfinite(point.low) else point.y
+    high = point.high if math.isfinite(point.high) else axes.get_ylim()[1]
+    axes.vlines(point.x, low, high, color=look.colour, linewidth=0.9, zorder=3)
+    axes.plot(
+        [point.x], [point.y], marker=look.marker or "o", markersize=3, color=look.colour, zorder=4
+    )
+
+
+# ---------------------------------------------------------------- regret
+
+
+#: The bound of a curve, in that curve's colour.
+_BOUND = Look("#777777", (0, (1, 1.6)))
+
+
+class Regrets(Drawer):
+    """The regret as a function of the number of steps, and its bound."""
+
+    def legend(self) -> dict[str, Look]:
+        """The names of the curves, and the bound's."""
+        return super().legend() | {"its bound": _BOUND}
+
+    def draw(self, axes: Axes, panel: Panel) -> None:
+        """Draw the regret of each series with its range, and its bound."""
+        self.scale(axes)
+        curves = {each.name: self._regret(each.rows[0]) for each in panel.series}
+        curves = {key: table for key, table in curves.items() if not table.empty}
+        say_missing(axes, {"no regret": [e.name for e in panel.series if e.name not in curves]})
+        if not curves:
+            return
+        every = pd.concat(curves.values())
+        heights = every[["middle", "bound"]].to_numpy(np.float64).ravel()
+        heights = heights[np.isfinite(heights) & ((heights > 0) | (not self.shape.log_y))]
+        if not heights.size:
+            say_missing(axes, {"no positive regret": list(curves)})
+            return
+        steps = every["steps"].to_numpy(np.float64)
+        axes.set_xlim(*padded(steps.min(), steps.max(), self.shape.log_x, 0.02, 0.05))
+        axes.set_ylim(*padded(heights.min(), heights.max(), self.shape.log_y, 0.1, 0.08))
+        self.ticks(axes)
+        looks = {each.name: each.look for each in panel.series}
+        for key, table in curves.items():
+            colour = looks[key].colour
+            x = table["steps"].to_numpy(np.float64)
+            shown = table["middle"] > 0 if self.shape.log_y else table["middle"].notna()
+            axes.fill_between(
+                x, table["low"], table["high"], where=shown, color=colour, alpha=0.16,
+                linewidth=0, zorder=2,
+            )  # fmt: skip
+            for column, dash, name in (
+                ("middle", looks[key].dash, key),
+                ("bound", _BOUND.dash, f"{key}: bound"),
+            ):
+                y = table[column].where(table[column] > 0).to_numpy(np.float64)
+                axes.plot(x, y, color=colour, linestyle=dash, label=name)
+
+    def _regret(self, row: MeasuredRow) -> pd.DataFrame:
+        """Median, range and bound by the number of steps, over the repeats that got that far."""
+        table = read_regret(self.source.results[row.sweep].folder)
+        table = table[table["id"].isin(set(row.group.runs["id"]))]
+        if table.empty:
+            return pd.DataFrame()
+        grouped = table.groupby("presentations", sort=True)
+        found = pd.DataFrame(
+            {
+                "middle": grouped["regret_high"].median(),
+                "low": grouped["regret_low"].min(),
+                "high": grouped["regret_high"].max(),
+                "bound": grouped["regret_bound"].median(),
+                "runs": grouped["id"].nunique(),
+            }
+        )
+        found = found[2 * found["runs"] >= table["id"].nunique()]
+        return found.rename_axis("steps").reset_index()

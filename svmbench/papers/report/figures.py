@@ -9,12 +9,17 @@ from typing import TYPE_CHECKING
 from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.places import same
 from svmbench.papers.model import FigureShape
-from svmbench.papers.report.across import AcrossPlot
 from svmbench.papers.report.curves import Curves, curves_of
-from svmbench.papers.report.drawing import Drawer, Panel, Series, axis_words
+from svmbench.papers.report.drawing import (
+    AcrossPlot,
+    Drawer,
+    Panel,
+    Regrets,
+    Series,
+    axis_words,
+)
 from svmbench.papers.report.layout import ItemResults
 from svmbench.papers.report.planes import Planes
-from svmbench.papers.report.regrets import Regrets
 from svmbench.records.groups import heading
 from svmbench.records.measures import MEASURES
 from svmbench.records.spelling import place_words, short
