@@ -68,24 +68,14 @@ def command(
     """
     # Deferred: SciPy takes longer to load than most commands to run.
     from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     from svmbench.verify.folder import Verifier, is_bare
     from svmbench.verify.folder import folders as below
 
     everything_found = [folder for root in folders for folder in below(root)]
     chosen = [folder for folder in everything_found if folder in folders or not is_bare(folder)]
-    console = Console(stderr=True, highlight=False)
     verifier, results = Verifier(), []
-    with Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    ) as progress:
-        task = progress.add_task("opening", total=None)
+    with Console(stderr=True).status("opening") as status:
         for folder in chosen:
             if not quiet:
                 click.echo(printable(f"{folder}:"))
@@ -93,8 +83,7 @@ def command(
                 verifier.folder(folder), _report(folder), _replayed(verifier, folder, number)
             ):
                 results.append(result)
-                last = printable(result.name)
-                progress.update(task, description=f"{len(results)} verified, last {last}")
+                status.update(f"{len(results)} verified")
                 if result.verdict != "holds" or everything:
                     click.echo(_line(result))
     if left := len(everything_found) - len(chosen):
