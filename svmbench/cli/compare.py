@@ -44,7 +44,7 @@ REGRESSION = 4
 @click.option(
     "--threshold",
     "margin",
-    type=options.NumberRange(min=1.0, max=math.inf, max_open=True),
+    type=options.Number(min=1.0, max=math.inf, max_open=True),
     default=1.05,
     show_default=True,
     help="Largest factor that counts as no difference.",

@@ -93,20 +93,28 @@ plugins = click.option(
 )
 
 
-class _Folder(click.Path):
-    """A folder; an empty name, as of a variable that is not set, is refused."""
+class Named(click.Path):
+    """A file or folder that has a name of its own: neither empty nor a standard stream."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if value == "":
-            self.fail("is empty; name a folder, or leave the option out", param, ctx)
-        return super().convert(value, param, ctx)
+        if value in ("", "-"):
+            what = "- stands for no file here" if value else "is empty"
+            self.fail(f"{what}; name a file or folder, or leave the option out", param, ctx)
+        converted: Any = super().convert(value, param, ctx)
+        path: Path = converted
+        # /dev/stdout is such a link. To replace what it leads to would lose the other output.
+        if path.is_symlink():
+            places = path.readlink(), path.parent.resolve()
+            if any(each.is_relative_to("/proc") for each in places):
+                self.fail(f"{path} stands for an open file; name a file of its own", param, ctx)
+        return path
 
 
 def out_folder(default: str) -> Callable[[Any], Any]:
     """The folder of results; the help shows ``default``."""
     return click.option(
         "--out",
-        type=_Folder(file_okay=False, path_type=Path),
+        type=Named(file_okay=False, path_type=Path),
         help=f"Results folder.  [default: {default}]",
     )
 
@@ -167,55 +175,25 @@ def place_of(cluster: str | None, wait_nodes: int, jobs: int = 1) -> Iterator[Ru
         yield place
 
 
-class _AsWritten:
-    """A number as other programs write it, too: Python takes 1_0 for 10. nan is none."""
+class Number(click.FloatRange):
+    """A number in a range, which nan is not in: no range of click's excludes it."""
+
+    name = "number"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if isinstance(value, str) and "_" in value:
-            raise click.BadParameter(f"{value!r} is not a number", ctx, param)
-        converted: Any = super().convert(value, param, ctx)  # type: ignore[misc]
-        if converted != converted:  # no range of click's excludes nan
-            raise click.BadParameter("nan is not a number", ctx, param)
+        converted: Any = super().convert(value, param, ctx)
+        if converted != converted:
+            self.fail("nan is not a number", param, ctx)
         return converted
 
 
-class AnyNumber(_AsWritten, click.types.FloatParamType):
-    name = "number"
-
-
-class NumberRange(_AsWritten, click.FloatRange):
-    """A number in a range, as click's FloatRange has it."""
-
-    name = "number"
-
-
-class WholeRange(_AsWritten, click.IntRange):
-    """A whole number in a range, as click's IntRange has it."""
-
+class WholeRange(click.IntRange):
     name = "whole number"
-
-
-class _File(click.Path):
-    """A file to write; nothing that stands for the standard output."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if value == "":
-            self.fail("is empty; name a file, or leave the option out", param, ctx)
-        if value == "-":
-            self.fail("- is not the standard output here; name a file", param, ctx)
-        converted: Any = super().convert(value, param, ctx)
-        path: Path = converted
-        # /dev/stdout is such a link. To replace what it leads to would lose the other output.
-        if path.is_symlink():
-            places = path.readlink(), path.parent.resolve()
-            if any(each.is_relative_to("/proc") for each in places):
-                self.fail(f"{path} stands for an open file; name a file of its own", param, ctx)
-        return path
 
 
 def out_file(name: str, text: str) -> Callable[[Any], Any]:
     """The file to write, as the parameter ``name``; ``text`` is its help."""
-    kind = _File(dir_okay=False, path_type=Path)
+    kind = Named(dir_okay=False, path_type=Path)
     return click.option("-o", "--out", name, type=kind, help=text)
 
 
@@ -229,7 +207,7 @@ def tolerance(default: float) -> Callable[[Any], Any]:
     return click.option(
         "--tol",
         "tolerance",
-        type=NumberRange(0.0, math.inf, min_open=True, max_open=True),
+        type=Number(0.0, math.inf, min_open=True, max_open=True),
         default=default,
         show_default=True,
         help="Train until P is proven to exceed the least possible by at most this fraction.",
@@ -242,19 +220,9 @@ def seed(text: str) -> Callable[[Any], Any]:
     return click.option("--seed", type=kind, default=0, show_default=True, help=text)
 
 
-class RowsFile(click.Path):
-    """A file of rows; nothing that stands for the standard input, which is read only once."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if value in ("", "-"):
-            what = "- is not the standard input here" if value else "is empty"
-            self.fail(f"{what}; name a file", param, ctx)
-        return super().convert(value, param, ctx)
-
-
 def text_file(name: str) -> Callable[[Any], Any]:
     """The argument ``name``, a file of rows to read."""
-    return click.argument(name, type=RowsFile(path_type=Path))
+    return click.argument(name, type=Named(path_type=Path))
 
 
 target_column = click.option(

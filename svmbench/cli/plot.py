@@ -43,9 +43,7 @@ def names_in(text: str | None) -> tuple[str, ...]:
 @click.option(
     "--datasets", "--dataset", metavar="A,B", help="Data sets, a panel each.  [default: all]"
 )
-@click.option(
-    "--lambda", "lam", type=options.AnyNumber(), help="The only λ to draw.  [default: all]"
-)
+@click.option("--lambda", "lam", type=options.Number(), help="The only λ to draw.  [default: all]")
 @click.option(
     "--style", default="paper", show_default=True, help="Sizes of text and lines: paper or slides."
 )

@@ -84,7 +84,7 @@ WRITING_TABLES = "interrupted; writing tables (Ctrl-C again to skip)"
 )
 @click.option(
     "--scale",
-    type=options.NumberRange(0.0, 1.0, min_open=True),
+    type=options.Number(0.0, 1.0, min_open=True),
     envvar="SCALE",
     help="Rows of a stand-in as a fraction of the published number.  [env: SCALE; default: as "
     f"'papers --budget {STAND_IN_BUDGET / 60:.0f}m' has it]",

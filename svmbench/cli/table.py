@@ -18,9 +18,7 @@ from svmbench.cli.plot import names_in
     ),
 )
 @click.argument("folder", metavar="RESULTS", type=click.Path(file_okay=False, path_type=Path))
-@click.option(
-    "--accuracy", type=options.AnyNumber(), help="The accuracy ε.  [default: the tightest]"
-)
+@click.option("--accuracy", type=options.Number(), help="The accuracy ε.  [default: the tightest]")
 @click.option("--solvers", metavar="A,B", help="Solvers by label, in this order.  [default: all]")
 @click.option("--datasets", metavar="X,Y", help="Data sets, in this order.  [default: all]")
 @click.option("--width", help="Most width in LaTeX, such as 84mm.  [default: a column]")

@@ -47,7 +47,7 @@ _USUAL_WIDTH = 80
 @options.model_file
 @click.option(
     "--test",
-    type=options.RowsFile(path_type=Path),
+    type=options.Named(path_type=Path),
     metavar="FILE",
     help="Count the errors on the rows of this file, too.",
 )
@@ -61,13 +61,13 @@ _USUAL_WIDTH = 80
 @click.option(
     "-C",
     "cost",
-    type=options.AnyNumber(),
+    type=options.Number(),
     help="Weight of the losses beside 1/2 |w|^2, as in LIBLINEAR.  [default: 1]",
 )
 @click.option(
     "--lambda",
     "lam",
-    type=options.AnyNumber(),
+    type=options.Number(),
     help="Set C to 1/(lambda m) for m rows; to 1/(2 lambda m) for the squared hinge.",
 )
 @click.option(
@@ -443,7 +443,7 @@ def _refuse_two_ways_to_c(
 
 def _values(given: str | None) -> tuple[float, ...]:
     """The distinct values of C, ascending; empty if none are given."""
-    number = options.AnyNumber()
+    number = options.Number()
     values = set() if given is None else {number.convert(C, None, None) for C in given.split(",")}
     for C in values:
         if not 0.0 < C < math.inf:
