@@ -50,7 +50,7 @@ REGRESSION = 4
     help="Largest factor that counts as no difference.",
 )
 @options.as_json
-def compare_command(
+def command(
     first: str,
     second: str | None,
     labels: tuple[str, str] | None,
@@ -109,6 +109,3 @@ def text(comparison: Comparison) -> str:
     lines += [""] * bool(comparison.warnings)
     lines += [align(HEADER, rows(comparison)), "", summary(comparison), ""]
     return "\n".join([*lines, *map(printable, comparison.notes)])
-
-
-command = compare_command

@@ -45,7 +45,7 @@ def names_in(text: str | None) -> tuple[str, ...]:
 )
 @click.option("--lambda", "lam", type=options.Number(), help="The only λ to draw.  [default: all]")
 @click.option(
-    "--style", default="paper", show_default=True, help="Sizes of text and lines: paper or slides."
+    "--style", default="paper", show_default=True, help="Sizes of text and lines: paper, slides or page."
 )
 @click.option(
     "--width",
@@ -60,7 +60,7 @@ def names_in(text: str | None) -> tuple[str, ...]:
     show_default=True,
     help="File to write: .pdf, .png or .svg.",
 )
-def plot_command(
+def command(
     folder: Path,
     x: str,
     y: str,
@@ -84,6 +84,3 @@ def plot_command(
     format_of(out)
     asked = FigureRequest(x, y, names_in(solvers), names_in(datasets), lam, style, width)
     click.echo(single_figure(read_results(folder), asked).save(out))
-
-
-command = plot_command

@@ -11,32 +11,15 @@ from svmbench.cli import options
 
 @click.command("report", epilog=options.examples("svmbench report results/demo"))
 @click.argument("folder", metavar="RESULTS", type=click.Path(file_okay=False, path_type=Path))
-@click.option(
-    "--also",
-    "others",
-    type=click.Choice(["svg", "pdf"]),
-    multiple=True,
-    help="Draw the plots in this format too. Repeat it for both.",
-)
-def report_command(folder: Path, others: tuple[str, ...]) -> None:
+def command(folder: Path) -> None:
     """Rewrite the tables, plots and page of RESULTS.
 
     RESULTS is a folder that svmbench run has written. The command reads config.yaml, runs.csv,
     traces.csv and environment.json there, and runs nothing. It writes tables/ as Markdown, CSV and
-    LaTeX, plots/ as PNG, and report.html; if nothing has changed, it
-    leaves them as they are.
+    LaTeX, plots/ as PNG, and report.html.
     """
-    from svmbench.report.made import written_before
+    # Deferred: pandas and matplotlib take longer to load than most commands to run.
+    from svmbench.report.write import write_report
 
-    formats = ("png", *others)
-    written = written_before(folder, formats)
-    if not written:
-        # Deferred: pandas and matplotlib take longer to load than most commands to run.
-        from svmbench.report.write import write_report
-
-        written = write_report(folder, formats)
-    for path in written:
+    for path in write_report(folder):
         click.echo(path)
-
-
-command = report_command

@@ -29,7 +29,7 @@ from svmbench.cli.plot import names_in
     help="File to write: .tex or .md.  [default: print Markdown]",
 )
 @options.as_json
-def table_command(
+def command(
     folder: Path,
     accuracy: float | None,
     solvers: str | None,
@@ -63,6 +63,3 @@ def table_command(
         latex = out.suffix == ".tex"
         write_text(out, compact.as_latex(found, width) if latex else compact.as_markdown(found))
         click.echo(out)
-
-
-command = table_command

@@ -15,7 +15,6 @@ from svmbench.report.html import pictures_of, to_html
 from svmbench.report.interactive import page_curves
 from svmbench.report.markup import write_tables
 from svmbench.report.profiles import write_profile_table
-from svmbench.report.sheet import FORMATS
 from svmbench.report.tables import build_tables
 from svmbench.verify.folder import foreign_entries
 
@@ -40,7 +39,7 @@ def stale_files(folder: Path) -> Iterator[tuple[str, str]]:
             again, results = Path(temporary), read_results(folder)
             _write(replace(results, folder=again), folder)
             for path in _plots(folder):
-                if path.stem not in pictures_of(results) or path.suffix[1:] not in FORMATS:
+                if path.stem not in pictures_of(results) or path.suffix != ".png":
                     yield f"plots/{path.name}", STRANGER
             yield from _differences(folder, again)
     except DataError as error:

@@ -1,4 +1,4 @@
-"""Panels of curves: their limits, ticks and remarks, and a curve with its band and its end."""
+"""Panels of curves: their limits and ticks, and a curve with its band and its end."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svmbench.report.curves import Curve
-from svmbench.report.sheet import SMALL, log_ticks
+from svmbench.report.sheet import log_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,21 +16,6 @@ if TYPE_CHECKING:
     from svmbench.report.style import Look
 
 _MARKERS = {"reached": "o", "limit": "o", "diverged": "x", "cut": ""}
-
-
-def remark(axes: Axes, text: str) -> None:
-    """Write a line above a panel's right end."""
-    axes.text(
-        1.0,
-        1.0,
-        text,
-        transform=axes.transAxes,
-        ha="right",
-        va="bottom",
-        fontsize=SMALL,
-        color="#666666",
-        parse_math=False,
-    )
 
 
 def limit_abscissa(axes: Axes, curves: Sequence[Curve]) -> None:

@@ -84,7 +84,7 @@ class ProfilePanel:
     curves: dict[str, tuple[list[float], list[float]]]
 
 
-def write_profiles(results: Results, formats: tuple[str, ...] = ("png",)) -> list[Path]:
+def write_profiles(results: Results) -> list[Path]:
     """Write tables/profiles.csv and, if the sweep asks for plots, plots/profile-*.
 
     Where there are none, those of an earlier report are removed.
@@ -102,7 +102,7 @@ def write_profiles(results: Results, formats: tuple[str, ...] = ("png",)) -> lis
         for kind, panels in groupby(build_profiles(results), lambda panel: panel.kind):
             title = f"{results.name}: {PROFILE_KINDS[kind].title}"
             figure = draw(title, list(panels), _caption(results, kind, cases), looks(results))
-            written += save_figure(figure, results.folder / "plots" / f"profile-{kind}", formats)
+            written.append(save_figure(figure, results.folder / "plots" / f"profile-{kind}"))
     return written
 
 

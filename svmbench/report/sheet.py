@@ -69,7 +69,6 @@ class Sheet:
     - ``remarks``: below the panels; every line is wrapped.
     - ``warns``: whether the title is a warning: it is then printed in red.
     - ``legend``: the curves by name, in a column to the right.
-    - ``across``: panels in a row.
     - ``panel``: inches: width and height of a panel's frame.
     - ``left, beside``: inches: the least room left of each panel, and right of them all.
     - ``axes``: one per panel, row by row.
@@ -83,7 +82,6 @@ class Sheet:
         remarks: str = "",
         warns: bool = False,
         legend: Mapping[str, Look] | None = None,
-        across: int = PANELS_ACROSS,
         panel: tuple[float, float] = PANEL,
         left: float = _TICKS[0],
         beside: float = 0.0,
@@ -94,7 +92,7 @@ class Sheet:
         from svmbench.report.style import DPI
 
         names = legend or {}
-        across = max(1, min(panels, across))
+        across = max(1, min(panels, PANELS_ACROSS))
         down = -(-panels // across)
         beside = max((room_of(name) + SAMPLE for name in names), default=beside) + 2 * _EDGE
         width = max(_NARROWEST, across * (panel[0] + left) + beside)
@@ -187,16 +185,14 @@ def log_ticks(axis: Axis, *, most: int = 9, plain_below: float = 100.0) -> None:
         axis.set_major_locator(LogLocator(numticks=most))
 
 
-def save_figure(figure: Figure, path: Path, formats: tuple[str, ...] = ("png",)) -> Iterator[Path]:
-    """Write a figure, and yield each file; the same figure gives the same bytes."""
+def save_figure(figure: Figure, path: Path) -> Path:
+    """Write a figure as PNG; the same figure gives the same bytes."""
     from svmbench.report.style import DPI
 
-    for suffix in formats:
-        file_path = path.with_name(f"{path.name}.{suffix}")
-        content = picture(figure, suffix, DPI)
-        with replacing(file_path, "wb") as file:
-            file.write(content)
-        yield file_path
+    file_path = path.with_name(f"{path.name}.png")
+    with replacing(file_path, "wb") as file:
+        file.write(picture(figure, "png", DPI))
+    return file_path
 
 
 def picture(figure: Figure, suffix: str, dpi: float) -> bytes:

@@ -19,6 +19,7 @@ from svmbench.records.spelling import meant, place_words, short, written_apart
 from svmbench.report.curves import (
     Curve,
     CurveTable,
+    cut_floor,
     lifted,
     no_errors,
 )
@@ -72,6 +73,7 @@ class FigureStyle:
 STYLES = {
     "paper": FigureStyle(3.3, 7.0, 0.7, 8.0, 1.1),
     "slides": FigureStyle(9.0, 13.0, 0.5, 18.0, 3.0),
+    "page": FigureStyle(6.5, 9.0, 0.5, 9.2, 1.2),
 }
 
 
@@ -122,7 +124,9 @@ def format_of(path: Path) -> str:
     return suffix
 
 
-def single_figure(results: Results, asked: FigureRequest) -> SingleFigure:
+def single_figure(
+    results: Results, asked: FigureRequest, table: CurveTable | None = None
+) -> SingleFigure:
     """Draw the medians of the repeats with their bands, one curve per label.
 
     Raises ConfigError if the results do not have what is asked for; the message names what there
@@ -131,7 +135,7 @@ def single_figure(results: Results, asked: FigureRequest) -> SingleFigure:
     known(asked.x, ABSCISSAE, "x")
     known(asked.y, ORDINATES, "y")
     known(asked.style, STYLES, "style")
-    measure, table = ordinate(results, asked.y), CurveTable(results)
+    measure, table = ordinate(results, asked.y), table or CurveTable(results)
     problems = chosen(results, asked)
     drawn = [(groups, table.of(groups, asked.x, measure)) for groups in problems]
     panels = [(groups, curves) for groups, curves in drawn if curves]
@@ -142,7 +146,7 @@ def single_figure(results: Results, asked: FigureRequest) -> SingleFigure:
     if asked.width is not None:
         style = style.within(inches(asked.width))
     with uniform_style():
-        return SingleFigure(_drawn(panels, measure, asked, style))
+        return SingleFigure(_drawn(results, panels, measure, asked, style))
 
 
 def _no_curve(problems: Sequence[Sequence[Group]], asked: FigureRequest) -> str:
@@ -231,12 +235,16 @@ _Panel = tuple[Sequence[Group], Mapping[str, Curve]]
 
 
 def _drawn(
-    panels: Sequence[_Panel], measure: Measure, asked: FigureRequest, style: FigureStyle
+    results: Results,
+    panels: Sequence[_Panel],
+    measure: Measure,
+    asked: FigureRequest,
+    style: FigureStyle,
 ) -> Figure:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    from svmbench.report.style import looks_of
+    from svmbench.report.style import looks, looks_of
 
     labels = list(dict.fromkeys(label for _, curves in panels for label in curves))
     columns = max(1, min(len(panels), 3, int(style.width * 72 / (_PANEL_EMS * style.text))))
@@ -244,13 +252,15 @@ def _drawn(
     height, across = _height(labels, style, columns, rows)
     figure = Figure(figsize=(style.width, height), layout="constrained")
     FigureCanvasAgg(figure)
-    look = looks_of(labels)
+    of_page = asked.style == "page"  # with the colours and the grey lines that the page has
+    look = looks(results) if of_page else looks_of(labels)
     grid = list(figure.subplots(rows, columns, squeeze=False).flat)
     lambdas = {groups[0].lam: groups[0].written_lambda for groups, _ in panels}
     if len(set(lambdas.values())) < len(lambdas):
         lambdas = written_apart(lambdas)
     for axes, (groups, curves) in zip(grid, panels, strict=False):
-        _fill(axes, groups[0], curves, look, measure, style)
+        levels = _levels(groups[0], measure, results.accuracies) if of_page else ()
+        _fill(axes, groups[0], curves, look, measure, style, levels)
         place = f"{heading(groups[0].dataset, groups[0].stand_in)}, "
         axes.set_title(place + place_words(lambdas[groups[0].lam]), loc="left",
                        fontsize=style.text, parse_math=False,
@@ -277,11 +287,15 @@ def _fill(
     look: Mapping[str, Look],
     measure: Measure,
     style: FigureStyle,
+    levels: Sequence[float],
 ) -> None:
     """Draw the curves of one problem."""
     axes.set_xscale("log")
     axes.set_yscale("linear" if measure.share else "log")
-    axes.set_ylim(*_limits(list(curves.values()), first, measure))
+    bottom, top = _limits(list(curves.values()), first, measure)
+    axes.set_ylim(cut_floor(bottom, levels) if measure.distance else bottom, top)
+    for level in levels:
+        axes.axhline(level, color="#999999", linewidth=0.6, zorder=1)
     limit_abscissa(axes, list(curves.values()))
     for label, curve in curves.items():
         colour = look[label].colour
@@ -300,6 +314,12 @@ def _fill(
     _mark_ends(axes, curves, no_errors(first, measure), style)
     set_ticks(axes)
     axes.tick_params(labelsize=0.9 * style.text)
+
+
+def _levels(first: Group, measure: Measure, accuracies: Sequence[float]) -> Sequence[float]:
+    """Where grey lines are: at the optimum of an objective, else at the accuracies asked for."""
+    best = measure.optimum(first.middle("reference_dual"), first.lam, first.middle("m"))
+    return accuracies if best is None else [best]
 
 
 def _height(

@@ -38,7 +38,7 @@ def write_figures(source: ItemResults, folder: Path, key: str | None = None) -> 
             name = f"figure-{at + 1}"
             if key not in (None, name) or not _rows(source, shape):
                 continue
-            written += save_figure(draw(source, shape), folder / name)
+            written.append(save_figure(draw(source, shape), folder / name))
     return written
 
 
