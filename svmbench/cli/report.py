@@ -16,10 +16,15 @@ def command(folder: Path) -> None:
 
     RESULTS is a folder that svmbench run has written. The command reads config.yaml, runs.csv,
     traces.csv and environment.json there, and runs nothing. It writes tables/ as Markdown, CSV and
-    LaTeX, plots/ as PNG, and report.html.
+    LaTeX, plots/ as PNG, and report.html; if nothing has changed, it leaves them as they are.
     """
-    # Deferred: pandas and matplotlib take longer to load than most commands to run.
-    from svmbench.report.write import write_report
+    from svmbench.report.made import written_before
 
-    for path in write_report(folder):
+    written = written_before(folder)
+    if not written:
+        # Deferred: pandas and matplotlib take longer to load than most commands to run.
+        from svmbench.report.write import write_report
+
+        written = write_report(folder)
+    for path in written:
         click.echo(path)

@@ -9,6 +9,7 @@ from svmbench.records.read import Results, read_results
 from svmbench.report.curves import CurveTable
 from svmbench.report.html import to_html
 from svmbench.report.interactive import page_curves
+from svmbench.report.made import remember
 from svmbench.report.markup import write_tables
 from svmbench.report.plots import write_plots
 from svmbench.report.profiles import write_profiles
@@ -31,4 +32,6 @@ def write_report(folder: Path) -> list[Path]:
     ]
     page = folder / "report.html"
     write_text(page, to_html(results, tables, page_curves(results, curves), written))
-    return [*written, page]
+    written.append(page)
+    remember(folder, written)
+    return written
