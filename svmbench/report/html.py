@@ -20,7 +20,7 @@ from svmbench.records.read import Results
 from svmbench.records.spelling import as_written, place_words, regularisation, short
 from svmbench.report.notices import notices, reference_gap_asked
 from svmbench.report.plots import PLOT_KINDS, plot_name
-from svmbench.report.profiles import PROFILE_KINDS
+from svmbench.report.profiles import CAPTION, LOOK, PROFILE
 from svmbench.report.table import Row, Section, Table
 from svmbench.report.tables.accuracy import summarise
 from svmbench.report.tables.words import header
@@ -186,18 +186,14 @@ def _backgrounds(results: Results) -> dict[str, str]:
 
 
 def pictures_of(results: Results) -> dict[str, tuple[str, str]]:
-    """Captions of all plots, and what to look at: of several sets, the profiles first."""
-    profiles = {
-        f"profile-{kind}": (f"{words.title.capitalize()}: share of {words.share}", words.look)
-        for kind, words in PROFILE_KINDS.items()
-    }
-    shown = dict(profiles) if len(results.groups) > 1 else {}
+    """Captions of all plots, and what to look at."""
+    shown = {PROFILE: (CAPTION, LOOK)}
     for dataset, stand_in in results.groups:
         for kind in results.plots:
             words = PLOT_KINDS[kind]
             caption = f"{heading(dataset, stand_in)}: {words.caption}"
             shown[plot_name(dataset, stand_in, kind)] = caption, words.look
-    return shown | profiles
+    return shown
 
 
 def _figures(results: Results, pictures: Sequence[Path]) -> Iterator[Figure]:

@@ -145,7 +145,7 @@ def test_page_is_accessible(page):
     assert all(e["attributes"]["scope"] in ("col", "row") for e in page.all("th"))
     assert len(page.all("caption")) == len(page.all("table"))
     pictures = page.all("img")
-    assert len(pictures) == 2 + 3
+    assert len(pictures) == 2 + 1
     labels = [e["attributes"]["alt"] for e in pictures]
     assert len(set(labels)) == len(labels)
     scrolling = [e for e in page.all("div") if e["attributes"].get("class") == "scroll"]

@@ -46,37 +46,17 @@ def share(curve, x):
 
 @pytest.mark.parametrize("unit", ["seconds", "epochs"])
 def test_performance_profile_is_the_share_within_a_factor_of_the_best(few, unit):
-    (profile,) = (
-        p for p in build_profiles(read_results(few)) if (p.kind, p.unit) == ("performance", unit)
-    )
+    curves = build_profiles(read_results(few))[unit]
     problems = medians(few, unit)
-    assert set(profile.curves) == set(LABELS)
-    for label, curve in profile.curves.items():
+    assert set(curves) == set(LABELS)
+    for label, curve in curves.items():
         for factor in (1.0, 1.5, 2.0, 5.0, 30.0, 1e9):
             within = [
                 math.isfinite(times[label]) and times[label] <= factor * min(times.values())
                 for times in problems.values()
             ]
             assert share(curve, factor) == pytest.approx(sum(within) / len(problems))
-    assert sum(share(curve, 1.0) for curve in profile.curves.values()) >= 1.0
-
-
-def test_data_profile_counts_problems_and_the_target_distribution_counts_runs(few):
-    profiles = {p.kind: p for p in build_profiles(read_results(few))}
-    problems, runs = medians(few, "epochs"), pd.read_csv(few / "runs.csv")
-    for label in LABELS:
-        for epochs in (0.5, 3.0, 40.0, 1e9):
-            within = [times[label] <= epochs for times in problems.values()]
-            assert share(profiles["data"].curves[label], epochs) == pytest.approx(
-                sum(within) / len(problems)
-            )
-        mine = runs[runs["label"] == label]
-        times = pd.concat([mine[f"seconds_to_{t}"] for t in (0.1, 0.01, 0.001)])
-        for seconds in (0.01, 0.1, 1.0, 1e9):
-            assert share(profiles["target"].curves[label], seconds) == pytest.approx(
-                (times <= seconds).mean()
-            )
-    assert share(profiles["target"].curves["crawl"], 1e9) < 1.0
+    assert sum(share(curve, 1.0) for curve in curves.values()) >= 1.0
 
 
 def test_only_problems_count_that_every_label_has_runs_for(few):
@@ -85,9 +65,7 @@ def test_only_problems_count_that_every_label_has_runs_for(few):
     thinned = replace(results, runs=results.runs[~gone].reset_index(drop=True))
     kept = results.runs["lambda"] != 1e-5
     without = replace(results, runs=results.runs[kept].reset_index(drop=True))
-    assert [p.curves for p in build_profiles(thinned)] == [
-        p.curves for p in build_profiles(without)
-    ]
+    assert build_profiles(thinned) == build_profiles(without)
     assert build_profiles(thinned) != build_profiles(results)
 
 
@@ -95,15 +73,15 @@ def test_files_are_written_and_the_table_holds_the_curves(few, written):
     results = read_results(few)
     assert {str(path.relative_to(few)) for path in written} == {
         "tables/profiles.csv",
-        *(f"plots/profile-{kind}.png" for kind in ("performance", "data", "target")),
+        "plots/profile-performance.png",
     }
     assert all(written.values())
     table = pd.read_csv(BytesIO(written[few / "tables" / "profiles.csv"]))
-    for profile in build_profiles(results):
-        for label, (values, shares) in profile.curves.items():
+    for unit, curves in build_profiles(results).items():
+        for label, (values, shares) in curves.items():
             rows = table[
-                (table["profile"] == profile.kind)
-                & (table["unit"] == profile.unit)
+                (table["profile"] == "performance")
+                & (table["unit"] == unit)
                 & (table["label"] == label)
             ]
             assert rows["value"].tolist() == values
@@ -127,7 +105,7 @@ def test_nothing_is_drawn_where_runs_of_one_problem_would_be_counted(
 def test_what_is_drawn_no_more_is_removed(make_results, tmp_path):
     folder = make_results(tmp_path / "shrunk", repeats=1, labels=LABELS)
     results = read_results(folder)
-    assert len(write_profiles(results)) == 4
+    assert len(write_profiles(results)) == 2
     other = folder / "plots" / "profile-mine.png"
     other.write_text("mine")
     one = results.runs[(results.runs["lambda"] == 1e-4) & (results.runs["dataset"] == "adult")]
@@ -141,7 +119,7 @@ def test_a_sweep_in_which_nothing_is_reached_is_drawn_all_the_same(make_results,
     for column in results.runs.columns:
         if "_to_" in column:
             results.runs[column] = math.nan
-    for profile in build_profiles(results):
-        assert set(profile.curves) == set(LABELS)
-        assert all(curve == ([], []) for curve in profile.curves.values())
-    assert len(write_profiles(results)) == 4
+    for curves in build_profiles(results).values():
+        assert set(curves) == set(LABELS)
+        assert all(curve == ([], []) for curve in curves.values())
+    assert len(write_profiles(results)) == 2
