@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from svmbench.cli import options
 from svmbench.cli.columns import align, printable
 from svmbench.records.measures import TO_ACCURACY
-
-if TYPE_CHECKING:
-    from svmbench.report.comparison import Comparison
 
 REGRESSION = 4
 
@@ -73,39 +69,22 @@ def command(
     Exits with code 4 if B is slower than A in some case by more than the margin, or reaches the
     accuracy less often. All cases are judged together.
     """
-    from svmbench.report.comparison import to_json
+    # Deferred: pandas takes longer to load than most commands to run.
+    from svmbench.records.read import read_results
+    from svmbench.report.comparison import compare
+    from svmbench.report.comparison.model import Side
+    from svmbench.report.comparison.text import HEADER, rows, summary, title, to_json
 
     if second is None and labels is None:
         raise click.UsageError("one folder and no labels; name a second folder or give --labels")
-    comparison = _of_folders(Path(first), second, _Wanted(labels, metric, margin))
-    click.echo(to_json(comparison) if as_json else text(comparison))
-    return REGRESSION if comparison.regressions else 0
-
-
-class _Wanted(NamedTuple):
-    """What is to be compared, and the largest factor that counts as no difference."""
-
-    labels: tuple[str, str] | None
-    metric: str
-    margin: float
-
-
-def _of_folders(first: Path, second: str | None, wanted: _Wanted) -> Comparison:
-    # Deferred: pandas takes longer to load than most commands to run.
-    from svmbench.records.read import read_results
-    from svmbench.report.comparison import Side, compare
-
-    a = read_results(first)
+    a = read_results(Path(first))
     b = a if second is None else read_results(Path(second))
-    left, right = wanted.labels or (None, None)
-    return compare(Side(a, left), Side(b, right), wanted.metric, wanted.margin)
-
-
-def text(comparison: Comparison) -> str:
-    from svmbench.report.comparison import HEADER, rows, summary, title
-
-    lines = [printable(title(comparison)), ""]
-    lines += [printable(f"warning: {warning}") for warning in comparison.warnings]
-    lines += [""] * bool(comparison.warnings)
-    lines += [align(HEADER, rows(comparison)), "", summary(comparison), ""]
-    return "\n".join([*lines, *map(printable, comparison.notes)])
+    left, right = labels or (None, None)
+    found = compare(Side(a, left), Side(b, right), metric, margin)
+    lines = [to_json(found)]
+    if not as_json:
+        warnings = [printable(f"warning: {warning}") for warning in found.warnings]
+        lines = [printable(title(found)), "", *warnings, *[""] * bool(warnings)]
+        lines += [align(HEADER, rows(found)), "", summary(found), "", *map(printable, found.notes)]
+    click.echo("\n".join(lines))
+    return REGRESSION if found.regressions else 0

@@ -99,13 +99,11 @@ def notes(
     alone: tuple[Collection[CellKey], Collection[CellKey]],
 ) -> Iterator[str]:
     """How to read the page."""
+    where = f"lies beyond a factor of {margin:g}. alike: it lies within. open: neither yet."
     yield (
-        f"B/A: the ratio with its interval, which holds for all cases of the page together and "
-        f"however often one looks. slower, faster: the interval lies beyond a factor of "
-        f"{margin:g}. alike: it lies within. open: neither yet."
-        if margin > 1
-        else "B/A: the ratio with its interval, which holds for all cases of the page together and "
-        "however often one looks. slower, faster: the interval leaves 1 out. open: not yet."
+        "B/A: the ratio with its interval, which holds for all cases of the page together and "
+        "however often one looks. slower, faster: the interval "
+        f"{where if margin > 1 else 'leaves 1 out. open: not yet.'}"
     )
     if any(math.inf in (*samples.a, *samples.b) for samples in page):
         yield (
