@@ -87,7 +87,7 @@ def command(
     from svmbench.harness.sweeps import Options
 
     chosen = load_profile(profile).with_plugins(plugins)
-    allowed = chosen.budget if budget is None else options.budget_seconds(budget)
+    allowed = chosen.budget if budget is None else options.seconds_of("--budget", budget)
     root = out or Path("results") / "bench" / chosen.name
     require_free(root, ("index.html",), (options.OWN, "tables"))
     options.fetched(

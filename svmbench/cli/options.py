@@ -293,16 +293,6 @@ def loading_numpy() -> Iterator[None]:
         gc.enable()
 
 
-def budget_seconds(text: str) -> float:
-    """Read ``--budget`` from the command line, as `seconds_of` does."""
-    return seconds_of("--budget", text)
-
-
-def limit_seconds(text: str) -> float:
-    """Read ``--time-limit`` of a training; inf if it is not given."""
-    return seconds_of("--time-limit", text) if text else math.inf
-
-
 def seconds_of(option: str, text: str) -> float:
     """Read a duration from the command line."""
     from pydantic import TypeAdapter, ValidationError

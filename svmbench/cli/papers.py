@@ -111,7 +111,7 @@ def command(
     """
     options.refuse_cluster_for_nothing(cluster, report_only)
     written = budget if budget is not None or full else DEFAULT_BUDGET
-    seconds = None if written is None else options.budget_seconds(written)
+    seconds = None if written is None else options.seconds_of("--budget", written)
     limit = ONLY_SECONDS if only and budget is None else seconds
     from svmbench.durable import require_free
     from svmbench.harness.sweeps import Options

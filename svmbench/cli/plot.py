@@ -45,7 +45,10 @@ def names_in(text: str | None) -> tuple[str, ...]:
 )
 @click.option("--lambda", "lam", type=options.Number(), help="The only λ to draw.  [default: all]")
 @click.option(
-    "--style", default="paper", show_default=True, help="Sizes of text and lines: paper, slides or page."
+    "--style",
+    default="paper",
+    show_default=True,
+    help="Sizes of text and lines: paper, slides or page.",
 )
 @click.option(
     "--width",

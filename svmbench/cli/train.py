@@ -172,7 +172,8 @@ def command(
         from svmbench.train.files import tested
 
     _refuse_two_ways_to_c(cost, lam, folds, along)
-    effort = Effort(seed, options.limit_seconds(time_limit), threads)
+    limit = options.seconds_of("--time-limit", time_limit) if time_limit else math.inf
+    effort = Effort(seed, limit, threads)
     class_weights = _class_weights(weights)
     request = _Request(options.model_target(model, data), folds, along, _values(values))
     if request.values and folds is None and not along:

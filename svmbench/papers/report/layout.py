@@ -144,15 +144,21 @@ def lay_out(source: ItemResults, shape: TableShape) -> Layout:
     every = [*places, *(place for _, place in quoted)]
     order = _orders(slots, every, needed)
     layout = Layout(_keys(every, shape.rows, order), _keys(every, shape.columns, order))
-    find = _Finder(layout)
+
+    def cell_of(place: Mapping[str, Value]) -> tuple[Key, Key]:
+        return (
+            _matching(layout.rows, [place[name] for name in shape.rows]),
+            _matching(layout.columns, [place[name] for name in shape.columns]),
+        )
+
     for row in measured:
-        cell = find.cell(axes_of(row), shape)
+        cell = cell_of(axes_of(row))
         layout.measured.setdefault(cell, []).append(row)
         layout.expected.add(cell)
     for place in places:
-        layout.expected.add(find.cell(place, shape))
+        layout.expected.add(cell_of(place))
     for value, place in quoted:
-        row_key, column_key = find.cell(place, shape)
+        row_key, column_key = cell_of(place)
         at = (row_key, column_key, value.value.measure.column)
         layout.quoted.setdefault(at, []).append(value)
         layout.placed.append(value)
@@ -233,18 +239,6 @@ def _keys(
         tuple(orders[name][at] for name, at in zip(axes, rank, strict=True))
         for rank in sorted(ranks)
     ]
-
-
-@dataclass(frozen=True)
-class _Finder:
-    layout: Layout
-
-    def cell(self, place: Mapping[str, Value], shape: TableShape) -> tuple[Key, Key]:
-        """The keys of a place, as the layout has them."""
-        return (
-            _matching(self.layout.rows, [place[name] for name in shape.rows]),
-            _matching(self.layout.columns, [place[name] for name in shape.columns]),
-        )
 
 
 def _matching(keys: Sequence[Key], wanted: Sequence[Value]) -> Key:
