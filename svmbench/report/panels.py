@@ -29,8 +29,10 @@ def limit_abscissa(axes: Axes, curves: Sequence[Curve]) -> None:
     axes.set_xlim(first, last * (last / first) ** 0.03)
 
 
-def draw_curve(axes: Axes, curve: Curve, look: Look, name: str) -> None:
-    """Draw a curve with its band and its end on axes with final limits."""
+def draw_curve(
+    axes: Axes, curve: Curve, look: Look, name: str, size: float = 3.5, width: float | None = None
+) -> None:
+    """Draw a curve with its band and its end on axes with final limits; sizes are in points."""
     if (curve.high > curve.low).any():
         axes.fill_between(
             curve.x, curve.low, curve.high, color=look.colour, alpha=0.16, linewidth=0, zorder=2
@@ -41,7 +43,8 @@ def draw_curve(axes: Axes, curve: Curve, look: Look, name: str) -> None:
         color=look.colour,
         linestyle=look.dash,
         marker=look.marker,
-        markersize=3.5,
+        markersize=size,
+        linewidth=width,
         markevery=max(1, len(curve.x) // 6),
         zorder=3,
         label=name,
@@ -49,7 +52,7 @@ def draw_curve(axes: Axes, curve: Curve, look: Look, name: str) -> None:
     axes.plot(
         *_tip(axes, curve),
         marker=_MARKERS[curve.fate],
-        markersize=4,
+        markersize=size + 0.5,
         markeredgewidth=1.0,
         color=look.colour,
         markerfacecolor="white" if curve.fate == "limit" else look.colour,

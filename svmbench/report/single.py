@@ -23,7 +23,7 @@ from svmbench.report.curves import (
     lifted,
     no_errors,
 )
-from svmbench.report.panels import limit_abscissa, set_ticks
+from svmbench.report.panels import draw_curve, limit_abscissa, set_ticks
 from svmbench.report.sheet import FORMATS, picture, uniform_style
 
 if TYPE_CHECKING:
@@ -298,19 +298,7 @@ def _fill(
         axes.axhline(level, color="#999999", linewidth=0.6, zorder=1)
     limit_abscissa(axes, list(curves.values()))
     for label, curve in curves.items():
-        colour = look[label].colour
-        axes.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.16, linewidth=0)
-        axes.plot(
-            curve.x,
-            curve.middle,
-            color=colour,
-            linestyle=look[label].dash,
-            marker=look[label].marker,
-            markersize=0.4 * style.text,
-            markevery=max(1, len(curve.x) // 6),
-            linewidth=style.line,
-            label=label,
-        )
+        draw_curve(axes, curve, look[label], label, 0.4 * style.text, style.line)
     _mark_ends(axes, curves, no_errors(first, measure), style)
     set_ticks(axes)
     axes.tick_params(labelsize=0.9 * style.text)
