@@ -77,8 +77,9 @@ def command(
     """Draw the curves of RESULTS, with a panel for each data set and λ.
 
     RESULTS is a folder that svmbench run has written. The curves are medians of the repeats, with
-    bands from the 10 to the 90 % quantile. `svmbench.load_results(RESULTS).plot(...)` draws the
-    same in Python.
+    bands from the 10 to the 90 % quantile. A dot ends a curve that reached its accuracy, a ring one
+    that a limit ended, a cross one that diverged. `svmbench.load_results(RESULTS).plot(...)` draws
+    the same in Python.
     """
     # Deferred: pandas and matplotlib take longer to load than most commands to run.
     from svmbench.records.read import read_results

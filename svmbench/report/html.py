@@ -18,6 +18,7 @@ from svmbench.errors import DataError
 from svmbench.records.groups import heading
 from svmbench.records.read import Results
 from svmbench.records.spelling import as_written, place_words, regularisation, short
+from svmbench.report.curves import remarks
 from svmbench.report.notices import notices, reference_gap_asked
 from svmbench.report.plots import PLOT_KINDS, plot_name
 from svmbench.report.profiles import CAPTION, LOOK, PROFILE
@@ -188,10 +189,11 @@ def _backgrounds(results: Results) -> dict[str, str]:
 def pictures_of(results: Results) -> dict[str, tuple[str, str]]:
     """Captions of all plots, and what to look at."""
     shown = {PROFILE: (CAPTION, LOOK)}
-    for dataset, stand_in in results.groups:
+    for (dataset, stand_in), groups in results.groups.items():
         for kind in results.plots:
             words = PLOT_KINDS[kind]
-            caption = f"{heading(dataset, stand_in)}: {words.caption}"
+            said = " ".join(filter(None, remarks(groups, words.grey)))
+            caption = f"{heading(dataset, stand_in)}: {words.caption}. {said.rstrip('.')}"
             shown[plot_name(dataset, stand_in, kind)] = caption, words.look
     return shown
 

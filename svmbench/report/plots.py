@@ -17,6 +17,7 @@ from svmbench.report.single import FigureRequest, single_figure
 class PlotWords:
     y: str  # the vertical axis, as ``svmbench plot --y`` has it
     caption: str
+    grey: str  # what the grey lines are
     look: str  # what to look at, in a sentence
 
 
@@ -24,15 +25,15 @@ class PlotWords:
 PLOT_KINDS: dict[str, PlotWords] = {
     "log-primal": PlotWords(
         "primal",
-        "primal objective against seconds of training; medians of the repeats",
-        "Look at which curve meets the grey line of the certified optimum first, and which level "
-        "off above it.",
+        "primal objective against seconds of training",
+        "Grey: the certified optimum P*.",
+        "Look at which curve meets the grey line first, and which level off above it.",
     ),
     "log-suboptimality": PlotWords(
         "suboptimality",
-        "accuracy ε against seconds of training; medians of the repeats",
-        "Look at which curve crosses the grey line of an accuracy first: it reaches that accuracy "
-        "first.",
+        "accuracy ε against seconds of training",
+        "Grey: the accuracies asked for.",
+        "Look at which curve crosses a grey line first: it reaches that accuracy first.",
     ),
 }
 

@@ -73,7 +73,7 @@ class FigureStyle:
 STYLES = {
     "paper": FigureStyle(3.3, 7.0, 0.7, 8.0, 1.1),
     "slides": FigureStyle(9.0, 13.0, 0.5, 18.0, 3.0),
-    "page": FigureStyle(6.5, 9.0, 0.5, 9.2, 1.2),
+    "page": FigureStyle(6.5, 9.0, 0.7, 9.2, 1.2),
 }
 
 
