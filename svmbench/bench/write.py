@@ -25,7 +25,7 @@ from svmbench.harness.sources import Source
 from svmbench.records.groups import Group
 from svmbench.records.read import Results
 from svmbench.records.states import FAULTS
-from svmbench.report.html import LOOKS, environment_facts, figures_of, render
+from svmbench.report.html import environment_facts, figure_of, render
 from svmbench.report.markup import write_tables
 from svmbench.report.style import Look, looks_of
 from svmbench.solvers.program import ForeignProgram
@@ -61,7 +61,7 @@ def write_bench(plan: Plan) -> str:
             notices=[*_notices(found), *_unsteady(one.question for one, _ in answers)],
             sets=_sets(found),
             tables=tables,
-            figures=figures_of(pictures, _WATCH | LOOKS),
+            figures=[figure_of(path, said, _WATCH[path.stem]) for path, said in pictures],
             lines_of={name: look.background for name, look in looks.items()},
             environment=list(environment_facts(facts)),
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,23 +22,12 @@ from svmbench.report.curves import remarks
 from svmbench.report.notices import notices, reference_gap_asked
 from svmbench.report.plots import PLOT_KINDS, plot_name
 from svmbench.report.profiles import CAPTION, LOOK, PROFILE
-from svmbench.report.table import Row, Section, Table
+from svmbench.report.table import Table
 from svmbench.report.tables.accuracy import summarise
 from svmbench.report.tables.words import header
 from svmbench.report.verdict import Standings, answer, conclusion, verdicts
 
 TEMPLATES = Path(__file__).parent / "templates"
-
-#: Headings of the tables on the page.
-_TITLES = {
-    "time": "Seconds to relative accuracy ε",
-    "epochs": "Epochs to relative accuracy ε",
-    "passes": "Streaming passes to relative accuracy ε",
-    "objective": "Objective at the stop",
-}
-
-#: What to look at in a profile.
-LOOKS = {kind: words.look for kind, words in PROFILE_KINDS.items()}
 
 #: Verdicts of claims in the order in which they are counted, with a sign that needs no colour.
 SIGNS = {
@@ -73,14 +62,6 @@ _ENVIRONMENT = {
 
 
 @dataclass(frozen=True)
-class Line:
-    """A row of a table on the page."""
-
-    row: Row
-    lam: str  # its λ, which the printed tables leave out where it repeats
-
-
-@dataclass(frozen=True)
 class Figure:
     name: str  # name of its file, without suffix
     caption: str
@@ -110,8 +91,6 @@ def to_html(
         warnings=[notice for notice in known if not notice.informs],
         information=[notice for notice in known if notice.informs],
         tables=tables,
-        titles=_TITLES,
-        lines=_lines,
         lines_of=_backgrounds(results),
         figures=list(_figures(results, pictures)),
         certificates=_certificates(results),
@@ -165,17 +144,6 @@ def _samples(results: Results) -> Iterator[Sequence[float]]:
                 yield summary.samples
 
 
-def _lines(section: Section) -> list[list[Line]]:
-    """The rows of a section, one list per λ."""
-    blocks: list[list[Line]] = []
-    for row in section.rows:
-        if row.opens or not blocks:
-            blocks.append([])
-        lam = row.cells[0].text or blocks[-1][0].lam
-        blocks[-1].append(Line(row, lam))
-    return blocks
-
-
 def _backgrounds(results: Results) -> dict[str, str]:
     """The line of each label as a CSS background."""
     from svmbench.report.style import looks
@@ -203,16 +171,6 @@ def _figures(results: Results, pictures: Sequence[Path]) -> Iterator[Figure]:
     for name, (caption, look) in pictures_of(results).items():
         if name in paths:
             yield figure_of(paths[name], caption, look)
-
-
-def figures_of(
-    pictures: Iterable[tuple[Path, str]], looks: Mapping[str, str] = LOOKS
-) -> list[Figure]:
-    """Show pictures that were written."""
-    return [
-        figure_of(path, caption, looks.get(path.stem.removeprefix("profile-"), ""))
-        for path, caption in pictures
-    ]
 
 
 def figure_of(path: Path, caption: str, look: str = "") -> Figure:

@@ -28,7 +28,7 @@ class TableCell:
 class Row:
     cells: tuple[TableCell, ...]
     opens: bool = False  # whether this is the first row of a group (a λ)
-    label: str = ""  # the solver's label; empty for a row that is not a solver's
+    reference: bool = False  # whether it is a certified optimum, which stays above its λ's rows
     faded: bool = False  # whether its numbers say nothing about what the table is about
 
 

@@ -14,7 +14,7 @@ heads[4].click(); found.down = order();
 heads[1].click(); found.named = order();
 found.sorted = table.querySelectorAll("[aria-sort]").length;
 heads[0].click(); heads[0].click();
-found.lambda = table.querySelector("tbody .lambda").innerText;
+found.lambda = table.querySelector("tbody th").innerText;
 """
 
 

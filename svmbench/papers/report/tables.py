@@ -190,7 +190,7 @@ class _Builder:
             opens = last is None or (len(key) > 1 and key[0] != last[0])
             cells = [self._cell(key, field) for field in fields]
             faded = bool(found := self._in_row(key)) and all(map(self._unlike, found))
-            rows.append(Row((*self._head(key), *cells), opens, self._label(key), faded))
+            rows.append(Row((*self._head(key), *cells), opens, faded=faded))
             last = key
         return Section(
             heading=". ".join(filter(None, [item.title.rstrip("."), shape.title])),
@@ -205,9 +205,6 @@ class _Builder:
         missing = len(self.layout.expected - set(self.layout.measured))
         if missing:
             yield f"{missing} of {len(self.layout.expected)} cells not run"
-
-    def _label(self, key: Key) -> str:
-        return str(key[self.shape.rows.index("solver")]) if "solver" in self.shape.rows else ""
 
     def _head(self, key: Key) -> list[TableCell]:
         texts = [axis_text(name, value) for name, value in zip(self.shape.rows, key, strict=True)]

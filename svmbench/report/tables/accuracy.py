@@ -124,7 +124,7 @@ def _accuracy_section(
             cells.append(_conversion_cell(_conversion(group)))
         if unfinished:
             cells.append(_at_stop(group) if any(s.limit for s in row) else TableCell(""))
-        rows.append(Row(tuple(cells), opens, group.label))
+        rows.append(Row(tuple(cells), opens))
     return Section(heading(dataset, stand_in), facts_of(groups), tuple(columns), tuple(rows))
 
 

@@ -50,12 +50,12 @@ def _objective_section(dataset: str, stand_in: bool, groups: Sequence[Group]) ->
     rows = []
     for group, opens in zip(groups, begins_lambda(groups), strict=True):
         if opens:
-            rows.append(Row(_reference_cells(group, len(columns)), opens=True))
+            rows.append(Row(_reference_cells(group, len(columns)), opens=True, reference=True))
         cells = [*row_head(group, opens=False), _primal_cell(group)]
         columns_there = ("accuracy", "train_error", *["test_error"] * tested, *["gap"] * certified)
         cells += [_end_cell(group, name) for name in columns_there]
         cells.append(TableCell(counted_states(group.runs["state"])))
-        rows.append(Row(tuple(cells), label=group.label))
+        rows.append(Row(tuple(cells)))
     return Section(heading(dataset, stand_in), facts_of(groups), tuple(columns), tuple(rows))
 
 

@@ -7,7 +7,6 @@ const NAMES = ".ref, [scope=row]";
 // ---- Tables: a click on a column's name sorts the rows of each group; a group is a tbody.
 for (const table of document.querySelectorAll("table.sortable")) {
   const heads = [...table.tHead.rows[table.tHead.rows.length - 1].cells];
-  const byLambda = table.querySelector("tbody .lambda") !== null;
   heads.forEach((head, column) => {
     const button = document.createElement("button");
     button.type = "button";
@@ -19,8 +18,8 @@ for (const table of document.querySelectorAll("table.sortable")) {
       head.setAttribute("aria-sort", down ? "descending" : "ascending");
       const bodies = [...table.tBodies];
       bodies.forEach(fillRepeated);
-      if (column === 0 && byLambda) {
-        table.append(...inOrder(bodies, (body) => ({ number: parseFloat(body.rows[0].cells[0].textContent) }), down));
+      if (column === 0 && bodies.length > 1) {
+        table.append(...inOrder(bodies, (body) => keyOf(body.rows[0].cells[0]), down));
       } else {
         for (const body of bodies) {
           const rows = [...body.rows].filter((row) => !row.classList.contains("reference"));
