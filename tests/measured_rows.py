@@ -11,7 +11,6 @@ import pandas as pd
 from svmbench.bench import versus
 from svmbench.bench.found import Found, Measured
 from svmbench.claims.measured import MeasuredRow
-from svmbench.evidence.page import LEVEL
 from svmbench.records.groups import Group
 from svmbench.records.measures import Asked
 
@@ -44,10 +43,6 @@ def compared(ours, theirs):
     asked = Asked("seconds", 0.01)
     found = versus.side_by_side(SWEPT, MeasuredRow("core", ours), rows, asked)
     return found[0] if found else None
-
-
-#: Evidence that decides a question by itself.
-ALONE = 2 / LEVEL
 
 
 def found(*parts):

@@ -35,8 +35,7 @@ def write_plots(
     with uniform_style():
         if raced := _raced(fastest_entries(found)):
             caption = f"Seconds of every peer over the champion’s, to {_to(raced)}"
-            for path in save_figure(_peers(raced, looks), folder / "peers"):
-                yield path, caption
+            yield save_figure(_peers(raced, looks), folder / "peers"), caption
 
 
 def _to(raced: Sequence[Record]) -> str:

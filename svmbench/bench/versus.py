@@ -13,8 +13,8 @@ import pandas as pd
 from svmbench.bench.champion import champion
 from svmbench.bench.found import Found, Measured, grouped
 from svmbench.claims.measured import MeasuredRow
-from svmbench.evidence.page import LEVEL, Answer, judge
-from svmbench.evidence.processes import RatioEvidence, evidence_of
+from svmbench.evidence.page import Answer, judge
+from svmbench.evidence.processes import evidence_of
 from svmbench.evidence.questions import Question, factor_of
 from svmbench.records.groups import heading
 from svmbench.records.measures import Asked
@@ -83,11 +83,6 @@ class Versus:
     others: tuple[str, ...] = ()
 
     @property
-    def part(self) -> str:
-        """Name of the sweep."""
-        return self.measured.part
-
-    @property
     def set(self) -> str:
         return self.measured.set
 
@@ -153,51 +148,24 @@ class Versus:
         return self.pairs.question(1.0)
 
     @property
-    def lower(self) -> RatioEvidence:
-        """The evidence that their ratio is above a boundary."""
-        return evidence_of(self.question.logs)
-
-    @property
-    def upper(self) -> RatioEvidence:
-        """The evidence that their ratio is below a boundary."""
-        return evidence_of(self.question.uppers)
-
-    @property
     def informative(self) -> int:
         """Number of pairs in which somebody reached the accuracy."""
         return len(self.question.logs)
 
     @property
     def estimate(self) -> float:
-        """Median ratio, or a lower bound of it (see `censored`); nan without informative pairs."""
-        return factor_of(self.lower.median) if self.informative else math.nan
+        """Median ratio, or a lower bound of it if theirs was not reached; nan without pairs."""
+        return factor_of(evidence_of(self.question.logs).median) if self.informative else math.nan
 
-    @property
-    def censored(self) -> bool:
-        """Whether the estimate is only a lower bound, as theirs did not reach the accuracy.
-
-        A few such repeats far from the median leave the estimate as it is.
-        """
-        return bool(self.informative) and self.lower.median != self.upper.median
-
-    def interval(self, threshold: float) -> tuple[float, float]:
-        """Interval of the ratio by the evidence that decides questions at this threshold."""
-        if not self.informative:
-            return 0.0, math.inf
-        low, high = self.lower.interval(threshold)[0], self.upper.interval(threshold)[1]
-        return factor_of(low), factor_of(high)
-
-    def standing(self, threshold: float) -> Standing:
-        """Who is ahead, by the evidence that the ratio is not 1."""
+    def standing(self, answer: Answer) -> Standing:
+        """Who is ahead, by the answer to its question."""
         if not self.informative:
             return "nobody reached it"
-        least = math.log(threshold)
-        if self.upper.shown(0.0, -1.0, symmetric=True) >= least:
+        if answer.verdict == "does not hold":
             return "peer ahead"
         if not math.isfinite(min(self.pairs.b)):
             return "no peer reached it"
-        ahead = self.lower.shown(0.0, 1.0, symmetric=True) >= least
-        return "champion ahead" if ahead else "open"
+        return "champion ahead" if answer.verdict == "holds" else "open"
 
 
 def comparisons(
@@ -270,16 +238,14 @@ def best_of_theirs(members: Sequence[Versus]) -> Versus:
     return replace(chosen, others=tuple(among))
 
 
-def answered(found: Found) -> list[tuple[Versus, Answer]]:
-    """Every comparison of the page, and whether the champion is the faster one there."""
-    compared = [
-        *map(best_of_theirs, by_problem(comparisons(found))),
-        *map(most_pairs, by_problem(comparisons(found, LIBLINEAR))),
-    ]
-    answers = judge([one.question for one in compared])
-    return list(zip(compared, answers, strict=True))
+#: Comparisons, each with the answer to whether the champion is the faster one there.
+Answered = Sequence[tuple[Versus, Answer]]
 
 
-def threshold_of(answers: Sequence[tuple[Versus, Answer]]) -> float:
-    """The evidence that decides a question of the page."""
-    return answers[0][1].threshold if answers else 2 / LEVEL
+def answered(found: Found) -> tuple[Answered, Answered]:
+    """All that the page compares: the champion with the fastest peer, and with LIBLINEAR."""
+    fastest = [best_of_theirs(each) for each in by_problem(comparisons(found))]
+    liblinear = [most_pairs(each) for each in by_problem(comparisons(found, LIBLINEAR))]
+    compared = [*fastest, *liblinear]
+    known = list(zip(compared, judge([one.question for one in compared]), strict=True))
+    return known[: len(fastest)], known[len(fastest) :]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,12 +13,11 @@ from svmbench.bench.champion import champion
 from svmbench.bench.found import Found, read_found, stand_in_text
 from svmbench.bench.plan import Plan
 from svmbench.bench.plots import write_plots
-from svmbench.bench.tables import build_tables
-from svmbench.bench.tables.ratios import against_fastest, standings
-from svmbench.bench.versus import answered, threshold_of
+from svmbench.bench.tables.ratios import ahead_table, compared, ratios_table, standings
+from svmbench.bench.tables.seconds import fastest_table
+from svmbench.bench.versus import answered
 from svmbench.data.scales import scale_text
 from svmbench.durable import write_text
-from svmbench.evidence.questions import Question
 from svmbench.evidence.steadiness import unsteady
 from svmbench.harness.environment import environment
 from svmbench.harness.sources import Source
@@ -38,10 +37,16 @@ BUSY = 1.5
 def write_bench(plan: Plan) -> str:
     """Write tables, plots, the environment and the page; who is ahead in how many cases."""
     found = read_found(plan)
-    answers = answered(found)
-    threshold = threshold_of(answers)
-    standing = standings(against_fastest(found, threshold))
-    tables = build_tables(found, threshold)
+    fastest, liblinear = answered(found)
+    questions = [one.question for one, _ in (*fastest, *liblinear)]
+    against = compared(fastest)
+    standing = standings(against)
+    tables = [
+        fastest_table(found, against),
+        ahead_table(against),
+        ratios_table(found, compared(liblinear)),
+    ]
+    tables = [table for table in tables if table.sections]
     write_tables(tables, plan.root / "tables", ("md", "csv"))
     looks = _looks([results for _, results in found.sweeps])
     pictures = list(write_plots(found, looks, plan.root / "plots"))
@@ -58,7 +63,7 @@ def write_bench(plan: Plan) -> str:
             about=plan.profile.title,
             champion=champion(),
             standing=standing,
-            notices=[*_notices(found), *_unsteady(one.question for one, _ in answers)],
+            notices=[*_notices(found), *filter(None, [unsteady(questions)])],
             sets=_sets(found),
             tables=tables,
             figures=[figure_of(path, said, _WATCH[path.stem]) for path, said in pictures],
@@ -95,12 +100,6 @@ def _notices(found: Found) -> list[str]:
     """What makes the numbers less trustworthy, or fewer."""
     runs = [results.runs for _, results in found.sweeps]
     return [*(_troubles(pd.concat(runs)) if runs else ()), *_gaps(found)]
-
-
-def _unsteady(questions: Iterable[Question]) -> list[str]:
-    """What is said of ratios that change in the course of their pairs."""
-    said = unsteady(questions)
-    return [said] if said else []
 
 
 def _troubles(runs: pd.DataFrame) -> Iterator[str]:

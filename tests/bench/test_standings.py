@@ -6,9 +6,10 @@ import math
 from dataclasses import replace
 
 import pytest
-from measured_rows import ALONE, SWEPT, group, swept
+from measured_rows import SWEPT, group, swept
 
 from svmbench.bench.tables import ratios, seconds
+from svmbench.bench.versus import answered
 
 
 def test_who_is_fastest_is_asked_within_a_sweep(monkeypatch):
@@ -27,7 +28,7 @@ def test_who_is_fastest_is_asked_within_a_sweep(monkeypatch):
         "liblinear": ("core", 2.0, pytest.approx(2.0)),
     }
     # The least seconds are the champion's of the other sweep; the fastest is rehline.
-    ((row,),) = [each.rows for each in seconds.fastest_table(result, ALONE).sections]
+    ((row,),) = [each.rows for each in seconds.fastest_table(result, []).sections]
     assert [cell.text for cell in row.cells if cell.best] == ["3.00"]
 
 
@@ -49,7 +50,7 @@ def test_who_is_ahead_is_counted_and_marked(ours, theirs, standing, mark, monkey
         group("dcd", ours, state="max_steps" if math.isnan(ours[0]) else "converged", spent=2.0),
         group("rehline", theirs, solver="rehline", state=state, spent=3.0),
     ]
-    (one,) = ratios.against_fastest(swept(rows_of, monkeypatch), ALONE)
+    (one,) = ratios.compared(answered(swept(rows_of, monkeypatch))[0])
     assert one["standing"] == standing
     cell = ratios.standing_cell(one)
     assert cell.text.startswith(mark)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from svmbench.bench.found import Found, Measured, stand_in_text
+from svmbench.bench.found import Found, stand_in_text
 from svmbench.records.groups import Group, heading
 from svmbench.records.spelling import short
 from svmbench.report.table import Row, Section, Table, TableCell
@@ -97,11 +97,6 @@ def lambda_text(one: Record) -> str:
 
 def epsilon_text(accuracy: float) -> str:
     return f"ε = {short(accuracy)}"
-
-
-def source_of(found: Found, part: Measured) -> str:
-    """The `source_text` of a part."""
-    return source_text(found, part.set, part.groups[0])
 
 
 def source_text(found: Found, label: str, group: Group) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from svmbench.bench.found import Found, grouped
@@ -16,14 +16,7 @@ from svmbench.bench.tables.grid import (
     starred,
     table_of,
 )
-from svmbench.bench.versus import (
-    LIBLINEAR,
-    Versus,
-    best_of_theirs,
-    by_problem,
-    comparisons,
-    most_pairs,
-)
+from svmbench.bench.versus import Answered
 from svmbench.records.groups import heading
 from svmbench.report.numbers import format_value, interval_text
 from svmbench.report.table import Table, TableCell
@@ -41,44 +34,35 @@ HELD_OUT = "*: kept out of tuning."
 EVERYTHING = "Every set, λ and accuracy"
 
 
-def compared(one: Versus, threshold: float) -> Record:
-    """A comparison, with the interval of the evidence at that threshold."""
-    low, high = one.interval(threshold)
-    return {
-        "set": one.set,
-        "stand_in": one.stand_in,
-        "held_out": one.held_out,
-        "lambda": one.lam,
-        "accuracy": one.accuracy,
-        "champion_seconds": one.ours,
-        "program_seconds": one.theirs,
-        "program": one.program,
-        "ratio": one.estimate,
-        "ratio_low": low,
-        "ratio_high": high,
-        "pairs": one.informative,
-        "lower_bound_only": one.censored,
-        "standing": one.standing(threshold),
-        "programs_run": " ".join(one.among),
-        "_group": one.row.group,
-    }
-
-
-def against_fastest(found: Found, threshold: float) -> list[Record]:
-    """The champion against the fastest peer, once for each set, λ and accuracy."""
-    return _by_set(map(best_of_theirs, by_problem(comparisons(found))), threshold)
-
-
-def _by_set(those: Iterable[Versus], threshold: float) -> list[Record]:
-    """In the order of the sets, each from its largest λ down."""
-    records = [compared(one, threshold) for one in those]
+def compared(answered: Answered) -> list[Record]:
+    """Comparisons in the order of the sets, each from its largest λ down."""
+    records = [
+        {
+            "set": one.set,
+            "stand_in": one.stand_in,
+            "held_out": one.held_out,
+            "lambda": one.lam,
+            "accuracy": one.accuracy,
+            "champion_seconds": one.ours,
+            "program_seconds": one.theirs,
+            "program": one.program,
+            "ratio": one.estimate,
+            "ratio_low": answer.low,
+            "ratio_high": answer.high,
+            "pairs": one.informative,
+            "lower_bound_only": answer.estimate < answer.estimate_high,
+            "standing": one.standing(answer),
+            "programs_run": " ".join(one.among),
+            "_group": one.row.group,
+        }
+        for one, answer in answered
+    ]
     order = list(dict.fromkeys(one["set"] for one in records))
     return sorted(records, key=lambda one: (order.index(one["set"]), -one["lambda"]))
 
 
-def ahead_table(found: Found, threshold: float) -> Table:
+def ahead_table(records: Sequence[Record]) -> Table:
     """The champion against the fastest peer in every case, and in how many it is behind."""
-    records = against_fastest(found, threshold)
     programs: dict[tuple[str, float], dict[str, None]] = {}
     for one in records:
         run = programs.setdefault((one["set"], one["lambda"]), {})
@@ -106,10 +90,9 @@ def ahead_table(found: Found, threshold: float) -> Table:
     )
 
 
-def ratios_table(found: Found, threshold: float) -> Table:
+def ratios_table(found: Found, records: Sequence[Record]) -> Table:
     """The champion against LIBLINEAR, by set."""
-    records = _by_set(map(most_pairs, by_problem(comparisons(found, LIBLINEAR))), threshold)
-    records.sort(key=lambda one: one["held_out"])
+    records = sorted(records, key=lambda one: bool(one["held_out"]))
     return table_of(
         "ratio-liblinear",
         "Seconds of LIBLINEAR over the champion's",

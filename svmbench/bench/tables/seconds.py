@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from typing import Any
-
-import pandas as pd
 
 from svmbench.bench.champion import champion
 from svmbench.bench.found import Found, grouped
-from svmbench.bench.tables.grid import Record, source_of, starred, table_of
-from svmbench.bench.tables.ratios import EVERYTHING, HELD_OUT, against_fastest, standings
+from svmbench.bench.tables.grid import Record, starred, table_of
+from svmbench.bench.tables.ratios import EVERYTHING, HELD_OUT, standings
 from svmbench.bench.versus import side_by_side
 from svmbench.records.measures import Asked
 from svmbench.records.spelling import short
 from svmbench.records.summaries import summary
 from svmbench.report.numbers import interval_text, number_text
 from svmbench.report.table import Table, TableCell
-from svmbench.report.tables.accuracy import accuracy_notes, accuracy_table, summarise
 
 
 def problem_of(one: Record) -> tuple[str, float, float]:
@@ -78,6 +74,8 @@ def _measured(found: Found) -> Iterator[Record]:
                     "median_seconds": seconds.median,
                     "seconds_low": seconds.low,
                     "seconds_high": seconds.high,
+                    "reached": seconds.reached,
+                    "runs": len(seconds.samples),
                     "_seconds": seconds,
                     "_written": group.written_lambda,
                 }
@@ -85,15 +83,14 @@ def _measured(found: Found) -> Iterator[Record]:
                     yield record
 
 
-def fastest_table(found: Found, threshold: float) -> Table:
-    """The seconds of all solvers on every problem, and who is shown to be ahead."""
+def fastest_table(found: Found, against: Sequence[Record]) -> Table:
+    """The seconds of all solvers on every problem, and who is ahead by what is `compared`."""
     records = fastest_entries(found)
     for those in grouped(records, problem_of).values():
         cost = {id(one): (one["ratio"], one["median_seconds"]) for one in those}
         least = min(cost.values())
         for one in those:
             one["_best"] = cost[id(one)] == least and one["median_seconds"] < math.inf
-    against = against_fastest(found, threshold)
     standing = {problem_of(one): one["standing"] for one in against}
     said = {
         "champion ahead": champion(),
@@ -138,42 +135,9 @@ def fastest_table(found: Found, threshold: float) -> Table:
 def _seconds_cell(one: Record) -> TableCell:
     seconds = one["_seconds"]
     if math.isinf(seconds.median):
-        reached, made = sum(map(math.isfinite, seconds.samples)), len(seconds.samples)
-        hint = f"{one['label']}: {seconds.limit}, {reached} of {made}"
+        hint = f"{one['label']}: {seconds.limit}, {one['reached']} of {one['runs']}"
         return TableCell("not reached", value=seconds.median, hint=hint)
     hint = f"{one['label']}: {interval_text(seconds.median, seconds.low, seconds.high)} s"
     if one["solver"] != champion() and math.isfinite(one["ratio"]):
         hint += f", {number_text(one['ratio'])} times the champion's in the same sweep"
     return TableCell(number_text(seconds.median), one["_best"], seconds.median, hint)
-
-
-def seconds_table(found: Found) -> Table:
-    """Oracle seconds of every row as in the report of a sweep."""
-    parts = found.sweeps
-    tables = [(part, accuracy_table(results, "time")) for part, results in parts]
-    everything = [
-        (group, each)
-        for _, results in parts
-        for members in summarise(results, "time").values()
-        for group, row in members
-        for each in row
-    ]
-    return Table(
-        "seconds",
-        "Oracle seconds to relative accuracy ε",
-        (),
-        (),
-        tuple(
-            replace(
-                section,
-                heading=f"{section.heading}, {part.part}",
-                facts="; ".join(filter(None, [section.facts, source_of(found, part)])),
-            )
-            for part, table in tables
-            for section in table.sections
-        ),
-        tuple(accuracy_notes("time", everything)) if everything else (),
-        pd.concat([table.records.assign(part=part.part) for part, table in tables])
-        if tables
-        else pd.DataFrame(),
-    )
