@@ -7,15 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from svmbench.durable import write_text
 from svmbench.errors import DataError
-from svmbench.records.read import Results, read_results
+from svmbench.records.read import read_results
 from svmbench.report.curves import CurveTable
-from svmbench.report.html import pictures_of, to_html
-from svmbench.report.interactive import page_curves
-from svmbench.report.markup import write_tables
-from svmbench.report.profiles import write_profile_table
-from svmbench.report.tables import build_tables
+from svmbench.report.html import pictures_of
+from svmbench.report.write import write_numbers
 from svmbench.verify.folder import foreign_entries
 
 STRANGER = "is not a file of this report; remove it"
@@ -37,21 +33,14 @@ def stale_files(folder: Path) -> Iterator[tuple[str, str]]:
     try:
         with TemporaryDirectory() as temporary:
             again, results = Path(temporary), read_results(folder)
-            _write(replace(results, folder=again), folder)
+            copied = replace(results, folder=again)
+            write_numbers(copied, CurveTable(copied), _plots(folder))
             for path in _plots(folder):
                 if path.stem not in pictures_of(results) or path.suffix != ".png":
                     yield f"plots/{path.name}", STRANGER
             yield from _differences(folder, again)
     except DataError as error:
         yield "report.html", str(error)
-
-
-def _write(results: Results, original: Path) -> None:
-    tables = build_tables(results)
-    write_tables(tables, results.folder / "tables")
-    write_profile_table(results)
-    page = to_html(results, tables, page_curves(results, CurveTable(results)), _plots(original))
-    write_text(results.folder / "report.html", page)
 
 
 def _plots(folder: Path) -> list[Path]:

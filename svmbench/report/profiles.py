@@ -43,22 +43,18 @@ _LEAST_LABELS, _LEAST_PAIRS = 2, 2
 Curves = dict[str, tuple[list[float], list[float]]]
 
 
-def write_profiles(results: Results) -> list[Path]:
-    """Write tables/profiles.csv and, if the sweep asks for plots, the picture.
-
-    Where there are none, those of an earlier report are removed.
-    """
+def draw_profile(results: Results) -> list[Path]:
+    """Write the picture if the sweep asks for plots; else remove that of an earlier report."""
     path = results.folder / "plots" / PROFILE
-    path.with_suffix(".png").unlink(missing_ok=True)
-    written = write_profile_table(results)
-    if written and results.plots:
-        with uniform_style():
-            written.append(save_figure(_draw(results), path))
-    return written
+    if not (results.plots and build_profiles(results)):
+        path.with_suffix(".png").unlink(missing_ok=True)
+        return []
+    with uniform_style():
+        return [save_figure(_draw(results), path)]
 
 
 def write_profile_table(results: Results) -> list[Path]:
-    """Write tables/profiles.csv alone, if there are profiles."""
+    """Write tables/profiles.csv if there are profiles; else remove that of an earlier report."""
     path, profiles = results.folder / "tables" / "profiles.csv", build_profiles(results)
     if not profiles:
         path.unlink(missing_ok=True)

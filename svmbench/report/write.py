@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from svmbench.durable import require_own, write_text
@@ -12,7 +13,7 @@ from svmbench.report.interactive import page_curves
 from svmbench.report.made import remember
 from svmbench.report.markup import write_tables
 from svmbench.report.plots import write_plots
-from svmbench.report.profiles import write_profiles
+from svmbench.report.profiles import draw_profile, write_profile_table
 from svmbench.report.tables import build_tables
 
 
@@ -24,14 +25,16 @@ def write_report(folder: Path) -> list[Path]:
     results = read_results(folder)
     for own in ("tables", "plots"):
         require_own(folder / own)
-    curves, tables = CurveTable(results), build_tables(results)
-    written = [
-        *write_tables(tables, folder / "tables"),
-        *write_plots(results, curves),
-        *write_profiles(results),
-    ]
-    page = folder / "report.html"
-    write_text(page, to_html(results, tables, page_curves(results, curves), written))
-    written.append(page)
+    curves = CurveTable(results)
+    pictures = [*write_plots(results, curves), *draw_profile(results)]
+    written = [*pictures, *write_numbers(results, curves, pictures)]
     remember(folder, written)
     return written
+
+
+def write_numbers(results: Results, curves: CurveTable, pictures: Sequence[Path]) -> list[Path]:
+    """Write the tables, and the page with these pictures."""
+    tables, page = build_tables(results), results.folder / "report.html"
+    written = write_tables(tables, results.folder / "tables") + write_profile_table(results)
+    write_text(page, to_html(results, tables, page_curves(results, curves), pictures))
+    return [*written, page]

@@ -10,9 +10,13 @@ import pandas as pd
 import pytest
 
 from svmbench.records.read import read_results
-from svmbench.report.profiles import build_profiles, write_profiles
+from svmbench.report.profiles import build_profiles, draw_profile, write_profile_table
 
 LABELS = ("dcd", "sgd-s", "crawl")
+
+
+def write_profiles(results):
+    return [*write_profile_table(results), *draw_profile(results)]
 
 
 @pytest.fixture(scope="module")
