@@ -10,6 +10,7 @@ import click
 
 from svmbench.cli import options
 from svmbench.cli.series import (
+    amount,
     budget_line,
     exit_code,
     nodes_lines,
@@ -145,18 +146,7 @@ def describe(planned: Plan) -> str:
     lines.append("parts:")
     for name in profile.sweeps:
         of_part = [each for each in planned.sweeps if each.name == name]
-        runs, found = sum(each.runs for each in of_part), sum(each.found for each in of_part)
-        missing = sum(each.missing(each.sweep.at_least) for each in of_part)
-        longest = sum(each.longest for each in of_part)
-        cells = counted(sum(each.cells for each in of_part), "cell")
-        lines.append(
-            f"  sweep {name}: {cells}, {counted(runs, 'run')} at most: "
-            f"{missing} missing, {found} reused; "
-            f"at most {duration(longest)} (every limit hit)"
-        )
-        most = sum(each.most_runs for each in of_part)
-        if most > runs:
-            lines.append(f"    {most} runs at most while it is open who is ahead")
+        lines.append(f"  sweep {name}: {amount(of_part)}")
     lines += [f"  {line}" for line in unused_line(planned.sweeps)]
     lines.append(f"in all at most {duration(planned.longest)} if every limit is hit")
     lines.append(budget_line(planned.budget))
@@ -165,6 +155,6 @@ def describe(planned: Plan) -> str:
 
 def _summary(made: Result, sweeps: Sequence[PlannedSweep], seconds: float) -> str:
     lines = [f"{counted(made.made, 'new run')}, {made.reused} reused in {duration(seconds)}"]
-    lines += unfinished(made, counted(made.left, "run") if made.left else "")
+    lines += unfinished(made)
     lines += [*time_spent(made, sweeps), *open_questions(made.open)]
     return "\n".join(lines)

@@ -12,6 +12,7 @@ import click
 from svmbench.cli import completion, options
 from svmbench.cli.columns import align
 from svmbench.cli.series import (
+    amount,
     budget_line,
     exit_code,
     mishaps,
@@ -255,26 +256,13 @@ def plan(
             sources = dict.fromkeys(
                 source.words for each in of_item for source in each.sources if source.words
             )
-            lines.append(f"  {known[key].items[item].number} ({item}): {_amount(of_item)}")
+            lines.append(f"  {known[key].items[item].number} ({item}): {amount(of_item)}")
             lines += [f"    {words}" for words in sources]
     references = sum(each.problems for each in planned)
-    lines.append(f"in all: {_amount(planned)}, and {optima(references)}")
+    lines.append(f"in all: {amount(planned)}, and {optima(references)}")
     lines += unused_line(planned)
     lines.append(budget_line(budget))
     return "\n".join(lines)
-
-
-def _amount(planned: Sequence[PlannedSweep]) -> str:
-    cells, runs = sum(each.cells for each in planned), sum(each.runs for each in planned)
-    found, longest = sum(each.found for each in planned), sum(each.longest for each in planned)
-    if not runs:
-        return "no runs"
-    missing = sum(each.missing(each.sweep.at_least) for each in planned)
-    amount = f"{counted(cells, 'cell')}, {counted(runs, 'run')}"
-    text = f"{amount}: {missing} missing, {found} reused; "
-    text += f"at most {duration(longest)} (every limit hit)"
-    most = sum(each.most_runs for each in planned)
-    return f"{text}; up to {most} runs if questions stay open" if most > runs else text
 
 
 def _summary(result: Result, planned: Sequence[PlannedSweep], root: Path, seconds: float) -> str:
@@ -286,7 +274,7 @@ def _summary(result: Result, planned: Sequence[PlannedSweep], root: Path, second
         said = counted_states(states.elements())
         new = f"{counted(result.made, 'new run')}, {result.reused} reused in {duration(seconds)}"
         lines.append(f"{new}: {said}" if said else new)
-    lines += unfinished(result, counted(result.left, "run") if result.left else "")
+    lines += unfinished(result)
     lines += [*time_spent(result, planned), *open_questions(result.open)]
     where = f"the runs.csv of their sweep below {root}"
     lines += mishaps(states, result.damaged, result.missing, where)

@@ -44,12 +44,13 @@ def time_spent(result: Result, sweeps: Sequence[PlannedSweep]) -> list[str]:
     return lines
 
 
-def unfinished(result: Result, left: str) -> list[str]:
+def unfinished(result: Result) -> list[str]:
     """What ended a series too early, and how to continue; nothing if it is complete."""
     again = "run the same command again to continue"
     if result.interrupted:
         return [f"interrupted; {again}"]
-    return [f"out of time with {left} left; {again}"] if left else []
+    left = counted(result.left, "run")
+    return [f"out of time with {left} left; {again}"] if result.left else []
 
 
 def open_questions(questions: Sequence[Open]) -> list[str]:
@@ -87,6 +88,20 @@ def mishaps(states: Counter[str], damaged: int, missing: int, where: str) -> lis
             f"some runs failed; see column 'reason' in {where}; --retry-failed reruns them"
         )
     return lines
+
+
+def amount(planned: Sequence[PlannedSweep]) -> str:
+    """Cells, runs and their time at most, in words."""
+    cells, runs = sum(each.cells for each in planned), sum(each.runs for each in planned)
+    found, longest = sum(each.found for each in planned), sum(each.longest for each in planned)
+    if not runs:
+        return "no runs"
+    missing = sum(each.missing(each.sweep.at_least) for each in planned)
+    size = f"{counted(cells, 'cell')}, {counted(runs, 'run')}"
+    text = f"{size}: {missing} missing, {found} reused; "
+    text += f"at most {duration(longest)} (every limit hit)"
+    most = sum(each.most_runs for each in planned)
+    return f"{text}; up to {most} runs if questions stay open" if most > runs else text
 
 
 def optima(count: int) -> str:
