@@ -67,7 +67,6 @@ class Curve:
 
 
 def points_of(traces: pd.DataFrame, group: Group) -> pd.DataFrame:
-    """The points of a group's runs, in order."""
     points = traces[traces["id"].isin(set(group.runs["id"]))]
     return points.sort_values("point", kind="stable")
 

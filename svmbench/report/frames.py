@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from svmbench.records.columns import RUNS
 from svmbench.records.measures import Asked
 from svmbench.records.read import Results, read_results
 from svmbench.records.spelling import counted
@@ -70,7 +71,11 @@ class LoadedResults:
     @property
     def runs(self) -> pd.DataFrame:
         """A row per run: a copy of runs.csv, in which missing numbers are nan."""
-        return self._results.runs.copy()
+        runs = self._results.runs.copy()
+        for column in RUNS:  # what no table needs was not converted
+            if column.presence == "unread" and column.kind == "number" and column.name in runs:
+                runs[column.name] = pd.to_numeric(runs[column.name], errors="coerce")
+        return runs
 
     @property
     def curves(self) -> pd.DataFrame:

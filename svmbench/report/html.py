@@ -72,10 +72,6 @@ class Figure:
 def to_html(
     results: Results, tables: Sequence[Table], curves: Markup, pictures: Sequence[Path]
 ) -> str:
-    """The page.
-
-    Raises DataError if one of the plots is no picture.
-    """
     known, standings = notices(results, _samples(results)), verdicts(results)
     return render(
         "report.html",
@@ -104,7 +100,6 @@ def to_html(
 
 
 def render(template: str, styles: Sequence[str], scripts: Sequence[str], /, **values: Any) -> str:
-    """A self-contained page."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -174,10 +169,7 @@ def _figures(results: Results, pictures: Sequence[Path]) -> Iterator[Figure]:
 
 
 def figure_of(path: Path, caption: str, look: str = "") -> Figure:
-    """Show a PNG that was written before, in the page itself.
-
-    Raises DataError if the file is no picture.
-    """
+    """Show a PNG that was written before, in the page itself."""
     from PIL import Image
 
     from svmbench.report.style import DPI
@@ -258,7 +250,6 @@ def _flow(value: object) -> str:
 
 
 def environment_facts(environment: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What environment.json says, in words."""
     known = [key for key in _ENVIRONMENT if key in environment]
     others = [key for key in environment if key not in _ENVIRONMENT and key != "schema_version"]
     for key in [*known, *others]:
@@ -278,7 +269,6 @@ def _in_words(value: object) -> str:
 
 
 def _solvers(results: Results) -> list[dict[str, str]]:
-    """Each row's solver with the parameters of its runs."""
     asked = results.entries("solvers")
     runs = results.runs.drop_duplicates("label").set_index("label")
     found = []

@@ -125,7 +125,6 @@ _OF_RUNS = (
 def notices(
     results: Results, samples: Iterable[Sequence[float]], *, of_stand_ins: bool = True
 ) -> list[Notice]:
-    """Collect what a reader has to know before reading the numbers."""
     return [
         *(_stand_ins(results.runs) if of_stand_ins else ()),
         *_untested(results.runs),
@@ -148,7 +147,6 @@ def _stand_ins(runs: pd.DataFrame) -> Iterator[Notice]:
 
 
 def stand_in_warning(names: Sequence[str]) -> str:
-    """The warning that these data sets are not the real ones."""
     return (
         f"{', '.join(names)}: a STAND-IN, generated in the shape of the real data set, "
         "not the data set itself."

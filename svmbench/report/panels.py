@@ -9,6 +9,7 @@ import numpy as np
 
 from svmbench.report.curves import Curve
 from svmbench.report.sheet import log_ticks
+from svmbench.report.style import named
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +48,7 @@ def draw_curve(
         linewidth=width,
         markevery=max(1, len(curve.x) // 6),
         zorder=3,
-        label=name,
+        label=named(name),
     )
     axes.plot(
         *_tip(axes, curve),

@@ -31,11 +31,7 @@ if TYPE_CHECKING:
 
 
 def about_leaders(folder: Path) -> tuple[list[Doubt], int]:
-    """The open questions about the leaders of a folder, and how many questions there are in all.
-
-    For each data set, λ and accuracy they are about the label with the least median and each other
-    label. Labels without any measurement are left out, such as programs that are not installed.
-    """
+    """What is open between each leader and the labels measured, and how many questions."""
     from svmbench.harness.doubts import Doubt  # a report loads no solver and no kernel
 
     if not (folder / "runs.csv").exists():
@@ -180,7 +176,6 @@ def _epochs(results: Results) -> list[Asked]:
 
 
 def _places(results: Results) -> Iterator[list[Group]]:
-    """The groups of each data set and λ."""
     for groups in results.groups.values():
         for lam in dict.fromkeys(group.lam for group in groups):
             yield [group for group in groups if group.lam == lam]

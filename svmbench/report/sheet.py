@@ -89,7 +89,7 @@ class Sheet:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
-        from svmbench.report.style import DPI
+        from svmbench.report.style import DPI, named
 
         names = legend or {}
         across = max(1, min(panels, PANELS_ACROSS))
@@ -147,7 +147,7 @@ class Sheet:
     def add_legend(self, samples: Sequence[Artist], names: Sequence[str]) -> None:
         """Put the names of curves right of all panels."""
         legend = self.figure.legend(
-            samples, names, loc="upper right", bbox_to_anchor=self._corner,
+            samples, list(map(named, names)), loc="upper right", bbox_to_anchor=self._corner,
             borderaxespad=0.0, borderpad=0.0, handlelength=2.6,
         )  # fmt: skip
         for text in legend.get_texts():

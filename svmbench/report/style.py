@@ -57,3 +57,8 @@ def looks_of(names: Iterable[str]) -> dict[str, Look]:
         turn, colour = divmod(number, len(PALETTE))
         found[name] = Look(PALETTE[colour], *_TURNS[turn % len(_TURNS)])
     return found
+
+
+def named(name: str) -> str:
+    """A name in a legend, from which Matplotlib leaves out those that begin with an underscore."""
+    return f" {name}" if name.startswith("_") else name

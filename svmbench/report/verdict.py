@@ -292,6 +292,8 @@ def _following(leader: _Contender, other: _Contender) -> str:
 
 def _ratio(value: float, least: float) -> str:
     """A median as a multiple of the least one."""
+    if value == least:  # both may be 0
+        return "1.0"
     if not 0 < value < 1e3 * least:
         return "> 1000"
     ratio = float(f"{value / least:.2g}")

@@ -21,7 +21,6 @@ _LEAST_MARGIN = 1 + 1e-9
 def judge_page(
     page: Sequence[Samples], metric: str, margin: float, machines_differ: bool
 ) -> list[ComparedCase]:
-    """Judge all cases of a comparison together."""
     questions = [
         Question(
             log_ratios(samples.a, samples.b),

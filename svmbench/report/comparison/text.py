@@ -64,7 +64,6 @@ def summary(comparison: Comparison) -> str:
 
 
 def title(comparison: Comparison) -> str:
-    """What is compared, in a line."""
     a, b = comparison.names
     return f"{MEASURES[comparison.metric].words} to relative accuracy ε: A = {a}, B = {b}"
 
