@@ -14,7 +14,6 @@ CHAMPION = "auto"
 
 
 def champion() -> str:
-    """Name of the solver put forward."""
     return CHAMPION
 
 

@@ -31,7 +31,6 @@ K = TypeVar("K", bound=Hashable)
 
 
 def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
-    """The items by key, in their order."""
     groups: dict[K, list[T]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)
@@ -57,13 +56,11 @@ class Measured:
 
     @cached_property
     def rows(self) -> list[MeasuredRow]:
-        """The rows as claims are about them."""
         traces = pd.DataFrame() if self.results is None else self.results.traces
         return [MeasuredRow(self.part, group, traces) for group in self.groups]
 
     @staticmethod
     def asked(accuracy: float) -> Asked:
-        """What is compared of the rows: seconds to an accuracy."""
         return Asked("seconds", accuracy)
 
 
@@ -86,10 +83,7 @@ class Found:
 
 
 def read_found(plan: Plan) -> Found:
-    """Read the results of a benchmark.
-
-    Raises DataError if results cannot be read.
-    """
+    """Read the results of a benchmark."""
     parts = []
     held_out = {each.label: each.held_out for each in plan.profile.sets}
     for planned in plan.sweeps:

@@ -1,8 +1,4 @@
-"""Plans a benchmark's sweeps and carries them out within its budget.
-
-What is kept of the budget for writing the page is a share of it, or some seconds if that is less. A
-later call makes what is missing.
-"""
+"""Plans a benchmark's sweeps and carries them out within its budget."""
 
 from __future__ import annotations
 
@@ -22,8 +18,6 @@ WRITING_SHARE, WRITING = 0.1, 45.0
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that a profile asks for."""
-
     profile: Profile
     root: Path  # folder of the results
     budget: float | None  # seconds for everything

@@ -1,7 +1,4 @@
-"""The model of a benchmark's file: the typed, frozen `Profile` and its parts.
-
-A profile is one YAML file, configs/bench/NAME.yaml.
-"""
+"""The model of a benchmark's file: the typed, frozen `Profile` and its parts."""
 
 from __future__ import annotations
 
@@ -90,8 +87,6 @@ class SetSpec(Strict):
 
 
 class SweepPart(Strict):
-    """Runs on each set, to accuracies measured against the certified optimum."""
-
     sets: Names = ()
     lambdas: LambdaValues = Field(alias="lambda")
     accuracy: Accuracies
@@ -104,8 +99,6 @@ class SweepPart(Strict):
 
 
 class Profile(Strict):
-    """A benchmark: its sets and what is measured on them."""
-
     version: Literal[1]
     name: Slug
     title: Text
@@ -147,10 +140,7 @@ class Profile(Strict):
         return [each for each in self.sets if not labels or each.label in labels]
 
     def sweep(self, name: str, chosen: SetSpec) -> Sweep:
-        """The sweep of a part on a set.
-
-        Raises ConfigError if the part names an unknown solver or parameter.
-        """
+        """The sweep of a part on a set."""
         part = self.sweeps[name]
         stop: dict[str, Any] = {
             "time_limit": part.time_limit, "grace": part.grace, "accuracy": list(part.accuracy)
@@ -196,10 +186,7 @@ def solver_entries(part: SweepPart) -> list[dict[str, Any]]:
 
 
 def load_profile(name: str) -> Profile:
-    """The profile of that name that comes with svmbench, or from a file.
-
-    Raises ConfigError: ``path:line:column: what; what to do``; or if there is no such profile.
-    """
+    """The profile of that name that comes with svmbench, or from a file."""
     path = Path(name)
     if not path.suffix:
         known = profiles()
@@ -210,6 +197,5 @@ def load_profile(name: str) -> Profile:
 
 
 def profiles() -> list[str]:
-    """Names of the profiles that come with svmbench."""
     folder = bundled("configs") / "bench"
     return sorted(path.stem for path in folder.glob("*.yaml"))

@@ -88,12 +88,10 @@ class Versus:
 
     @property
     def stand_in(self) -> bool:
-        """Whether the rows are a stand-in's."""
         return self.row.group.stand_in
 
     @property
     def held_out(self) -> bool:
-        """Whether the set was kept out of tuning."""
         return self.measured.held_out
 
     @property
@@ -194,10 +192,7 @@ def comparisons(
 def side_by_side(
     part: Measured, ours: MeasuredRow, theirs: tuple[MeasuredRow, ...], asked: Asked
 ) -> Sequence[Versus]:
-    """One row of a part against others; none without pairs.
-
-    The part keeps the comparison, so that several tables share it.
-    """
+    """One row of a part against others; none without pairs."""
     key = ours, theirs, asked
     if key not in part.compared:
         best = best_of(theirs, ours, asked)

@@ -97,13 +97,11 @@ def _looks(everything: Sequence[Results]) -> dict[str, Look]:
 
 
 def _notices(found: Found) -> list[str]:
-    """What makes the numbers less trustworthy, or fewer."""
     runs = [results.runs for _, results in found.sweeps]
     return [*(_troubles(pd.concat(runs)) if runs else ()), *_gaps(found)]
 
 
 def _troubles(runs: pd.DataFrame) -> Iterator[str]:
-    """What went wrong in the runs of the sweeps."""
     for name in sorted(set(runs.loc[runs["state"] == "not_installed", "solver"])):
         yield f"{name}: not installed, so it is not among the peers."
     failed = runs.loc[runs["state"].isin(FAULTS), ["dataset", "label", "state", "reason"]]
@@ -115,7 +113,6 @@ def _troubles(runs: pd.DataFrame) -> Iterator[str]:
 
 
 def _gaps(found: Found) -> Iterator[str]:
-    """What the sweeps lack."""
     at_least = {(each.name, each.item): each.sweep.at_least for each in found.plan.sweeps}
     fewer = [
         f"{part.part} on {part.set}"

@@ -16,7 +16,6 @@ from svmbench.records.spelling import short
 
 
 def cases_of(claim: Claim, rows: Sequence[MeasuredRow], several: bool) -> list[ClaimCase]:
-    """The cases of a claim, in the order of the rows."""
     if claim.of_change:
         return list(_changes(claim, rows, several))
     if _spans(claim):
@@ -54,7 +53,6 @@ def cases_not_run(
 
 
 def _spans(claim: Claim) -> bool:
-    """Whether a case consists of several problems."""
     return claim.kind == "grows" and not claim.along_curve
 
 

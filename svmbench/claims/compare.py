@@ -193,10 +193,7 @@ def _is_out_of_time(row: MeasuredRow) -> bool:
 
 
 def _lacks(claim: Claim, question: Question, rows: Sequence[MeasuredRow]) -> int:
-    """Pairs that a case still needs before it counts in the value of its data set.
-
-    0 where the repeats of a solver are skipped, because no more pairs can be had.
-    """
+    """Pairs that a case still needs for the value of its data set; 0 if it can have no more."""
     if claim.across is None or any("skipped" in row.group.ends.values() for row in rows):
         return 0
     return max(0, PAIRS_A_SET - len(question.logs))

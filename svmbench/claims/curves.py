@@ -60,10 +60,7 @@ def curve(row: MeasuredRow, along: str, measure: str) -> dict[int, RunCurve]:
 
 
 def height(points: RunCurve, at: float) -> float | None:
-    """The curve's ordinate at an abscissa: that of its last point not beyond it.
-
-    None before its first point. A run that ended earlier keeps its last ordinate.
-    """
+    """The ordinate of a curve's last point not beyond an abscissa; None before its first point."""
     x, y = points
     place = int(np.searchsorted(x, at * (1 + 1e-9), side="right")) - 1
     return float(y[place]) if place >= 0 else None
@@ -250,7 +247,6 @@ def _along_curve(claim: Claim, case: ClaimCase) -> ClaimPart:
 
 
 def _claimed(claim: Claim) -> tuple[float, float]:
-    """The least and the largest exponent that the claim allows."""
     low = -math.inf if claim.at_least is None else claim.at_least
     return low, math.inf if claim.at_most is None else claim.at_most
 

@@ -47,7 +47,6 @@ from svmbench.report.numbers import format_value
 
 
 def decide(quantifier: str, verdicts: Sequence[ClaimVerdict]) -> ClaimVerdict:
-    """The verdict of a claim from those of its cases."""
     counted = Counter[str](verdicts)
     holding, against, undecided = (
         counted[verdict] for verdict in ("holds", "does not hold", "open")
@@ -101,7 +100,6 @@ class _Draft:
 
     @property
     def by_ranks(self) -> bool:
-        """Whether signed ranks over data sets decide it instead of its questions."""
         return self.claim.across is not None
 
     @property
@@ -124,7 +122,6 @@ class KnownParts:
         self._now: dict[object, tuple[object, tuple[ClaimPart, ...]]] = {}
 
     def begin(self) -> None:
-        """Begin a judgement of the whole page."""
         self._before, self._now = self._now, {}
 
     def of(self, claim: Claim, asked: Claim, case: ClaimCase) -> tuple[ClaimPart, ...]:

@@ -1,7 +1,4 @@
-"""The kinds of claims, in one table: what each says, which keys it has, what decides it.
-
-docs/design.md says what else a further kind needs, and docs/papers.md explains each kind.
-"""
+"""The kinds of claims, in one table: what each says, which keys it has, what decides it."""
 
 from __future__ import annotations
 

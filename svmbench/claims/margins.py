@@ -11,10 +11,7 @@ from svmbench.records.spelling import short
 
 
 def held_to(claim: Claim) -> str:
-    """The margins of a claim, such as ``b / a at least 1.4; in all cases``.
-
-    Empty for one that cannot be tested.
-    """
+    """The margins of a claim, such as ``b / a at least 1.4; in all cases``."""
     if claim.kind == "untestable":
         return ""
     if claim.across is not None:

@@ -49,7 +49,6 @@ class MeasuredRow:
 
     @cached_property
     def points(self) -> pd.DataFrame:
-        """The points of the traces of its runs, in their order."""
         if self.traces.empty:
             return self.traces
         own = self.traces[self.traces["id"].isin(set(self.group.runs["id"]))]

@@ -213,7 +213,6 @@ class Claim(Strict):
 
     @property
     def compares(self) -> bool:
-        """Whether each of its cases compares several solvers."""
         return not KINDS[self.kind].alone
 
     @property

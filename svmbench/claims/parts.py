@@ -59,7 +59,6 @@ class ClaimCase:
 
     @property
     def all_rows(self) -> tuple[MeasuredRow, ...]:
-        """The rows of all its problems."""
         of_ends = (row for end in self.ends or () for row in end.all_rows)
         return (*self.rows.values(), *chain.from_iterable(self.series.values()), *of_ends)
 
@@ -159,7 +158,6 @@ class ClaimResult:
 
     @property
     def held_to(self) -> str:
-        """The margins that the claim is held to, in words."""
         return held_to(self.claim)
 
     @property
@@ -213,7 +211,6 @@ class ClaimResult:
 
     @property
     def stand_ins(self) -> int:
-        """Tested cases that rest on stand-ins."""
         return sum(case.stand_in for case in self.cases if case.verdict != "not testable")
 
     @property
@@ -243,7 +240,6 @@ class ClaimResult:
 
 
 def data_sets(cases: Sequence[CaseResult]) -> int:
-    """How many data sets a claim can be tested on."""
     return len({case.dataset for case in cases if case.verdict != "not testable"})
 
 

@@ -99,10 +99,7 @@ def _mostly(
     at_limit: bool,
     at_end: bool = False,
 ) -> ClaimPart:
-    """Whether something is true in most runs.
-
-    It is observed if three seeds or more agree. If they do not, evidence decides.
-    """
+    """Whether something is true in most runs: observed if three seeds agree, else by evidence."""
     if not found:
         ends = ", ".join(dict.fromkeys(row.group.ends.values())) or "no runs"
         note = f"nothing is known of it ({ends})"

@@ -13,12 +13,10 @@ from svmbench.records.spelling import counted, duration
 
 
 def missing() -> str:
-    """Of a claim without any runs."""
     return "It would take runs that are still missing."
 
 
 def of(cases: Sequence[CaseResult], ranks: Across | None) -> str:
-    """What an open claim would take."""
     if ranks is not None:
         return _across(cases)
     undecided = [case for case in cases if case.verdict == "open"]

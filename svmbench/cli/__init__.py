@@ -61,7 +61,6 @@ class Frame(click.Group):
     """A group that finds its commands in this package and turns errors into one line."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names of all commands, sorted."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -87,14 +86,12 @@ class Frame(click.Group):
             return super().make_context(*args, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command."""
         with _stops_as_errors():
             return super().invoke(ctx)
 
     def main(  # type: ignore[override]
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
     ) -> NoReturn:
-        """Run one command line and exit."""
         own_process = args is None
         args = sys.argv[1:] if args is None else list(args)
         debug = "--debug" in args  # anywhere: it is needed in hindsight

@@ -239,7 +239,6 @@ def _row(entry: Entry) -> tuple[str, ...]:
 
 
 def _parts(entry: Entry) -> dict[str, DataFile]:
-    """All raw files, by role."""
     found: dict[str, DataFile] = {}
     for role, file in entry.files.items():
         found[role] = file

@@ -51,7 +51,6 @@ _wait_nodes = click.option(
 
 
 def cluster(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Options for runs on other machines."""
     return _cluster(_wait_nodes(command))
 
 
@@ -120,7 +119,6 @@ def out_folder(default: str) -> Callable[[Any], Any]:
 
 
 def refuse_cluster_for_nothing(cluster: str | None, report_only: bool) -> None:
-    """Refuse a cluster if there is nothing to carry out."""
     if cluster is not None and report_only:
         raise click.UsageError("--report-only runs nothing; leave --cluster out")
 
@@ -215,7 +213,6 @@ def tolerance(default: float) -> Callable[[Any], Any]:
 
 
 def seed(text: str) -> Callable[[Any], Any]:
-    """The seed of a training; ``text`` is its help."""
     kind = WholeRange(0, 2**64 - 1)
     return click.option("--seed", type=kind, default=0, show_default=True, help=text)
 

@@ -222,7 +222,6 @@ def require_dataset(datasets: Collection[DatasetSpec], names: Sequence[str]) -> 
 
 
 def listing(known: Mapping[str, Paper], chosen: Sequence[tuple[str, str]]) -> str:
-    """The papers and their items, one line each."""
     lines = []
     for key in dict.fromkeys(key for key, _ in chosen):
         paper = known[key]

@@ -58,7 +58,6 @@ class ProgressReporter(Reporter):
         self._progress.stop()
 
     def stage(self, text: str) -> None:
-        """Show what is being prepared."""
         self._progress.update(self._task, description=text)
         if not self._live:
             self._console.print(text, markup=False)
@@ -75,18 +74,15 @@ class ProgressReporter(Reporter):
         self._console.print(text, markup=False)
 
     def detail(self, text: str) -> None:
-        """Show how far the stage is."""
         self._progress.update(self._task, description=text)
 
     def begin(self, total: int, reused: int) -> None:
-        """Show how much there is to do."""
         self._total = self._announced = total - reused
         self._ended = self._said = 0
         self._console.print(f"{counted(reused, 'run')} reused, {self._total} to run", markup=False)
         self._progress.reset(self._task, total=self._total, description="runs")
 
     def grow(self, runs: int) -> None:
-        """Show that there is more or less to do than announced."""
         self._total += runs
         self._progress.update(self._task, total=self._total)
 

@@ -222,7 +222,6 @@ def _made(planned: PlannedSweep, asked: Options, *, hidden: bool) -> Result:
 
 
 def _told(planned: PlannedSweep, result: Result, seconds: float) -> str:
-    """Who is fastest, what the runs came to, and where the page is."""
     from svmbench.records.read import read_results
     from svmbench.report.notices import stand_in_warning
     from svmbench.report.questions import order

@@ -91,7 +91,6 @@ def mishaps(states: Counter[str], damaged: int, missing: int, where: str) -> lis
 
 
 def amount(planned: Sequence[PlannedSweep]) -> str:
-    """Cells, runs and their time at most, in words."""
     cells, runs = sum(each.cells for each in planned), sum(each.runs for each in planned)
     found, longest = sum(each.found for each in planned), sum(each.longest for each in planned)
     if not runs:
@@ -110,7 +109,6 @@ def optima(count: int) -> str:
 
 
 def budget_line(budget: float | None) -> str:
-    """The last line of a plan: when it ends."""
     if budget is None:
         return "no time budget; it can be interrupted and resumed"
     return f"the budget ends it after {duration(budget)}; a later call runs the rest"

@@ -146,7 +146,6 @@ def page(facts: dict[str, Any]) -> str:
 
 
 def facts_of(facts: dict[str, Any]) -> dict[str, str]:
-    """The facts of a solver's page, by what they are."""
     shown = {
         "source": facts["source"],
         "family": facts["family"],

@@ -222,8 +222,6 @@ def command(
 
 
 class _Request(NamedTuple):
-    """What is to be trained and written."""
-
     model: Path  # the model's file; all other files are named after it
     folds: int | None  # folds of the cross-validation that chooses C
     along: bool  # whether a path is trained

@@ -54,7 +54,6 @@ def path_text(records: Sequence[dict[str, Any]], files: PathFiles) -> list[str]:
 
 
 def validation_table(validation: Validation) -> list[str]:
-    """Validation errors, one line for each C."""
     lines = [f"{'C':>12}  error     95 % interval"]
     for C, (error, low, high) in zip(validation.values, validation.shares(), strict=True):
         mark = "  chosen" if validation.best == C else ""

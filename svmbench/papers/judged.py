@@ -24,7 +24,6 @@ def judged(
     rows: Mapping[ItemKey, Sequence[MeasuredRow]],
     known: KnownParts | None = None,
 ) -> dict[ItemKey, list[ClaimResult]]:
-    """The result of each claim, by item."""
     items, planned, unlike = [], [], []
     for key, name in results:
         item, mine = papers[key].items[name], rows[key, name]

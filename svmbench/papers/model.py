@@ -1,8 +1,4 @@
-"""The model of a paper's files: sweeps, layouts of tables and figures, published numbers, claims.
-
-``configs/papers/KEY/paper.yaml`` names the paper; each other file of that folder is one table or
-figure of it, an `Item`. Nothing else lists them.
-"""
+"""A paper's files: paper.yaml, and one `Item` for each table or figure. Nothing else lists them."""
 
 from __future__ import annotations
 
@@ -42,8 +38,6 @@ REPEATS = {"at_least": 1, "until": "decided", "at_most": 120}
 
 
 class TableShape(Strict):
-    """The paper's layout of a table."""
-
     title: str = ""
     of: Place = Place()
     rows: tuple[Axis, ...] = Field(min_length=1)
@@ -194,10 +188,7 @@ class Item(Strict):
         return ratios
 
     def sweep_at(self, key: str, full: bool) -> Sweep:
-        """The sweep of that key, at its quick or its full published size.
-
-        Raises ConfigError if what differs at full size makes no sweep.
-        """
+        """The sweep of that key, at its quick or its full published size."""
         sweep = self.sweeps[key]
         assert isinstance(sweep, Sweep)
         changes = self.full.get(key)
@@ -248,10 +239,7 @@ class Paper(Strict):
 
 
 def papers(folder: Path | None = None) -> dict[str, Paper]:
-    """All papers by key, in order; each with its items in order.
-
-    Raises ConfigError: ``path:line:column: what; what to do``.
-    """
+    """All papers by key, in order; each with its items in order."""
     root = bundled("configs") / "papers" if folder is None else folder
     found = [read_paper(path.parent) for path in sorted(root.glob("*/paper.yaml"))]
     if not found:
@@ -260,10 +248,7 @@ def papers(folder: Path | None = None) -> dict[str, Paper]:
 
 
 def read_paper(folder: Path) -> Paper:
-    """The paper of a folder.
-
-    Raises ConfigError: ``path:line:column: what; what to do``.
-    """
+    """The paper of a folder."""
     items = {
         path.stem: read_model(path, Item)
         for path in sorted(folder.glob("*.yaml"))

@@ -22,10 +22,7 @@ WRITING_SHARE = 0.4
 
 
 def choose(papers: Mapping[str, Paper], wanted: Sequence[str]) -> list[tuple[str, str]]:
-    """The items named by ``KEY`` and ``KEY/ITEM``, in the order of the papers; all by default.
-
-    Raises ConfigError if there is no such paper or item.
-    """
+    """The items named by ``KEY`` and ``KEY/ITEM``, in the order of the papers; all by default."""
     items = [(key, name) for key, paper in papers.items() for name in paper.items]
     chosen = set()
     for text in wanted:
@@ -85,7 +82,6 @@ def planned_sweeps(
 
 
 def datasets_of(papers: Mapping[str, Paper], chosen: Sequence[tuple[str, str]]) -> set[DatasetSpec]:
-    """The data sets of the items' sweeps."""
     return {
         dataset
         for key, item, name in _own_sweeps(papers, chosen)

@@ -1,4 +1,1 @@
-"""The report of one results folder: tables and plots, from its files.
-
-Nothing here loads data or runs a solver.
-"""
+"""The report of one results folder, made from its files alone."""

@@ -19,13 +19,7 @@ REMEDY = "'svmbench report' writes it again"
 
 
 def stale_files(folder: Path) -> Iterator[tuple[str, str]]:
-    """Write the tables and the page of a folder again elsewhere, and compare.
-
-    The page is written with the pictures that the folder has, and contains them.
-
-    Yields a file that differs, is missing or does not belong there, and the reason. Another version
-    of svmbench or of Matplotlib may have written it differently.
-    """
+    """The files of a report that differ from what its folder's other files give, and why."""
     if not any((folder / name).exists() for name in ("report.html", "tables", "plots")):
         return
     if foreign_entries(folder):  # `svmbench verify` names them

@@ -35,14 +35,7 @@ def compact_table(
     solvers: Sequence[str] = (),
     datasets: Sequence[str] = (),
 ) -> CompactTable:
-    """The table of a sweep.
-
-    - ``accuracy``: one that the sweep asks for; by default the tightest.
-    - ``solvers, datasets``: labels, and names of data sets, in this order; all unless given.
-
-    Raises ConfigError if the results do not have what is asked for; the message names what there
-    is.
-    """
+    """The table of a sweep."""
     if not results.accuracies:
         raise ConfigError(f"{results.folder}: no accuracy was asked for; there is no time to one")
     wanted = min(results.accuracies) if accuracy is None else accuracy

@@ -30,7 +30,6 @@ _TEX = {
 def write_tables(
     tables: Sequence[Table], folder: Path, suffixes: Sequence[str] = ("md", "csv", "tex")
 ) -> list[Path]:
-    """Write each table to ``folder/KIND.SUFFIX``, and return the paths."""
     renderers = {"md": to_markdown, "csv": to_csv, "tex": to_latex}
     written = []
     for table in tables:

@@ -64,11 +64,7 @@ def samples_together(
 
 
 def pairs_in_time(one: Group, other: Group, asked: Asked) -> Pairs:
-    """The pairs of two groups of one sweep whose runs were executed side by side.
-
-    A repeat whose runs were executed at different times is left out, unless the measure depends on
-    the seed alone. Older results do not record when runs started, and were interleaved.
-    """
+    """The pairs of two groups of one sweep whose runs were executed side by side."""
     found = pairs(one, other, asked)
     if not asked.measure.per_machine or not (starts(one) and starts(other)):
         return found

@@ -63,16 +63,7 @@ def uniform_style() -> Iterator[None]:
 
 
 class Sheet:
-    """A figure with a title, panels in rows, a legend and remarks.
-
-    - ``title``: wrapped to the width.
-    - ``remarks``: below the panels; every line is wrapped.
-    - ``warns``: whether the title is a warning: it is then printed in red.
-    - ``legend``: the curves by name, in a column to the right.
-    - ``panel``: inches: width and height of a panel's frame.
-    - ``left, beside``: inches: the least room left of each panel, and right of them all.
-    - ``axes``: one per panel, row by row.
-    """
+    """A figure with a title, red if it warns, panels in rows, a legend to the right and remarks."""
 
     def __init__(
         self,
@@ -89,7 +80,7 @@ class Sheet:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
-        from svmbench.report.style import DPI, named
+        from svmbench.report.style import DPI
 
         names = legend or {}
         across = max(1, min(panels, PANELS_ACROSS))
@@ -196,7 +187,6 @@ def save_figure(figure: Figure, path: Path) -> Path:
 
 
 def picture(figure: Figure, suffix: str, dpi: float) -> bytes:
-    """A figure as a file's bytes; the same figure gives the same bytes."""
     drawn = BytesIO()
     figure.savefig(drawn, format=suffix, dpi=dpi, metadata=_METADATA[suffix])
     return drawn.getvalue()

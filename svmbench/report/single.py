@@ -114,10 +114,7 @@ class SingleFigure:
 
 
 def format_of(path: Path) -> str:
-    """The format that a file's suffix names.
-
-    Raises ConfigError if there is no such format.
-    """
+    """The format that a file's suffix names."""
     suffix = path.suffix.removeprefix(".").lower()
     if suffix not in FORMATS:
         raise ConfigError(f"{path}: ends in none of .{', .'.join(FORMATS)}; choose one of them")
@@ -127,11 +124,7 @@ def format_of(path: Path) -> str:
 def single_figure(
     results: Results, asked: FigureRequest, table: CurveTable | None = None
 ) -> SingleFigure:
-    """Draw the medians of the repeats with their bands, one curve per label.
-
-    Raises ConfigError if the results do not have what is asked for; the message names what there
-    is.
-    """
+    """Draw the medians of the repeats with their bands, one curve per label."""
     known(asked.x, ABSCISSAE, "x")
     known(asked.y, ORDINATES, "y")
     known(asked.style, STYLES, "style")
@@ -164,19 +157,13 @@ def _no_curve(problems: Sequence[Sequence[Group]], asked: FigureRequest) -> str:
 
 
 def known(name: str, names: Any, what: str) -> None:
-    """Refuse a name that is not among the known ones.
-
-    Raises ConfigError: with what there is.
-    """
+    """Refuse a name that is not among the known ones."""
     if name not in names:
         raise ConfigError(f"unknown {what} {name!r}; known: {', '.join(names)}")
 
 
 def inches(width: str | float) -> float:
-    """A width as a number of inches.
-
-    Raises ConfigError if it is none, or one that no page has.
-    """
+    """A width as a number of inches."""
     match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*(in|cm|mm|pt)?\s*", str(width))
     size = float(match[1]) * _UNITS[match[2] or "in"] if match else 0.0
     if not 1.0 <= size <= 40.0:
@@ -185,10 +172,7 @@ def inches(width: str | float) -> float:
 
 
 def chosen(results: Results, asked: FigureRequest) -> list[list[Group]]:
-    """The rows that a figure shows, those of each data set and λ together.
-
-    Raises ConfigError if there are none of a data set, λ or solver that was asked for.
-    """
+    """The rows that a figure shows, those of each data set and λ together."""
     groups = [group for members in results.groups.values() for group in members]
     there = list(dict.fromkeys(group.dataset for group in groups))
     for name in asked.datasets:
@@ -225,7 +209,6 @@ def _lambdas(results: Results, groups: Sequence[Group], wanted: float | None) ->
 
 
 def ordinate(results: Results, y: str) -> Measure:
-    """The measure of a vertical axis."""
     if y == "suboptimality" and results.distance == "absolute":
         return MEASURES["suboptimality"]
     return MEASURES[ORDINATES[y]]
@@ -289,7 +272,6 @@ def _fill(
     style: FigureStyle,
     levels: Sequence[float],
 ) -> None:
-    """Draw the curves of one problem."""
     axes.set_xscale("log")
     axes.set_yscale("linear" if measure.share else "log")
     bottom, top = _limits(list(curves.values()), first, measure)

@@ -51,7 +51,6 @@ def looks(results: Results) -> dict[str, Look]:
 
 
 def looks_of(names: Iterable[str]) -> dict[str, Look]:
-    """A look for each name, in their order."""
     found = {}
     for number, name in enumerate(dict.fromkeys(names)):
         turn, colour = divmod(number, len(PALETTE))

@@ -34,8 +34,6 @@ class Row:
 
 @dataclass(frozen=True)
 class Section:
-    """The part of a table about one data set."""
-
     heading: str
     facts: str  # size of the data and quality of the reference, in one line
     # their headings. The first ``texts`` columns hold text, all others numbers.

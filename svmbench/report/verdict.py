@@ -29,8 +29,6 @@ _STOP = "at the stop"
 
 @dataclass(frozen=True)
 class Lead:
-    """Who is first at one accuracy of one λ."""
-
     place: str  # the accuracy
     leader: str  # label with the least median; empty if no median is finite
     value: str  # that median with its interval and unit
@@ -54,8 +52,6 @@ class Lead:
 
 @dataclass(frozen=True)
 class Leads:
-    """Who leads on one data set at one λ."""
-
     lam: str  # λ as it is printed
     value: float
     leads: tuple[Lead, ...]
@@ -65,8 +61,6 @@ class Leads:
 
 @dataclass(frozen=True)
 class Standings:
-    """Who leads on one data set."""
-
     heading: str
     problems: tuple[Leads, ...]  # one per λ
 
@@ -107,11 +101,7 @@ _AT_THE_STOP = ("data set", "λ", "", "closest", "median distance [interval]", "
 
 @dataclass(frozen=True)
 class AnswerTable:
-    """Who is fastest to each accuracy on each problem, a line each.
-
-    "next" is the label with the second least median, as a multiple of the least. "proven" says
-    whether the runs show the fastest to take less than every other.
-    """
+    """Who is fastest to each accuracy on each problem, a line each."""
 
     header: tuple[str, ...]
     lines: tuple[tuple[str, ...], ...]
@@ -291,7 +281,6 @@ def _following(leader: _Contender, other: _Contender) -> str:
 
 
 def _ratio(value: float, least: float) -> str:
-    """A median as a multiple of the least one."""
     if value == least:  # both may be 0
         return "1.0"
     if not 0 < value < 1e3 * least:

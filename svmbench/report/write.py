@@ -18,10 +18,7 @@ from svmbench.report.tables import build_tables
 
 
 def write_report(folder: Path) -> list[Path]:
-    """Rewrite tables/, plots/ and report.html from the files of a results folder.
-
-    Raises DataError if a file is missing or cannot be read, or has another schema version.
-    """
+    """Rewrite tables/, plots/ and report.html from the files of a results folder."""
     results = read_results(folder)
     for own in ("tables", "plots"):
         require_own(folder / own)

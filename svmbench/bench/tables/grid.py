@@ -91,7 +91,6 @@ def starred(one: Record) -> str:
 
 
 def lambda_text(one: Record) -> str:
-    """λ, as tables have it."""
     return short(one["lambda"])
 
 

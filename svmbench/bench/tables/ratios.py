@@ -91,7 +91,6 @@ def ahead_table(records: Sequence[Record]) -> Table:
 
 
 def ratios_table(found: Found, records: Sequence[Record]) -> Table:
-    """The champion against LIBLINEAR, by set."""
     records = sorted(records, key=lambda one: bool(one["held_out"]))
     return table_of(
         "ratio-liblinear",
@@ -112,7 +111,6 @@ def ratios_table(found: Found, records: Sequence[Record]) -> Table:
 
 
 def standings(records: Sequence[Record]) -> str:
-    """Who is ahead in how many cases, in words."""
     if not records:
         return ""
     counts = Counter(one["standing"] for one in records)

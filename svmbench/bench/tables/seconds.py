@@ -20,7 +20,6 @@ from svmbench.report.table import Table, TableCell
 
 
 def problem_of(one: Record) -> tuple[str, float, float]:
-    """Set, λ and accuracy."""
     return one["set"], one["lambda"], one["accuracy"]
 
 

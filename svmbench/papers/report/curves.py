@@ -62,8 +62,6 @@ def curves_of(
 
 
 class Curves(Drawer):
-    """Along the runs: medians with bands."""
-
     def __init__(self, source: ItemResults, shape: FigureShape, found: Sequence[Panel]) -> None:
         super().__init__(source, shape, found)
         self._measure = MEASURES[shape.y]
@@ -74,12 +72,10 @@ class Curves(Drawer):
         self._published = {panel.title: self._published_in(panel) for panel in found}
 
     def legend(self) -> dict[str, Look]:
-        """The names of the curves, and what is published."""
         published = {"published": _PUBLISHED} if any(self._published.values()) else {}
         return super().legend() | published
 
     def draw(self, axes: Axes, panel: Panel) -> None:
-        """Draw the panel's medians with their bands, and the published curves."""
         self.scale(axes)
         curves = {key: c for key, c in self._curves[panel.title].items() if c is not None}
         missing = {"no trace": [e.name for e in panel.series if e.name not in curves]}
@@ -119,13 +115,11 @@ class Curves(Drawer):
         return fixed is not None and float(curve.middle.min()) > fixed[1]
 
     def _published_in(self, panel: Panel) -> list[PublishedCurve]:
-        """The published curves of the panel's problems, on the axes of this figure."""
         rows = [row for each in panel.series for row in each.rows]
         published = self.source.item.published
         return [curve for each in published for curve in curves_of(each, self.shape, rows)]
 
     def _draw_published(self, axes: Axes, panel: Panel) -> None:
-        """Draw the published curves, dashed and with their points."""
         colours = {each.rows[0].group.label: each.look.colour for each in panel.series}
         for curve in self._published[panel.title]:
             x, y = zip(*curve.points, strict=True)

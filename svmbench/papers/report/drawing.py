@@ -86,7 +86,6 @@ class Drawer(ABC):
         return {each.name: each.look for panel in self.panels for each in panel.series}
 
     def scale(self, axes: Axes) -> None:
-        """Set the requested scales."""
         axes.set_xscale("log" if self.shape.log_x else "linear")
         axes.set_yscale("log" if self.shape.log_y else "linear")
 
@@ -187,7 +186,6 @@ class AcrossPlot(Drawer):
     """One point per row of the results, joined along the horizontal axis."""
 
     def draw(self, axes: Axes, panel: Panel) -> None:
-        """Draw a point per row, joined by series."""
         self.scale(axes)
         chains = [(each, points) for each in panel.series if (points := self._points(each))]
         there = {each.name for each, _ in chains}
@@ -261,14 +259,10 @@ _BOUND = Look("#777777", (0, (1, 1.6)))
 
 
 class Regrets(Drawer):
-    """The regret as a function of the number of steps, and its bound."""
-
     def legend(self) -> dict[str, Look]:
-        """The names of the curves, and the bound's."""
         return super().legend() | {"its bound": _BOUND}
 
     def draw(self, axes: Axes, panel: Panel) -> None:
-        """Draw the regret of each series with its range, and its bound."""
         self.scale(axes)
         curves = {each.name: self._regret(each.rows[0]) for each in panel.series}
         curves = {key: table for key, table in curves.items() if not table.empty}

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 
 def write_figures(source: ItemResults, folder: Path, key: str | None = None) -> list[Path]:
-    """Draw an item's figures that have runs to show."""
     written: list[Path] = []
     with uniform_style():
         for at, shape in enumerate(source.item.figures):
@@ -43,7 +42,6 @@ def write_figures(source: ItemResults, folder: Path, key: str | None = None) -> 
 
 
 def caption(source: ItemResults, shape: FigureShape) -> str:
-    """What a figure shows, in a line."""
     x, y = axis_words(shape)
     what = {"lines": "decision lines", "regret": "regret against steps"}.get(
         shape.kind, f"{y} against {x}"
@@ -63,7 +61,6 @@ _LOOKS = {
 
 
 def look(shape: FigureShape) -> str:
-    """What to look at in a figure, in a sentence."""
     return _LOOKS[shape.kind]
 
 

@@ -39,7 +39,6 @@ class ItemResults:
 
     @property
     def place(self) -> tuple[str, str]:
-        """The keys of the paper and the item."""
         return self.paper.key, self.name
 
     def slots(self) -> list[dict[str, Value]]:
@@ -51,10 +50,7 @@ class ItemResults:
         return [slot for slot in self.slots() if not any(fills(row, slot) for row in self.rows)]
 
     def stand_ins(self, rows: Iterable[MeasuredRow] | None = None) -> list[str]:
-        """Data sets of which some or all rows are not the real ones.
-
-        See `named_once` for how they are named.
-        """
+        """Data sets of which some or all rows are not the real ones."""
         return named_once(self.labelled_stand_ins(rows))
 
     def labelled_stand_ins(
@@ -91,14 +87,11 @@ def named_once(stand_ins: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def axes_of(row: MeasuredRow) -> dict[str, Value]:
-    """A row's place on every axis."""
     return {name: row.axis(name) for name in AXES}
 
 
 @dataclass(frozen=True)
 class Quoted:
-    """A published value and its source."""
-
     value: PublishedValue
     published: Published
 
@@ -122,7 +115,6 @@ class Layout:
 
 
 def quotations(item: Item) -> list[Quoted]:
-    """All published values of an item."""
     return [Quoted(value, published) for published in item.published for value in published.values]
 
 

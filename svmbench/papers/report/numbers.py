@@ -24,8 +24,6 @@ from svmbench.report.tables.words import fault_words
 
 @dataclass(frozen=True)
 class Number:
-    """One measure of one row of the runs."""
-
     text: str  # as printed in a table
     found: Estimate = UNKNOWN
     reached: int = 0  # repeats with a value
@@ -81,7 +79,6 @@ def _at_end(group: Group, asked: Asked) -> Number:
 
 
 def range_text(row: MeasuredRow, asked: Asked) -> str:
-    """The least and the largest value of a row's repeats."""
     values = [asked.measure.scale * value for value in measured(row.group, asked).values()]
     if not values:
         return "—"

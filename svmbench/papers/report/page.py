@@ -75,7 +75,6 @@ class ItemView:
 
     @property
     def stand_ins(self) -> list[str]:
-        """Data sets that are not the real ones."""
         return self.source.stand_ins()
 
     @property
@@ -100,7 +99,6 @@ class ItemView:
 
     @property
     def published(self) -> list[dict[str, Any]]:
-        """Sources, each with its mark and contents."""
         return [_published(each) for each in self.item.published]
 
 
@@ -136,8 +134,6 @@ class PaperView:
 
 @dataclass(frozen=True)
 class Finding:
-    """A claim's result and its place on the page."""
-
     result: ClaimResult
     anchor: str
     table: str  # such as ``sgd-qn, Table 4``: two tables may make the same claim
@@ -224,7 +220,6 @@ def to_page(
 
 
 def _questions(claims: Sequence[ClaimResult]) -> Iterator[Question]:
-    """What the runs were asked."""
     for result in claims:
         for case in result.cases:
             yield from (each.part.question for each in case.parts if each.part.question)

@@ -64,10 +64,7 @@ def final_line(results: Results, row: MeasuredRow) -> DecisionLine | None:
 
 
 def points(results: Results, row: MeasuredRow) -> Dataset | None:
-    """The training rows of a row's first repeat, if they are still in the cache.
-
-    Drawing a page reads, generates and stores no rows.
-    """
+    """The training rows of a row's first repeat, if they are still in the cache."""
     if row.group.stand_in:
         return None
     for name in row.group.runs["id"]:
@@ -148,14 +145,11 @@ def _frame(xy: FloatArray, line: DecisionLine | None) -> tuple[Sequence[float], 
 
 
 class Planes(Drawer):
-    """The data's plane, with the line of one solver."""
-
     def legend(self) -> dict[str, Look]:
         """None: each panel has one line, and its name above."""
         return {}
 
     def draw(self, axes: Axes, panel: Panel) -> None:
-        """Draw the points of both classes and the line with its margins."""
         row, look = panel.series[0].rows[0], panel.series[0].look
         results = self.source.results[row.sweep]
         draw_plane(axes, final_line(results, row), points(results, row), look)

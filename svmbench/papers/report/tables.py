@@ -449,7 +449,6 @@ def _beside(cell: TableCell, published: str) -> TableCell:
 
 
 def _factor(value: float) -> str:
-    """A ratio of two published numbers."""
     return short(value, 3) if value < 1000 else f"{value:.0f}"
 
 

@@ -13,11 +13,7 @@ from svmbench.report.comparison.model import Comparison, Side
 
 
 def compare(a: Side, b: Side, metric: str = "seconds", margin: float = 1.05) -> Comparison:
-    """Compare B with A in every case they share.
-
-    Raises ConfigError if they share no case, a label is unknown, or the problems differ. Raises
-    DataError if the runs do not record the metric.
-    """
+    """Compare B with A in every case they share."""
     left, right = groups_of(a), groups_of(b)
     found = matches(a, b, left, right)
     machines_differ, software = environments(a.results, b.results, metric)

@@ -48,10 +48,7 @@ class Samples:
 
 
 def groups_of(side: Side) -> dict[CellKey, Group]:
-    """The groups of a side by the key that must match: a single label matches any label.
-
-    Raises ConfigError if the side has no such label.
-    """
+    """The groups of a side by the key that must match: a single label matches any label."""
     labels = list(dict.fromkeys(side.results.runs["label"]))
     if side.label is not None and side.label not in labels:
         raise ConfigError(
@@ -68,11 +65,7 @@ def groups_of(side: Side) -> dict[CellKey, Group]:
 def matches(
     a: Side, b: Side, left: Mapping[CellKey, Group], right: Mapping[CellKey, Group]
 ) -> list[Match]:
-    """The groups that both sides have.
-
-    Raises ConfigError if there is none, if the sides have no accuracy in common, or if the problems
-    differ.
-    """
+    """The groups that both sides have."""
     common = [Match(key, left[key], right[key]) for key in left if key in right]
     if not common or not accuracies(a, b):
         what = "accuracy" if common else "cell (data set, λ and label)"
@@ -126,10 +119,7 @@ def _printed(value: Any) -> str:
 def samples_of(
     match: Match, accuracy: float, metric: str, sides: tuple[Side, Side], machines_differ: bool
 ) -> Samples:
-    """The comparable samples of a match.
-
-    Raises DataError if the runs do not record the metric.
-    """
+    """The comparable samples of a match."""
     for group, side in zip((match.one, match.other), sides, strict=True):
         _check_metric(group, accuracy, metric, side)
     asked = Asked(metric, accuracy)

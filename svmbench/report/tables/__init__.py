@@ -9,11 +9,7 @@ from svmbench.report.tables.objective import objective_table
 
 
 def build_tables(results: Results) -> list[Table]:
-    """Build the tables the sweep asks for.
-
-    Returns only the objective's when the sweep has no accuracies to reach; without passes where the
-    seconds of a pass were not measured.
-    """
+    """Build the tables the sweep asks for."""
     return [
         accuracy_table(results, kind) if kind in COUNTED else objective_table(results, kind)
         for kind in results.tables

@@ -42,11 +42,7 @@ Summarised = dict[tuple[str, bool], list[tuple[Group, list[Summary]]]]
 
 
 def summarise(results: Results, kind: str) -> Summarised:
-    """Summarise the runs to each accuracy.
-
-    Returns by data set and whether it is a stand-in: each group with its summaries, one for each
-    accuracy.
-    """
+    """Each group with its summaries, one for each accuracy, by data set."""
     found: Summarised = {}
     for key, groups in results.groups.items():
         rows = [
@@ -185,7 +181,6 @@ def _accuracy_record(group: Group, summary: Summary, unit: str) -> dict[str, Any
 
 
 def accuracy_notes(kind: str, everything: Sequence[tuple[Group, Summary]]) -> Iterator[str]:
-    """How to read the table of one measure, with everything that it shows."""
     yield (
         "ε is (P(w) − D_ref)/D_ref with a certified lower bound D_ref on the optimum. The harness "
         "sees it, the solver does not: the stop is an oracle's, the same for every solver."

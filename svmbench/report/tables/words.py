@@ -68,7 +68,6 @@ def warnings_of(
 
 
 def facts_of(groups: Sequence[Group]) -> str:
-    """Describe a data set and the quality of its references in one line."""
     first = groups[0].first
     gaps = [gap for group in groups if not math.isnan(gap := group.middle("reference_gap"))]
     parts = [
@@ -100,7 +99,6 @@ RELAPSES = "†: some runs were above ε again after they had first reached it"
 
 
 def interval_notes(coverages: Mapping[int, float]) -> Iterator[str]:
-    """Explain the medians and intervals of a table."""
     if coverages and max(coverages) <= 1:  # 0 runs of a program that is not installed
         yield "Single runs: there is no interval, and no evidence of a difference."
         return
@@ -127,7 +125,6 @@ def fault_words(group: Group, asked: Asked) -> str:
 
 
 def begins_lambda(groups: Sequence[Group]) -> list[bool]:
-    """For each group, whether it is the first of its λ."""
     return [at == 0 or group.lam != groups[at - 1].lam for at, group in enumerate(groups)]
 
 
@@ -137,7 +134,6 @@ def row_head(group: Group, opens: bool) -> tuple[TableCell, TableCell]:
 
 
 def record_head(group: Group) -> dict[str, Any]:
-    """Columns that identify a row in the machine-readable tables."""
     first = group.first
     return {
         "schema_version": SCHEMA_VERSION,
