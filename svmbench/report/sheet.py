@@ -137,6 +137,8 @@ class Sheet:
 
     def add_legend(self, samples: Sequence[Artist], names: Sequence[str]) -> None:
         """Put the names of curves right of all panels."""
+        from svmbench.report.style import named
+
         legend = self.figure.legend(
             samples, list(map(named, names)), loc="upper right", bbox_to_anchor=self._corner,
             borderaxespad=0.0, borderpad=0.0, handlelength=2.6,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from svmbench.durable import require_own, write_text
-from svmbench.records.read import read_results
+from svmbench.records.read import Results, read_results
 from svmbench.report.curves import CurveTable
 from svmbench.report.html import to_html
 from svmbench.report.interactive import page_curves
