@@ -85,7 +85,6 @@ def describe(solver: type[Solver]) -> dict[str, Any]:
         "horizon_parameter": solver.horizon_parameter or None,
         "anytime": solver.anytime,
         "ladder": solver.ladder,
-        "outputs_with_horizon": list(getattr(solver.schema, "needs_horizon", ())),
         "kernels": list(solver.kernels_used()),
         "missing": solver.missing(),
         "parameters": {name: _parameter(facts) for name, facts in properties.items()},
@@ -192,16 +191,13 @@ def _cited(source: str) -> str:
 
 
 def _horizon(facts: dict[str, Any]) -> str:
-    horizon, outputs = facts["horizon"], facts["outputs_with_horizon"]
+    horizon = facts["horizon"]
     text = f"{horizon}: {LADDERS[horizon] if facts['ladder'] else HORIZONS[horizon]}"
     if facts["anytime"]:
         text = text.replace("at its end", "at every checkpoint")
     if horizon != "none":
         return f"{text}; parameter {facts['horizon_parameter']}"
-    if not outputs:
-        return text
-    exceptions = f"steps with output {' or '.join(outputs)}: {HORIZONS['steps']}"
-    return f"{text}; {exceptions}; parameter {facts['horizon_parameter']}"
+    return text
 
 
 def _family(solver: type[Solver]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from typing import Any
 
@@ -18,6 +19,9 @@ class RowMethod(Solver):
 
     _kernel: Any
 
+    #: Presentations before the iterates are summed, for a mean of them; inf for the last one.
+    _begins: float = math.inf
+
     def _begin(self, problem: Problem, seed: int, rows: int | None = None) -> None:
         self._problem, self._rng = problem, Generator(seed)
         self._order = np.arange(problem.data.n_samples if rows is None else rows, dtype=np.int32)
@@ -30,7 +34,12 @@ class RowMethod(Solver):
             kernel.position = len(self._order)
 
     def advance(self, steps: int) -> None:
-        self._run(self._kernel.presentations + steps)
+        kernel = self._kernel
+        target = kernel.presentations + steps
+        if kernel.presentations <= self._begins <= target:
+            self._run(int(self._begins))
+            kernel.begin_sum()
+        self._run(target)
 
     def _run(self, target: int) -> None:
         """Take steps until the presentations reach ``target``; without rows they count alone."""

@@ -20,7 +20,7 @@ REFUSED = {
     "newton": {"tolerance": [0.0], "precision": ["float32"]},
     "ocas": {"tolerance": [0.0, 1.0], "beyond": [1.5]},
     "olbfgs": {"rank": [0], "gain": [0.0], "t0": [0.0]},
-    "pegasos": {"batch": [0], "epochs": [0.0], "sampling": ["sequential"]},
+    "pegasos": {"batch": [0], "sampling": ["sequential"]},
     "seg-pm": {"eta0": [0.0]},
     "sgd-qn": {"t0": [0.5], "skip": [0], "sampling": ["cyclic"]},
     "sgd-s": {"epsilon": [0.0, -1.0], "comparison_coefficient": [0]},

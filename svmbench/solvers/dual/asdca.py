@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -12,13 +12,11 @@ from svmbench.kernels.asdca import Asdca as AsdcaKernel
 from svmbench.kernels.sampling import draw_batches
 from svmbench.problem import Problem
 from svmbench.solvers.base import parameter
-from svmbench.solvers.output import IterateOutput, OutputParameters
+from svmbench.solvers.output import OutputParameters
+from svmbench.solvers.row_method import RowMethod
 
 
 class AsdcaParameters(OutputParameters):
-    needs_horizon: ClassVar[tuple[str, ...]] = ("average",)
-    means: ClassVar[tuple[str, ...]] = ("average",)
-
     theta: float | None = parameter(
         None,
         "Weight of the new value in every mixture; none: the bound of the convergence proof times "
@@ -47,7 +45,7 @@ class AsdcaParameters(OutputParameters):
     output: Literal["last", "average"] = parameter(
         "last",
         "last: the iterate after the last step. average: the mean of the iterates that the steps "
-        "of the second half of the run, or those after `begin` steps, start from.",
+        "after the first `begin` start from.",
         source="Ali, 2018",
     )
     smoothing: float = parameter(
@@ -58,7 +56,7 @@ class AsdcaParameters(OutputParameters):
     )
 
 
-class Asdca(IterateOutput):
+class Asdca(RowMethod):
     """Dual ascent on batches of rows, with a second sequence that gives it momentum.
 
     Its dual variables stay in their box and so certify the output. The last ones certify the
@@ -80,8 +78,8 @@ class Asdca(IterateOutput):
                  αᵢ ← (1-θ) αᵢ + θ clip((1 - yᵢ u·xᵢ)/γ, 0, 1)  for each of them
                  x ← (1-θ) x + θ z
     theta    if not given, caution · min(1, √(c/k), c, c^(2/3)/k^(1/3)), c = γλm/max nᵢ
-    output   w = x, or the mean of the x that the steps of the second half of the run
-             start from; the last α certifies both: D(α) ≤ P*
+    output   w = x, or the mean of the x that the steps after the first begin start from;
+             the last α certifies both: D(α) ≤ P*
     cost     nnz of each row, nnz more where its αᵢ moves, and 4d per batch
 """
     reconstructed = (
@@ -91,7 +89,6 @@ class Asdca(IterateOutput):
         "θ in practice: the paper's bound has the factor 0.25 and is slow, 0.15 (Ali, 2018) stalls "
         "where γλm/max nᵢ is small; half of the least term is ours.",
         "The batch: 8 rows as in Ali, 2018, but at most an eighth of all rows.",
-        "The length of the run, on which the mean depends: a sweep runs a series of lengths.",
     )
 
     def start(self, problem: Problem, seed: int) -> None:
@@ -103,12 +100,7 @@ class Asdca(IterateOutput):
         self._permutation = np.arange(m, dtype=np.int32)
         steps = (problem.lam, self._gamma, theta, given.precision)
         self._take(AsdcaKernel(problem.data.rows, self._order, batch, *steps))
-        self._begins = math.inf
-        if given.begin is not None:
-            self._begins = given.begin * batch
-        elif given.output == "average":
-            batches = -(-self._horizon_presentations(m) // batch)
-            self._begins = batches // 2 * batch
+        self._begins = math.inf if given.output == "last" else given.begin * batch
 
     def step_rows(self, m: int) -> int:
         return min(self.parameters.batch or min(8, max(1, m // 8)), m)
@@ -143,9 +135,6 @@ class Asdca(IterateOutput):
 
     def _next_order(self) -> None:
         draw_batches(self._rng, self._order, self._permutation, self._kernel.batch)
-
-    def _begin_output(self) -> None:
-        self._kernel.begin_sum()
 
     def _bound(self, k: int) -> float:
         """The proof's bound on theta, with gamma divided by the largest ||x_i||^2."""

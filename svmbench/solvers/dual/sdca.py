@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -14,13 +14,11 @@ from svmbench.names import LOSSES
 from svmbench.problem import Problem
 from svmbench.solvers.base import parameter
 from svmbench.solvers.dual.dcd import COORDINATE_STEP
-from svmbench.solvers.output import IterateOutput, OutputParameters, random_iterate
+from svmbench.solvers.output import OutputParameters
+from svmbench.solvers.row_method import RowMethod
 
 
 class SdcaParameters(OutputParameters):
-    needs_horizon: ClassVar[tuple[str, ...]] = ("average", "random")
-    means: ClassVar[tuple[str, ...]] = ("average",)
-
     sampling: Literal["random", "perm", "fixed", "cyclic"] = parameter(
         "random",
         "Order of the rows. random: independent draws. perm: a new permutation in every pass. "
@@ -28,16 +26,15 @@ class SdcaParameters(OutputParameters):
         source="JMLR 14 (2013), procedure SDCA; perm is its SDCA-Perm; fixed as Ali, 2018, has "
         "it, who calls it cyclic",
     )
-    output: Literal["last", "average", "random"] = parameter(
+    output: Literal["last", "average"] = parameter(
         "last",
-        "last: the iterate after the last step. average, random: the mean, or a random one, of the "
-        "iterates that the steps of the second half, or those after `begin` steps, start from. For "
-        "w and alpha alike.",
-        source="JMLR 14 (2013), procedure SDCA, whose choices are average and random",
+        "last: the iterate after the last step. average: the mean of the iterates that the steps "
+        "after the first `begin` start from. For w and alpha alike.",
+        source="JMLR 14 (2013), procedure SDCA, whose mean is that of the second half",
     )
 
 
-class Sdca(IterateOutput):
+class Sdca(RowMethod):
     """Exact maximisation of the dual over one variable at a time.
 
     The mean of feasible dual variables is feasible, so that every output has dual variables
@@ -54,8 +51,8 @@ class Sdca(IterateOutput):
         + """\
     rows     drawn with replacement, a new permutation every pass, the same one, or as
              stored
-    output   the last w and α; or the mean, or a random one, of those that steps
-             T/2 .. T-1 of a run of T start from. The output's α certifies it: D(α) ≤ P*
+    output   the last w and α, or the mean of those that the steps after the first begin
+             start from. The output's α certifies it: D(α) ≤ P*
 """
     )
     reconstructed = (
@@ -63,7 +60,7 @@ class Sdca(IterateOutput):
         "clip; here it is the exact maximum.",
     )
     unstated = (
-        "The length T, on which mean and random iterate depend: a sweep runs a series of lengths.",
+        "Where the mean begins: the source has the second half of a run of known length.",
         "Rows without entries: their αᵢ has its best value from the start.",
     )
 
@@ -72,16 +69,13 @@ class Sdca(IterateOutput):
         self._begin(problem, seed)
         self._take(SdcaKernel(data.rows, problem.lam, problem.loss, given.precision))
         self._presented = self._order.copy()
-        self._kept: tuple[FloatArray, FloatArray] | None = None
         if given.sampling == "fixed":
             self._rng.shuffle(self._order)
-        self._begins = self._output_begins(seed)
+        self._begins = math.inf if given.output == "last" else given.begin
 
     @property
     def w(self) -> FloatArray:
-        """The output's weights; until a mean or random iterate is available, the last ones."""
-        if self._kept is not None:
-            return self._kept[0].copy()
+        """The output's weights; until there is a mean, the last ones."""
         kernel = self._kernel
         w: FloatArray = kernel.w.astype(np.float64)
         tau: float = kernel.tau
@@ -90,8 +84,6 @@ class Sdca(IterateOutput):
     @property
     def alpha(self) -> FloatArray:
         """The output's dual variables, shape (m,); a new array."""
-        if self._kept is not None:
-            return self._kept[1].copy()
         kernel = self._kernel
         alpha: FloatArray = kernel.alpha
         tau: float = kernel.tau
@@ -111,20 +103,3 @@ class Sdca(IterateOutput):
             draw_rows(self._rng, self._order, len(self._order))
             if len(self._order) < self._problem.data.n_samples:
                 self._order[:] = self._presented[self._order]
-
-    def _begin_output(self) -> None:
-        if self.parameters.output == "random":
-            self._kept = self.w, self.alpha
-        else:
-            self._kernel.begin_sum()
-
-    def _output_begins(self, seed: int) -> float:
-        """Presentations at which the mean begins or the random iterate is stored."""
-        output = self.parameters.output
-        if output == "last":
-            return math.inf
-        begin: int | None = self.parameters.begin
-        if begin is not None:
-            return begin
-        steps = self._horizon_presentations(self._problem.data.n_samples)
-        return random_iterate(seed, steps // 2, steps) if output == "random" else steps // 2

@@ -80,9 +80,6 @@ class FixedOrder(RowMethod):
         "A first step of 1/lambda or more, which would reverse w: the search does not try it.",
     )
 
-    #: Presentation after which iterates are averaged; inf if the output is the last one.
-    _begins: float = math.inf
-
     def start(self, problem: Problem, seed: int) -> None:
         self._begin(problem, seed)
         if self.parameters.order != "stored":
@@ -95,14 +92,6 @@ class FixedOrder(RowMethod):
         self._eta0: float = self.parameters.eta0 or self._search()
         decay = problem.lam * self._eta0
         self._take(self._make_kernel(self._order, self._eta0, decay), drawn=True)
-
-    def advance(self, steps: int) -> None:
-        kernel = self._kernel
-        target = kernel.presentations + steps
-        if kernel.presentations <= self._begins <= target:
-            self._run(int(self._begins))
-            kernel.begin_sum()
-        self._run(target)
 
     @property
     def eta0(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,13 +14,11 @@ from svmbench.kernels.pegasos import Pegasos as PegasosKernel
 from svmbench.kernels.sampling import draw_batches, draw_rows
 from svmbench.problem import Problem
 from svmbench.solvers.base import parameter
-from svmbench.solvers.output import IterateOutput, OutputParameters, random_iterate
+from svmbench.solvers.output import OutputParameters
+from svmbench.solvers.row_method import RowMethod
 
 
 class PegasosParameters(OutputParameters):
-    needs_horizon: ClassVar[tuple[str, ...]] = ("tail-average", "random")
-    means: ClassVar[tuple[str, ...]] = ("tail-average",)
-
     project: bool = parameter(
         False,
         "Whether each step ends with the projection onto the ball of radius 1/sqrt(lambda); not "
@@ -48,17 +46,15 @@ class PegasosParameters(OutputParameters):
         source="Math. Prog. B 127 (2011), figure 1; without-replacement figure 2; permuted and "
         "fixed section 7",
     )
-    output: Literal["last", "average", "tail-average", "random"] = parameter(
+    output: Literal["last", "average"] = parameter(
         "last",
-        "last: the iterate after the last step. Of the iterates that steps start from: the mean "
-        "(average), that of the second half or of those after `begin` steps (tail-average), or a "
-        "random one (random).",
-        source="Math. Prog. B 127 (2011), section 2 and corollary 1; tail-average as "
-        "in JMLR 14 (2013) for SDCA",
+        "last: the iterate after the last step. average: the mean of the iterates that the steps "
+        "after the first `begin` start from.",
+        source="Math. Prog. B 127 (2011), section 2 and corollary 1",
     )
 
 
-class Pegasos(IterateOutput):
+class Pegasos(RowMethod):
     """Primal estimated subgradient solver; by default last iterate, one row per step.
 
     If the problem has an l1 ball, each step ends with the projection onto it.
@@ -75,8 +71,7 @@ class Pegasos(IterateOutput):
                  w ← (1 - 1/t) w + 1/(λtk) Σ_A [sᵢ < 1] yᵢ xᵢ
                  w ← min(1, 1/(√λ ‖w‖)) w, if project;  w ← Π(w), where there is a ball
     rows     drawn with replacement, distinct in a batch, or permuted
-    output   the last w; the mean of all that the steps start from, or of the second
-             half's; or a random one of them
+    output   the last w, or the mean of those that steps start from
     cost     nnz of the rows, nnz more at a margin error and again for a mean: w is stored
              as a number times a vector; in a ball a step with a margin error costs about
              10d
@@ -87,11 +82,7 @@ class Pegasos(IterateOutput):
     schema = PegasosParameters
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Start from w = 0.
-
-        Raises ConfigError if both balls are requested, the output needs the unknown length of the
-        run, or the scale is not to be taken in by a method that has none.
-        """
+        """Raises ConfigError for two balls, or where no scale could be left as it is."""
         if self.parameters.project and problem.constraint == "l1":
             raise ConfigError(
                 "solver pegasos: 'project' and the constraint l1 are two balls; leave one out"
@@ -109,16 +100,14 @@ class Pegasos(IterateOutput):
         whole_epoch = sampling in ("permuted", "fixed")
         self._begin(problem, seed, m if whole_epoch else m - m % self._batch)
         self._permutation = np.arange(m if sampling == "without-replacement" else 0, dtype=np.int32)
-        self._kept: FloatArray | None = None
         self._take(self._make_kernel())
         if sampling == "fixed":
             self._rng.shuffle(self._order)
-        self._begins = self._output_begins(seed)
-
-    @property
-    def w(self) -> FloatArray:
-        """The output: the last iterate until a mean or a random iterate is available."""
-        return super().w if self._kept is None else self._kept.copy()
+        self._begins = math.inf
+        if self.parameters.output == "average":
+            epoch = len(self._order)
+            epochs, steps = divmod(self.parameters.begin, -(-epoch // self._batch))
+            self._begins = epochs * epoch + steps * self._batch
 
     @property
     def iterate(self) -> FloatArray:
@@ -156,30 +145,6 @@ class Pegasos(IterateOutput):
             draw_batches(self._rng, self._order, self._permutation, self._batch)
         elif sampling == "permuted":
             self._rng.shuffle(self._order)
-
-    def _begin_output(self) -> None:
-        if self.parameters.output == "random":
-            self._kept = self.w
-        else:
-            self._kernel.begin_sum()
-
-    def _output_begins(self, seed: int) -> float:
-        """Presentations at which the mean begins or the random iterate is stored."""
-        output = self.parameters.output
-        if output == "last":
-            return math.inf
-        if output == "average":
-            return 0
-        epoch, batch = len(self._order), self._batch
-        steps_an_epoch = -(-epoch // batch)
-        first: int | None = self.parameters.begin
-        if first is None:
-            rows = self._horizon_presentations(self._problem.data.n_samples)
-            epochs, rest = divmod(rows, epoch)
-            steps = epochs * steps_an_epoch - (-rest // batch)
-            first = random_iterate(seed, 0, steps) if output == "random" else steps // 2
-        epochs, rest = divmod(first, steps_an_epoch)
-        return epochs * epoch + rest * batch
 
 
 def logarithmic_bound(problem: Problem, steps: int, in_ball: bool = False) -> float:
