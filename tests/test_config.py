@@ -33,7 +33,7 @@ from svmbench.data.transforms import (
 from svmbench.errors import ConfigError
 from svmbench.problem import Loss
 from svmbench.records.spelling import in_file_names
-from svmbench.solvers.base import Parameters, Precision, Solver, either_precision, parameter
+from svmbench.solvers.base import EitherParameters, Parameters, Solver, parameter
 from svmbench.solvers.checked import json_schema
 from svmbench.solvers.registry import solvers
 
@@ -590,8 +590,8 @@ class PluggedParameters(Parameters):
         return rates
 
 
-class SingleParameters(PluggedParameters):
-    precision: Precision = either_precision()
+class SingleParameters(EitherParameters, PluggedParameters):
+    """Also in single precision."""
 
 
 class Plugged(solvers()["dcd"]):

@@ -39,7 +39,7 @@ from svmbench.names import BIASES, CONSTRAINTS, HINGES
 from svmbench.problem import relative_gap
 from svmbench.reference.optimum import certified_optimum
 from svmbench.solvers.base import Precision, Solver
-from svmbench.solvers.checked import precisions_of
+from svmbench.solvers.checked import checked, precisions_of
 from svmbench.solvers.registry import solvers
 from svmbench.verify.extended import Facts, dual, evaluate
 
@@ -98,7 +98,7 @@ def train(known: Known, solver: type[Solver], precision: Precision, seconds: flo
     name = f"{solver.name} {precision}"
     given, promised = PROMISES.get(solver.name, ({}, math.inf))
     try:
-        run = solver(solver.schema(precision=precision, **given))
+        run = solver(checked(solver.schema, {"precision": precision, **given}))
         run.halts = promised < math.inf
         run.start(known.problem, seed=1)
         state, violations = _watched(known, run, promised, seconds)

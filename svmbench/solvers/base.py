@@ -13,7 +13,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, wraps
 from importlib import import_module
-from inspect import get_annotations
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any, ClassVar, Literal, dataclass_transform
@@ -55,13 +54,6 @@ def parameter(default: Any, doc: str, *, source: str, unit: str = "", **limits: 
     return field(metadata=metadata) if default is ... else field(default=default, metadata=metadata)
 
 
-def either_precision() -> Any:
-    """The parameter ``precision`` of a solver that can also compute in single precision."""
-    return parameter(
-        "float64", "Precision of the weights and of every operation on them.", source="ours"
-    )
-
-
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 @dataclass(frozen=True, kw_only=True)
 class Parameters:
@@ -70,33 +62,26 @@ class Parameters:
     Each subclass is a dataclass. It checks no values by itself: `svmbench.solvers.checked` does,
     by pydantic, which is slow to load and which training does without.
 
-    A plug-in that can compute in single precision declares so in its own schema, by
-    ``precision: Precision = either_precision()``; that of any other accepts float64 only.
+    The schema of a solver that can also compute in single precision is an `EitherParameters`.
     """
 
     __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid", "allow_inf_nan": False}
 
-    precision: Precision = either_precision()  # noqa: RUF009 - it is immutable
+    precision: Literal["float64"] = parameter(
+        "float64", "The solver computes in double precision only.", source="ours"
+    )
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         dataclass(frozen=True, kw_only=True)(cls)
 
 
-def _is_ours(kind: type) -> bool:
-    return kind.__module__.startswith("svmbench.")
+class EitherParameters(Parameters):
+    """Parameters of a solver that can also compute in single precision."""
 
-
-def _in_double_only(schema: type[Parameters]) -> type[Parameters]:
-    """The schema without single precision."""
-    double = parameter("float64", "The solver computes in double precision only.", source="ours")
-    body = {
-        "__annotations__": {"precision": Literal["float64"]},
-        "__doc__": schema.__doc__,
-        "__module__": schema.__module__,
-        "precision": double,
-    }
-    return type(schema.__name__, (schema,), body)
+    precision: Precision = parameter(  # type: ignore[assignment]  # it is wider
+        "float64", "Precision of the weights and of every operation on them.", source="ours"
+    )
 
 
 def _refusing_weights(
@@ -206,18 +191,8 @@ class Solver(ABC):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if not cls._declares_precision():
-            cls.schema = _in_double_only(cls.schema)
         if "start" in vars(cls):
             cls.start = _refusing_weights(cls.start)  # type: ignore[assignment, method-assign]
-
-    @classmethod
-    def _declares_precision(cls) -> bool:
-        """Whether it is one of ours or derived from one, or its schema declares its precision."""
-        if any(_is_ours(each) and "name" in vars(each) for each in cls.__mro__):
-            return True
-        foreign = (each for each in cls.schema.__mro__ if not _is_ours(each))
-        return _is_ours(cls) or any("precision" in get_annotations(each) for each in foreign)
 
     def __init__(self, parameters: Parameters | None = None) -> None:
         self.parameters: Any = self.schema() if parameters is None else parameters

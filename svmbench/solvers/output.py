@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pydantic import model_validator
 
-from svmbench.solvers.base import Parameters, parameter
+from svmbench.solvers.base import EitherParameters, parameter
 
 
-class OutputParameters(Parameters):
+class OutputParameters(EitherParameters):
     """Parameters of a method with a choice of outputs; a subclass adds ``output`` itself."""
 
     begin: int = parameter(

@@ -43,9 +43,6 @@ _NAME = re.compile(r"\{(\w+)\}")
 
 
 class ProgramParameters(Parameters):
-    precision: Literal["float64"] = parameter(
-        "float64", "Programs receive doubles; they choose their own precision.", source="ours"
-    )
     command: tuple[str, ...] = parameter(
         ...,
         "The program and its arguments, with {data} and {model} for the names of the files, and "

@@ -35,11 +35,6 @@ DENIED = 1e-6
 
 
 class AutoParameters(Parameters):
-    precision: Literal["float64"] = parameter(
-        "float64",
-        "Single precision gained nothing: gathers dominate the time of an epoch.",
-        source="ours",
-    )
     method: Literal["choose", "newton", "dual", "dual-newton"] = parameter(
         "choose",
         "newton: Newton steps. dual: dual coordinate descent. dual-newton: descent, then Newton "

@@ -7,15 +7,15 @@ import numpy as np
 from svmbench.data.dataset import FloatArray
 from svmbench.kernels.cutting_plane import line_search
 from svmbench.problem import Problem
-from svmbench.solvers.base import parameter
-from svmbench.solvers.cutting_plane.reduced import CuttingPlane, CuttingPlaneParameters
+from svmbench.solvers.base import Parameters, parameter
+from svmbench.solvers.cutting_plane.reduced import CuttingPlane
 
 #: Longest step, in multiples of the distance to the reduced problem's point. Without it, the line
 #: search would have no limit between points that differ only by rounding.
 LONGEST_STEP = 1000.0
 
 
-class OcasParameters(CuttingPlaneParameters):
+class OcasParameters(Parameters):
     tolerance: float = parameter(
         0.01,
         "Gap between P at the best point and the reduced problem's dual value, as a share of "

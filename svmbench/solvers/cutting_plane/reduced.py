@@ -9,7 +9,7 @@ from below, because alpha = sum of beta_j c_j is feasible.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from svmbench.data.dataset import FloatArray
 from svmbench.kernels.cutting_plane import maximise
 from svmbench.kernels.objective import combination
 from svmbench.problem import Problem
-from svmbench.solvers.base import Parameters, Solver, parameter
+from svmbench.solvers.base import Solver
 
 #: Gap, as a share of the optimum, below which rounding dominates.
 ROUNDING = 1e-15
@@ -110,14 +110,6 @@ class ReducedProblem:
         self._gram = np.pad(self._gram, (0, n))
         self._offsets, self._beta = np.pad(self._offsets, (0, n)), np.pad(self._beta, (0, n))
         self._idle = np.pad(self._idle, (0, n))
-
-
-class CuttingPlaneParameters(Parameters):
-    precision: Literal["float64"] = parameter(
-        "float64",
-        "Single precision is too inaccurate for differences of margins at close points.",
-        source="ours",
-    )
 
 
 class CuttingPlane(Solver):

@@ -6,8 +6,8 @@ from typing import Literal
 
 from svmbench.data.dataset import FloatArray
 from svmbench.problem import Problem
-from svmbench.solvers.base import parameter
-from svmbench.solvers.cutting_plane.reduced import CuttingPlane, CuttingPlaneParameters
+from svmbench.solvers.base import Parameters, parameter
+from svmbench.solvers.cutting_plane.reduced import CuttingPlane
 
 #: epsilon if none is given; it is divided by ten each time the rule holds.
 FIRST_EPSILON = 0.1
@@ -17,7 +17,7 @@ FIRST_EPSILON = 0.1
 SHARE_OF_ACCURACY = 2.0 / 3.0
 
 
-class SvmperfParameters(CuttingPlaneParameters):
+class SvmperfParameters(Parameters):
     epsilon: float | None = parameter(
         None,
         "Excess of the mean hinge loss over the reduced problem's slack at which it stops; the "

@@ -14,7 +14,7 @@ from svmbench.kernels.rng import Generator
 from svmbench.kernels.sampling import draw_blocks
 from svmbench.names import HINGES, LOSSES
 from svmbench.problem import Problem
-from svmbench.solvers.base import Parameters, Solver, parameter
+from svmbench.solvers.base import EitherParameters, Solver, parameter
 from svmbench.solvers.dual.accelerator import Accelerator
 from svmbench.solvers.dual.greedy import HIGH_GAIN, TYPICAL
 
@@ -32,7 +32,7 @@ COORDINATE_STEP = """
 """
 
 
-class DcdParameters(Parameters):
+class DcdParameters(EitherParameters):
     order: Literal["random", "blocks"] = parameter(
         "random",
         "Order of the active rows. random: a new permutation in every pass. blocks: a new order in "

@@ -9,7 +9,6 @@ stored products, and updates w and the gradients when the set is solved.
 from __future__ import annotations
 
 import math
-from typing import Literal
 
 import numpy as np
 
@@ -35,9 +34,6 @@ ROUNDING = 1e-14
 
 
 class SmoParameters(Parameters):
-    precision: Literal["float64"] = parameter(
-        "float64", "Single precision is too inaccurate for differences of gradients.", source="ours"
-    )
     tolerance: float = parameter(
         1e-3,
         "Violation, the largest gradient of a pair that could still move, at which its own "

@@ -9,10 +9,10 @@ from pydantic import model_validator
 
 from svmbench.kernels.online import Adagrad as AdagradKernel
 from svmbench.solvers.base import parameter
-from svmbench.solvers.online.presented import DoubleParameters, Presented
+from svmbench.solvers.online.presented import Presented, PresentedParameters
 
 
-class AdagradParameters(DoubleParameters):
+class AdagradParameters(PresentedParameters):
     eta: float | None = parameter(
         None,
         "Step; none: 1/(lambda sqrt(T)) for a run of T steps, or 1/(lambda sqrt(t)) in a single "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from svmbench.solvers.online.presented import SOURCE
 
 
 class GdParameters(Parameters):
-    precision: Literal["float64"] = parameter(
-        "float64", "A step is a pass over the rows; its few sums cost nothing.", source="ours"
-    )
     eta0: float | None = parameter(
         None,
         "First step; none: 1/lambda, with which 1/t steps converge for every lambda.",

@@ -51,16 +51,6 @@ class RootedParameters(PresentedParameters):
     )
 
 
-class DoubleParameters(PresentedParameters):
-    """Parameters of the online methods that keep sums of small terms."""
-
-    precision: Literal["float64"] = parameter(
-        "float64",
-        "The method sums many small terms, for which single precision is too inaccurate.",
-        source="ours",
-    )
-
-
 class Presented(RowMethod):
     """One row per step, drawn with replacement; the kernel sums the iterates."""
 

@@ -6,10 +6,10 @@ import math
 
 from svmbench.kernels.online import SegPm as SegPmKernel
 from svmbench.solvers.base import parameter
-from svmbench.solvers.online.presented import DoubleParameters, Presented
+from svmbench.solvers.online.presented import Presented, PresentedParameters
 
 
-class SegPmParameters(DoubleParameters):
+class SegPmParameters(PresentedParameters):
     eta0: float | None = parameter(
         None,
         "First step of the logarithms; none: 2 sqrt(log 2d).",

@@ -6,7 +6,12 @@ from typing import Any
 
 from svmbench.kernels.batches import Batches
 from svmbench.kernels.decaying import DecayingSgd, Schedule
+from svmbench.solvers.base import EitherParameters
 from svmbench.solvers.online.presented import Presented, RootedParameters
+
+
+class SgdSqrtParameters(EitherParameters, RootedParameters):
+    """Parameters of sgd-sqrt."""
 
 
 class SgdSqrt(Presented):
@@ -33,7 +38,7 @@ class SgdSqrt(Presented):
         "η0: the source has 1; the default minimises the bound on the regret.",
         "The value of G in the source's η = G/√t: its program takes 1.",
     )
-    schema = RootedParameters
+    schema = SgdSqrtParameters
 
     def _make_kernel(self) -> Any:
         problem, precision = self._problem, self.parameters.precision

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from svmbench.kernels.online import Smd as SmdKernel
-from svmbench.solvers.online.presented import DoubleParameters, Presented, RootedParameters
-
-
-class SmdParameters(DoubleParameters, RootedParameters):
-    """Parameters of smd."""
+from svmbench.solvers.online.presented import Presented, RootedParameters
 
 
 class Smd(Presented):
@@ -30,7 +26,7 @@ class Smd(Presented):
 """
     reconstructed = ("The lazy form: the source names mirror descent without a formula.",)
     unstated = ("η0: the source has 1; the default minimises the bound on the regret.",)
-    schema = SmdParameters
+    schema = RootedParameters
 
     def _make_kernel(self) -> SmdKernel:
         problem = self._problem

@@ -55,13 +55,7 @@ UNLIMITED = 2**31 - 1
 SEEDS = 2**31
 
 
-class PeerParameters(Parameters):
-    precision: Literal["float64"] = parameter(
-        "float64", "Peers receive doubles; they choose their own precision.", source="ours"
-    )
-
-
-class TolerantParameters(PeerParameters):
+class TolerantParameters(Parameters):
     """Parameters of a peer that takes a tolerance."""
 
     tolerance: float | None = parameter(

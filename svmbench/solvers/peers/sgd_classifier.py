@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 
 from svmbench.data.dataset import FloatArray
-from svmbench.solvers.base import parameter
-from svmbench.solvers.peers.peer import PeerParameters, ScikitLearn
+from svmbench.solvers.base import Parameters, parameter
+from svmbench.solvers.peers.peer import ScikitLearn
 
 #: Epochs if none are given. Only the number of epochs ends a run.
 EPOCHS = 1024.0
 
 
-class SgdClassifierParameters(PeerParameters):
+class SgdClassifierParameters(Parameters):
     epochs: float | None = parameter(
         None,
         "Epochs of the run, its max_iter, rounded up. If it is not given, a sweep runs 1, 2, 4, "

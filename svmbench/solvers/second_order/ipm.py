@@ -30,7 +30,7 @@ the tested sets a relative gap of 1e-10 took 10 to 150 systems, whatever lambda.
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -77,9 +77,6 @@ RIDGES = (0.0, 1e-15, 1e-13, 1e-11)
 
 
 class IpmParameters(Parameters):
-    precision: Literal["float64"] = parameter(
-        "float64", "Single precision is too inaccurate for normal equations.", source="ours"
-    )
     step_to_boundary: float = parameter(
         0.995,
         "Largest step, as a share of the distance to the boundary.",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
 
 import numpy as np
 
@@ -17,9 +16,6 @@ from svmbench.solvers.second_order.smooth import LOSSES, newton
 
 
 class NewtonParameters(Parameters):
-    precision: Literal["float64"] = parameter(
-        "float64", "Single precision is too inaccurate for Cholesky factors.", source="ours"
-    )
     tolerance: float = parameter(
         1e-3,
         "Relative gap (P - D)/D at which its own stopping rule holds.",

@@ -11,11 +11,11 @@ from svmbench.data.dataset import Array, FloatArray
 from svmbench.errors import ConfigError
 from svmbench.kernels.decaying import DecayingSgd, Schedule
 from svmbench.problem import Problem
-from svmbench.solvers.base import Parameters, parameter
+from svmbench.solvers.base import EitherParameters, parameter
 from svmbench.solvers.row_method import RowMethod
 
 
-class DecayingParameters(Parameters):
+class DecayingParameters(EitherParameters):
     order: Literal["fixed", "stored"] = parameter(
         "fixed",
         "Order of the rows. fixed: one random permutation for all epochs, drawn at the start; it "

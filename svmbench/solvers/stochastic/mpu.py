@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
 
 from svmbench.data.dataset import FloatArray
 from svmbench.errors import ConfigError
@@ -17,11 +16,6 @@ LARGEST_COUNT = 2.0**53
 
 
 class MpuParameters(Parameters):
-    precision: Literal["float64"] = parameter(
-        "float64",
-        "Single precision is too inaccurate for sums of integer multiples of rows.",
-        source="ours",
-    )
     delta: float | None = parameter(
         None,
         "Relative gap P/D - 1 that a pass without change guarantees. It determines N, the number "

@@ -21,7 +21,7 @@ from svmbench.data.dataset import FloatArray
 from svmbench.kernels.rng import Generator
 from svmbench.kernels.sgd_primal import Perceptron
 from svmbench.problem import Problem, relative_gap
-from svmbench.solvers.base import Parameters, Solver, parameter
+from svmbench.solvers.base import EitherParameters, Solver, parameter
 
 #: The form that sgd-r shares with the permuted ones.
 PERCEPTRON_FORM = """
@@ -34,7 +34,7 @@ PERCEPTRON_FORM = """
 """
 
 
-class PassParameters(Parameters):
+class PassParameters(EitherParameters):
     """Parameters of a method that makes permuted passes."""
 
     epsilon: float | None = parameter(

@@ -19,7 +19,7 @@ from svmbench.data.dataset import Array, FloatArray
 from svmbench.kernels.sgd_qn import SgdQn, mean_loss
 from svmbench.names import LOSSES
 from svmbench.problem import Problem
-from svmbench.solvers.base import Parameters, parameter
+from svmbench.solvers.base import EitherParameters, parameter
 from svmbench.solvers.row_method import RowMethod
 
 _CANDIDATES = tuple(10.0**k for k in range(11))
@@ -40,7 +40,7 @@ OWN_TRIAL = (
 )
 
 
-class ScheduledParameters(Parameters):
+class ScheduledParameters(EitherParameters):
     """Parameters of a method with steps 1/(lambda (t + t0)) over shuffled rows."""
 
     t0: float | None = parameter(

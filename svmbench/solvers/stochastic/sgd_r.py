@@ -6,6 +6,7 @@ from svmbench.data.dataset import FloatArray
 from svmbench.kernels.sampling import draw_rows
 from svmbench.kernels.sgd_primal import Perceptron
 from svmbench.problem import Problem
+from svmbench.solvers.base import EitherParameters
 from svmbench.solvers.row_method import RowMethod
 from svmbench.solvers.stochastic.perceptron import PERCEPTRON_FORM
 
@@ -20,6 +21,7 @@ class SgdR(RowMethod):
     name = "sgd-r"
     summary = "SGD with step 1/(λt) on rows drawn with replacement, in perceptron form"
     source = "Panagiotakopoulos and Tsampouka, ECML-PKDD 2013 (arXiv 1304.6383), section 2"
+    schema = EitherParameters
     mathematics = (
         PERCEPTRON_FORM
         + """\

@@ -11,13 +11,13 @@ import numpy as np
 from svmbench.data.dataset import FloatArray
 from svmbench.kernels.batches import Batches
 from svmbench.problem import Problem
-from svmbench.solvers.base import Parameters, parameter
+from svmbench.solvers.base import EitherParameters, parameter
 from svmbench.solvers.row_method import RowMethod
 
 SOURCE = "Garrido, Stochastic gradient descent for SVM (2021)"
 
 
-class SubgradientParameters(Parameters):
+class SubgradientParameters(EitherParameters):
     """Parameters of gd-bias, which the other methods extend."""
 
     mu0: float | None = parameter(
