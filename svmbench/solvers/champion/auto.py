@@ -13,7 +13,7 @@ from svmbench.kernels.counters import Counters
 from svmbench.kernels.descent import Descent
 from svmbench.kernels.rng import Generator
 from svmbench.problem import Problem, relative_gap
-from svmbench.solvers.base import Parameters, Solver, parameter
+from svmbench.solvers.base import Iterating, Parameters, parameter
 from svmbench.solvers.champion.choice import FIRST_PASSES, NEWTON_GAP, ExpectedCosts, Method, chosen
 from svmbench.solvers.champion.dual_phase import DualPhase
 from svmbench.solvers.champion.interior_phase import InteriorPhase, load_methods
@@ -46,13 +46,12 @@ class AutoParameters(Parameters):
     )
 
 
-class Auto(Solver):
+class Auto(Iterating):
     """Newton steps of the method of multipliers if there are few features, else dual descent."""
 
     name = "auto"
     summary = "Our fastest: Newton steps on multipliers, or dual descent in blocks"
     source = "ours, after Yan and Li (2020) and Hsieh et al. (2008); see docs/champion.md"
-    step = "iteration"
     schema = AutoParameters
     mathematics = """
     choice   dual descent if d > 5000; otherwise dual descent until Newton steps from its α
@@ -114,19 +113,15 @@ class Auto(Solver):
         self._stopped, self._enough, self._passes = False, parameters.tolerance, 0.0
         self._done, self._looked = 0, looking
 
-    def advance(self, steps: int) -> None:
-        for _ in range(steps):
-            if self._choice.method == "dual-newton" and isinstance(self._phase, DualPhase):
-                self._hand_over(self._phase)
-            self._phase.iterate()
-            self._done += 1
-            denied = self._enough < DENIED * self.parameters.tolerance
-            if isinstance(self._phase, NewtonPhase) and (self._phase.exhausted or denied):
-                self._fall_back(self._phase)
-            if not self._stopped and self._within():
-                self._stopped = True
-                if self.halts:
-                    return
+    def _iterate(self) -> None:
+        if self._choice.method == "dual-newton" and isinstance(self._phase, DualPhase):
+            self._hand_over(self._phase)
+        self._phase.iterate()
+        self._done += 1
+        denied = self._enough < DENIED * self.parameters.tolerance
+        if isinstance(self._phase, NewtonPhase) and (self._phase.exhausted or denied):
+            self._fall_back(self._phase)
+        self._stopped = self._stopped or self._within()
 
     def _within(self) -> bool:
         """Whether the gap is within the tolerance; where it seems to be, check with fresh sums."""
@@ -225,11 +220,6 @@ class Auto(Solver):
 
     def dual(self) -> float:
         return max(0.0, self._problem.dual(self.alpha))
-
-    @property
-    def stopped(self) -> bool:
-        """Whether the gap over all rows has been within the tolerance."""
-        return self._stopped
 
     @property
     def exhausted(self) -> bool:

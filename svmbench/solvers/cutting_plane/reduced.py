@@ -17,7 +17,7 @@ from svmbench.data.dataset import FloatArray
 from svmbench.kernels.cutting_plane import maximise
 from svmbench.kernels.objective import combination
 from svmbench.problem import Problem
-from svmbench.solvers.base import Solver
+from svmbench.solvers.base import Iterating
 
 #: Gap, as a share of the optimum, below which rounding dominates.
 ROUNDING = 1e-15
@@ -112,7 +112,7 @@ class ReducedProblem:
         self._idle = np.pad(self._idle, (0, n))
 
 
-class CuttingPlane(Solver):
+class CuttingPlane(Iterating):
     """One cut, one solution of the reduced problem and one pass of margins per iteration.
 
     A subclass stores in ``_at`` the margins for the next cut. If an iteration changes neither the
@@ -126,7 +126,6 @@ class CuttingPlane(Solver):
     """
 
     ties: bool
-    step = "iteration"
     mathematics = """
     problem  min P(w) = λ/2 ‖w‖² + 1/m Σ max(0, 1 - sᵢ)
     cut      for a set of rows, g = 1/m Σ yᵢ xᵢ and Δ = their share of all m: at every w
@@ -150,28 +149,11 @@ class CuttingPlane(Solver):
         self._at, self._lengths = np.zeros(data.n_samples), data.rows.lengths()
         self._dual, self._primal = 0.0, 1.0
         self._sharper = 1.0
-        self._stopped = False
-        self._exhausted = False
+        self._stopped = self._exhausted = False
         self.counters = type(self.counters)()
-
-    def advance(self, steps: int) -> None:
-        stopped = self._stopped
-        for _ in range(steps):
-            if self.halts and self._stopped > stopped:
-                return
-            self._iterate()
 
     def dual(self) -> float:
         return self._dual
-
-    @property
-    def stopped(self) -> bool:
-        return self._stopped
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether rounding allows no further progress."""
-        return self._exhausted
 
     @abstractmethod
     def _tolerance_of_solution(self) -> float:

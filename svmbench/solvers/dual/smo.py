@@ -17,7 +17,7 @@ from svmbench.kernels.objective import combination
 from svmbench.kernels.smo import WorkingSet
 from svmbench.names import HINGES
 from svmbench.problem import Problem
-from svmbench.solvers.base import Parameters, Solver, parameter
+from svmbench.solvers.base import Iterating, Parameters, parameter
 from svmbench.solvers.dual.bias import best_bias
 
 #: Share of the violation over all rows to which a working set is solved.
@@ -51,7 +51,7 @@ class SmoParameters(Parameters):
     )
 
 
-class Smo(Solver):
+class Smo(Iterating):
     """Pair steps inside sets of the most violating rows; w is stored."""
 
     name = "smo"
@@ -59,7 +59,6 @@ class Smo(Solver):
     source = "Platt (1999); Fan, Chen and Lin, JMLR 6 (2005); Joachims (1999) for working sets"
     losses = HINGES
     biases = ("free",)
-    step = "iteration"
     schema = SmoParameters
     mathematics = """
     problem  max D(α) = 1/m Σ (αᵢ - ν αᵢ²/2) - λ/2 ‖w(α)‖² over a box and Σ αᵢ yᵢ = 0:
@@ -102,11 +101,7 @@ class Smo(Solver):
         self._bias = best_bias(problem, self._scores)
 
     def advance(self, steps: int) -> None:
-        stopped = self._stopped
-        for _ in range(steps):
-            self._iterate()
-            if self.halts and self._stopped > stopped:
-                break
+        super().advance(steps)
         self._bias = best_bias(self._problem, self._scores)
 
     @property
@@ -129,11 +124,6 @@ class Smo(Solver):
 
     def dual(self) -> float:
         return self._problem.dual(self._problem.repaired(self._alpha))
-
-    @property
-    def stopped(self) -> bool:
-        """Whether the violation has been within the tolerance."""
-        return self._stopped
 
     @property
     def exhausted(self) -> bool:

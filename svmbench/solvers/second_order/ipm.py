@@ -41,7 +41,7 @@ from svmbench.kernels.equal_rows import group_equal
 from svmbench.kernels.objective import combination
 from svmbench.names import BIASES, CONSTRAINTS, HINGES
 from svmbench.problem import Problem
-from svmbench.solvers.base import Parameters, Solver, parameter
+from svmbench.solvers.base import Iterating, Parameters, parameter
 from svmbench.solvers.cholesky import load, raised_factor
 from svmbench.solvers.second_order.l1_ball import BallTerms, centred_ball, room, starting_point
 from svmbench.solvers.second_order.normal_equations import NormalEquations
@@ -119,7 +119,7 @@ class System(NamedTuple):
     ball: BallTerms | None
 
 
-class Ipm(Solver):
+class Ipm(Iterating):
     """Newton steps along the central path, then Mehrotra's predictor and corrector."""
 
     name = "ipm"
@@ -129,7 +129,6 @@ class Ipm(Solver):
     weighted = True
     biases = BIASES
     constraints = CONSTRAINTS
-    step = "iteration"
     schema = IpmParameters
     mathematics = """
     problem  min P and max D together: rᵢ = sᵢ + ν αᵢ + ξᵢ - 1 ≥ 0 is complementary to
@@ -194,21 +193,20 @@ class Ipm(Solver):
         self._equations = NormalEquations(data.rows)
         largest = float(data.rows.norms2().max())
         self._droppable = DROPPED * problem.lam / (m * largest) if largest > 0.0 else 0.0
-        self._stalled = False
+        self._stopped = self._exhausted = False
         self.counters = type(self.counters)()
 
-    def advance(self, steps: int) -> None:
-        for _ in range(steps):
-            passes = PATH_PASSES if self._on_path else PASSES
-            self.counters.presentations += passes * self._data.n_samples
-            self.counters.nonzeros += passes * self._data.nnz
-            if self._stalled:
-                continue
-            self.counters.updates += 1
-            if self._on_path:
-                self._follow()
-            else:
-                self._iterate()
+    def _iterate(self) -> None:
+        passes = PATH_PASSES if self._on_path else PASSES
+        self.counters.presentations += passes * self._data.n_samples
+        self.counters.nonzeros += passes * self._data.nnz
+        if self._exhausted:
+            return
+        self.counters.updates += 1
+        if self._on_path:
+            self._follow()
+        else:
+            self._finish()
 
     @property
     def w(self) -> FloatArray:
@@ -230,16 +228,6 @@ class Ipm(Solver):
 
     def dual(self) -> float:
         return self._problem.dual(self.alpha)
-
-    @property
-    def stopped(self) -> bool:
-        """Whether rounding allows no further progress."""
-        return self._stalled
-
-    @property
-    def exhausted(self) -> bool:
-        """The same as `stopped`: nothing changes after it."""
-        return self._stalled
 
     def _follow(self) -> None:
         """Take one Newton step for w at the current mu; the rows stay exactly centred."""
@@ -310,12 +298,13 @@ class Ipm(Solver):
             low, high = (low, middle) if rises(middle) else (middle, high)
         return low or high
 
-    def _iterate(self) -> None:
+    def _finish(self) -> None:
+        """Take a step of predictor and corrector."""
         alpha, r, xi, v = self._alpha, self._r, self._xi, self._v
         system = self._system()
         mu = self._mean(self._products_after(None, 0.0))
         if system is None or mu < NEGLIGIBLE * self._primal:
-            self._stalled = True
+            self._stopped = self._exhausted = True
             return
         infeasible = self._margins + self._nu * alpha - 1.0 - r + (xi if self._bounded else 0.0)
         wanted = -infeasible - r + (xi if self._bounded else 0.0)
@@ -324,7 +313,7 @@ class Ipm(Solver):
         after = self._mean(self._products_after(ahead, min(1.0, self._reach(ahead))))
         step, length = self._corrected(system, ahead, mu * (after / mu) ** 3)
         if not (math.isfinite(length) and length > NEGLIGIBLE and np.isfinite(step.w).all()):
-            self._stalled = True
+            self._stopped = self._exhausted = True
             return
         self._w += length * step.w
         self._alpha = alpha + length * step.alpha

@@ -9,7 +9,7 @@ import numpy as np
 from svmbench.data.dataset import FloatArray
 from svmbench.names import BIASES
 from svmbench.problem import Problem, relative_gap
-from svmbench.solvers.base import Parameters, Solver, parameter
+from svmbench.solvers.base import Iterating, Parameters, parameter
 from svmbench.solvers.cholesky import load
 from svmbench.solvers.pairs import PrimalAndDual, WorkCount
 from svmbench.solvers.second_order.smooth import LOSSES, newton
@@ -24,7 +24,7 @@ class NewtonParameters(Parameters):
     )
 
 
-class Newton(Solver):
+class Newton(Iterating):
     """Newton steps on samples of the rows, then on all, by conjugate gradients or a factor."""
 
     name = "newton"
@@ -33,7 +33,6 @@ class Newton(Solver):
     losses = LOSSES
     biases = BIASES
     weighted = True
-    step = "iteration"
     schema = NewtonParameters
     mathematics = """
     problem  min P(w, b) = λ/2 ‖w‖² + 1/m Σ loss(sᵢ); b = 0, or free
@@ -68,17 +67,6 @@ class Newton(Solver):
         self._stopped = self._exhausted = False
         self.counters = type(self.counters)()
 
-    def advance(self, steps: int) -> None:
-        for _ in range(steps):
-            if self._exhausted:
-                self.counters.presentations += self._problem.data.n_samples
-                continue
-            self._iterate()
-            if not self._stopped and self._within():
-                self._stopped = True
-                if self.halts:
-                    return
-
     @property
     def w(self) -> FloatArray:
         return self._last[0].copy()
@@ -95,19 +83,12 @@ class Newton(Solver):
     def dual(self) -> float:
         return self._problem.dual(self._last[2])
 
-    @property
-    def stopped(self) -> bool:
-        """Whether the gap has been within the tolerance."""
-        return self._stopped
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether rounding allows no further progress."""
-        return self._exhausted
-
     def _iterate(self) -> None:
         """Take one step; the first takes those on samples instead, if there are any."""
         work, counters = self._work, self.counters
+        if self._exhausted:
+            counters.presentations += self._problem.data.n_samples
+            return
         before = replace(work)
         while work.steps == before.steps and not self._exhausted:  # w = 0 comes without a step
             pair = next(self._pairs, None)
@@ -116,6 +97,7 @@ class Newton(Solver):
         counters.presentations += work.rows - before.rows
         counters.updates += work.steps - before.steps
         counters.nonzeros += work.nonzeros - before.nonzeros
+        self._stopped = self._stopped or self._within()
 
     def _within(self) -> bool:
         """Whether the gap is within the tolerance; where it seems to be, `Problem` computes it."""
