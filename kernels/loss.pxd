@@ -137,43 +137,13 @@ cdef inline double best_coordinate(Loss loss, double alpha, double gradient, dou
     return max(0.0, min(alpha, loss.upper))
 
 
-cdef inline double divergence_part(double a, double p) noexcept nogil:
-    """a log(a/p) - a + p >= 0 for a >= 0, p > 0, without cancellation where a is near p."""
-    cdef double off
-    if a <= 0.0:
-        return p
-    off = (p - a) / a
-    if fabs(off) < 1e-3:
-        return a * off * off * (0.5 - off * (1.0 / 3.0 - off * (0.25 - off * (0.2 - off / 6.0))))
-    if fabs(off) < 0.5:
-        return a * (off - log1p(off))
-    return a * log(a / p) - a + p
-
-
-cdef inline double logistic_gap(double s, double alpha) noexcept nogil:
-    """log(1 + exp(-s)) - q(alpha) + alpha s: the divergence of alpha from the slope at s."""
-    cdef Loss loss = make_loss(LOGISTIC, 1.0)
-    cdef double small, below, above
-    if not fabs(s) < 700.0:    # exp would overflow; nothing cancels any more
-        return loss_value(loss, s) - loss_conjugate(loss, alpha) + alpha * s
-    small = exp(-fabs(s))
-    below, above = small / (1.0 + small), 1.0 / (1.0 + small)
-    if s > 0.0:
-        return divergence_part(alpha, below) + divergence_part(1.0 - alpha, above)
-    return divergence_part(alpha, above) + divergence_part(1.0 - alpha, below)
-
-
 cdef inline double gap_term(Loss loss, double s, double alpha) noexcept nogil:
-    """One example's share of P(w) - D(alpha): loss(s) - q(alpha) + alpha s >= 0.
-
-    Written as a sum of non-negative terms, so that a gap far below the objective's
-    own rounding can still be computed.
-    """
+    """One example's share of P(w) - D(alpha): loss(s) - q(alpha) + alpha s >= 0."""
     cdef double below = max(0.0, 1.0 - s)
     cdef double above = max(0.0, s - 1.0)
     cdef double off
     if loss.kind == LOGISTIC:
-        return logistic_gap(s, alpha)
+        return max(loss_value(loss, s) - loss_conjugate(loss, alpha) + alpha * s, 0.0)
     if loss.kind == HINGE:
         return (1.0 - alpha) * below + alpha * above
     off = best_alpha(loss, s) - alpha

@@ -4,16 +4,18 @@
 #   w(alpha) = 1/(lam m) sum_i alpha_i y_i x_i
 #   D(alpha) = 1/m sum_i q(alpha_i) - lam/2 ||w(alpha)||^2        D(alpha) <= P* <= P(w)
 #
-# One pass over the rows each, n_i multiply-adds a row, in double whatever the
-# precision of the solver. The sums over rows are compensated (Neumaier, ZAMM 54,
-# 1974): the certificate P - D is a small difference of two of them.
+# One pass over the rows each, n_i multiply-adds a row, in double whatever the precision of the
+# solver; `losses` and `conjugates` give the terms alone. The sums over rows are compensated
+# (Neumaier, ZAMM 54, 1974): the certificate P - D is a small difference of two of them.
 
 from libc.math cimport INFINITY, fabs, fma
 from libc.stdint cimport int32_t
 
 import numpy as np
 
-from .loss cimport LOGISTIC, Loss, gap_term, hinge_value, loss_conjugate, loss_value, make_loss
+from .loss cimport (
+    LOGISTIC, Loss, hinge_value, loss_conjugate, loss_of, loss_value, make_loss,
+)
 from .normal cimport unpack_row
 from .provenance cimport build_record
 from .rows cimport CompactRows, row_axpy, row_dot
@@ -211,21 +213,22 @@ def balance(CompactRows rows, const double[::1] alpha):
     return value(positive), value(negative)
 
 
-def gap_sum(CompactRows rows, const double[::1] w, const double[::1] alpha, int kind,
-            double gamma=1.0, double bias=0.0):
-    """Sum over the rows of loss(s_i) - q(alpha_i) + alpha_i s_i, each term >= 0."""
-    _check(rows, w)
-    if alpha.shape[0] != rows.c.m:
-        raise ValueError(f"alpha has {alpha.shape[0]} entries for {rows.c.m} rows")
-    cdef Loss loss = make_loss(kind, gamma)
-    cdef Sum total
+cdef object _of_each(double (*term)(Loss, double) noexcept nogil,
+                     const double[::1] numbers, loss):
+    cdef Loss of = loss_of(loss)
+    cdef double[::1] out = np.empty(numbers.shape[0])
     cdef Py_ssize_t i
-    cdef double s
-    total.total = total.lost = 0.0
-    cdef double nothing = 0
-    cdef const double *weights = &w[0] if rows.c.d else &nothing
     with nogil:
-        for i in range(rows.c.m):
-            s = rows.c.labels[i] * (row_dot(&rows.c, i, weights) + bias)
-            add(&total, gap_term(loss, s, alpha[i]))
-    return value(total)
+        for i in range(numbers.shape[0]):
+            out[i] = term(of, numbers[i])
+    return np.asarray(out)
+
+
+def losses(const double[::1] margins, loss):
+    """The loss at each margin, shape (m,)."""
+    return _of_each(loss_value, margins, loss)
+
+
+def conjugates(const double[::1] alpha, loss):
+    """The conjugate q at each dual variable, shape (m,)."""
+    return _of_each(loss_conjugate, alpha, loss)

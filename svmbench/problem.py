@@ -31,7 +31,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from svmbench.data.dataset import Array, Dataset, FloatArray
-from svmbench.kernels import objective, terms
+from svmbench.kernels import objective
 from svmbench.names import BIASES, HINGES, LOSSES
 from svmbench.records.bounds import BELOW, lies_below
 
@@ -266,7 +266,7 @@ class Problem:
             )
             return float(loss), int(errors)
         margins = self.margins(w, bias)
-        loss = _weighted_sum(self.row_weights, terms.losses(margins, self.loss))
+        loss = _weighted_sum(self.row_weights, objective.losses(margins, self.loss))
         return loss, int(np.count_nonzero(~(margins > 0.0)))
 
     def is_below(self, bound: float, primal: float, w: Array | None, bias: float = 0.0) -> bool:
@@ -331,7 +331,7 @@ class Problem:
 
     def primal_at_zero(self) -> float:
         """P(0, 0), without a look at the rows."""
-        loss = float(terms.losses(np.zeros(1), self.loss)[0])
+        loss = float(objective.losses(np.zeros(1), self.loss)[0])
         return loss if self.row_weights is None else loss * float(np.mean(self.row_weights))
 
     def margins(self, w: FloatArray, bias: float = 0.0) -> FloatArray:
@@ -351,7 +351,7 @@ class Problem:
         total = float(objective.conjugate_sum(alpha, self.loss.code, self.loss.gamma))
         if self.row_weights is None or total == -math.inf:
             return total
-        return _weighted_sum(self.row_weights, terms.conjugates(alpha, self.loss))
+        return _weighted_sum(self.row_weights, objective.conjugates(alpha, self.loss))
 
     def row_sum(self, alpha: FloatArray) -> FloatArray:
         """Sum of c_i alpha_i y_i x_i, shape (d,)."""
@@ -414,36 +414,6 @@ class Problem:
             # a lower bound however tau is rounded.
             regular += tau * self.l1_radius
         return total / self.data.n_samples - self.lam * regular
-
-    def gap(self, w: Array, alpha: FloatArray, bias: float = 0.0) -> float:
-        """P(w, b) - D(alpha) as a sum of non-negative terms; inf when either is not feasible.
-
-        A w outside its ball by rounding alone is treated as in `evaluate`.
-
-            lam/2 ||w - Pi(u)||^2 + lam tau (z - ||w||_1)
-                + lam sum_j (tau |w_j| - w_j (u - Pi(u))_j)
-                + 1/m sum_i (loss(s_i) - q(alpha_i) + alpha_i s_i),   u = w(alpha)
-
-        Subtracting P and D loses all digits below about 1e-16 P; this form does not.
-        """
-        if not (self.feasible(alpha) and self.admits(w)):
-            return math.inf
-        weights, u = self.inside(w), self._combination(alpha)
-        nearest, tau = self.nearest(u)
-        rest = self.gap_sum(weights, alpha, bias)
-        regular = 0.5 * _squared_norm(weights - nearest)
-        if tau > 0.0:
-            regular += tau * (self.l1_radius - self._size(weights))
-            regular += float((tau * np.abs(weights) - weights * (u - nearest)).sum())
-        return self.lam * regular + rest / self.data.n_samples
-
-    def gap_sum(self, w: FloatArray, alpha: FloatArray, bias: float = 0.0) -> float:
-        """Sum of c_i (loss(s_i) - q(alpha_i) + alpha_i s_i); alpha lies inside its box."""
-        loss = self.loss
-        if self.row_weights is None:
-            return float(objective.gap_sum(self.data.rows, w, alpha, loss.code, loss.gamma, bias))
-        each = terms.gap_terms(self.margins(w, bias), alpha, loss)
-        return _weighted_sum(self.row_weights, each)
 
     def inside(self, w: Array) -> FloatArray:
         """The weights in double precision, scaled back onto their ball after rounding."""

@@ -37,7 +37,7 @@ def gaps(task: Problem, parameters: AsdcaParameters) -> tuple[float, list[float]
     found = []
     for epochs in EPOCHS:
         solver.advance(epochs * M - solver.counters.presentations)
-        found.append(task.gap(solver.w, solver.alpha) / optimum)
+        found.append((task.primal(solver.w) - task.dual(solver.alpha)) / optimum)
     return solver.theta, found
 
 

@@ -39,7 +39,8 @@ def course(problem: Problem, parameters: DcdParameters, epochs: Sequence[int]) -
         gaps = []
         for number in epochs:
             solver.advance(number * m - solver.counters.presentations)
-            gaps.append(problem.gap(problem.weights(solver.alpha), solver.alpha) / optimum)
+            primal = problem.primal(problem.weights(solver.alpha))
+            gaps.append((primal - problem.dual(solver.alpha)) / optimum)
         runs.append(gaps)
     return [float(gap) for gap in np.median(runs, axis=0)]
 

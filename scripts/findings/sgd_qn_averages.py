@@ -16,7 +16,7 @@ from svmbench.data.catalogue import entry
 from svmbench.data.dataset import FloatArray
 from svmbench.data.synthetic import stand_in
 from svmbench.data.transforms import apply_transforms
-from svmbench.kernels import terms
+from svmbench.kernels import objective
 from svmbench.kernels.rng import Generator
 from svmbench.kernels.sgd_qn import SgdQn as Kernel
 from svmbench.kernels.sgd_qn import mean_loss
@@ -96,7 +96,7 @@ def primals(problem: Problem, iterates: FloatArray) -> list[float]:
     for first in range(0, len(labels), AT_A_TIME):
         part = slice(first, first + AT_A_TIME)
         margins = (iterates @ values[part].astype(np.float64).T) * labels[part]
-        losses += terms.losses(margins.ravel(), problem.loss).reshape(margins.shape).sum(axis=1)
+        losses += objective.losses(margins.ravel(), problem.loss).reshape(margins.shape).sum(axis=1)
     norms = np.square(iterates).sum(axis=1)
     found: list[float] = (0.5 * problem.lam * norms + losses / len(labels)).tolist()
     return found

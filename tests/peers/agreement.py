@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse
 
+from twins.objective import gap_of
+
 #: Sums of m <= 1e5 terms and products of d <= 1e5 entries in float64, most of them far smaller:
 #: u sqrt(m) = 4e-14 is what to expect and this is a multiple of it.
 ROUNDING = 1e-12
@@ -53,7 +55,7 @@ def assert_same_plane(problem, first, second, alpha):
     tells how far b can be from y_i - w.x_i.
     """
     m, lengths = problem.data.n_samples, norms(matrix(problem.data))
-    excesses = [problem.gap(w, alpha, b) + ROUNDING for w, b in (first, second)]
+    excesses = [gap_of(problem, w, alpha, b) + ROUNDING for w, b in (first, second)]
     apart = np.sum(np.sqrt(2.0 * np.array(excesses) / problem.lam))
     assert np.linalg.norm(first[0] - second[0]) <= apart
     inside = np.minimum(alpha, 1.0 - alpha)
@@ -81,7 +83,7 @@ def certified(solver, problem, gap=1e-10):
     steps = 20 * problem.data.n_samples if solver.step == "presentation" else 1
     for _ in range(1000):
         run.advance(steps)
-        if problem.gap(run.w, problem.repaired(run.alpha), run.bias) <= gap:
+        if gap_of(problem, run.w, problem.repaired(run.alpha), run.bias) <= gap:
             return run
     raise AssertionError(f"{solver.name} was not certified")
 

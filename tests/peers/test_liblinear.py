@@ -28,6 +28,7 @@ from svmbench.problem import Loss, Problem
 from svmbench.solvers.dual.dcd import Dcd
 from svmbench.solvers.registry import find_solver
 from svmbench.solvers.second_order.newton import Newton
+from twins.objective import gap_of
 
 from .agreement import (
     ROUNDING,
@@ -121,7 +122,7 @@ def assert_agreement(problem, run, other, kind, tolerance):
     rounding = ROUNDING * max(1.0, primal)
     assert excess >= -rounding  # our bound holds for its point
     if other.finished:
-        ours = problem.gap(run.w, run.alpha)  # which P* may lie above our bound
+        ours = gap_of(problem, run.w, run.alpha)  # which P* may lie above our bound
         assert excess <= promised(problem, kind, tolerance, other.w) + ours + rounding
     if kind != PRIMAL:
         bound = problem.lam * (other.dual_objective[0] - PRINTED)
@@ -154,7 +155,7 @@ def test_a_free_bias(name):
     excess = problem.primal(other.w, other.bias) - primal
     # Our point is optimal, so that its own can only be worse; and by convexity no worse than
     # by its gradient, within its tolerance of the one at zero, times how far apart they are.
-    ours = problem.gap(run.w, problem.repaired(run.alpha), run.bias)
+    ours = gap_of(problem, run.w, problem.repaired(run.alpha), run.bias)
     rounding = ROUNDING * max(1.0, primal)
     apart = np.append(run.w - other.w, run.bias - other.bias)
     y = labels(problem.data)

@@ -16,6 +16,7 @@ from svmbench.solvers.registry import find_solver
 from svmbench.solvers.second_order.newton import Newton
 from svmbench.solvers.stochastic.svmasgd import SvmAsgd
 from svmbench.solvers.stochastic.svmsgd import SvmSgd
+from twins.objective import gap_of
 from twins.optimum import optimum
 
 from .agreement import (
@@ -71,7 +72,7 @@ def assert_linear_svc_agrees(problem, solver, dual, w, tolerance):
     assert allowed <= 1e-5
     rounding = ROUNDING * max(1.0, problem.primal(run.w))
     excess = problem.primal(w) - problem.dual(run.alpha)
-    assert -rounding <= excess <= allowed + problem.gap(run.w, run.alpha) + rounding
+    assert -rounding <= excess <= allowed + gap_of(problem, run.w, run.alpha) + rounding
     assert_same_answer(problem, run.w, w, problem.dual(run.alpha))
 
 
@@ -239,7 +240,7 @@ def assert_svc_is_certified(problem, tolerance, exact_kernel=False):
     X, y = dense(problem.data), labels(problem.data)
     longest = np.sqrt(problem.data.rows.norms2().max())
     assert np.linalg.norm(w - problem.weights(alpha)) <= ROUNDING * longest / problem.lam
-    gap = problem.gap(w, alpha, b)
+    gap = gap_of(problem, w, alpha, b)
     assert 0.0 <= gap <= svc_gap(problem, tolerance, exact_kernel)
     primal = problem.primal(w, b)
     assert abs(primal - problem.dual(alpha) - gap) <= ROUNDING * max(1.0, primal)
@@ -297,7 +298,7 @@ def test_smo_keeps_the_promise_of_svc(name, tolerance):
     w, b, alpha = svc(problem, tolerance)
     rounding = svc_gap(problem, 0.0, exact_kernel=True)
     # The same rule, so the same promise: and ours has no kernel values to round.
-    assert problem.gap(run.w, problem.repaired(run.alpha), run.bias) <= tolerance + rounding
+    assert gap_of(problem, run.w, problem.repaired(run.alpha), run.bias) <= tolerance + rounding
     excess = problem.primal(run.w, run.bias) - problem.dual(alpha)
     assert -rounding <= excess <= tolerance + svc_gap(problem, tolerance, exact)
     assert_same_plane(problem, (run.w, run.bias), (w, b), problem.repaired(run.alpha))

@@ -23,6 +23,7 @@ from problems import (
 from svmbench.problem import Loss, Problem
 from svmbench.solvers.dual.asdca import Asdca
 from twins.asdca import Asdca as Twin
+from twins.objective import gap_of
 from twins.optimum import optimum
 
 PROBLEMS = {
@@ -110,7 +111,7 @@ def test_the_gap_falls_at_the_proofs_rate_with_the_proofs_theta(name, batch):
     for batches in (m, 4 * m, 16 * m):
         for run in runs:
             run.advance(batches * batch - run.counters.presentations)
-        gap = np.mean([problem.gap(run.w, run.alpha) for run in runs])
+        gap = np.mean([gap_of(problem, run.w, run.alpha) for run in runs])
         assert gap <= first * (1.0 - runs[0].theta * batch / m) ** batches
 
 

@@ -12,6 +12,7 @@ from svmbench.problem import Problem
 from svmbench.solvers import samples
 from svmbench.solvers.champion import dual_phase
 from svmbench.solvers.champion.auto import Auto, AutoParameters
+from twins.objective import gap_of
 from twins.optimum import optimum
 
 METHODS = get_args(get_type_hints(AutoParameters)["method"])
@@ -180,7 +181,7 @@ def test_a_start_near_the_optimum_saves_passes(name):
     while not warm.stopped:
         warm.advance(1)
     assert warm.counters.nonzeros < 0.5 * cold.counters.nonzeros
-    assert problem.gap(warm.w, warm.alpha) <= 1e-6 * problem.dual(warm.alpha)
+    assert gap_of(problem, warm.w, warm.alpha) <= 1e-6 * problem.dual(warm.alpha)
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -193,7 +194,7 @@ def test_any_feasible_start_leads_to_the_optimum(name):
         solver.advance(1)
         if solver.stopped or solver.exhausted:
             break
-    assert problem.gap(solver.w, solver.alpha) <= 1e-6 * problem.primal(solver.w)
+    assert gap_of(problem, solver.w, solver.alpha) <= 1e-6 * problem.primal(solver.w)
 
 
 @pytest.mark.parametrize("d", [150, 40_000])

@@ -29,6 +29,7 @@ from svmbench.solvers.dual import accelerator
 from svmbench.solvers.dual.dcd import Dcd
 from twins import coordinate, objective
 from twins.dcd import Dcd as Twin
+from twins.objective import gap_of
 from twins.optimum import optimum
 
 ACCURACY = {"float64": 1e-6, "float32": 1e-4}
@@ -80,7 +81,7 @@ def test_equals_its_twin(name, loss, counted, parameters):
         run.advance(steps)
         plain.advance(steps)
         extremes = (run.counters.upper, run.counters.lower, plain.above, plain.below)
-        if problem.gap(plain.w, plain.alpha) < 1e-14 or np.min(np.abs(extremes)) < 1e-13:
+        if gap_of(problem, plain.w, plain.alpha) < 1e-14 or np.min(np.abs(extremes)) < 1e-13:
             break  # a gradient of rounding's size is a violation or none: it decides what shrinks
         assert progress(run) == (plain.presentations, plain.updates, plain.active, plain.stopped)
         assert_close(run.alpha, plain.alpha, rtol=0.0, atol=1e-12)
@@ -105,7 +106,7 @@ def follow_options(name, loss, seed, *, counted=False, **options):
         extremes = (run.counters.upper, run.counters.lower, plain.above, plain.below)
         tie = min(np.min(np.abs(extremes)), plain.closest) < 1e-13
         tie = tie or (plain.acceleration and plain.plane.closest < 1e-10)
-        if tie or problem.gap(plain.w, plain.alpha) < 1e-13:
+        if tie or gap_of(problem, plain.w, plain.alpha) < 1e-13:
             break
         seen = run.counters.presentations, run.counters.active, run.stopped
         assert seen == (plain.presentations, plain.active, plain.stopped)
@@ -180,7 +181,7 @@ def test_reaches_its_stated_accuracy(name, loss, precision):
         allowed = ACCURACY[precision] * best.lower
         assert problem.primal(run.w) - best.lower <= allowed
         assert best.upper - run.dual() <= allowed
-        assert problem.gap(run.w, run.alpha) <= allowed
+        assert gap_of(problem, run.w, run.alpha) <= allowed
 
 
 @given(dyadic_problems(), all_losses, st.integers(0, 2**64 - 1), st.booleans())
@@ -223,7 +224,7 @@ def test_when_it_stops_the_optimality_conditions_hold(name, loss, tolerance):
     drift = tolerance * norms * np.sum(1.0 / norms)
     assert np.all(np.abs(violations(problem, run)) <= 1.01 * (tolerance + drift) + 1e-12)
     if tolerance <= 1e-6:
-        assert problem.gap(run.w, run.alpha) <= 1e-4 * optimum(problem).upper
+        assert gap_of(problem, run.w, run.alpha) <= 1e-4 * optimum(problem).upper
 
 
 def test_told_to_halt_it_returns_when_its_rule_first_holds():

@@ -7,6 +7,7 @@ from problems import PROBLEMS, dataset, dense, has_both_classes, with_class, wit
 from svmbench.names import BIASES, CONSTRAINTS, HINGES
 from svmbench.problem import Problem
 from svmbench.solvers.second_order.ipm import Ipm, IpmParameters, merged
+from twins.objective import gap_of
 from twins.optimum import optimum, variant
 
 every_loss = pytest.mark.parametrize("loss", HINGES)
@@ -42,7 +43,7 @@ def test_ends_by_itself_at_the_certified_optimum(name, bias, constraint, loss):
     assert np.all(alpha >= 0.0)
     assert loss == "squared-hinge" or np.all(alpha <= 1.0)
     P = problem.primal(run.w, run.bias)
-    assert problem.gap(run.w, alpha, run.bias) <= 1e-9 * max(P, 1e-3)
+    assert gap_of(problem, run.w, alpha, run.bias) <= 1e-9 * max(P, 1e-3)
     best = optimum(problem)
     # lam/2 ||w - w*||^2 is at most what P exceeds P* by: 1e-9 of P is 1e-4 or so of w.
     np.testing.assert_allclose(run.w, best.w, rtol=0.0, atol=1e-4 * (1.0 + np.abs(best.w).max()))

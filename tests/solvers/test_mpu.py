@@ -22,6 +22,7 @@ from svmbench.errors import ConfigError
 from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.stochastic.mpu import Mpu
 from twins.mpu import Mpu as Twin
+from twins.objective import gap_of
 from twins.optimum import optimum
 
 started = partial(at_start, Mpu)
@@ -109,7 +110,7 @@ def test_when_it_stops_the_true_gap_is_within_delta(name, delta):
     run.halts = True
     run.advance(10**6)
     assert run.stopped
-    assert problem.gap(run.w, run.alpha) <= delta * run.dual() * (1.0 + 1e-9)
+    assert gap_of(problem, run.w, run.alpha) <= delta * run.dual() * (1.0 + 1e-9)
 
 
 def test_the_promise_is_attained():

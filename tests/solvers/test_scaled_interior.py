@@ -6,6 +6,7 @@ import pytest
 from problems import PROBLEMS, dataset
 from svmbench.problem import Problem
 from svmbench.solvers.second_order.scaled_interior import ScaledInterior
+from twins.objective import gap_of
 from twins.optimum import optimum
 
 
@@ -25,7 +26,7 @@ def test_ends_at_the_optimum_of_ordinary_problems(name):
     assert iterations < 100
     P = problem.primal(run.w)
     assert np.all((run.alpha >= 0.0) & (run.alpha <= 1.0))
-    assert problem.gap(run.w, run.alpha) <= 1e-10 * max(P, 1e-3)
+    assert gap_of(problem, run.w, run.alpha) <= 1e-10 * max(P, 1e-3)
     best = optimum(problem)
     assert best.lower - 1e-12 <= P <= best.upper * (1.0 + 1e-9) + 1e-12
 

@@ -78,3 +78,19 @@ def gap_terms(loss, s, alpha):
         + alpha * above
         + (1.0 - alpha) * np.maximum(0.0, 1.0 - s - loss.gamma)
     )
+
+
+def gap_of(problem, w, alpha, bias=0.0):
+    """P - D as a sum of terms that are not negative, whose digits P - D would lose."""
+    if not (problem.feasible(alpha) and problem.admits(w)):
+        return np.inf
+    m, weights = problem.data.n_samples, problem.inside(w)
+    u = problem.row_sum(alpha) / (problem.lam * m)
+    nearest, tau = problem.nearest(u)
+    regular = np.sum((weights - nearest) ** 2) / 2.0
+    if tau > 0.0:
+        size = np.abs(weights)
+        regular += tau * (problem.l1_radius - np.sum(size))
+        regular += np.sum(tau * size - weights * (u - nearest))
+    each = gap_terms(problem.loss, problem.margins(weights, bias), alpha)
+    return problem.lam * regular + np.sum(problem.counted(np.ones(m)) * each) / m
