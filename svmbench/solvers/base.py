@@ -36,18 +36,8 @@ KERNELS = "svmbench.kernels."
 def parameter(default: Any, doc: str, *, source: str, unit: str = "", **limits: Any) -> Any:
     """One entry of a solver's parameter schema.
 
-    Parameters
-    ----------
-    default : Any
-        ``...`` for a parameter that has to be given.
-    doc : str
-        One sentence for ``svmbench solvers NAME`` and the documentation.
-    source : str
-        Source of the default: a paper's section, a program, or ours.
-    unit : str
-        Unit of the value; empty for a pure number or a name.
-    **limits
-        Range, in pydantic's terms: ``gt``, ``ge``, ``lt``, ``le``.
+    Its default is ``...`` if it has to be given; its source is a paper's section, a program, or
+    ours; the limits are pydantic's: ``gt``, ``ge``, ``lt``, ``le``.
     """
     # Pydantic reads its own terms in the metadata of a dataclass's field.
     metadata = {"description": doc, "json_schema_extra": {"source": source, "unit": unit}, **limits}
@@ -204,23 +194,14 @@ class Solver(ABC):
         return None
 
     def step_rows(self, m: int) -> int | None:
-        """Number of rows in one step on ``m`` rows: a mini-batch is one step.
-
-        Returns
-        -------
-        int or None
-            None where the number of rows varies.
-        """
+        """Number of rows in one step on ``m`` rows; None where it varies."""
         batch = getattr(self.parameters, "batch", None)
         if batch is not None:
             return min(int(batch), m)
         return 1 if self.step == "presentation" else None
 
     def visits(self) -> int:
-        """Number of rows visited so far, whose ratio to m is the number of passes over the data.
-
-        It differs from the presentations where one visit presents a row several times.
-        """
+        """Rows visited so far; fewer than presented where a visit presents a row several times."""
         return int(self.counters.presentations)
 
     def steps_to(self, visits: int) -> int:
@@ -228,20 +209,10 @@ class Solver(ABC):
         return visits - self.visits()
 
     def horizons(self, accuracy: tuple[float, ...], max_epochs: float | None) -> tuple[float, ...]:
-        """Horizons to run; at each accuracy the best of them counts.
+        """Horizons to run, of which the best counts at each accuracy of the sweep.
 
-        Parameters
-        ----------
-        accuracy : tuple of float
-            The sweep's accuracies, descending.
-        max_epochs : float or None
-            The sweep's limit.
-
-        Returns
-        -------
-        tuple of float
-            The accuracies where the horizon is an accuracy. Where it is a number of steps:
-            epochs, doubling from one to the limit (1024 if there is none).
+        They are the accuracies, or numbers of epochs that double from one to the limit (1024 if
+        none).
         """
         if self.horizon == "accuracy":
             return accuracy
@@ -256,13 +227,7 @@ class Solver(ABC):
     def warm_up(self, problem: Problem) -> None:
         """Compile what is compiled when it is first used, and start threads (not timed).
 
-        It is called before each run, on an instance that is thrown away.
-
-        Parameters
-        ----------
-        problem : Problem
-            Of two rows of the run's own, stored in the same types, with its loss, bias and
-            constraint.
+        It is called before each run, with two of its rows, on an instance that is thrown away.
         """
         return
 
@@ -273,34 +238,15 @@ class Solver(ABC):
     def take_over(self, other: Solver) -> bool:
         """Use the rows that another instance has converted, if possible (not timed).
 
-        Parameters
-        ----------
-        other : Solver
-            An instance of the same class that ran on the same problem in this process.
-
-        Returns
-        -------
-        bool
-            Whether there is nothing left to convert.
+        The other ran on the same problem. Whether there is nothing left to convert is returned.
         """
         return False
 
     def adopt_rows(self, problem: Problem, rows: Any, labels: Any) -> bool:
         """Use rows that another program has read, if possible (timed as a conversion).
 
-        Parameters
-        ----------
-        problem : Problem
-            The problem on these rows.
-        rows : ndarray or scipy.sparse.csr_matrix
-            Shape (m, d), float64.
-        labels : ndarray
-            Shape (m,), float64, +1 and -1.
-
-        Returns
-        -------
-        bool
-            Whether there is nothing left to convert.
+        They are doubles, an array or a scipy.sparse.csr_matrix, with labels of +1 and -1. Whether
+        there is nothing left to convert is returned.
         """
         return False
 
@@ -308,13 +254,7 @@ class Solver(ABC):
     def start(self, problem: Problem, seed: int) -> None:
         """Set the solver to its initial point (timed).
 
-        Parameters
-        ----------
-        problem : Problem
-            Its loss is in ``losses``, its bias in ``biases``, its constraint in
-            ``constraints``.
-        seed : int
-            From 0 to 2**64 - 1. With the same build, the same seed gives identical results.
+        With the same build, the same seed, from 0 to 2**64 - 1, gives identical results.
         """
 
     @abstractmethod
@@ -336,18 +276,12 @@ class Solver(ABC):
         return 0.0
 
     def dual(self) -> float | None:
-        """A lower bound D on P*, or None.
-
-        In single precision the solver's rounding limits its accuracy.
-        """
+        """A lower bound D on P*, or None."""
         return None
 
     @property
     def stopped(self) -> bool | None:
-        """Whether the method's own stopping rule holds; None for a method without one.
-
-        A solver that has stopped can still be advanced.
-        """
+        """Whether its own stopping rule holds, after which it may go on; None without one."""
         return None
 
     @property
@@ -362,11 +296,7 @@ class Solver(ABC):
 
     @property
     def exhausted(self) -> bool:
-        """Whether no further step can change anything, although the run's rule does not hold.
-
-        Examples are an external program that stops at a limit of its own that cannot be lifted,
-        and a method whose next iterations would only repeat the last one. The run then ends.
-        """
+        """Whether no further step can change anything, although the run's rule does not hold."""
         return False
 
     @classmethod
@@ -403,10 +333,7 @@ class Solver(ABC):
 
     @classmethod
     def _source_files(cls) -> list[Path]:
-        """Python files of the solver and its ancestors, and those of this package they import.
-
-        Of a plug-in all files count (`svmbench.solvers.plug_in`).
-        """
+        """Files of the solver, its ancestors and what they import; of a plug-in, all files."""
         ancestors = [c for c in cls.__mro__ if issubclass(c, Solver) and c is not Solver]
         files = {Path(inspect.getfile(ancestor)) for ancestor in ancestors}
         waiting = list(files)

@@ -1,8 +1,4 @@
-"""The parameters of solvers, checked and described by pydantic.
-
-Pydantic reads the dataclasses that declare them (`svmbench.solvers.base.Parameters`), with the
-validators of a plug-in's own.
-"""
+"""The parameters of solvers, checked and described by pydantic."""
 
 from __future__ import annotations
 
@@ -29,8 +25,7 @@ def checked(
 ) -> Parameters:
     """Parameters with these values, which are plain data as of a file.
 
-    Raises pydantic.ValidationError when a name is unknown, or a value is of another type or outside
-    its range.
+    Raises pydantic.ValidationError.
     """
     # Through JSON, because there a list is as good as a tuple and nothing else is coerced.
     text = json.dumps(values)

@@ -66,10 +66,7 @@ _without: list[int] = []
 
 
 def _loaded_or_worth_it(size: int) -> bool:
-    """Whether SciPy's LAPACK is loaded, or the factors so far would have paid for its loading.
-
-    A short training thus does without it, and a long one loses no more than the loading.
-    """
+    """Whether SciPy's LAPACK is loaded, or the factors so far would have paid for its loading."""
     if lapack.cache_info().currsize or "scipy.linalg.lapack" in sys.modules:
         return True
     _without.append(size)
@@ -77,10 +74,7 @@ def _loaded_or_worth_it(size: int) -> bool:
 
 
 def factor_of(system: FloatArray, spoil: bool = False) -> FloatArray | None:
-    """The upper triangular U with U^T U = system; None where rounding has made it indefinite.
-
-    `svmbench.kernels.cholesky.solution` solves the system with it.
-    """
+    """The upper triangular U with U^T U = system; None where rounding has made it indefinite."""
     factor: Array
     if len(system) >= LARGE and _loaded_or_worth_it(len(system)):
         # In Fortran's order the upper triangle is the lower one.

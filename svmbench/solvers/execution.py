@@ -62,10 +62,7 @@ class _Output:
 
 
 def execute(words: Sequence[str], limit: float | None = None) -> Execution:
-    """Run a program to its end, in a process group of its own, and kill what it leaves there.
-
-    Raises OSError if it cannot be started.
-    """
+    """Run a program to its end, in a process group of its own, and kill what it leaves there."""
     receiving, sending = os.pipe()
     output = _Output(receiving)
     begun = perf_counter_ns()

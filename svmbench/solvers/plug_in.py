@@ -56,8 +56,7 @@ def place_in(error: BaseException) -> str:
 def files_of(module_name: str) -> set[Path]:
     """All files of the distribution that a plug-in's module belongs to, and of its package.
 
-    A module that is in no package counts with the modules beside it that it imports, and those that
-    these import in turn: of a distribution that is installed to be edited, no file is listed.
+    Of one installed to be edited no file is listed: a module in no package counts with its imports.
     """
     top, module = module_name.partition(".")[0], sys.modules.get(module_name)
     if module is None:
@@ -73,10 +72,7 @@ def files_of(module_name: str) -> set[Path]:
 
 @cache
 def imports_of(text: bytes) -> frozenset[str]:
-    """Full names of the modules, and of what is imported from them, in a Python source.
-
-    They are read from the text: an imported constant does not say where it comes from.
-    """
+    """Full names of the modules that a Python source imports, and of what is imported from them."""
     try:
         nodes = list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError):  # of a plug-in, which never imports it

@@ -301,10 +301,7 @@ class ForeignProgram(Solver):
         return done
 
     def _read(self) -> tuple[tuple[int, int], int]:
-        """Median time of the command that reads, and its processor time.
-
-        Also the processor time of all its executions, and of reading what they print.
-        """
+        """Wall and processor time of reading, as medians; and all processor time that it took."""
         runs = [self._run(self.parameters.reading, self.seconds) for _ in range(READINGS)]
         if any(run.late for run in runs):
             raise DataError("the command for reading did not end within the time limit")

@@ -23,11 +23,9 @@ _PER_WEIGHT, _BESIDE = 64, 1 << 16
 
 
 def write_rows(path: Path, data: Dataset, form: str) -> None:
-    """Write rows as text; zeros are left out.
+    """Write rows as ``+1 3:0.5``, or ``1 | 3:0.5``; features count from 1, and zeros are left out.
 
-    - ``form``: ``+1 3:0.5``, or ``1 | 3:0.5``. Features count from 1. In the first of these forms,
-      the first row ends with an explicit zero if no row has the last feature, so that a program
-      sees all d features.
+    In the first form, the first row ends with a zero of feature d if no row has that feature.
     """
     signs = {1: "1 |", -1: "-1 |"} if form == "vw" else {1: "+1", -1: "-1"}
     step = max(1, _AT_A_TIME * data.n_samples // max(1, data.nnz))
@@ -68,11 +66,7 @@ def _has_last(data: Dataset) -> bool:
 
 
 def read_weights(path: Path, form: str, n_features: int) -> AffineFunction:
-    """Read a model.
-
-    - ``form``: LIBLINEAR's format; Vowpal Wabbit's ``--readable_model`` with
-      ``--predict_only_model``; one weight per line, with the bias after them if there is one;
-      NumPy's, with an array ``w`` and, if there is a bias, ``b``.
+    """Read a model in one of the formats of `_READERS`.
 
     Raises DataError if there is no such file, or it is no such model of d features.
     """

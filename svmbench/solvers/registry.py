@@ -1,8 +1,4 @@
-"""Finds the solvers in all modules below svmbench.solvers and in all installed plug-ins.
-
-A plug-in package names its solver classes in the entry-point group ``svmbench.solvers``. A solver
-in a single file takes part once `add_file` has loaded it.
-"""
+"""Finds the solvers of svmbench.solvers, of installed plug-ins and of single files."""
 
 from __future__ import annotations
 
@@ -35,8 +31,7 @@ _of_files: list[type[Solver]] = []
 def solvers() -> dict[str, type[Solver]]:
     """All solvers by name, in alphabetical order.
 
-    Raises ConfigError if two solvers have the same name, or a plug-in cannot be imported, whatever
-    it raises.
+    Raises ConfigError if two have the same name, or a plug-in cannot be imported.
     """
     found: dict[str, type[Solver]] = {}
     for solver in [*_own(), *_plugged_in(), *_of_files]:
@@ -50,10 +45,7 @@ def solvers() -> dict[str, type[Solver]]:
 
 
 def find_solver(name: str) -> type[Solver]:
-    """The solver with this name; ``program`` is the one that runs a command.
-
-    Raises ConfigError if the name is unknown; the message gives the nearest known name.
-    """
+    """The solver with this name. Raises ConfigError, with the nearest known name."""
     if name == ForeignProgram.name:
         return ForeignProgram
     known = solvers()
@@ -67,8 +59,8 @@ def find_solver(name: str) -> type[Solver]:
 def add_file(path: Path) -> tuple[type[Solver], ...]:
     """Let the solvers of a single file take part; return them.
 
-    Raises ConfigError if the file cannot be loaded, a solver in it is incomplete, or one of that
-    name exists already.
+    Raises ConfigError if it cannot be loaded, or a solver is incomplete or has a name that is
+    taken.
     """
     found = load_file(path)
     try:
@@ -143,11 +135,7 @@ def _place(solver: type[Solver]) -> str:
 
 
 def require_declared(solver: type[Solver], where: str) -> None:
-    """Refuse a solver that lacks what every listing and every run needs, or has it in another form.
-
-    Raises ConfigError if a method or an attribute is missing, or an attribute is of another type
-    than `Solver` declares, or its parameters cannot be described.
-    """
+    """Raise ConfigError unless a solver has what listings and runs need, in the right types."""
     name = solver.__name__
     lacks = sorted(getattr(solver, "__abstractmethods__", ()))
     lacks += [text for text in ("summary", "source") if not getattr(solver, text, "")]

@@ -1,8 +1,6 @@
 """Solvers in single Python files, which take part without packaging.
 
-The file is compiled from its text each time a process loads it, never from cached bytecode, so that
-the code that runs is the code whose hash is part of a run's identity. A process that makes runs for
-another is told the hash of the text that the other has executed, and executes no other text.
+They are compiled from their text, never from cached bytecode: its hash is part of a run's identity.
 """
 
 from __future__ import annotations
@@ -33,12 +31,9 @@ _SHOWN = 300
 
 
 def load_file(path: Path, expected: str | None = None) -> tuple[type[Solver], ...]:
-    """Execute a file and return the solvers that it defines, in the order of their names.
+    """Execute a file, unless it is loaded, and return the solvers that it defines.
 
-    A file that this process has loaded already is not executed again.
-
-    Raises ConfigError if the file cannot be read or executed, defines no solver, or has a path that
-    is not UTF-8. Raises InterruptedRunError if its text is no longer the expected one.
+    Raises ConfigError; or InterruptedRunError if its text is no longer the expected one.
     """
     path = path.absolute()
     _require_text(path)
@@ -100,8 +95,7 @@ def text_hash(solver: type[Solver]) -> str | None:
 def solver_at(address: str, expected: str | None = None) -> type[Solver]:
     """The solver at an address.
 
-    Raises ConfigError if it is in a file that cannot be loaded. Raises InterruptedRunError if that
-    file's text is no longer the expected one.
+    Raises ConfigError; or InterruptedRunError if its file's text is no longer the expected one.
     """
     place, _, name = address.rpartition(":")
     if not Path(place).is_absolute():

@@ -17,10 +17,7 @@ _FOLDER = "svmbench-program-"
 
 
 class WorkFolder:
-    """A temporary folder, locked while this process lives and removed with this object.
-
-    - ``suffix``: of the model's name.
-    """
+    """A temporary folder, locked while this process lives and removed with this object."""
 
     def __init__(self, suffix: str = "") -> None:
         self._suffix = suffix
@@ -62,8 +59,7 @@ def remove_abandoned() -> None:
 def writing_rows() -> Iterator[None]:
     """Let an error of the disk, or a lack of files or memory, be no fault of the program.
 
-    Raises UnwritableError when the disk is full or not writable. Raises InterruptedRunError when
-    the system refuses the file for another reason.
+    Raises UnwritableError, or InterruptedRunError where the disk is neither full nor read-only.
     """
     try:
         with writing(Path(tempfile.gettempdir())):

@@ -1,8 +1,4 @@
-"""What auto expects dual descent and Newton steps to cost still, and the choice that follows.
-
-Costs are counts of work, weighted by what each took on one machine: a seed gives the same run on
-every machine.
-"""
+"""What auto expects descent and Newton steps to cost still, counted in work, and the choice."""
 
 from __future__ import annotations
 
@@ -69,12 +65,7 @@ class Choice(NamedTuple):
 
 
 class ExpectedCosts:
-    """What Newton steps are expected to cost, and what passes of dual descent have cost.
-
-    - ``rows``: the rows, or some that are like them.
-    - ``m``: number of rows.
-    - ``samples``: sizes of the samples on which Newton steps may begin.
-    """
+    """What Newton steps are expected to cost, and what passes of dual descent have cost."""
 
     def __init__(self, rows: CompactRows, m: int, samples: list[int]) -> None:
         self._m, self._samples = m, samples
@@ -122,11 +113,7 @@ class ExpectedCosts:
         return first + (1.0 - SAVED) * whole
 
     def falls_behind(self, dual: DualPhase, spent: float, wanted: float) -> bool:
-        """Whether Newton steps are expected to close the rest of the gap at less cost.
-
-        Their gap falls by a factor of ten each time the penalty triples, whatever its size, so that
-        each factor of ten costs the same.
-        """
+        """Whether Newton steps are expected to close the rest of the gap at less cost."""
         gap, newton = dual.expected_gap, self.newton(dual.bound())
         # The price of a wrong expectation stays bounded.
         if spent > newton * _share(1.0, wanted):
@@ -153,10 +140,9 @@ class Trial(NamedTuple):
 
 
 def tried(rows: CompactRows, lam: float, rng: Generator, gap: float, counters: Counters) -> Trial:
-    """Dual descent on a few rows, with the lambda for which it needs as many passes as on all.
+    """Dual descent on a few rows, whose weights are dropped.
 
-    Its number of passes depends on ||x_i||^2/(lambda m), so lambda times the number of rows is
-    kept. The weights are those of another problem, and are dropped.
+    Its number of passes depends on ||x_i||^2/(lambda m): lambda times the number of rows is kept.
     """
     wanted = min(max(int(TRIAL_SHARE * rows.m), TRIAL_ROWS[0]), TRIAL_ROWS[1])
     drawn = np.empty(min(wanted, rows.m), dtype=np.int32)

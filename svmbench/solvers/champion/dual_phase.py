@@ -55,10 +55,7 @@ LEAST_SAVED = 1.0 - 1e-3**SCALE_SHARE
 class DualPhase:
     """Passes over the active rows, and over all rows once the active ones have converged enough.
 
-    - ``tolerance``: relative gap, certified as soon as it may have been reached.
-    - ``subspace``: whether Newton steps on the free rows follow passes where these rows are few.
-    - ``trial``: whether these are a few rows, on which what passes are helped by costs more than
-      the passes.
+    A trial is on a few rows, where what helps passes costs more than they do.
     """
 
     def __init__(
@@ -138,10 +135,7 @@ class DualPhase:
             self._new_rows()
 
     def _descend(self) -> None:
-        """Make a step of the acceleration where it is due, and then a pass.
-
-        The step comes first because it raises D and often P as well, which the pass lowers again.
-        """
+        """Make a step of the acceleration where it is due, and then a pass."""
         state, accelerator = self._state, self._accelerator
         cached = state.active * self._row_bytes <= CACHED_BYTES
         block_rows = 1 if cached or self._trial else BLOCK_ROWS

@@ -26,13 +26,8 @@ def load_methods() -> None:
 class InteriorPhase:
     """Iterations of an interior-point method, and the best w and dual variables so far.
 
-    It is `ScaledInterior` where the problem is small enough, and `Ipm` elsewhere. Their dual
-    variables are unknowns of their own. Those of Newton steps follow from w, so that the rounding
-    of w limits their accuracy where a feature is very large.
-
-    - ``w``: (shape (d,)) Weights to return until better ones are known.
-    - ``alpha``: (shape (m,)) The same for the dual variables.
-    - ``counters``: the work before, which counts too.
+    Its dual variables are unknowns of their own. Those of Newton steps follow from w, so that the
+    rounding of w limits their accuracy where a feature is very large.
     """
 
     def __init__(

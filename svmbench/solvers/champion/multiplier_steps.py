@@ -48,12 +48,7 @@ LARGEST_PENALTY = 1e12
 class MultiplierSteps(ABC):
     """Inner problems on the rows of one state, until these are solved as far as rounding allows.
 
-    Subclasses set ``_state`` and ``_largest`` before the first step. They may leave the rows for
-    others, and begin the first inner problem again.
-
-    - ``growth``: factor of the penalty from one inner problem to the next.
-    - ``counters``: all work so far.
-    - ``exhausted``: whether rounding allows no further progress.
+    Subclasses set ``_state`` and ``_largest``, and may leave the rows for others.
     """
 
     #: w, the sums over the rows and the penalty: `Multipliers`, or what has the same attributes.
@@ -148,8 +143,8 @@ class MultiplierSteps(ABC):
     def _look(self) -> tuple[float, float]:
         """P, and ||lam w - u||^2 / (2 lam): the part of the gap that the inner problem leaves.
 
-        P follows from the same sums as the gap. This form does not subtract ||u||^2/(2 lam), which
-        exceeds P by many orders of magnitude where a feature is large.
+        This form does not subtract ||u||^2/(2 lam), which exceeds P by far where a feature is
+        large.
         """
         if self._known is None:
             state, lam = self._state, self._lam
@@ -183,10 +178,7 @@ class MultiplierSteps(ABC):
         return True
 
     def _factor(self) -> FloatArray | None:
-        """Cholesky factor of the system, its diagonal raised as little as rounding demands.
-
-        The ridge is a share of each diagonal entry, so that the scales of features do not matter.
-        """
+        """Cholesky factor of the system, its diagonal raised as little as rounding demands."""
         state, d = self._state, len(self._state.w)
         if self._system is None:
             # One matrix for all steps: to get memory for a new one takes as long as to fill it.

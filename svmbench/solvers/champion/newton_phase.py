@@ -38,10 +38,7 @@ PASSES = 4
 class NewtonPhase(MultiplierSteps):
     """Stages with more and more rows, up to all; each starts from the result of the one before.
 
-    - ``warm``: dual descent on all rows to continue from; then there are no samples.
-    - ``penalty``: the first one.
-    - ``threads``: share the rows of Newton steps, where there are enough entries for them. Then one
-      thread also prepares later stages while another solves the first sample.
+    A warm start is dual descent on all rows. With threads, one also prepares the later stages.
     """
 
     def __init__(
@@ -66,10 +63,7 @@ class NewtonPhase(MultiplierSteps):
         self._state = self._multipliers(self._warm.rows)
 
     def _begin_ahead(self) -> None:
-        """Have another thread prepare the last stage, if samples come first.
-
-        Dual descent and steps on few rows leave all threads but one idle.
-        """
+        """Have another thread prepare the last stage, if samples come first."""
         self._pool: ThreadPoolExecutor | None = None
         self._drawn: Future[CompactRows] | None = None
         self._last: Future[Multipliers | ThreadedMultipliers] | None = None
@@ -83,10 +77,7 @@ class NewtonPhase(MultiplierSteps):
             self._drawn = self._pool.submit(self._sample, self._sizes[0])
 
     def iterate(self) -> None:
-        """Make one pass of dual descent at first, and one Newton step later.
-
-        A Newton step first begins the next inner problem or stage where it is due.
-        """
+        """Make one pass of dual descent at first, and one Newton step later."""
         if self._warm is None:
             super().iterate()
         elif self._passes > 0:
@@ -115,11 +106,7 @@ class NewtonPhase(MultiplierSteps):
             self._begin_at_zero(rows)
 
     def _begin_at_zero(self, rows: CompactRows) -> None:
-        """Begin at w = 0, where this penalty gives every row curvature.
-
-        The first step then solves a least-squares problem, which the scales of features do not
-        affect.
-        """
+        """Begin at w = 0, where this penalty gives every row curvature, whatever the scales."""
         self._begin(rows, np.zeros(rows.d), np.full(rows.m, 0.5), FROM_ZERO)
 
     def _end(self, gap: float, primal: float, hopeless: bool) -> bool:
@@ -136,9 +123,8 @@ class NewtonPhase(MultiplierSteps):
     def _lower_penalty(self) -> None:
         """Begin again with a penalty as small as the dual variables, where these are far below 1.
 
-        sigma is a dual variable over a margin. Where a plane nearly separates the rows, all dual
-        variables are small: at a penalty of 1 few rows lie in J, and steps are cut where others
-        enter.
+        sigma is a dual variable over a margin: where a plane nearly separates the rows, few lie in
+        J.
         """
         if self._centres is None:
             return

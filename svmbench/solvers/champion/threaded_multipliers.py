@@ -22,22 +22,14 @@ FEW_MOVING = 12_000
 
 
 def threads_for(entries: int, threads: int, d: int = 0) -> int:
-    """How many of these threads are worth it for so many entries.
-
-    Where each thread has a matrix of d x d numbers, to add it must not take longer than its rows.
-    """
+    """How many threads are worth it: to add their matrices must not take longer than their rows."""
     return max(1, min(threads, entries // max(ENTRIES_A_THREAD, d * d)))
 
 
 class ThreadedMultipliers:
     """`Multipliers` whose sums over rows are those of ranges of rows, one for each thread.
 
-    The sums are added in the order of the ranges, so that the same number of threads gives the same
-    bits. Another number changes rounding only.
-
-    - ``threads``: at least 1, and at most the number of rows.
-    - ``alone``: whether the calling thread makes all parts, because the others have work.
-    - ``alpha, pull, curvature``: as those of `Multipliers`. Read only.
+    They are added in the order of the ranges: the same number of threads gives the same bits.
     """
 
     def __init__(self, rows: CompactRows, lam: float, threads: int, alone: bool = False) -> None:
@@ -77,10 +69,7 @@ class ThreadedMultipliers:
         return length
 
     def _search(self, step: FloatArray, found: list[tuple[float, float]]) -> float:
-        """Where along the step the function has its minimum, as the kernel searches for it.
-
-        ``found`` has each part's share of the slope at the step's end and of its rise.
-        """
+        """Where along the step the function has its minimum, as the kernel searches for it."""
         start = float((self.lam * self.w - self.pull) @ step)
         square = self.lam * float(step @ step)
         low, high, x = 0.0, 1.0, 1.0
@@ -114,10 +103,7 @@ class ThreadedMultipliers:
         self.slack_sum = sum(part.slack_sum for part in parts)
 
     def _all(self, work: Callable[..., Any], *each: Iterable[Any]) -> list[Any]:
-        """Do the same with every part; the last one's share is done by the calling thread.
-
-        No thread goes on working after an error or Ctrl-C.
-        """
+        """Do the same with every part, the last one in this thread; none goes on after an error."""
         *others, mine = zip(*each, strict=True)
         tasks: list[Future[Any]] = []
         try:

@@ -27,12 +27,7 @@ STEPS_PER_CUT = 1000
 
 
 class ReducedProblem:
-    """A set of cuts, and the best weights for them.
-
-    - ``d``: features.
-    - ``w``: (shape (d,)) 1/lam sum of beta_j g_j.
-    - ``dual``: D(beta), a lower bound of P*.
-    """
+    """A set of cuts, the best weights ``w`` for them, and ``dual``, which bounds P* from below."""
 
     def __init__(self, lam: float, d: int) -> None:
         self._lam = lam
@@ -115,14 +110,9 @@ class ReducedProblem:
 class CuttingPlane(Iterating):
     """One cut, one solution of the reduced problem and one pass of margins per iteration.
 
-    A subclass stores in ``_at`` the margins for the next cut. If an iteration changes neither the
-    bound nor the output, the next one would only repeat it. The reduced problem is then solved to
-    a tenth of the tolerance, until rounding dominates.
-
-    Class attributes
-    ----------------
-    ties : bool
-        Whether rows of margin 1 belong to a cut.
+    A subclass stores in ``_at`` the margins for the next cut; ``ties`` says whether rows of margin
+    1 belong to it. If an iteration changes neither bound nor output, the reduced problem is solved
+    to a tenth of the tolerance, until rounding dominates.
     """
 
     ties: bool
@@ -161,9 +151,9 @@ class CuttingPlane(Iterating):
 
     @abstractmethod
     def _judge(self, loss: float) -> bool:
-        """Process the reduced problem's w; ``_at`` holds its margins and ``loss`` its mean loss.
+        """Process the reduced problem's w and margins ``_at``; set ``_primal`` to P at the output.
 
-        Set ``_primal`` to P at the output, and return whether the output changed.
+        Whether the output changed is returned.
         """
 
     def _iterate(self) -> None:

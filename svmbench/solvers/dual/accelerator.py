@@ -1,8 +1,4 @@
-"""When dual coordinate descent takes steps in the plane of what its passes have moved.
-
-Whether they pay is measured: the rise of D and the entries touched are known of every step and
-every pass, and do not depend on the machine.
-"""
+"""When dual coordinate descent takes steps in the plane of what its passes have moved."""
 
 from __future__ import annotations
 
@@ -32,12 +28,7 @@ SMALLEST_RISE = 1e-13
 class Accelerator:
     """Steps of `Acceleration`, from when passes gain little and for as long as they pay.
 
-    A step pays if it raises D by as much per entry as the pass after it. Those that do not are
-    taken at intervals that double, so that looking costs little where nothing is to be gained.
-
-    - ``nu, upper``: curvature of the loss, and the upper bound of the dual variables.
-    - ``row_weights``: (shape (m,)) 1 each by default.
-    - ``constant``: the value of one more, last feature of each row; 0 for none.
+    A step pays if it raises D by as much per entry as the pass after it.
     """
 
     def __init__(

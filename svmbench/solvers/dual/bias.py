@@ -13,10 +13,7 @@ from svmbench.problem import Loss, Problem
 
 
 def best_bias(problem: Problem, scores: FloatArray) -> float:
-    """The b that minimises P(w, b) for given scores w.x_i; 0 without a free bias.
-
-    If an interval minimises P, this is its middle for the hinge and one of its points otherwise.
-    """
+    """The b that minimises P(w, b) for scores w.x_i; for the hinge, the middle of an interval."""
     if problem.bias == "none":
         return 0.0
     positive = problem.data.labels > 0
@@ -41,8 +38,8 @@ def best_bias(problem: Problem, scores: FloatArray) -> float:
 def _least(derivatives: Callable[[float], tuple[float, float]], least: float, most: float) -> float:
     """Where a convex function is least.
 
-    Newton steps on the slope, and halves of the interval where they leave it or do not become
-    shorter by half: in the tails of the logistic loss each of them is about 1.
+    Newton steps on the slope; halves of the interval where they leave it or shorten by less than
+    half.
     """
     b, moved = 0.5 * (least + most), most - least
     while least < b < most:

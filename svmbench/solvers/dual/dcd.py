@@ -90,12 +90,8 @@ class DcdParameters(EitherParameters):
 class RowOrder:
     """Draws the order of each pass: a random permutation, or blocks of rows adjacent in memory.
 
-    Access to a random row waits for its first bytes, which takes several times as long as the work
-    on a short row; a block needs one such wait. File order avoids even that wait, but does not
-    converge. Blocks do if there are many of them, if their bounds move from pass to pass, and if
-    several are interleaved, because adjacent rows may be similar.
-
-    - ``rows``: all rows that the method ever processes, ascending.
+    Access to a random row waits for its first bytes, several times as long as the work on a short
+    row; a block needs one such wait. Blocks converge if they are many, move, and are interleaved.
     """
 
     def __init__(
@@ -237,8 +233,7 @@ class Dcd(Solver):
     def expected_gap(self) -> float:
         """P - D after the last pass, if it was greedy, as its rows suggest; inf if not known.
 
-        The rows were met while w still changed. Their share of P - D is taken to fall in one more
-        pass as it fell in the last one, and rows that shrinking left out to add nothing.
+        It is taken to fall in one more pass as in the last one, and shrunk rows to add nothing.
         """
         return self._expected
 

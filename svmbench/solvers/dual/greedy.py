@@ -1,7 +1,4 @@
-"""What passes of dual coordinate descent do beyond visiting each row once.
-
-`docs/champion-evidence.md` tells what each saves.
-"""
+"""What passes of dual descent do beyond one visit to each row: see docs/champion-evidence.md."""
 
 #: Rows are visited again whose step gained more per entry than so many times what the last pass
 #: gained.

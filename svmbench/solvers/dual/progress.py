@@ -9,9 +9,7 @@ from bisect import bisect_left
 class PastGaps:
     """The gap after each pass, and where it leads.
 
-    The gap is the rows' shares of P - D as each was met. It rises where rows become active again,
-    so that the least so far counts. A survey of all rows tells how many times as large the gap
-    really is, and it is taken to stay so many times as large.
+    The least so far counts; a survey of all rows tells how many times as large the gap really is.
     """
 
     def __init__(self) -> None:

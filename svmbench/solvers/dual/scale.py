@@ -24,8 +24,6 @@ def best_scale(margins: FloatArray, alpha: FloatArray, energy: float) -> float:
     """The c that minimises P(c w), from some of the rows.
 
     It is the root of ``energy (c - 1) + sum (alpha_i - [c s_i < 1]) s_i``, which increases with c.
-    Where a row is missing whose dual variable is at a bound and whose margin agrees with it for
-    both w and c w, nothing changes, so that shrunk rows may be left out.
     """
     if not (0.0 < energy < math.inf) or not np.isfinite(margins).all():
         return 1.0

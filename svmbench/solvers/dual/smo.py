@@ -1,10 +1,4 @@
-"""smo: sequential minimal optimisation for the linear kernel, with an unregularised bias.
-
-A pair of dual variables moves so that sum alpha_i y_i stays zero. The gradients of all rows
-determine the best pair, and with a linear kernel one pass over the rows updates all gradients
-through w. To avoid one pass per pair, the method looks for pairs in a working set of rows with
-stored products, and updates w and the gradients when the set is solved.
-"""
+"""smo: sequential minimal optimisation for the linear kernel, with an unregularised bias."""
 
 from __future__ import annotations
 

@@ -1,10 +1,7 @@
 """Newton steps of dual coordinate descent in the subspace of its free rows, where these are few.
 
-With the dual variables at a bound held there, D is a quadratic of the n others, whose Hessian is
-their Gram matrix: a factor of it gives its maximum at once, however badly it is conditioned. The
-step is cut at the box, as in the projected Newton method of Bertsekas (SIAM J. Control Optim. 20,
-1982); passes of descent between the steps find the face, as in Moré and Toraldo (SIAM J. Optim. 1,
-1991).
+Cut at the box as by Bertsekas (SIAM J. Control Optim. 20, 1982); passes between the steps find the
+face, as in Moré and Toraldo (SIAM J. Optim. 1, 1991).
 """
 
 from __future__ import annotations
@@ -52,10 +49,7 @@ ROUNDING = 1e-12
 
 
 class Subspace:
-    """Maxima of D over the free rows, while they cost little beside the passes.
-
-    - ``solved``: whether the last step reached the maximum over the rows that were free.
-    """
+    """Maxima of D over the free rows, while they cost little beside the passes."""
 
     def __init__(self, rows: CompactRows, lam: float) -> None:
         self._rows, self._lam_m = rows, lam * rows.m
@@ -139,10 +133,7 @@ class Subspace:
 
 
 def products_of(rows: CompactRows, scale: float) -> FloatArray:
-    """The matrix scale y_i y_j x_i.x_j of these rows, shape (m, m).
-
-    It is the sum of the outer products of their columns; those that are empty cost nothing.
-    """
+    """The matrix scale y_i y_j x_i.x_j of rows: the sum of outer products of their columns."""
     labels = np.asarray(rows.labels, dtype=np.float64)
     if rows.indptr is None:
         signed = labels[:, None] * rows.values

@@ -16,12 +16,10 @@ SOURCE = "Chor, On Pegasos and first order optimizers for online convex optimiza
 
 
 def rooted_step(problem: Problem) -> float:
-    """The eta0 that minimises the bound on the regret for steps eta0/sqrt(t).
+    """The eta0 that minimises the bound D^2 sqrt(T)/(2 eta0) + eta0 G^2 sqrt(T) on the regret.
 
-    The bound is D^2 sqrt(T)/(2 eta0) + eta0 G^2 sqrt(T), where D is the largest distance from
-    w = 0 and G the largest norm of a subgradient. With R the largest norm of a row, in a ball D = z
-    and G = lam z + R. Without a ball D = 1/sqrt(lam), which bounds the norm of the optimum, and
-    G = R; eta0 is then at most 1/(2 lam).
+    D is the largest distance from w = 0, z or 1/sqrt(lam); G the largest norm of a subgradient, lam
+    z + R or R, R that of a row. Without a ball eta0 is at most 1/(2 lam).
     """
     lam, longest = problem.lam, math.sqrt(float(problem.data.rows.norms2().max()))
     if problem.constraint == "l1":

@@ -1,8 +1,4 @@
-"""Common base of the external programs: whole runs, a ladder of tolerances, counters.
-
-A peer is imported only where it runs, so that a missing or broken peer affects only its own
-rows of the results. It receives the stored values as doubles.
-"""
+"""Common base of the external programs: whole runs, a ladder of tolerances, counters."""
 
 from __future__ import annotations
 

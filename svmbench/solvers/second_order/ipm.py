@@ -98,10 +98,7 @@ class Products(NamedTuple):
 
 
 class NewtonStep(NamedTuple):
-    """Changes of all variables; w includes the bias.
-
-    xi is empty where the box has no upper end; x and s are empty without a ball.
-    """
+    """Changes of all variables, w with the bias; those that do not exist are empty."""
 
     w: FloatArray
     alpha: FloatArray
@@ -342,9 +339,8 @@ class Ipm(Iterating):
     ) -> tuple[NewtonStep, float]:
         """The predictor with centring and the share of second-order correction that lengthens it.
 
-        Where a bound shortens the predictor, the correction is for a step that is not taken and
-        may reduce the step to nothing. A search therefore finds its weight (Colombo and
-        Gondzio, Comput. Optim. Appl. 41, 2008).
+        Where a bound shortens the predictor, a search finds its weight (Colombo and Gondzio,
+        Comput. Optim. Appl. 41, 2008).
         """
         to_centre = Products(
             np.full_like(self._r, target),
@@ -379,8 +375,7 @@ class Ipm(Iterating):
     ) -> NewtonStep:
         """The step, corrected so that outlying products are closer to the target at ``ahead``.
 
-        Gondzio, Comput. Optim. Appl. 6 (1996): a few outlying products shorten the steps of
-        all variables.
+        Gondzio, Comput. Optim. Appl. 6 (1996).
         """
         products = self._products_after(step, ahead)
         targets = (target, target, target / max(len(self._x), 1))
@@ -394,10 +389,7 @@ class Ipm(Iterating):
         return self._solve(system, wanted, of, towards=False)
 
     def _solve(self, system: System, wanted: FloatArray, of: Products, towards: bool) -> NewtonStep:
-        """Newton step for right-hand sides of the margins and the complementarities.
-
-        With ``towards`` it also corrects the difference between w and w(alpha).
-        """
+        """Newton step for these right-hand sides, and ``towards`` w(alpha)."""
         alpha, r, xi = self._alpha, self._r, self._xi
         change = wanted / system.curvature
         pull = self._weighted_sum(alpha + change if towards else change)
@@ -460,9 +452,7 @@ class Ipm(Iterating):
     def _factor(self, weights: FloatArray, ball: BallTerms | None) -> FloatArray | None:
         """Cholesky factor of the system, its diagonal raised as little as rounding demands.
 
-        Rows with small terms are dropped, so that all dropped rows together change the system
-        by less than `DROPPED` lambda; in late iterations these are most rows. A free bias has no
-        lambda, and so lowers this limit where all terms are small.
+        Rows whose terms together change it by less than `DROPPED` lambda are dropped.
         """
         weights = weights / self._total
         droppable = self._droppable
@@ -484,7 +474,7 @@ class Ipm(Iterating):
 def centred(excess: FloatArray, mu: float) -> tuple[FloatArray, FloatArray]:
     """The hinge's alpha and 1 - alpha with alpha r = mu, (1 - alpha) xi = mu, r - xi = excess.
 
-    The smaller of the two is computed without cancellation; the other is one minus it.
+    The smaller of the two is computed without cancellation.
     """
     root = np.hypot(excess, 2.0 * mu)
     smaller = 2.0 * mu / (np.abs(excess) + 2.0 * mu + root)
@@ -512,10 +502,7 @@ def _columns_without_entries(data: Dataset) -> Array:
 
 
 def _farthest(problem: Problem) -> float:
-    """Bound on ||w*||_1: no ball beyond it binds.
-
-    lam/2 ||w*||^2 <= P* <= P(0), and ||w||_1 <= sqrt(d) ||w||.
-    """
+    """Bound on ||w*||_1, from lam/2 ||w*||^2 <= P(0): no ball beyond it binds."""
     d = problem.data.n_features
     return math.sqrt(d * 2.0 * problem.primal(np.zeros(d)) / problem.lam)
 

@@ -34,10 +34,7 @@ class Demand(NamedTuple):
 
 
 class BallTerms:
-    """The ball's terms at one point.
-
-    - ``x, s``: (shape (2d + 1,)) Positive.
-    """
+    """The ball's terms at one point x, s > 0."""
 
     def __init__(self, x: FloatArray, s: FloatArray, radius: float) -> None:
         d = len(x) // 2
@@ -85,8 +82,8 @@ class BallTerms:
 def centred_ball(w: FloatArray, radius: float, mu: float) -> tuple[FloatArray, FloatArray]:
     """Return x and s on the path: p - n = w, both products and t tau = mu; w inside the ball.
 
-    With c = mu/tau, p + n = c + sqrt(c^2 + w^2), and c is the root of a convex increasing function.
-    Newton's method approaches it from the right.
+    With c = mu/tau, p + n = c + sqrt(c^2 + w^2); Newton's method comes to the root c from the
+    right.
     """
     size = np.abs(w)
     c = (radius - float(size.sum())) / (len(w) + 1)

@@ -55,11 +55,10 @@ class SystemWork(NamedTuple):
 
 
 class Factored:
-    """Systems of Newton steps, solved by Cholesky factors.
+    """Systems of Newton steps, solved by Cholesky factors; work is in stored entries.
 
-    - ``problem``: if its bias is not free, the last entry of each solution is 0.
-    - ``unaided``: work of conjugate gradients before the first factor, in stored entries.
-    - ``solving``: work to solve a system once it is factored, in stored entries.
+    ``unaided``: work of conjugate gradients before the first factor; ``solving``: that of a
+    solution.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -172,10 +171,7 @@ def conjugate_gradients(
     due: Callable[[], bool],
     prepared: Callable[[FloatArray], FloatArray] = lambda residual: residual,
 ) -> tuple[FloatArray, bool]:
-    """An approximate solution v of the system, and whether it leaves little enough.
-
-    ``prepared`` is a preconditioner.
-    """
+    """An approximate solution v of the system, and whether it leaves little enough."""
     v, left = np.zeros_like(system.downhill), system.downhill.copy()
     ready = prepared(left)
     direction, norm2 = ready.copy(), inner(left, ready)

@@ -47,11 +47,7 @@ def costs(lengths: Array | None, m: int, d: int) -> Costs:
 
 
 class NormalEquations:
-    """Computes sum_i c_i x_i x_i^T over rows.
-
-    Sparse rows are scattered into the triangle, with n_i^2/2 multiply-adds per row. BLAS on dense
-    blocks takes m d^2/2, and is used where rows are full enough to make it faster.
-    """
+    """Computes sum_i c_i x_i x_i^T over rows, scattered or by BLAS on dense blocks of rows."""
 
     def __init__(self, rows: CompactRows) -> None:
         self._rows = rows

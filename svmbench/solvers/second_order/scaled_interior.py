@@ -90,10 +90,7 @@ class FactoredSystem(NamedTuple):
 
 
 class ScaledInterior:
-    """Mehrotra's predictor and corrector for the hinge without a bias, with systems by QR.
-
-    - ``problem``: without weights of rows; `fits` holds for its shape.
-    """
+    """Mehrotra's predictor and corrector for the hinge without a bias or weights, systems by QR."""
 
     def __init__(self, problem: Problem) -> None:
         data, self._counts, self._group = merged(problem.data)
@@ -220,12 +217,8 @@ def _reach(pairs: Complements, change: Complements) -> float:
 class LeastSquares:
     """Minimises ||A x - b|| for several b; every row keeps its digits, whatever its scale.
 
-    Householder's QR with pivoted columns, of rows sorted by their largest entry: the error in each
-    row is then a share of this row, and not of the largest one (Powell and Reid, Information
-    Processing 68, 1969; Cox and Higham, in Numerical Analysis 1997). The sum A^T A would lose rows
-    below 1e-8 of the largest one.
-
-    - ``matrix``: (shape (rows, columns)) A, with at least as many rows as columns.
+    Householder's QR with pivoted columns, of rows sorted by their largest entry (Powell and Reid,
+    Information Processing 68, 1969; Cox and Higham, in Numerical Analysis 1997).
     """
 
     def __init__(self, matrix: FloatArray) -> None:

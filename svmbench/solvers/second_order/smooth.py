@@ -79,25 +79,9 @@ def newton(
     """Newton's method for the logistic loss and the squared hinge.
 
     Steps are solved by truncated conjugate gradients (Dembo and Steihaug, Mathematical Programming
-    26, 1983). Once those of all steps have done as much work as a Cholesky factor takes, the factor
-    solves the step, unless few steps are expected to be left: then it has to pay for that step
-    alone. This costs about twice as much as the cheaper of both at most. It preconditions the
-    conjugate gradients of later steps, whose systems differ little from its own; there is another
-    factor where those of one step have done as much work as it takes. It is given up where less
-    than half of its rows still have curvature and it costs more than a product with those. Where a
-    factor is expensive or features are too many for one, lambda and a hundredth of the Hessian's
-    diagonal precondition (Hsia, Chiang and Lin, ACML 2018) until there is one. A step
-    is halved until P falls, which the slope of P at its end shows where rounding may hide the fall.
-    Once P no longer becomes smaller, a factor solves all steps, and they go on as long as each
-    halves the gradient's product with the step.
-
-    Without a start, the steps begin at the w and b of a sample of the rows, if there are so many
-    that a sample comes close to the optimum: this saves most of the steps on all rows.
-
-    With alpha as yielded and no free bias, P - D is ||gradient||^2/(2 lambda). With a free bias, a
-    caller may have to go on although this is small enough: the steps then take into account what
-    balances alpha (`Surface.pull`). A certificate costs
-    about as much as a third of a step: a caller that needs one gap only sets ``wanted``.
+    26, 1983), and by a Cholesky factor once they have done as much work as it takes; it
+    preconditions those of later steps. A step is halved until P falls, or where rounding hides
+    that, by the slope of P.
 
     - ``wanted``: relative gap (P - D)/D. Only steps that may be within it are yielded, from the
       fourth on one for each doubling of their number, and the last.
@@ -173,10 +157,7 @@ class _Iterate(NamedTuple):
 
 
 class Surface:
-    """P as a function of w and b; counts the entries that are read for it.
-
-    - ``done``: kept up to date.
-    """
+    """P as a function of w and b; counts the entries that are read for it."""
 
     def __init__(self, problem: Problem, done: WorkCount) -> None:
         self._problem, self._lam, self._done = problem, problem.lam, done
@@ -230,10 +211,7 @@ class Surface:
     def slope(
         self, at: FloatArray, scores: FloatArray, step: FloatArray, moved: FloatArray
     ) -> float:
-        """Slope of P along a step, from w, b and the scores at its end.
-
-        ``moved`` is the change of the scores along the whole step.
-        """
+        """Slope of P along a step, at its end; ``moved`` is the change of the scores along it."""
         slopes = self.derivatives(scores)[0]
         slopes *= self.counts * self.labels
         return self._lam * inner(at[:-1], step[:-1]) - inner(slopes, moved) / self.m
@@ -245,8 +223,8 @@ class Surface:
     def pull(self, point: _Iterate, counted: FloatArray, downhill: FloatArray) -> float:
         """By how much a slope along b adds to the gradient by w; 0 without a free bias.
 
-        To balance alpha, those of one label are scaled down by the slope's share of their sum. That
-        moves the sum of alpha_i x_i by the slope times the label's mean row, weighted by alpha.
+        To balance alpha, one label's are scaled down by the slope's share of their sum, which moves
+        the sum of alpha_i x_i by the slope times the label's mean row.
         """
         if not self._free:
             return 0.0
@@ -265,10 +243,7 @@ class Surface:
         return downhill
 
     def product(self, curved: Array, curvatures: FloatArray) -> Callable[[FloatArray], FloatArray]:
-        """The product with the Hessian.
-
-        - ``curved``, ``curvatures``: rows that have curvature; it, times their weights, over m.
-        """
+        """The product with the Hessian; ``curvatures`` of rows are times their weights, over m."""
 
         def bent(v: FloatArray) -> FloatArray:
             image = self._lam * v
@@ -307,10 +282,7 @@ class Surface:
 def _advanced(
     surface: Surface, point: _Iterate, step: FloatArray, decrement: float, last: float
 ) -> _Iterate | None:
-    """The point after a step, halved until P falls; None where the steps are at their end.
-
-    Where rounding hides whether P falls, the slope of P at the end of the step decides.
-    """
+    """The point after a step, halved until P falls; None where the steps are at their end."""
     moved = surface.scores(step)
     hidden = _ROUNDING * (1.0 + point.primal)
     # The step before may have moved w only, which a tiny C keeps near 0: then b may follow.
@@ -337,10 +309,7 @@ def _advanced(
 def _from_sample(
     problem: Problem, due: Callable[[], bool], count: WorkCount
 ) -> tuple[FloatArray, float] | None:
-    """Weights and bias of a sample, as accurate as it can be; None where m is small.
-
-    The sample begins at a smaller one in turn.
-    """
+    """Weights and bias of a sample, as accurate as it can be; None where m is small."""
     data = problem.data
     sizes = sample_sizes(data.n_samples, data.n_features)
     if not sizes:
@@ -375,9 +344,7 @@ def _enough(
 ) -> Callable[[FloatArray], bool]:
     """Whether a step may leave this residual, which is the next gradient if curvatures stay.
 
-    Either `_FORCING` of the gradient is left, or the next gap is within the wanted one, by `_gap`
-    of the residual. To balance a free bias, the slopes of one class are scaled down by the
-    residual's share of their sum, and the sum of their conjugates falls by no larger share.
+    Either `_FORCING` of the gradient is left, or the next gap is within the wanted one.
     """
     lam = problem.lam
     of_w = _SHARE_LEFT * wanted * least

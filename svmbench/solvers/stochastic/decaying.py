@@ -48,10 +48,7 @@ class DecayingParameters(EitherParameters):
 
 
 def require_contraction(solver: str, eta0: float, lam: float) -> None:
-    """Reject a first step that would reverse w instead of shrinking it.
-
-    Raises ConfigError when eta0 * lam is not below one.
-    """
+    """Raise ConfigError for a first step that would reverse w instead of shrinking it."""
     if not eta0 * lam < 1.0:
         raise ConfigError(
             f"solver {solver}: eta0 {eta0:g} is not below 1/lambda = {1.0 / lam:g}; lower it"
@@ -59,11 +56,7 @@ def require_contraction(solver: str, eta0: float, lam: float) -> None:
 
 
 class FixedOrder(RowMethod):
-    """Steps eta0/(1 + lambda eta0 t)^p over the rows, by default in the same order every epoch.
-
-    Rows are not scaled: sgd-2.0 scales them to unit norm on loading, which here is a transform of
-    the data. The bias is the problem's, none or free, and not the program's.
-    """
+    """Steps eta0/(1 + lambda eta0 t)^p over the rows, by default in the same order every epoch."""
 
     losses = ("hinge", "logistic")
     biases = ("none", "free")
@@ -125,8 +118,7 @@ class FixedOrder(RowMethod):
     def _search(self) -> float:
         """The first step, from a search by factors of two from one towards the lower cost.
 
-        The result is the smaller step of the last pair compared. Equal costs, and costs that are
-        not numbers, end the search.
+        It is the smaller of the last pair. Costs that are equal or no numbers end the search.
         """
         low = 1.0
         while low * self._problem.lam >= 1.0:

@@ -1,10 +1,6 @@
 """Common base of svmsgd2, sgd-qn and related methods: passes over shuffled rows, t0 and skip.
 
-Their steps are about 1/(lambda (t + t0)), where t0 keeps the first steps from being far too
-long. By default, a search finds t0 as in the paper, inside the clock: it makes one pass over the
-first tenth of the shuffled rows for each power of ten, and takes the one with the lowest primal
-there. The counters begin with the first step after the search. The authors' released program
-searches nothing and computes t0 from lambda.
+The counters begin with the first step after the search for t0, which is inside the clock.
 """
 
 from __future__ import annotations
