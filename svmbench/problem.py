@@ -49,18 +49,9 @@ UNBALANCED = 1e-12
 
 @dataclass(frozen=True)
 class Loss:
-    """A loss of the margin s = y w.x.
+    """A loss of the margin s = y w.x; gamma is the width of the smoothed hinge's curved piece.
 
-    Parameters
-    ----------
-    name : {'hinge', 'squared-hinge', 'smoothed-hinge', 'logistic'}
-    gamma : float
-        Width of the smoothed hinge's curved piece, positive; the others ignore it.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name or a gamma that is not positive.
+    Raises ValueError for an unknown name or a gamma that is not positive.
     """
 
     name: str = "hinge"
@@ -95,15 +86,7 @@ HINGE = Loss("hinge")
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Objective and errors of one weight vector.
-
-    Parameters
-    ----------
-    primal : float
-        P(w, b); inf where it overflows or w lies outside its ball, nan where w has a nan.
-    errors : int
-        Rows with y (w.x + b) <= 0.
-    """
+    """P(w, b), inf if it overflows or outside the ball, and the rows with y (w.x + b) <= 0."""
 
     primal: float
     errors: int
@@ -121,16 +104,7 @@ def relative_gap(primal: float, dual: float) -> float:
 
 
 def accuracy_of(primal: float, reference_dual: float, distance: str = "relative") -> float:
-    """The accuracy of a run: its distance from the certified optimum.
-
-    Parameters
-    ----------
-    primal : float
-    reference_dual : float
-        D_ref.
-    distance : {'relative', 'absolute'}
-        (P - D_ref)/D_ref, or P - D_ref.
-    """
+    """The distance of P from D_ref: (P - D_ref)/D_ref, or P - D_ref if ``distance`` is absolute."""
     if distance == "absolute":
         return primal - reference_dual
     return relative_gap(primal, reference_dual)
@@ -142,17 +116,8 @@ def rounding_of(
     """By how much P may differ where margins are off, and sums of positive terms in any order.
 
     The mean of the losses' slopes is at most sqrt(2 P/gamma); with gamma = 0, for a hinge or the
-    logistic loss, at most 1.
-
-    Parameters
-    ----------
-    primal : float or ndarray of float64
-        P as it was computed.
-    off : float or ndarray of float64
-        Largest rounding of a margin.
-    gamma : float
-    summands : float
-        Of the sum that is not compensated.
+    logistic loss, at most 1. ``off`` is the largest rounding of a margin, and the sum that is not
+    compensated has so many ``summands``.
     """
     slope = 1.0 if gamma == 0.0 else np.sqrt(2.0 * primal / gamma)
     second = 0.0 if gamma == 0.0 else off * off / gamma
@@ -160,11 +125,7 @@ def rounding_of(
 
 
 class _Last:
-    """What was computed from the last dual variables: callers ask for most of it more than once.
-
-    w(alpha), D(alpha) and the proof of D(alpha) are usually wanted together, and each would read
-    all rows or take a logarithm for each.
-    """
+    """What was computed from the last dual variables: callers ask for most of it more than once."""
 
     def __init__(self) -> None:
         self._last: tuple[FloatArray, dict[str, Any]] = (np.zeros(0), {})
@@ -185,35 +146,18 @@ class _Last:
 class Problem:
     """A data set with a regularisation constant, a loss, and the constraints on w and b.
 
-    Parameters
-    ----------
-    data : Dataset
-        At least one row.
-    lam : float
-        lambda, positive.
-    loss : Loss
-    bias : {'none', 'free'}
-        Whether b is 0 or free and unregularised. A free bias needs rows of both classes: with
-        one class P* = 0, whatever the rows are.
-    l1_radius : float
-        Radius z of the ball ||w||_1 <= z; inf for no constraint.
-    row_weights : ndarray of float64, shape (m,), optional
-        Weights of the rows, positive, with a mean of 1; all are 1 by default. Solvers that are
-        ``weighted`` know them, the others do not.
+    A free bias is not regularised, and needs rows of both classes: with one class P* = 0, whatever
+    the rows are. An infinite radius is no constraint. Weights of rows are positive, of mean 1.
 
-    Raises
-    ------
-    ValueError
-        When there is no row, a constant is not positive, a free bias has one class only, the
-        logistic loss has a ball, or the weights are not as above.
+    Raises ValueError for what is out of range, or a loss and a constraint that do not go together.
     """
 
     data: Dataset
     lam: float
     loss: Loss = HINGE
     bias: str = "none"
-    l1_radius: float = math.inf
-    row_weights: FloatArray | None = None
+    l1_radius: float = math.inf  # of the ball ||w||_1 <= z
+    row_weights: FloatArray | None = None  # shape (m,)
     _last: _Last = field(default_factory=_Last, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -272,14 +216,7 @@ class Problem:
     def is_below(self, bound: float, primal: float, w: Array | None, bias: float = 0.0) -> bool:
         """Whether P(w, b) lies farther below a lower bound on P* than rounding explains.
 
-        Parameters
-        ----------
-        bound : float
-        primal : float
-            P(w, b).
-        w : ndarray, shape (d,), or None
-            None if w and b are not known: rounding explains as much as for any that have this P.
-        bias : float
+        Where w and b are not known, it explains as much as for any that have this P.
         """
         if not lies_below(primal, bound):
             return False
@@ -291,13 +228,6 @@ class Problem:
         """By how much P(w, b) may differ from what `evaluate` has computed as ``primal``.
 
         A margin of n summands is off by at most (n + 3) u (||w|| ||x|| + |b|).
-
-        Parameters
-        ----------
-        primal, w, bias
-            As for `is_below`.
-        longest : float, optional
-            The largest ||x_i||, where it is known.
         """
         longest = self._longest_norm if longest is None else longest
         off = (self._most_entries + 3.0) * UNIT * self._reach(primal, longest, w, bias)
@@ -384,10 +314,9 @@ class Problem:
         return bool(abs(positive - negative) <= UNBALANCED * (positive + negative))
 
     def repaired(self, alpha: FloatArray) -> FloatArray:
-        """A feasible alpha near the given one, shape (m,).
+        """A feasible alpha near the given one, shape (m,), clipped to its box.
 
-        alpha is clipped to its box. With a free bias, the entries of the class with the larger
-        sum are scaled down until the sums agree.
+        With a free bias, the class with the larger sum is scaled down until the sums agree.
         """
         feasible: FloatArray = np.clip(alpha, 0.0, self.loss.upper)
         if self.bias == "none":

@@ -84,8 +84,7 @@ def proven_primal(
 ) -> Upper:
     """An upper bound on P(w, b), or on that of weights longer by what rounding explains.
 
-    Where rounding leaves margins just below 1, as on separable rows, multiplying w and b by a
-    number just above 1 takes the losses away.
+    On separable rows, to multiply w and b by a number just above 1 takes losses away.
     """
     best, given, w = Upper(math.inf, w, bias), w, problem.inside(w)
     if problem.constraint != "none":
@@ -114,10 +113,9 @@ def proven_primal(
 def proven_by_norms(problem: Problem, alpha: FloatArray, dual: float, longest: float) -> float:
     """A lower bound on P* that reads no rows, and is a little below that of `proven_dual`.
 
-    In any order of summation, each entry of s = sum_i c_i alpha_i y_i x_i is off by at most
-    g sum_i |c_i alpha_i x_ij|, where g is about m u (Higham, Accuracy and Stability of Numerical
-    Algorithms, 2002, section 4.2). By the triangle inequality s is then off by at most
-    g sum_i c_i alpha_i ||x_i||.
+    In any order of summation, each entry of s = sum_i c_i alpha_i y_i x_i is off by at most g sum_i
+    |c_i alpha_i x_ij|, where g is about m u (Higham, Accuracy and Stability of Numerical
+    Algorithms, 2002, section 4.2): s is off by at most g sum_i c_i alpha_i ||x_i||.
     """
     counted = problem.counted(alpha)
     total, terms, share = _conjugates(problem, alpha, counted)
@@ -165,9 +163,9 @@ def _conjugates(
 ) -> tuple[float, float, float]:
     """Sum of the conjugates, what its terms do not exceed in sum, and the share that balances.
 
-    With a free bias, scaling the class with the larger sum down by this share balances alpha
-    exactly. The conjugates are concave and 0 at 0, so that theirs fall by no larger share; the sum
-    is that after the scaling.
+    By this share the class with the larger sum has to be scaled down for a free bias. The
+    conjugates are concave and 0 at 0: theirs fall by no larger share, and the sum is that after the
+    scaling.
     """
     nu = problem.loss.nu if problem.loss.name in HINGES else 0.0
     total, share = problem.conjugate_sum(alpha), 0.0

@@ -60,11 +60,7 @@ class Best:
         return self.w, self.bias, self.alpha
 
     def proven(self) -> float:
-        """What the best dual variables prove in spite of rounding, at least 0.
-
-        D is this bound afterwards, and P the least upper bound that weights prove: others have to
-        be better than these only.
-        """
+        """What the best alpha proves, at least 0; it is D afterwards, and P what weights prove."""
         if not self._checked:
             proven = self._proof()
             self._lost[1] = self.dual - proven

@@ -49,14 +49,7 @@ def knows(problem: Problem) -> bool:
 
 
 class Champion:
-    """Our fastest solver on a problem that it `knows`.
-
-    - ``tolerance``: relative gap.
-    - ``effort``: its seed and its threads count.
-    - ``due``: whether to yield what there is.
-    - ``start``: its alpha is where auto begins.
-    - ``count``: what it has done so far.
-    """
+    """Our fastest solver on a problem that it `knows`; a start's alpha is where it begins."""
 
     def __init__(
         self,
@@ -74,8 +67,7 @@ class Champion:
     def pairs(self) -> Iterator[PrimalAndDual]:
         """Pairs once its own gap holds, and now and then before.
 
-        Where rounding ends its Newton steps with a free bias, its own interior-point method goes
-        on: dense, and exact for columns of any scale.
+        Where rounding ends its Newton steps with a free bias, its interior-point method goes on.
         """
         problem = self._problem
         tolerance = max(self._tolerance, sys.float_info.min)  # shares of a smaller one are 0

@@ -1,12 +1,8 @@
 """Dual coordinate descent on rows in a file, for more rows than fit into memory.
 
-A pass reads the rows once: it visits ranges of rows, the chunks, in random order, and in each of
-them random blocks of neighbouring rows. Each step is exact, and all chunks share one w, so that
-this is dual coordinate descent in a different order, as in Yu, Hsieh, Chang and Lin, Large linear
-classification when data cannot fit in memory (ACM TKDD 5, 2012). The next chunk is read while
-this one is visited. Several passes over a chunk before the next would be cheap, but save no reads:
-on generated rows and on adult, two or four of them needed as many visits of each chunk, within a
-fifth.
+A pass visits ranges of rows, the chunks, in random order, and in each of them random blocks of
+rows, as in Yu, Hsieh, Chang and Lin, Large linear classification when data cannot fit in memory
+(ACM TKDD 5, 2012). All share one w, and the next chunk is read while this one is visited.
 """
 
 from __future__ import annotations

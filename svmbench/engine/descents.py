@@ -1,7 +1,4 @@
-"""Dual coordinate descent that yields better and better w, b and alpha.
-
-The method is that of dcd, with or without a free bias. `Problem` certifies what is yielded.
-"""
+"""Dual coordinate descent, with or without a free bias, that yields better and better pairs."""
 
 from __future__ import annotations
 
@@ -70,16 +67,15 @@ def descent(
 ) -> Iterator[PrimalAndDual]:
     """Shrinking dual coordinate descent, for no bias and no ball.
 
-    To certify a pair takes about as long as a pass. If the last feature is a large constant, which
-    is a regularised bias, `_with_smaller_constant` descends unless lambda is large.
+    If the last feature is a large constant, which is a regularised bias, `_with_smaller_constant`
+    descends unless lambda is large.
 
     - ``wanted``: relative gap (P - D)/D. A pair is yielded where the gap may be within it, and in
       any case for each doubling of the passes.
     - ``rival``: work that another method is expected to take, from the share of the rows with
-      alpha_i > 0. Once the descent has done more than that, or is expected to need more for the
-      wanted gap, it has fallen behind: a pair is yielded, and ``count.rival`` is this work.
-    - ``without_constant``: the rows without their last feature, for where it is a constant; copied
-      by default. Their labels do not matter.
+      alpha_i > 0. Where the descent has fallen behind it, a pair is yielded, and ``count.rival`` is
+      this work.
+    - ``without_constant``: the rows without their last feature, for where it is a constant.
     """
     turns_of = partial(_Turns, problem, due, wanted, count, rival)
     constant, rho = constant_feature(problem.data), _constant_for(problem.data)
@@ -111,10 +107,8 @@ def balanced_descent(
 ) -> Iterator[PrimalAndDual]:
     """Coordinate descent for a free bias, by the method of multipliers.
 
-    A constant feature rho penalises the imbalance a = sum_i alpha_i y_i by (rho a)^2, and the
-    multiplier of a = 0, which is the bias, grows by rho^2 a/(lam m) after every turn. It is kept
-    in the feature's weight, which the descent uses. The parameters are those of `descent`; the
-    start's bias counts, too.
+    A constant feature rho penalises the imbalance a = sum_i alpha_i y_i by (rho a)^2. Its
+    multiplier, the bias, is kept in the feature's weight, and grows by rho^2 a/(lam m) a turn.
     """
     turns_of = partial(_Turns, problem, due, wanted, count, rival)
     yield from _with_smaller_constant(problem, problem.data, math.inf, start, turns_of)
@@ -123,9 +117,8 @@ def balanced_descent(
 def _separating(problem: Problem, w: FloatArray, alpha: FloatArray) -> tuple[FloatArray, float]:
     """W and its best bias, or the multiple of w that leaves no loss, where that has a smaller P.
 
-    With the hinge it has one near the optimum if no alpha is at its bound: all margins are at least
-    one there. Descent comes within 1e-12 of these margins, where it takes rows for settled; a large
-    C makes much of the loss that is left.
+    With the hinge it has one near the optimum if no alpha is at its bound. Descent comes within
+    1e-12 of these margins; a large C makes much of the loss that is left.
     """
     free = problem.bias == "free"
     hard = problem.loss.name == "hinge" and bool((alpha < problem.loss.upper).all())
@@ -151,10 +144,7 @@ def _separating(problem: Problem, w: FloatArray, alpha: FloatArray) -> tuple[Flo
 def _follows_rows(problem: Problem, constant: float) -> bool:
     """Whether rows decide a regularised bias, rather than its own penalty.
 
-    The penalty lam b^2/(2 c^2) has the curvature lam/c^2, and the mean loss has one of at most
-    about the share of the smaller class. A proximal step leaves mu/(mu + both) of the distance to
-    the best bias, where mu is about lam/rho^2: where the penalty's is the larger one, that is
-    nearly all. Plain descent is fast there.
+    That has the curvature lam/c^2, and the mean loss at most about the share of the smaller class.
     """
     counts = problem.counted(np.ones(problem.data.n_samples))
     positive = float(counts[problem.data.labels > 0].sum() / counts.sum())
@@ -171,12 +161,9 @@ def _with_smaller_constant(
     """Descent for rows whose last feature is a constant, as `balanced_descent` does it.
 
     With the weight v of the constant c, the bias b = c v costs lam b^2/(2 c^2). Large constants
-    make all rows alike, so that descent is slow. A constant rho < c poses proximal steps instead
-    (Rockafellar, SIAM Journal on Control and Optimization 14, 1976): its penalty of the bias,
-    lam/(2 rho^2) (b - s)^2 with the offset s = (1 - rho^2/c^2) times the last bias, is the sum of
-    that of b and a multiple of the squared distance from the last b, up to a constant.
-
-    ``rows`` are those of the problem without their last feature.
+    make all rows alike, so that descent is slow. A constant rho < c poses proximal steps
+    (Rockafellar, SIAM Journal on Control and Optimization 14, 1976): its penalty, with an offset of
+    1 - rho^2/c^2 times the last bias, is that of b and a multiple of its squared move.
     """
     data, free = problem.data, problem.bias == "free"
     rho, labels = _constant_for(data), data.labels.astype(np.float64)
@@ -218,10 +205,7 @@ def _constant_for(data: Dataset) -> float:
 
 
 class _Started(Dcd):
-    """Descent from given dual variables, or with an offset of the last feature's weight.
-
-    - ``constant``: the value of one more, last feature of each row; 0 for none.
-    """
+    """Descent from given dual variables, or with an offset of the last feature's weight."""
 
     def __init__(self, parameters: DcdParameters, constant: float) -> None:
         super().__init__(parameters)
@@ -289,10 +273,7 @@ class _Turns:
         )
 
     def worth_a_certificate(self, w: FloatArray) -> bool:
-        """Whether the gap may be within the wanted one, or the descent has just fallen behind.
-
-        Both are judged by what the rows of a pass have shown.
-        """
+        """Whether the gap may be within the wanted one, or the descent has just fallen behind."""
         if self._wanted == math.inf:
             return True
         problem, presentations = self._problem, self._solver.counters.presentations

@@ -66,21 +66,14 @@ def fit(
     known: Known = NOTHING,
     only: str | None = None,
 ) -> Fit:
-    """Train until (P - D)/D is at most the tolerance.
+    """Train until (P - D)/D is at most the tolerance, on a problem without a ball.
 
-    - ``problem``: of the hinge, the squared hinge or the logistic loss, without a ball.
-    - ``tolerance``: requested relative gap, positive and finite.
-    - ``progress``: called with the gap after every certificate.
     - ``start``: a fit of the same rows with another lambda, or of similar rows, to begin from. If
-      its own weights turn out to be the best, ``method`` is "start". It is ignored where the ratio
-      of both lambdas leaves double precision.
-    - ``known``: what is known of the rows already.
-    - ``only``: leave out all methods but this one, such as "newton" or "dcd", in order to measure
-      it.
+      its own weights turn out to be the best, ``method`` is "start".
+    - ``only``: leave out all methods but this one, such as "newton", in order to measure it.
 
     Returns the best w and the best bound found, whether or not they meet the tolerance. Raises
-    ValueError when the tolerance is not positive and finite. Raises InterruptedError when it was
-    given up.
+    ValueError for a tolerance that is not positive and finite, InterruptedError when given up.
     """
     if not 0.0 < tolerance < math.inf:
         raise ValueError(f"the tolerance must be positive and finite, not {tolerance!r}")
@@ -151,9 +144,8 @@ class _Start(NamedTuple):
     def of(cls, problem: Problem, before: Fit) -> _Start | None:
         """The weights of the fit before, and the multiple of its alpha with the largest D.
 
-        The mean loss does not depend on lambda, and w(alpha) is proportional to alpha/lambda. The
-        fit may have had a free bias where this problem has none. None where the ratio of both
-        lambdas leaves double precision.
+        The mean loss does not depend on lambda, and w(alpha) is proportional to alpha/lambda. None
+        where the ratio of both lambdas leaves double precision.
         """
         ratio, m = problem.lam / before.lam, problem.data.n_samples
         if not 0.0 < ratio < math.inf:

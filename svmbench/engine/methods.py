@@ -1,7 +1,6 @@
 """The methods that train a problem, and which of them comes first.
 
-Methods yield pairs of weights and dual variables. Their work is counted and not timed, so that the
-same rows and seed give the same weights.
+Their work is counted and not timed: the same rows and seed give the same weights.
 """
 
 from __future__ import annotations
@@ -82,12 +81,7 @@ NOTHING = Known()
 
 
 class Methods:
-    """The methods for a problem, in the groups in which they are tried.
-
-    - ``best``: kept up to date with what the methods yield.
-    - ``due``: whether to yield what there is.
-    - ``start``: where methods begin.
-    """
+    """The methods for a problem, in the groups in which they are tried."""
 
     def __init__(
         self,
@@ -140,9 +134,8 @@ class Methods:
     ) -> list[Candidate]:
         """Newton steps first where there are many rows; else dual descent, unless it is slow.
 
-        What dual descent still needs, by its last passes, is compared with what Newton steps are
-        expected to need. These begin where it has come, and come first for as much work as it is
-        expected to need, between one and `HEAD_START` times their own.
+        These begin where descent has come, and come first for as much work as it is expected to
+        need, between one and `HEAD_START` times their own.
         """
         data, most = self._problem.data, work(1.0)
         many = data.n_samples >= many_rows * data.n_features
@@ -266,8 +259,7 @@ class Methods:
     def _smooth_newton(self, head_start: Callable[[], float]) -> Candidate:
         """Newton steps that know weights of rows and a start; few of the steps yield a pair.
 
-        While others do not take turns, only steps that may be good enough are yielded. The steps
-        begin at the best w so far, and again wherever another method has come much nearer.
+        They begin at the best w so far, and again wherever another method has come much nearer.
         """
         problem, count = self._problem, WorkCount()
 
@@ -300,11 +292,7 @@ class Methods:
         return method
 
     def _first_start(self) -> PrimalAndDual | None:
-        """The best weights so far, unless the logistic loss saturates there and Newton steps crawl.
-
-        Of 85 problems of scripts/champion/adversary.py (seeds 0 to 5), one took 3.9 times as long
-        from such weights.
-        """
+        """The best weights so far, unless the logistic loss saturates there: steps crawl."""
         best = self._best
         far = self._problem.loss.name == "logistic" and best.primal > 2.0 * best.dual
         return (None if far else best.nearer(math.inf)) or self._start

@@ -1,12 +1,6 @@
 """The optimum of the hinge, from Newton steps on multipliers, with weights of rows and a free bias.
 
-Given centres c and a penalty sigma, w and b minimise the smooth convex function
-
-    lam/2 ||w||^2 + 1/m sum r_i max {a (1 - s_i) - (a - c_i)^2/(2 sigma) : 0 <= a <= 1}
-
-of the margins s and the weights r of the rows, as `svmbench.kernels.multipliers` has it. As r_i
-multiplies the penalty too, a is a feasible alpha. As in `svmbench.reference.search`, `Problem`
-certifies what is yielded.
+The smooth function is that of `svmbench.kernels.multipliers`, whose a is a feasible alpha.
 """
 
 from __future__ import annotations
@@ -72,11 +66,7 @@ def newton(
     count: WorkCount | None = None,
     unshown: float = 0.0,
 ) -> Iterator[PrimalAndDual]:
-    """Newton steps on multipliers for the hinge, whose systems are solved by Cholesky factors.
-
-    They end where rounding makes a system indefinite, or where inner problems in turn are not
-    solved and do not lower P.
-    """
+    """Newton steps on multipliers for the hinge, whose systems are solved by Cholesky factors."""
     done = WorkCount() if count is None else count
     inner = _InnerProblems(problem, done)
     inner.begin(start)

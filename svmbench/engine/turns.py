@@ -1,11 +1,8 @@
 """Methods that take turns until one of them is near enough.
 
-They are tried in groups: those of a group take turns, such that their estimated work stays about
-equal. A fit of n methods therefore takes little longer than n times the best of them. Once a method
-ends short of the tolerance, the next group joins. A method also ends if its gap has not fallen for
-a long time, as where rounding is all that it changes. All end, and the next group takes over, where
-they come nearer far too slowly: if some rows weigh 1e15 times as much as others, for example, dual
-descent may double D in each doubling of its work and never arrive.
+Those of a group take turns, such that their estimated work stays about equal. Once a method ends
+short of the tolerance, or its gap has not fallen for a long time, the next group joins; if all come
+nearer far too slowly, it takes over.
 """
 
 from __future__ import annotations
@@ -130,9 +127,6 @@ def in_turns(
     ample: float = math.inf,
 ) -> Iterator[tuple[Candidate, PrimalAndDual]]:
     """The pairs of all methods; when one ends, the methods of the next group join.
-
-    Those that remain end if the best gap has not fallen by then over `OUTDONE_WORK` times the work
-    of all.
 
     - ``ample``: work from which methods end that come nearer far too slowly, and the next group
       takes over; a method that is the only one goes on.

@@ -1,8 +1,6 @@
 """Certified optima: for each problem a lower bound on P*, against which runs are measured.
 
-The method that finds an optimum does not matter: `Problem` recomputes the certificate from
-(w, b, alpha), also when the optimum is read from disk. The bounds are P(w, b) and D(alpha) after
-their rounding (`svmbench.proof`).
+Their bounds are recomputed whenever they are read (`svmbench.proof`).
 """
 
 from __future__ import annotations
@@ -72,8 +70,7 @@ def certified_optimum(
 ) -> Reference:
     """The problem's certified optimum, from the cache if that one is good enough.
 
-    - ``gap``: requested relative gap. A reference is returned in any case; its own `gap` says
-      whether the request was met.
+    One is returned in any case: its own gap says whether it is the requested one.
     """
     path = reference_path(problem.facts())
     cached = _read(path, problem)

@@ -74,11 +74,7 @@ class Regret(NamedTuple):
 
 
 class Follower:
-    """Replays a solver and records each step's row and cost.
-
-    - ``problem``: without a bias.
-    - ``cost``: sum f_t(w_t) so far.
-    """
+    """Replays a solver, without a bias, and records each step's row and the sum of the costs."""
 
     def __init__(self, solver: Online, problem: Problem, seed: int) -> None:
         self._solver, self._problem = solver, problem
@@ -134,13 +130,8 @@ def regret(
 def regrets(solver: Solver, problem: Problem, seed: int) -> Iterator[dict[str, Any]]:
     """Regrets of the solver's run, after 4, 8, 16, ... steps and after the last step.
 
-    In a longer run the last is step `MOST_STEPS`, or the step by which `MOST_WEIGHTS` have been
-    copied. If the steps up to a record take more than `REPLAY_SECONDS`, the record before it is
-    the last.
-
-    Yields presentations T, online_cost sum f_t(w_t), the interval regret_low to regret_high, and
-    regret_bound, None if none is proved. Nothing is yielded if the method's steps have more than
-    one row, if the problem has a bias, or after fewer than three steps.
+    Nothing is yielded if the method's steps have more than one row, if the problem has a bias, or
+    after fewer than three steps; a long run ends early.
     """
     d = problem.data.n_features
     last = min(

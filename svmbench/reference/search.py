@@ -1,8 +1,4 @@
-"""Methods to find a certified optimum in an l1 ball: each yields better and better w, b and alpha.
-
-None of them needs to be correct: `Problem` certifies what they yield, and the certificate shows
-how far they are from the optimum.
-"""
+"""Methods to find a certified optimum in an l1 ball: each yields better and better pairs."""
 
 from __future__ import annotations
 
@@ -35,10 +31,7 @@ GRADIENT_ITERATIONS = 20
 
 
 def turns(problem: Problem, head_start: float) -> list[tuple[Iterator[PrimalAndDual], float]]:
-    """The methods to try in turn, and the share of the time limit by which each turn ends.
-
-    - ``head_start``: that of descent, before the interior-point method is tried.
-    """
+    """The methods to try in turn, and the share of the time limit by which each turn ends."""
     inside, last = descent_inside(problem), (dual_gradient(problem), 1.0)
     if problem.data.n_features <= INTERIOR_FEATURES:
         return [(inside, head_start), (interior(problem), INTERIOR_SHARE), last]
@@ -60,10 +53,9 @@ def descent_inside(problem: Problem) -> Iterator[PrimalAndDual]:
 def working_sets(problem: Problem, most: int) -> Iterator[PrimalAndDual]:
     """The interior-point method on a working set: the features with weights in a binding ball.
 
-    If the projection of the whole u(alpha) has no features outside the set, the set's optimum
-    is the problem's. Otherwise those features join the set; if it becomes too large, features
-    without weight leave it first. The search ends at the optimum, or when more than ``most``
-    features remain.
+    Those that the projection of the whole u(alpha) has besides join the set; if it becomes too
+    large, features without weight leave it first. It ends at the optimum, or with more than
+    ``most`` features.
     """
     data = problem.data
     push = np.abs(combination(data.rows, problem.repaired(np.ones(data.n_samples))))
@@ -96,8 +88,8 @@ def working_sets(problem: Problem, most: int) -> Iterator[PrimalAndDual]:
 def dual_gradient(problem: Problem) -> Iterator[PrimalAndDual]:
     """Accelerated projected gradient ascent on D: slow, but applicable to every problem.
 
-    Beck and Teboulle, SIAM J. Imaging Sciences 2 (2009), restarted when the momentum points
-    downhill (O'Donoghue and Candes, Found. Comput. Math. 15, 2015).
+    Beck and Teboulle, SIAM J. Imaging Sciences 2 (2009), with the restart of O'Donoghue and Candes,
+    Found. Comput. Math. 15, 2015.
     """
     data, m = problem.data, problem.data.n_samples
     labels = data.labels.astype(np.float64)

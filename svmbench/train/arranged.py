@@ -35,10 +35,7 @@ _LONGEST = np.iinfo(np.uint16).max
 
 
 def arranged(examples: Examples, objective: Objective) -> Examples:
-    """The examples with rows merged or in another order, where that saves much time.
-
-    Rows in a file are left as they are, and so are those that memory has no room to copy.
-    """
+    """The examples merged or in another order where that saves much time and memory has room."""
     if not has_room_to_copy(examples.rows):
         return examples
     return by_length(merged(examples, objective))
@@ -53,10 +50,7 @@ def has_room_to_copy(rows: Dataset) -> bool:
 
 
 def merged(examples: Examples, objective: Objective) -> Examples:
-    """The examples without repeated rows, if these are most of them; else as they are.
-
-    Rows that auto trains on are left as they are: it knows no weights.
-    """
+    """The examples without repeated rows, if these are most of them; else as they are."""
     most = int(MOST_DIFFERENT * examples.rows.n_samples)
     if not may_merge(examples, objective):
         return examples

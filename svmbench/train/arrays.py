@@ -16,10 +16,7 @@ from svmbench.train.examples import Examples
 
 @contextmanager
 def in_double_precision(name: str) -> Iterator[None]:
-    """Name the parameter whose conversion to double precision fails.
-
-    Python's integers have any size, and NumPy does not say which one is too large.
-    """
+    """Name the parameter whose conversion to double precision fails."""
     try:
         yield
     except OverflowError:
@@ -44,10 +41,7 @@ def as_numbers(name: str, given: Any) -> Array:
 
 
 def check_structure(X: Any) -> None:
-    """Refuse sparse rows whose indices lead outside their arrays, where SciPy reads unchecked.
-
-    SciPy checks them when it makes a matrix, but its users may change the arrays afterwards.
-    """
+    """Refuse sparse rows whose indices lead outside their arrays, where SciPy reads unchecked."""
     if not scipy.sparse.issparse(X):
         return
     with numbers_of("X"):
@@ -60,8 +54,7 @@ def check_structure(X: Any) -> None:
 def balanced(examples: Examples) -> FloatArray:
     """Weights of classes 0, 1, ..., inverse to the weights of their rows; mean weight of a row 1.
 
-    They are those of scikit-learn's compute_class_weight, which takes no weights of rows before its
-    version 1.7. A class without weight gets 1 here, and is refused by `Examples.counting`.
+    As scikit-learn's compute_class_weight, which takes no weights of rows before its version 1.7.
     """
     of_class = np.bincount(examples.labels, weights=examples.costs()).astype(np.float64)
     weights = np.ones_like(of_class)

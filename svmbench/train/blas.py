@@ -15,10 +15,7 @@ import numpy as np
 class OneThread:
     """Limits the BLAS that is loaded so far to one thread wherever it is entered.
 
-    Threads of BLAS gain nothing on vectors, and take the processors from one another. The limit
-    holds for the whole process: the first user sets it, and the last one gives back the threads
-    that the first one found. With a limit for each, fits of several threads would give back the one
-    thread of another.
+    The limit holds for the whole process: the first user sets it, and the last one lifts it.
     """
 
     _lock, _users = threading.Lock(), 0
@@ -58,9 +55,6 @@ class OneThread:
 
 
 def _begun_with_one() -> bool:
-    """Whether BLAS was told to have one thread before it was loaded, as `svmbench train` does.
-
-    To find it and to set a limit would take as long as many a fit.
-    """
+    """Whether BLAS was told to have one thread before it was loaded, as `svmbench train` does."""
     told = os.environ.get("OPENBLAS_NUM_THREADS") == "1"
     return told and "openblas" in str(np.show_config(mode="dicts"))

@@ -54,10 +54,7 @@ class Trained:
         return max(each.gap for each in self.fits)
 
     def out_of_time(self, tolerance: float, time_limit: float) -> bool:
-        """Whether a fit that falls short of the tolerance has used up so many seconds.
-
-        One that falls short earlier has ended because no method came nearer.
-        """
+        """Whether a fit short of the tolerance has used up so many seconds, or ended before."""
         return any(each.gap > tolerance and each.seconds >= time_limit for each in self.fits)
 
 
@@ -72,12 +69,9 @@ def train(
 ) -> Trained:
     """Train a model until each of its fits is certified to the tolerance.
 
-    - ``start``: a model of the same rows, with any C, loss and weights, to begin from. It is
-      ignored where the numbers of rows, columns or classes differ.
+    - ``start``: a model of the same rows, with any C, loss and weights, to begin from.
 
-    Raises ConfigError when C or the weights of rows are out of range. Raises DataError when all
-    rows have the same label, a value is too large to be squared, or the columns are more than the
-    free memory holds weights for. Raises InterruptedError when it was given up.
+    Raises ConfigError, DataError, or InterruptedError when it was given up.
     """
     training = Training(examples, objective, effort)
     return training.at(objective, tolerance, progress=progress, start=start)
@@ -91,9 +85,6 @@ def weight_of_errors(model: LiblinearModel, examples: Examples, costs: FloatArra
 
 class Training:
     """Rows to train on at any C, checked and prepared once.
-
-    - ``examples``: of at least two classes.
-    - ``objective``: its C does not matter.
 
     Raises DataError when all rows have the same label, or there is no memory to train on them.
     """
@@ -128,10 +119,7 @@ class Training:
         progress: Callable[[int, float], None] = lambda label, gap: None,
         start: Trained | None,
     ) -> Trained:
-        """Train at this C; the loss and the bias are those that the rows were prepared for.
-
-        Its parameters and errors are those of `train`.
-        """
+        """Train at this C; the loss and the bias are those that the rows were prepared for."""
         rows, squares = self._examples.rows, self._squares
         squares.require(objective.regularisation(squares.rows), rows.name)
         starts = _starts(start, rows, self._classes, self._wanted)
@@ -160,10 +148,7 @@ class Training:
 
 
 def drop_empty_columns(examples: Examples) -> tuple[Examples, Array | None]:
-    """The examples, without empty columns if these are most, and the columns that are left.
-
-    None if all are left. The weights of the others are 0.
-    """
+    """The examples, without empty columns if these are most, and those left; None if all."""
     rows = examples.rows
     if not has_room_to_copy(rows):
         return examples, None
@@ -250,9 +235,8 @@ def run_in_threads(
 def _require_room(examples: Examples, objective: Objective, threads: int, fits: int) -> int:
     """Refuse more columns or rows than there is memory for; in how many chunks to visit the rows.
 
-    So many columns are usually a mistake in the file. Rows are read in random order; if they did
-    not fit, they would be read from the disk again and again, and training would not end. Only
-    descent in chunks reads them in order: 0 chunks are for rows that fit.
+    Rows in random order that did not fit would be read again and again; 0 chunks are for rows that
+    fit.
     """
     rows, m, d = examples.rows, examples.rows.n_samples, examples.rows.n_features
     columns = (
@@ -289,10 +273,7 @@ def _require_room(examples: Examples, objective: Objective, threads: int, fits: 
 
 
 def require_rows_in_memory(rows: Dataset, work: str, remedy: str) -> None:
-    """Refuse rows in a file that do not fit into the free memory, for work that reads them often.
-
-    Raises DataError when they do not fit.
-    """
+    """Raise DataError if rows in a file do not fit into memory, for work that reads them often."""
     if rows.mapped_bytes:
         what = f"{rows.name}: {work} on {rows.n_samples:,} rows"
         require_memory(rows.mapped_bytes + _VECTORS * 8 * rows.n_samples, what, remedy)

@@ -58,10 +58,7 @@ class Uneven(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Rows and their labels.
-
-    Raises ConfigError when a weight is out of range, or a class with a weight has no rows.
-    """
+    """Rows and their labels. Raises ConfigError for weights out of range or of no rows."""
 
     rows: Dataset  # its own labels mean nothing; `against_rest` sets them
     labels: Array
@@ -181,8 +178,7 @@ class Examples:
     def against_rest(self, label: int) -> tuple[Dataset, FloatArray | None]:
         """The rows with one class as +1 and all others as -1, and their weights, if any.
 
-        A class's weight counts in its own problem; of two classes both weights count. That is
-        what LIBLINEAR's -wi does.
+        A class's weight counts in its own problem, of two classes both: as LIBLINEAR's -wi does.
         """
         own = self.labels == label
         rows = self.rows.relabelled(np.where(own, np.int8(1), np.int8(-1)))
@@ -201,10 +197,7 @@ class Examples:
         return replace(self, row_weights=self._weights(self.classes), class_weights={})
 
     def costs(self) -> FloatArray:
-        """What an error on each row costs: the weight of its class times its own, shape (m,).
-
-        They are `scaled`, and 1 each without weights.
-        """
+        """What an error on each row costs, its weight times its class's, `scaled`; shape (m,)."""
         return scaled(self._weights(self.classes))[0]
 
     def _weights(self, counting: tuple[int, ...]) -> FloatArray:
@@ -239,10 +232,7 @@ class Examples:
         )
 
     def counting(self) -> Examples:
-        """Without rows of weight 0.
-
-        Raises DataError when no row of a class is left.
-        """
+        """Without rows of weight 0. Raises DataError when no row of a class is left."""
         if self.row_weights is None or self.row_weights.all():
             return self
         left = np.flatnonzero(self.row_weights)
@@ -256,9 +246,7 @@ class Examples:
 def with_even_columns(examples: Examples) -> tuple[Examples, FloatArray]:
     """Each column divided by its largest absolute value, and these values, shape (d,).
 
-    They are 1 where a column has no entries. No value is subtracted: zeros stay zeros.
-
-    Raises DataError when the rows are in a file.
+    They are 1 where a column has no entries. Raises DataError when the rows are in a file.
     """
     rows = examples.rows
     if rows.mapped_bytes:
@@ -276,10 +264,7 @@ def with_even_columns(examples: Examples) -> tuple[Examples, FloatArray]:
 
 
 def scaled(weights: FloatArray) -> tuple[FloatArray, int]:
-    """Weights divided by a power of two, and its exponent; only the tiniest are rounded.
-
-    Sums of the given weights might overflow. The largest divided one is at least 1 and below 2.
-    """
+    """Weights over a power of two, the largest from 1 to 2, and its exponent."""
     exponent = int(np.frexp(weights.max())[1]) - 1
     with np.errstate(over="ignore", under="ignore"):
         return np.ldexp(weights, -exponent), exponent
@@ -307,12 +292,7 @@ class SquaredLengths(NamedTuple):
         return math.isfinite(self.total / (lam * self.rows))
 
     def require(self, lam: float, name: str) -> None:
-        """Refuse those that are not `in_range`.
-
-        - ``name``: that of the rows.
-
-        Raises DataError: the line names the row with the largest.
-        """
+        """Raise DataError, which names the longest row, unless they are `in_range`."""
         if not self.in_range(lam):
             raise DataError(
                 f"{name}: row {self.longest + 1}: ||x||^2 = {self.largest:.2g} is too large for"
@@ -334,17 +314,12 @@ def read_examples(
 ) -> Examples:
     """Read a file of LIBSVM text, or a table. Rows of text beyond memory are kept in a file.
 
-    - ``path``: plain or compressed; its suffix says if it is a table
-      (`svmbench.data.text_files.TABLES`).
     - ``n_features``: least number of features.
-    - ``zero_based``: whether indices count from 0.
     - ``tolerance``: relative gap to train to: below `ROUNDING`, numbers are not rounded to single
-      precision.
-    - ``dtype``: keep double precision even if single would do.
+      precision; nor are they with ``dtype`` float64.
     - ``target, missing, dropped, encoding``: of a table: see `svmbench.data.tables.read_table`.
 
-    Raises DataError when the file cannot be read, changes meanwhile, is not LIBSVM text, or its
-    labels are no whole numbers or too large.
+    Raises DataError.
     """
     if kind_of(path):
         if zero_based:
@@ -379,10 +354,6 @@ def read_others(
     encoding: Encoding | None = None,
 ) -> Examples:
     """Read rows as those that a model was trained on, in double precision as LIBLINEAR does.
-
-    - ``path, zero_based``: as `read_examples` has them.
-    - ``n_features``: that of the model.
-    - ``encoding``: that of the table on which the model was trained, if it was one.
 
     Raises DataError: as `read_examples`, and for a table if the model was not trained on one.
     """

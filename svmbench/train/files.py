@@ -63,22 +63,17 @@ class PathFiles(NamedTuple):
 
 
 def save(path: Path, model: LiblinearModel, facts: dict[str, Any]) -> None:
-    """Write a model, and then the facts of its `certificate`.
+    """Write a model, and then the facts of its `certificate` with the model's hash.
 
-    The certificate holds the hash of the model that it belongs to: if the program is killed
-    between the two files, the old certificate can be told from that of the new model.
-
-    Raises UnwritableError when a file cannot be written.
+    If the program is killed between the two, the old certificate is told from that of the new
+    model.
     """
     written = write_liblinear(path, model)
     _write_json(certificate_path(path), {**facts, "model_sha256": written})
 
 
 def save_path(files: PathFiles, facts: dict[str, Any]) -> None:
-    """Write the table and the document of a path, from the `path_facts`.
-
-    Raises UnwritableError when a file cannot be written.
-    """
+    """Write the table and the document of a path, from the `path_facts`."""
     import csv  # a training without a path needs the names of the files only
 
     lines = facts["values"]
@@ -161,8 +156,6 @@ def _is_moved(fit: Fit, longest: float) -> bool:
 
     To first order P moves by the mean of alpha_i w.dx_i, where |dx_i| is at most 2^-24 |x_i|, and
     near the optimum the mean of alpha_i is at most 2 P for each loss.
-
-    - ``longest``: the largest length of a row that was rounded; 0 where none was.
     """
     return 2.0**-23 * math.sqrt(float(fit.w @ fit.w)) * longest > 0.1 * fit.gap
 
@@ -170,8 +163,7 @@ def _is_moved(fit: Fit, longest: float) -> bool:
 def training_errors(examples: Examples, model: LiblinearModel) -> tuple[tuple[int, ...], float]:
     """Training rows that each fit predicts wrongly, and the weighted share that the model does.
 
-    Of two classes, there is one fit. A row on a plane is predicted as the rest. Rows of weight 0
-    do not count.
+    A row on a plane is predicted as the rest. Rows of weight 0 do not count.
     """
     rows = examples.counting()
     values, costs = model.decision_values(rows.rows), rows.costs()
@@ -196,10 +188,7 @@ def _choice_of_c(validation: Validation) -> dict[str, Any]:
 
 
 def certificate_of(path: Path) -> tuple[dict[str, Any], bool]:
-    """The certificate beside a model, and whether it is that of another model.
-
-    Either file was changed later then. Beside LIBLINEAR's models there is none, which is empty.
-    """
+    """The certificate beside a model, empty without one, and whether it is another model's."""
     if is_endless(certificate_path(path)):
         return {}, False
     try:
@@ -237,11 +226,7 @@ def path_facts(
     tolerance: float,
     validation: Validation | None = None,
 ) -> dict[str, Any]:
-    """A path, of which rows, and by what program, for a JSON.
-
-    Its values have a record for each C. The columns of cross-validation are None where it did not
-    try C.
-    """
+    """A path, of which rows, and by what program, for a JSON; a record for each C."""
     shares = {} if validation is None else dict(
         zip(validation.values, validation.shares(), strict=True)
     )  # fmt: skip

@@ -1,8 +1,7 @@
 """The fits of all folds of a cross-validation at once.
 
-At each C, dual coordinate descent takes steps on up to eight folds' problems for each row it reads
-(kernels/folds.pyx). That is fast as long as a few passes are enough. Where they are not, as with a
-large C, the folds are trained one by one from where the descent has come.
+At each C, dual descent takes steps on up to eight folds for each row it reads (kernels/folds.pyx).
+Where a few passes are not enough, the folds are trained one by one from where it has come.
 """
 
 from __future__ import annotations
@@ -71,14 +70,7 @@ _SUMS, _COUNTS, _NONE = 7, 5, np.zeros(0)
 
 
 class FoldFits:
-    """Fits of all folds, at one C after the other.
-
-    - ``examples``: without rows of weight 0.
-    - ``objective``: its C does not matter.
-    - ``of_row``: (shape (m,)) The fold of each row.
-    - ``effort``: its time limit is that at each C.
-    - ``left``: folds whose path has not ended.
-    """
+    """Fits of all folds, at one C after the other; ``left``: folds whose path has not ended."""
 
     def __init__(
         self, examples: Examples, objective: Objective, of_row: Array, folds: int, effort: Effort
@@ -101,8 +93,7 @@ class FoldFits:
     def suit(cls, examples: Examples, objective: Objective, folds: int) -> bool:
         """Whether the folds can be trained at once, and this is expected to be faster.
 
-        A dense row's product with one vector is made with vector instructions already. Where
-        most rows are equal, each fold is trained on what differs.
+        Dense rows have vector instructions already, and of equal rows each fold has what differs.
         """
         rows = examples.rows
         size = ROW_BYTES * rows.n_samples + FEATURE_BYTES * rows.n_features
@@ -125,10 +116,7 @@ class FoldFits:
         count: int = COUNT,
         progress: Callable[[int], None] = lambda k: None,
     ) -> Iterator[tuple[Array, dict[int, float]]]:
-        """Train at each C, until folds are better trained one by one, or nothing changes.
-
-        Raises InterruptedError when it was given up.
-        """
+        """Train at each C, until folds are better trained one by one, or nothing changes."""
         self._endings = [
             Ending(partial(self._of_zero, fold), tolerance, count) for fold in range(self._folds)
         ]
@@ -195,10 +183,7 @@ class FoldFits:
 
 
 class _Lanes:
-    """The fits of one class, for up to eight folds.
-
-    Arrays over folds have shape (WIDTH,); what lanes without a fold hold means nothing.
-    """
+    """The fits of one class, for up to eight folds; lanes without a fold mean nothing."""
 
     def __init__(
         self,
@@ -245,10 +230,7 @@ class _Lanes:
         left: Sequence[int],
         due: Callable[[], bool],
     ) -> bool:
-        """Certify the fits of the folds that are left; whether all are within the tolerance.
-
-        ``fits`` are these then, and ``values`` each row's decision value without its fold.
-        """
+        """Certify the fits of the folds that are left; whether all are within the tolerance."""
         descent, C = self._descent, self._constant(objective)
         work = np.array([self._first + k in left for k in range(WIDTH)])
         passes = MOST_PASSES
@@ -280,8 +262,7 @@ class _Lanes:
     ) -> None:
         """Make passes until the lanes in ``work`` are certified, which leave it, or many were made.
 
-        Once rows are shrunk, a certificate follows only a pass over all of them: it takes as long,
-        and moves nothing.
+        Once rows are shrunk, a certificate follows only a pass over all of them.
         """
         descent, kind = self._descent, _FIRST
         room = passes * len(self.values)

@@ -27,10 +27,7 @@ LOSS_AT_ZERO = {"hinge": 1.0, "squared-hinge": 0.5, "logistic": math.log(2.0)}
 
 @dataclass(frozen=True)
 class Objective:
-    """What is minimised, except for the rows.
-
-    Raises ConfigError: for an unknown name, or a C that is not positive and finite.
-    """
+    """What is minimised, except for the rows. Raises ConfigError for what is out of range."""
 
     loss: str = "hinge"
     C: float = 1.0  # weight of the sum of losses beside 1/2 ||w||^2, positive
@@ -47,10 +44,7 @@ class Objective:
             raise ConfigError(f"C must be positive and finite, not {self.C!r}")
 
     def regularisation(self, m: int) -> float:
-        """Lambda for m rows.
-
-        Raises ConfigError when it leaves the range of double precision, or has not all its digits.
-        """
+        """Lambda for m rows. Raises ConfigError where it has not all the digits of a double."""
         product = _factor(self.loss) * self.C * m
         lam = 1.0 / product if product > 0.0 else math.inf
         if not TINY <= lam < math.inf:
@@ -59,10 +53,7 @@ class Objective:
 
     @classmethod
     def of_lambda(cls, loss: str, lam: float, m: int, bias: str) -> Objective:
-        """The objective with this lambda on m rows.
-
-        Raises ConfigError: as for the constructor, or when lambda is out of range for so many rows.
-        """
+        """The objective with this lambda on m rows. Raises ConfigError out of range."""
         if not 0.0 < lam < math.inf:
             raise ConfigError(f"lambda must be positive and finite, not {lam!r}")
         product = _factor(loss) * lam * m

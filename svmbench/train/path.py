@@ -1,15 +1,12 @@
 """Values of C in ascending order, each fit started from the one before.
 
-With a small enough C every row lies within the margin and w only grows in proportion to C, so that
-all predictions are the same; the grid begins there and doubles C. Along it a fit starts from the
-weights and dual variables of the last. It ends early where two values in a row change nothing, for
-one of two reasons:
+With a small enough C every row lies within the margin and w only grows in proportion to C; the grid
+begins there and doubles C. It ends early where two values in a row change nothing:
 
-- 1/2 ||w||^2 + C sum loss no longer grows with C. Its optimum is concave in C, so that it grows no
-  faster later on: no loss is left.
-- The weights so far are proven to be within the tolerance at the larger C, too. That proves nothing
-  about a still larger C: where a few rows are huge, weights serve those alone for many values of C.
-  It counts only in the second half of the last 25 values, and once P is well below that of w = 0.
+- 1/2 ||w||^2 + C sum loss no longer grows with C, and later on no faster, being concave in C; or
+- the weights so far are proven to be within the tolerance at the larger C, too. Where a few rows
+  are huge, weights serve those alone for many values of C: it counts only in the second half of the
+  last 25 values, and once P is well below that of w = 0.
 """
 
 from __future__ import annotations
@@ -56,14 +53,11 @@ _SLOPES = {"hinge": 1.0, "squared-hinge": 2.0, "logistic": 0.5}
 def grid(examples: Examples, objective: Objective) -> tuple[float, ...]:
     """Powers of two around the useful range of C, which is longer for uneven columns.
 
-    A column of half the size needs twice the weight, whose square costs four times as much.
+    A column of half the size needs twice the weight, whose square costs four times as much. At the
+    first C no row reaches margin one with w = C v, v the direction in which w begins to grow from
+    0.
 
-    - ``objective``: its C does not matter.
-
-    Returns ascending. The first is at most the C at which a row reaches margin one with w = C v,
-    the direction in which w begins to grow from 0, and at most the C at which a row alone does.
-    Raises DataError when the rows are in a file and exceed the free memory: fits at many C, each by
-    chunks and from zeros, would read them from the disk for hours.
+    Raises DataError when the rows are in a file and exceed the free memory.
     """
     remedy = "train with one C, or on fewer rows"
     require_rows_in_memory(examples.rows, f"training with {COUNT} values of C", remedy)
@@ -82,9 +76,8 @@ def grid(examples: Examples, objective: Objective) -> tuple[float, ...]:
 def _reach(rows: Dataset, weights: FloatArray | None, objective: Objective) -> float:
     """Largest decision value over C with w = C v, and with w = C times a row's own part of v.
 
-    v is the sum of minus the slopes at w = 0 times y_i x_i. A bias that is free has its best value
-    there, at which the slopes of both classes have the same sum. Adding a vector to all rows then
-    changes nothing: decision values count from the middle of theirs, rows from their mean.
+    v is the sum of minus the slopes at w = 0 times y_i x_i. With a free bias, decision values count
+    from the middle of theirs, rows from their mean.
     """
     pull = _pull_of_zero(rows, weights, objective)
     v = combination(rows.rows, pull)
@@ -126,14 +119,8 @@ def path(
 ) -> Iterator[Trained]:
     """Train at each C, from the smallest on, until nothing changes or a fit is not certified.
 
-    - ``objective``: its C does not matter.
-    - ``values``: ascending values of C, each about `FACTOR` times the one before unless
-      ``complete``.
     - ``complete``: train at every value, whatever changes or is certified.
-    - ``tolerance, effort``: as for `train`.
     - ``begun``: where the path begins, if smaller values were trained at elsewhere.
-
-    Yields one for each C; the last may fall short of its tolerance.
     """
     training = Training(examples, objective, effort)
     ending, last = begun or Begun(
@@ -147,13 +134,7 @@ def path(
 
 
 class Ending:
-    """Whether a path has come to its end, asked after each C in turn.
-
-    - ``of_zero``: P at w = 0 of a class, by its number; see `of_zero`.
-    - ``tolerance``: to which fits are certified.
-    - ``count``: number of values in the grid.
-    - ``over``: what `after` said last.
-    """
+    """Whether a path has come to its end, asked after each C in turn and kept as ``over``."""
 
     def __init__(self, of_zero: Callable[[int], float], tolerance: float, count: int) -> None:
         self._of_zero, self._tolerance, self.over = cache(of_zero), tolerance, False
@@ -195,10 +176,7 @@ def _is_exhausted(old: Fit, now: Fit, tolerance: float) -> bool:
 def of_zero(
     examples: Examples, k: int, objective: Objective, chosen: Array | slice = slice(None)
 ) -> float:
-    """P at w = 0 and the best b of class k against the rest, on the rows that are chosen.
-
-    It is P at b = 0 if there is no bias.
-    """
+    """P at w = 0 and the best b, if there is one, of class k against the rest on these rows."""
     p = 0.5  # b = 0 is the best b of classes that weigh the same
     if objective.bias != "none":
         label = examples.classes[k]
@@ -229,10 +207,7 @@ class Point:
 
 
 def point(examples: Examples, trained: Trained, objective: Objective) -> Point:
-    """Describe what was trained at the objective's C.
-
-    - ``examples``: those trained on.
-    """
+    """Describe what was trained on these examples at the objective's C."""
     examples = examples.counting()
     fits, costs = trained.fits, examples.costs()
     primal = math.fsum(each.primal / each.lam for each in fits)

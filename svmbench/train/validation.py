@@ -38,8 +38,7 @@ _AHEAD, _FALL = 4, 0.95
 class Validation:
     """Errors on rows that were left out of training.
 
-    A row counts as much as in training: with its own weight times that of its class. Weights are
-    scaled by a power of two, so that the largest is at least 1 and below 2.
+    A row counts as much as in training. Weights are `scaled`.
     """
 
     values: tuple[float, ...]  # C, ascending
@@ -81,10 +80,7 @@ class Validation:
 
     @property
     def extreme(self) -> str | None:
-        """Which end of the values tried the best C is, 'smallest' or 'largest'; None if neither.
-
-        None also where only one value was tried.
-        """
+        """Which end of several values the best C is, 'smallest' or 'largest'; None if neither."""
         if len(self.values) == 1:
             return None
         return {self.values[0]: "smallest", self.values[-1]: "largest"}.get(self.best)
@@ -126,21 +122,14 @@ def cross_validate(
 ) -> Validation:
     """Errors at each C on each fold, of models trained on the other folds.
 
-    - ``examples``: their weights count in training and in the errors.
-    - ``folds``: K, at least 2. Each has its share of every class, by numbers of rows.
     - ``values``: ascending values of C. Unless ``complete``, larger ones follow as long as errors
       fall, and where all models are useless, as columns far from 0 make them at first.
-    - ``complete``: as for `path`.
-    - ``tolerance``: as for `train`.
-    - ``effort``: its threads are classes of all folds at the same time, or, where folds are trained
-      one by one, folds; each of these has a copy of its rows. With more threads than folds, classes
-      are trained at the same time, too.
     - ``progress``: called with the number of a fold from 0, or None where all are trained at once,
       and with C.
     - ``one_by_one``: do not train folds at once, in order to measure what that saves.
 
-    Raises DataError when a class has fewer rows than there are folds. Raises InterruptedError when
-    it was given up.
+    Raises DataError when a class has fewer rows than there are folds, InterruptedError when given
+    up.
     """
     of_row = assign_folds(examples, folds, effort.seed)
     costs, failed = examples.costs(), threading.Event()
@@ -229,10 +218,7 @@ def cross_validate(
 
 
 def assign_folds(examples: Examples, folds: int, seed: int) -> Array:
-    """The fold of each row: of every class, each fold has the same number of rows or one more.
-
-    Raises DataError when a class has fewer rows than there are folds.
-    """
+    """The fold of each row; of every class, each fold has the same number of rows or one more."""
     of_row = np.empty(len(examples.labels), dtype=np.int64)
     rng = np.random.default_rng(seed)
     dealt = 0
