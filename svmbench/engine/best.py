@@ -14,7 +14,7 @@ from svmbench.solvers.pairs import PrimalAndDual
 
 #: Below the first relative gap, or the tolerance if that is larger, a fit looks at what rounding
 #: takes from the proven bound. It ends if this alone exceeds the tolerance and P - D is down to the
-#: second share of it: the proven gap could then fall by a third at most.
+#: second share of it.
 SMALL_GAP, ROUNDED_SHARE = 1e-12, 0.5
 
 #: Share of the tolerance that a proof may lose by reading no rows.

@@ -19,17 +19,15 @@ from svmbench.solvers.dual.progress import PastGaps
 from svmbench.solvers.pairs import ROW_WORK, PrimalAndDual, WorkCount, never
 
 #: Value of the feature that represents a free bias, in units of the rows' root mean square norm.
-#: A larger value takes fewer multiplier steps but poses harder problems between them; of 0.3, 1
-#: and 3, the first was the fastest on text.
+#: A larger value takes fewer multiplier steps but poses harder problems between them.
 BIAS_VALUE = 0.3
 
 #: Least regularised constant feature that a smaller one replaces, in multiples of that one: what
 #: would be gained with less is hardly worth a copy of the rows. Not tuned.
 LARGE_CONSTANT = 2.0
 
-#: A certificate follows once the expected gap is this share of the wanted one. The gap after passes
-#: was 0.6 to 2 times the expected one on imdb.tfidf and reuters21578, with which this was chosen.
-#: The expected gap has to halve before another certificate.
+#: A certificate follows once the expected gap is this share of the wanted one, of which the gap
+#: after passes was 0.6 to 2 times on two sets of text, and has halved since another.
 ENOUGH = 0.7
 
 #: Work of a certificate for each stored entry, in entries of a product of a Newton step (3.8 to 6.9
@@ -43,10 +41,8 @@ ROUNDED_MARGIN = 1e-13
 FIRST_SHOWN = 16
 
 #: Share of another method's expected work before the descent is compared with it. The second is
-#: that of the logistic loss, whose gap falls evenly from the first passes: fits of 85 problems of
-#: scripts/champion/adversary.py (seeds 0 to 5) took 0.95 of the time that they took with 1/8. For
-#: the squared hinge with a free bias, 1/32 is too soon: a fit of spam_corpus at C = 100 then took
-#: 20 times as long.
+#: that of the logistic loss, whose gap falls evenly from the first passes; it is too soon for the
+#: squared hinge with a free bias.
 FIRST_COMPARED, FIRST_COMPARED_OF_LOGISTIC = 1 / 8, 1 / 32
 
 

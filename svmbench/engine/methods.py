@@ -30,25 +30,20 @@ STEP_PASSES = 30.0
 WORTH_FACTOR = 75.0
 
 #: Expected work of Newton steps on a smooth loss: so many passes and factors, or passes alone if
-#: features are too many for a factor; and the multiple of it that is their longest head start. With
-#: the squared hinge, half of those that followed a few passes of dual descent took 0.6 to 1.2 times
-#: as much, and 19 of 20 less than this multiple (90 problems of scripts/champion/adversary.py,
-#: seeds 0 to 5).
+#: features are too many; and the multiple of it that is their longest head start, which 19 of 20
+#: of those that followed descent kept on generated problems (scripts/champion/adversary.py).
 NEWTON_PASSES, NEWTON_FACTORS, UNFACTORED_PASSES, HEAD_START = 20.0, 2.0, 500.0, 4.0
 
 #: Expected Newton steps on the hinge with weights or a free bias, and those that a turn takes at
-#: least. On 60 of these problems (a free bias, seeds 0 to 3) they took 6 to 120 steps; of 30 to
-#: 160, 60 chose best.
+#: least. On such problems they took 6 to 120 steps; of 30 to 160, 60 chose best.
 MULTIPLIER_STEPS, FEWEST_STEPS = 60.0, 4.0
 
 #: Newton steps come first if they are expected to need less work than this, or less than so many
-#: passes of dual descent. With a smooth loss and a free bias, 20 passes took 0.96 of the time of 5
-#: on the problems of seeds 0 to 5, and the same time without a bias.
+#: passes of dual descent; 5 passes took longer with a smooth loss and a free bias.
 SMALL, FEW_PASSES = 1e6, 20.0
 
-#: Rows per feature from which Newton steps gain too little by dual descent before them, on the same
-#: problems of the squared hinge and of the hinge (on seeds 0 to 3, 20 and 40, and 4 to 40 were
-#: tried).
+#: Rows per feature from which Newton steps gain too little by dual descent before them, for the
+#: squared hinge and for the hinge, on such problems (of 20 and 40, and of 4 to 40).
 MANY_ROWS, MANY_ROWS_OF_HINGE = 40, 4
 
 #: Work of an interior-point step for each row besides its entries, in stored entries (250 to 500

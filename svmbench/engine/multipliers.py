@@ -32,17 +32,14 @@ from svmbench.solvers.second_order.newton_systems import SystemWork
 from svmbench.solvers.second_order.smooth import is_turn
 
 #: The penalty, `FROM_ZERO` at first unless a start tells another, grows by the first after an inner
-#: problem that is solved, and falls by the second after one that is not: where a plane nearly
-#: separates the rows, dual variables are small, and a large penalty leaves few rows with curvature.
+#: problem that is solved; by the second it falls: a large one may leave few rows with curvature.
 _GROWTH, _FALL = 3.0, 9.0
 
 #: A warm start's penalty, times its relative gap; and a usual one for dual variables up to 1, as
 #: the first of `auto`.
 _WARM_PENALTY, _USUAL_PENALTY = 0.05, 1.5
 
-#: Relative gap of a start beyond which nothing is gained by it. On 60 generated problems, steps to
-#: 1e-4 from dual descent took 0.6 of the time that those from zeros took where its gap was below
-#: 0.1, 0.9 up to 1, and 1.0 beyond (scripts/champion/adversary.py, seeds 0 to 3, a free bias).
+#: Relative gap of a start beyond which nothing is gained by it, on 60 generated problems.
 _LARGEST_GAP = 1.0
 
 #: Share of the wanted gap by which the bias may leave alpha unbalanced.

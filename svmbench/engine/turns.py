@@ -16,18 +16,15 @@ from svmbench.problem import relative_gap
 from svmbench.solvers.pairs import PrimalAndDual, WorkCount, never
 
 #: A method has ended if its own gap, over a multiple of its work until then, has not fallen by this
-#: share. It must have given so many pairs before, and so many since its gap fell; steps instead
-#: of pairs where it counts its own.
+#: share; after so many pairs in all, or its own steps, and so many since its gap fell.
 PROGRESS, FRUITLESS_WORK, FEWEST_PAIRS, FRUITLESS_PAIRS = 1e-3, 4.0, 20, 6
 
 #: Once a method has ended, the others end too if the best gap has not fallen by `PROGRESS` over
-#: this multiple of the work of all of them until then. Dual descent alone may come nearer for ever,
-#: and always too slowly.
+#: this multiple of the work of all of them until then.
 OUTDONE_WORK = 16.0
 
-#: Methods come nearer far too slowly if they would need more than the first multiple of their work
-#: so far, should the gap keep falling with the power of the work with which it fell over the
-#: second. Neither is tuned.
+#: Methods come nearer far too slowly if they would need more than the first multiple of their work,
+#: should the gap fall with the power of the work as over the second. Neither is tuned.
 FAR, RECENT = 16.0, 16.0
 
 

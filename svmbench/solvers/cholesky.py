@@ -16,18 +16,15 @@ from svmbench.data.dataset import Array, FloatArray
 LARGE = 200
 
 #: To load SciPy's LAPACK takes about as long as NumPy's factors of so many systems of that size
-#: exceed SciPy's. Where it is not loaded yet, NumPy's is used until then. (0.12 s, against 0.5 ms
-#: and more for a system of 300 and 3.4 ms for one of 784, whose work is 3.4 and 60 times as much.)
+#: exceed SciPy's. Where it is not loaded yet, NumPy's is used until then.
 LOADING = 1000.0
 
 #: Cost of a factor of n rows, in entries that a pass of dual descent touches in the same time: per
-#: multiply-add, of which there are n^3/3, and per entry of the matrix, which is read and written a
-#: few times. If an entry takes 1 ns, their sum is within a sixth of the time that a factor takes
-#: from 200 to 3,000 rows; with fewer rows, calls take longer than the work.
+#: multiply-add, of which there are n^3/3, and per entry of the matrix. Within a sixth of the time
+#: from 200 to 3,000 rows; with fewer, calls take longer than the work.
 MULTIPLY_ADD_COST, ENTRY_COST = 0.025, 2.0
 
-#: Cost of solving a system that is factored, per multiply-add: there are n^2. Each reads an entry
-#: of the factor, so that it costs ten times as much as one of the factorisation.
+#: Cost of solving a system that is factored, per multiply-add, of which there are n^2.
 SOLVE_COST = 0.25
 
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 SAMPLE_ROWS, SAMPLE_ROWS_A_FEATURE, SAMPLE_SHARE = 4000, 16, 0.15
 
 #: A sample is solved to this share of d/n, about the difference between its optimum and that of
-#: all rows; and to the sharper share where it has at least this many rows per feature, so that its
-#: optimum may be accurate enough.
+#: all rows; and to the sharper share where it has at least this many rows per feature.
 SAMPLE_ACCURACY, SHARP_SAMPLE_ACCURACY, SHARP_ROWS_A_FEATURE = 0.5, 0.2, 1000
 
 

@@ -17,9 +17,8 @@ from svmbench.memory import available_memory
 from svmbench.train.examples import Examples
 from svmbench.train.objective import Objective
 
-#: Share of the rows that may differ for equal ones to be merged. To find and to copy them takes
-#: as long as 7 passes over the rows of kddcup10 (0.29 differ), and weights take time, too: on adult
-#: (0.80) and w8a (0.70), fits of merged rows took 0.7 to 1.3 times as long.
+#: Share of the rows that may differ for equal ones to be merged: to find and to copy them takes as
+#: long as several passes, and weights take time, too.
 MOST_DIFFERENT = 0.5
 
 #: Entries that are read in the time that a processor loses where a row has another length than the

@@ -31,9 +31,8 @@ from svmbench.train.examples import Examples, scaled
 from svmbench.train.objective import Objective
 from svmbench.train.path import COUNT, Begun, Ending, of_zero
 
-#: Rows visited at one C, as a multiple of all, after which folds are trained one by one. A pass
-#: takes about as long as two passes over single folds, and other methods about as long as three of
-#: them for each of five folds: what was done by then has cost no more than they will.
+#: Rows visited at one C, as a multiple of all, after which folds are trained one by one: what was
+#: done by then has cost no more than that will.
 MOST_PASSES = 6
 
 #: A pass counts for one row of so many at least: it has costs besides its visits.
@@ -43,8 +42,7 @@ FEWEST_VISITS = 64
 FROM_NOTHING = 3
 
 #: Largest relative gap from which a fold is trained on by itself. From weights that are farther
-#: from the best, other methods may take many times as long as from w = 0. Chosen among three rules
-#: with 18 fits of generated text in view.
+#: from the best, other methods may take many times as long as from w = 0.
 NEAR = 1.0
 
 #: The relative gap after a pass, over the estimate of that before it which the pass has made. The
@@ -52,8 +50,7 @@ NEAR = 1.0
 FIRST_RATIO, LARGEST_RATIO = 0.2, 1.0
 
 #: Passes over the rows that shrinking has left end once their estimate is this share of the
-#: tolerance; one over all rows follows, and then a certificate. With 0.3, gaps were a quarter of
-#: the tolerance on adult and w8a, and passes twice as many.
+#: tolerance; with 0.3, there were twice as many on adult and w8a.
 ENOUGH = 0.7
 
 #: Kinds of passes, whose ratios differ: the first and the second at one C, later ones over all

@@ -71,9 +71,8 @@ class Auto(Iterating):
              D(α) ≤ P*
     stop     (P - D)/D ≤ tolerance, over all rows
 """
-    #: Threads that Newton steps may use; their results are those of one, up to rounding. Sweeps
-    #: measure one thread: with more, one may go on preparing later stages when `advance` has
-    #: returned, which a clock around it does not see.
+    #: Threads that Newton steps may use. Sweeps measure one thread: with more, one may go on
+    #: preparing later stages when `advance` has returned, which a clock around it does not see.
     threads: int = 1
 
     def load(self) -> None:

@@ -24,9 +24,8 @@ PASS_COST, VISIT_COST, TOUCH_COST = 12_000.0, 14.0, 0.45
 #: What a Newton step costs besides its factor and as much per entry: its calls, and per row.
 STEP_COST, ROW_COST = 40_000.0, 25.0
 
-#: A multiply-add of the outer product of a sparse row, which is scattered; what BLAS takes for a
-#: row, over d^2, where rows are full enough for it; and the share of the rows whose outer products
-#: Newton steps add.
+#: A multiply-add of the outer product of a sparse row; what BLAS takes for a row, over d^2; and the
+#: share of the rows whose outer products Newton steps add.
 SPARSE_OUTER_COST, BLAS_OUTER_COST, OUTER_PRODUCTS = 1.0, 0.05, 0.7
 
 #: Newton steps to this gap are about the first times the d/m to the power of the second, over D to

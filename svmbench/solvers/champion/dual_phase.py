@@ -46,8 +46,7 @@ ABOVE, ABOVE_SHARE = 1e-11, 0.01
 SCALE_COST, SCALE_ROW_COST = 40_000.0, 60.0
 
 #: Finding the scale may cost this share of the passes before, and half as much after each time in
-#: turn that the scale saved less than `LEAST_SAVED` of the gap: what this share of the passes saves
-#: that lower the gap from 1 to 1e-3.
+#: turn that it saved less of the gap than these passes, which lower it from 1 to 1e-3.
 SCALE_SHARE = 0.05
 LEAST_SAVED = 1.0 - 1e-3**SCALE_SHARE
 

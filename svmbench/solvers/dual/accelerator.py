@@ -12,9 +12,7 @@ from svmbench.kernels.rows import CompactRows
 #: Steps begin once a pass raises D by more than this share of the rise of the pass before.
 LINGERING = 0.3
 
-#: Cost of a step per feature and per active row, in entries that a pass touches in the same time:
-#: a step reads and writes some 15 vectors of length d in order, and visits each active row a few
-#: times.
+#: Cost of a step per feature and per active row, in entries that a pass touches in the same time.
 FEATURE_COST, ROW_COST = 4.0, 10.0
 
 #: Passes cost so many times as much as the step that follows them, and twice as much after each

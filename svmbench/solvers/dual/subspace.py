@@ -23,8 +23,7 @@ from svmbench.solvers.second_order.normal_equations import NormalEquations, cost
 MOST_ROWS = 5000
 
 #: Share of the work of all passes that these steps may cost; and where the same rows have been free
-#: for half of this work, so that a step is likely to be the last. It then costs no more than not to
-#: have taken it has cost already. Each step in turn that missed the maximum halves this share.
+#: for half of this work. Each step in turn that missed the maximum halves this share.
 SHARE, SAME_ROWS_SHARE = 0.25, 1.0
 
 #: The free rows are counted again after passes that touched so many entries per row, and so large a

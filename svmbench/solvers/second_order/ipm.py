@@ -62,9 +62,7 @@ CENTRALITY_CORRECTIONS = 3
 #: dominates.
 NEGLIGIBLE = 1e-14
 
-#: Passes over the rows per iteration of each phase: in the first, one each for the system, its
-#: right-hand side and the margins; in the second, one for the system and two for each of its three
-#: solutions.
+#: Passes over the rows per iteration of each phase, for systems, right-hand sides and margins.
 PATH_PASSES, PASSES = 3, 7
 
 #: Factor by which mu falls along the path, from 1, and the share of the objective at which the path

@@ -19,20 +19,15 @@ from svmbench.solvers.second_order.normal_equations import MOST_FEATURES, Normal
 MOST_STEPS = 1000
 
 #: Share of the rows that a factor was formed of, below which it may be given up: a support that
-#: shrinks, as where a class is rare, leaves a preconditioner of rows that no longer count. Only
-#: this value was tried. On 45 problems of scripts/champion/adversary.py (seeds 50 to 52, squared
-#: hinge) fits took 0.99 of the time; on 50,000 rows of one-hot categories, 50 of them positive, a
-#: quarter of it at C = 200.
+#: shrinks leaves a preconditioner of rows that no longer count. Only this value was tried.
 FADED = 0.5
 
-#: Share of the Hessian's diagonal in its preconditioner, beside lambda; that of LIBLINEAR (Hsia,
-#: Chiang and Lin, ACML 2018). Where columns have most of their entries in common, the diagonal
-#: alone is worse than none.
+#: Share of the Hessian's diagonal in its preconditioner, beside lambda (Hsia, Chiang and Lin, ACML
+#: 2018). Where columns have most entries in common, the diagonal alone is worse than none.
 DIAGONAL_SHARE = 0.01
 
-#: Products that a factor costs from which on the diagonal preconditions until there is one. Only
-#: this value was tried; on adult, w8a, mushrooms and covtype.20k, where factors cost less, the
-#: diagonal made fits take longer.
+#: Products that a factor costs from which on the diagonal preconditions until there is one; where
+#: factors cost less, it makes fits take longer. Only this value was tried.
 FAR_FACTOR = 20.0
 
 

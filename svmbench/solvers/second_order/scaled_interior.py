@@ -54,8 +54,7 @@ NEGLIGIBLE_STEP, NEGLIGIBLE = 1e-12, 1e-20
 #: may rise for some while w and w(alpha) are far apart.
 PATIENCE = 20
 
-#: Passes over the rows per iteration: one for the matrix, and for each of two solutions one for the
-#: right-hand side and one for the residual.
+#: Passes over the rows per iteration, for the matrix, right-hand sides and residuals.
 PASSES = 5
 
 

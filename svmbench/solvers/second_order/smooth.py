@@ -39,10 +39,8 @@ LOSSES = ("logistic", "squared-hinge")
 #: Most halvings of a step.
 _HALVINGS = 40
 
-#: Share of the gradient that conjugate gradients leave. On adult, mushrooms, covtype.20k and spam,
-#: 0.1 (Lin, Weng and Keerthi, JMLR 9, 2008, section 5.1) took 1.05 times as long, and 0.3 took 1.16
-#: times as long. One that falls with the gradient took as long or longer on adult, w8a and
-#: imdb.tfidf.
+#: Share of the gradient that conjugate gradients leave. 0.1 (Lin, Weng and Keerthi, JMLR 9, 2008)
+#: took 1.05 times as long on four sets, 0.3 took 1.16 times as long.
 _FORCING = 0.2
 
 #: Share of the wanted gap that conjugate gradients may leave, even if this exceeds `_FORCING`. The
@@ -57,9 +55,7 @@ _ROUNDING = 2.0 * float(np.finfo(np.float64).eps)
 _SAMPLE_GAIN = 10.0
 
 #: Steps that are expected to be left, if each lowers the gap as the last one did, from which on the
-#: conjugate gradients of a single step have to pay for the first factor. On 135 problems of
-#: scripts/champion/adversary.py (seeds 0 to 8), fits with the logistic loss took 0.94 of the time
-#: without this, and 0.97 with the squared hinge; 2 to 3 steps were the best of 1 to 5.
+#: conjugate gradients of a single step have to pay for the first factor; the best of 1 to 5.
 _LAST_STEPS = 2.5
 
 #: Steps after which the first is shown that is not within the wanted gap.
