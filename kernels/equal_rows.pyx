@@ -119,28 +119,11 @@ def count_alike(CompactRows rows, const number_t[::1] numbers):
 
 def group_equal(CompactRows rows, const number_t[::1] numbers, const double[::1] weights,
                 Py_ssize_t most, int32_t[::1] group_of=None):
-    """Find groups of rows that have equal entries and equal numbers.
+    """Find groups of rows that have equal entries and equal numbers, at most ``most``.
 
-    Parameters
-    ----------
-    rows : CompactRows
-    numbers : ndarray of int8 or int64, shape (m,)
-        Such as the class of each row.
-    weights : ndarray of float64, shape (m,), or None
-        1 each if None.
-    most : int
-        Groups, from 0 to m.
-    group_of : ndarray of int32, shape (m,), optional
-        Filled with the group of each row.
-
-    Returns
-    -------
-    first : ndarray of int32, shape (n,)
-        The first row of each group, ascending. A few equal rows may have groups of their own.
-    sums : ndarray of float64, shape (n,)
-        Of the weights of each group's rows.
-
-    None in place of both if there are more groups than ``most``.
+    The first row of each group, ascending, and the sum of its rows' weights are returned; None and
+    None if there are more groups. A few equal rows may have groups of their own. ``group_of`` is
+    filled with the group of each row.
     """
     cdef Py_ssize_t m = rows.c.m, i, k, places = 2, groups = 0, group
     cdef bint fits = numbers.shape[0] == m and 0 <= most <= m, wanted = group_of is not None

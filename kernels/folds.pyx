@@ -142,12 +142,8 @@ cdef class FoldDescent:
     def advance(self):
         """Visit each row once; then move a free bias by what its constant's weight has become.
 
-        Returns
-        -------
-        ndarray of float64, shape (LANES,)
-            The sum of c_i (loss(s_i) - q(alpha_i) + alpha_i s_i), each as its row was met: an
-            estimate of (P - D)/(lam C) from before the pass. With the logistic loss, the terms are
-            estimates, too.
+        The sum of c_i (loss(s_i) - q(alpha_i) + alpha_i s_i) is returned, each as its row was met:
+        an estimate of (P - D)/(lam C) from before the pass.
         """
         slack = np.zeros(LANES)
         cdef double[::1] total = slack
@@ -166,17 +162,11 @@ cdef class FoldDescent:
         return slack
 
     def certify(self):
-        """Compute w(alpha), and the sums of which P and D consist, from alpha.
+        """Compute w(alpha), the sums of which P and D consist, and the scores of rows left out.
 
-        A free bias of a lane that is not active remains what it was: its weight is a rounded one.
-
-        Returns
-        -------
-        sums : ndarray of float64, shape (7, LANES)
-            Sum of c_i loss(s_i), of c_i q(alpha_i), of c_i alpha_i, and of c_i alpha_i^2, over the
-            rows of a lane; ||w||^2; the sum of c_i, and of c_i alpha_i y_i.
-        scores : ndarray of float64, shape (m,)
-            w_k.x_i + b_k where lane k leaves row i out; 0 where none does.
+        The sums are those of c_i loss(s_i), of c_i q(alpha_i), of c_i alpha_i, of c_i alpha_i^2,
+        ||w||^2, and the sums of c_i and of c_i alpha_i y_i. A free bias of a lane that is not
+        active remains what it was: its weight is a rounded one.
         """
         sums, scores = np.zeros((7, LANES)), np.zeros(self.rows.c.m)
         cdef double[:, ::1] found = sums

@@ -705,43 +705,14 @@ cdef class Parser:
     def take(self, int single_digits=0):
         """Hand out the rows of the text, which ends here; the next chunk begins another one.
 
-        Parameters
-        ----------
-        single_digits : int
-            Values that a float32 does not hold exactly may be rounded to one if none has
-            more digits than so many, from the first that is not zero to the last one
-            written, and none leaves its normal range.
+        Values that a float32 does not hold exactly may be rounded to one if none has more than
+        ``single_digits`` digits, and none leaves its normal range.
 
-        Returns
-        -------
-        labels : ndarray of int8 or float64, shape (m,)
-            As they stand in the text, int8 if they fit; of multi-label text those of all
-            rows, in a row.
-        label_indptr : ndarray of int64, shape (m + 1,), or None
-            Where each row's labels start; None where each row has one.
-        indptr : ndarray of int64, shape (m + 1,)
-        indices : ndarray of uint16 or int32, shape (nnz,), or None
-            Columns from 0, ascending within a row, uint16 if they fit; None for dense rows.
-        values : ndarray of float32 or float64, or None
-            Shape (nnz,), no zeros among them; or (m, max_index), row after row, where that
-            takes fewer bytes; None where all are one.
-        exact : bool
-            Whether these are the numbers of the text in double precision, none rounded
-            further.
-        max_index : int
-            The largest index met, counted from 1; 0 without any.
-        zeros : int
-            Explicit zeros met, and left out.
-
-        Raises
-        ------
-        ParseError
-            When the last line, not ended by a newline, is not LIBSVM text.
-
-        Notes
-        -----
-        The arrays lie in an anonymous map with those of the texts before and after, up to some MB
-        of them. The system has it back as soon as they all go.
+        These are returned: the labels, int8 if they fit; where each row's labels start, or None
+        where each has one; indptr; the indices, uint16 if they fit, or None for dense rows; the
+        values, (m, max_index) where rows take fewer bytes dense, or None where all are one; whether
+        none was rounded; the largest index, counted from 1; and how many zeros were left out. The
+        arrays lie in a map with those of other texts, which the system has back when all go.
         """
         self._check_open()
         if self.carried:

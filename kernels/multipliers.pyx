@@ -59,50 +59,18 @@ cdef inline double clip(double t) noexcept nogil:
 cdef class Multipliers(Counters):
     """Iterate of the method of multipliers, and what its next step needs of the rows.
 
-    Parameters
-    ----------
-    rows : CompactRows
-    lam : float
-    sleep : bool
-        Whether rows that no movement so far can concern are passed over.
-    whole : int
-        Rows of the problem, if these are only some of them, as a thread has them: ``pull`` is then
-        their share of u. Parts are moved together, by `look`, `slope` and `go`. 0 for all rows.
-    room : sequence of ndarray of float64, optional
-        `NUMBERS` arrays of shape (m,) to keep the rows' numbers in, alpha in the first.
-    counts : ndarray of float64, shape (m,), optional
-        The rows' weights r_i; all 1 unless given.
-    free : bool
-        Whether there is a bias. Steps then have an entry for it, the last.
-
-    Attributes
-    ----------
-    w, pull : ndarray of float64, shape (d,)
-        The weights, and u = 1/m sum alpha_i y_i x_i. Read only.
-    alpha : ndarray of float64, shape (m,)
-        Dual variables of w. Read only.
-    curvature : ndarray of float64, shape (d, d)
-        Upper triangle of sum_J r_i x_i x_i^T. Read only.
-    border : ndarray of float64, shape (d,)
-        sum_J r_i x_i, with a bias. Read only.
-    corner : float
-        sum_J r_i.
-    bias, bias_pull : float
-        b and u_b.
-    penalty : float
-        sigma.
-    inside : int
-        Rows in J.
-    moving : int
-        Rows whose alpha the step that was looked at changes.
-    alpha_sum, slack_sum : float
-        Sums over the rows of r_i alpha_i, and of the shares of the certificate.
+    A thread may have only some of the ``whole`` problem's rows: ``pull`` is then their share of u,
+    and parts are moved together, by `look`, `slope` and `go`. ``room`` may give it `NUMBERS` arrays
+    for the rows' numbers, alpha in the first. With a free bias, steps have an entry for it, the
+    last. All arrays are to be read only.
     """
 
     cdef readonly CompactRows rows
+    # u, the upper triangle of sum_J r_i x_i x_i^T, and with a bias sum_J r_i x_i
     cdef readonly object w, pull, alpha, curvature, border
+    # sigma; sums of r_i alpha_i and of the shares of the certificate; u_b; and sum_J r_i
     cdef readonly double lam, penalty, alpha_sum, slack_sum, bias, bias_pull, corner
-    cdef readonly Py_ssize_t inside, moving
+    cdef readonly Py_ssize_t inside, moving     # rows in J, and those whose alpha a step changes
     cdef double path
     cdef double[::1] _w, _u, _a, _c, _s, _norm, _limit, _change, _t, _values, _border
     cdef const double[::1] _counts

@@ -75,22 +75,8 @@ def loss_at_most(CompactRows rows, const double[::1] w, int kind, double gamma=1
     Comput. 26, 2005, Proposition 5.5), and the losses fall as margins grow. Some five times the
     time of `loss_and_errors`.
 
-    Parameters
-    ----------
-    rows : CompactRows
-    w : ndarray of float64, shape (d,)
-    kind, gamma, bias
-        As in `loss_and_errors`.
-    weights : ndarray of float64, shape (m,), optional
-        c_i; 1 by default.
-
-    Returns
-    -------
-    loss : float
-        nan or inf where a product overflows.
-    short_by : float
-        The largest 1 - s_i > 0 that the rounding of a margin in double precision explains, at most;
-        0 if there is none, or with the logistic loss.
+    The largest 1 - s_i > 0 that the rounding of a margin in double precision explains is returned,
+    too; 0 with the logistic loss.
     """
     _check(rows, w)
     cdef Loss loss = make_loss(kind, gamma)

@@ -6,17 +6,7 @@ __build__ = build_record()
 
 
 cdef class Generator:
-    """xoshiro256++ seeded by splitmix64.
-
-    Parameters
-    ----------
-    seed : int
-        Any integer from 0 to 2**64 - 1; the same seed gives the same numbers everywhere.
-
-    References
-    ----------
-    Blackman and Vigna, Scrambled Linear Pseudorandom Number Generators, ACM TOMS 47, 2021.
-    """
+    """xoshiro256++ seeded by splitmix64, by any integer from 0 to 2**64 - 1."""
 
     def __cinit__(self, uint64_t seed):
         rng_seed(&self.c, seed)

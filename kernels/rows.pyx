@@ -78,7 +78,6 @@ cdef class CompactRows:
         Shape (nnz,), or (m, d) for dense rows; None where every stored value is one.
     labels : ndarray of int8, shape (m,)
         -1 or +1.
-
     checked : CompactRows, optional
         Rows of the same arrays, with other labels: what was checked for them is not checked again.
 
@@ -160,22 +159,7 @@ cdef class CompactRows:
         return np.diff(self.indptr)
 
     def between(self, Py_ssize_t begin, Py_ssize_t end):
-        """Rows ``begin`` to ``end - 1``; no entry is copied, and none is checked again.
-
-        Parameters
-        ----------
-        begin, end : int
-            From 0 to m, ascending.
-
-        Returns
-        -------
-        CompactRows
-
-        Raises
-        ------
-        ValueError
-            When there are no such rows.
-        """
+        """Rows ``begin`` to ``end - 1``; no entry is copied, and none is checked again."""
         if not 0 <= begin <= end <= self.c.m:
             raise ValueError(f"no rows {begin} to {end} among {self.c.m}")
         labels = self.labels[begin:end]
