@@ -13,7 +13,7 @@
 #             2001, whose plane they share; delta stands for the gradient
 
 from libc.math cimport fabs, sqrt
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t
 
 import numpy as np
 
@@ -50,7 +50,6 @@ cdef class Acceleration(Counters):
     cdef readonly CompactRows rows
     cdef readonly double lam, nu, upper, constant
     cdef readonly double change, rise  # changes of the sum of alpha_i and of D in the last step
-    cdef readonly int64_t refused  # steps that would have lowered D because rows were clipped
     cdef double _delta_error, _step_error   # of w_delta and w_p, as lengths
     cdef double[::1] _before, _step, _w_before, _w_delta, _w_step
     cdef const double[::1] _row_weights
@@ -197,7 +196,6 @@ cdef class Acceleration(Counters):
         if rise >= 0.0:
             self.change, self.rise = change, rise
             return
-        self.refused += 1
         for k in range(self._count):
             i = self._moving[k]
             alpha[i] = self._before[i]

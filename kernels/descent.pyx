@@ -458,11 +458,6 @@ cdef class Descent(Counters):
                 numbers[k] = self._dense[k].row
         return numbers.base
 
-    @property
-    def rows_again(self):
-        """Numbers of the rows that `revisit` would visit first, as int32; a new array."""
-        return np.array([self._row_of(self._order[k]) for k in range(self._again)], dtype=np.int32)
-
     def kept_alpha(self):
         """The dual variables, shape (m,); the kernel's own array, up to date till the next pass."""
         with nogil:

@@ -70,7 +70,7 @@ cdef class Multipliers(Counters):
     cdef readonly object w, pull, alpha, curvature, border
     # sigma; sums of r_i alpha_i and of the shares of the certificate; u_b; and sum_J r_i
     cdef readonly double lam, penalty, alpha_sum, slack_sum, bias, bias_pull, corner
-    cdef readonly Py_ssize_t inside, moving     # rows in J, and those whose alpha a step changes
+    cdef readonly Py_ssize_t moving     # rows whose alpha a step changes
     cdef double path
     cdef double[::1] _w, _u, _a, _c, _s, _norm, _limit, _change, _t, _values, _border
     cdef const double[::1] _counts
@@ -135,7 +135,6 @@ cdef class Multipliers(Counters):
         self._border[:] = 0.0
         self.penalty, self.bias = penalty, bias
         self.path = self.alpha_sum = self.bias_pull = self.corner = 0.0
-        self.inside = 0
         self._n_awake = rows.m
         with nogil:
             for i in range(rows.m):
@@ -320,7 +319,6 @@ cdef class Multipliers(Counters):
                 self._a[i] = new
             within = 0.0 < t < 1.0
             if within != self._in[i]:
-                self.inside += 1 if within else -1
                 self._in[i] = within
                 if self._free:
                     row_axpy(rows, i, count if within else -count, &self._border[0])

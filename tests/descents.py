@@ -46,7 +46,6 @@ def follow(problem, block_rows, shrinking, passes=30, survey_every=4, gains=(0.0
     state.least_gain, state.high_gain = plain.least_gain, plain.high_gain = gains
     actives = []
     for k in range(1, passes + 1):
-        assert state.rows_again.tolist() == plain.again
         state.revisit()
         plain.revisit()
         state.descend(rng, block_rows, shrinking)

@@ -38,7 +38,7 @@ def gaps(task: Problem, parameters: AsdcaParameters) -> tuple[float, list[float]
     for epochs in EPOCHS:
         solver.advance(epochs * M - solver.counters.presentations)
         found.append((task.primal(solver.w) - task.dual(solver.alpha)) / optimum)
-    return solver.theta, found
+    return solver.counters.theta, found
 
 
 def main() -> None:

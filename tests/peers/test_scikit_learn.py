@@ -179,7 +179,7 @@ def test_the_first_step_is_the_better_of_two_passes_of_sgd_classifier(name, solv
     else:
         while cost(2.0 * eta) < cost(eta):
             eta *= 2.0
-    assert run.eta0 == eta
+    assert run._eta0 == eta
 
 
 # --- SVC: SMO, with an unregularised bias ------------------------------------------

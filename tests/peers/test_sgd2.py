@@ -122,7 +122,7 @@ def follow(problem, run, seed, epochs_before_the_mean=None, steps=500):
         power, t_start = 0.75, math.ceil(epochs_before_the_mean * len(y))
     longest = np.linalg.norm(X, axis=1).max()
     for t in range(steps):
-        eta = run.eta0 / (1.0 + lam * run.eta0 * t) ** power
+        eta = run._eta0 / (1.0 + lam * run._eta0 * t) ** power
         mu = None
         if t_start is not None:
             mu = 1.0 if t <= t_start else 1.0 / (1.0 + t - t_start)
@@ -149,7 +149,7 @@ def test_the_same_first_step(name, solver, seed):
     problem = PROBLEMS[name]
     order = shuffled(problem.data.n_samples, seed)
     X, y = dense(problem.data)[order], labels(problem.data)[order]
-    assert started(solver, problem, seed).eta0 == determine_eta0(X, y, problem.lam)
+    assert started(solver, problem, seed)._eta0 == determine_eta0(X, y, problem.lam)
 
 
 @pytest.mark.parametrize("seed", [3, 2**64 - 1])
@@ -184,7 +184,7 @@ def test_the_search_looks_at_1001_rows(solver):
     y = np.where(rng.random(1040) < 0.5, 1, -1)
     y[1000] = -1
     problem = Problem(dataset(X, y, "dense float64"), 2.0**-7)
-    found = started(solver, problem, 0, order="stored").eta0
+    found = started(solver, problem, 0, order="stored")._eta0
     y = labels(problem.data)
     assert found == determine_eta0(X[:1001], y[:1001], problem.lam)
     assert found != determine_eta0(X[:1000], y[:1000], problem.lam)

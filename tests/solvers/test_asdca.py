@@ -35,7 +35,8 @@ started = partial(at_start, Asdca)
 
 def twin_of(run, problem, seed=1):
     X, y = dense(problem.data), labels(problem.data)
-    return Twin(X, y, problem.lam, problem.loss.gamma, seed, run.theta, run.batch)
+    used = run.counters
+    return Twin(X, y, problem.lam, problem.loss.gamma, seed, used.theta, used.batch)
 
 
 @pytest.mark.parametrize("theta", [None, 0.25, 1.0])
@@ -48,9 +49,9 @@ def test_equals_its_twin_batch_by_batch(name, batch, theta):
     size = 1.0 + np.max(np.abs(plain.X)) / problem.lam
     # A theta far above its bound makes rounding grow from step to step.
     for step in range(1, 60 if theta is None else 20):
-        run.advance(run.batch)
+        run.advance(run.counters.batch)
         plain.step()
-        assert run.counters.presentations == step * run.batch
+        assert run.counters.presentations == step * run.counters.batch
         assert_close(run.alpha, plain.alpha, rtol=0.0, atol=1e-12)
         assert_close(run.w, plain.x, rtol=0.0, atol=1e-12 * size)
 
@@ -87,17 +88,17 @@ def test_theta_is_the_bounds_share(batch, caution):
         largest = np.max(np.sum(dense(problem.data) ** 2, axis=1))
         c = 0.5 / largest * problem.lam * problem.data.n_samples
         bounds = (1.0, math.sqrt(c / batch), c, np.cbrt(c**2 / batch))
-        assert run.theta == pytest.approx(caution * min(bounds), rel=1e-12)
-        assert started(problem, theta=0.15).theta == 0.15
-    assert started(PROBLEMS["only-zero-rows"], caution=0.25).theta == 0.25
+        assert run.counters.theta == pytest.approx(caution * min(bounds), rel=1e-12)
+        assert started(problem, theta=0.15).counters.theta == 0.15
+    assert started(PROBLEMS["only-zero-rows"], caution=0.25).counters.theta == 0.25
 
 
 def test_the_batch_is_8_or_an_eighth_of_the_rows():
     expected = {"sparse": 7, "zero-rows": 3, "one-row": 1, "more-features-than-rows": 1}
-    assert {name: started(PROBLEMS[name]).batch for name in expected} == expected
-    assert started(PROBLEMS["one-row"], batch=8).batch == 1
-    X = np.ones((100, 1))
-    assert started(Problem(dataset(X, np.ones(100)), 1.0, Loss("smoothed-hinge"))).batch == 8
+    assert {name: started(PROBLEMS[name]).counters.batch for name in expected} == expected
+    assert started(PROBLEMS["one-row"], batch=8).counters.batch == 1
+    problem = Problem(dataset(np.ones((100, 1)), np.ones(100)), 1.0, Loss("smoothed-hinge"))
+    assert started(problem).counters.batch == 8
 
 
 @pytest.mark.parametrize("batch", [1, 6])
@@ -112,7 +113,7 @@ def test_the_gap_falls_at_the_proofs_rate_with_the_proofs_theta(name, batch):
         for run in runs:
             run.advance(batches * batch - run.counters.presentations)
         gap = np.mean([gap_of(problem, run.w, run.alpha) for run in runs])
-        assert gap <= first * (1.0 - runs[0].theta * batch / m) ** batches
+        assert gap <= first * (1.0 - runs[0].counters.theta * batch / m) ** batches
 
 
 @every_precision
@@ -123,12 +124,12 @@ def test_the_average_is_of_the_iterates_from_its_beginning_on(steps, precision):
     plain = twin_of(run, problem, 9)
     for _ in range(steps):
         plain.step()
-    run.advance(steps * run.batch)
+    run.advance(steps * run.counters.batch)
     expected = np.mean(plain.iterates[steps // 2 :], axis=0)
     tolerance = {"float64": 1e-12, "float32": 1e-5}[precision]
     assert_close(run.w, expected, rtol=0.0, atol=tolerance)
     split = started(problem, 9, precision=precision, **options)
-    while split.counters.presentations < steps * run.batch:
+    while split.counters.presentations < steps * run.counters.batch:
         split.advance(1)
     assert split.w.tobytes() == run.w.tobytes()
 
@@ -139,7 +140,7 @@ def test_the_average_can_begin_at_any_step():
     plain = twin_of(run, problem, 9)
     for _ in range(20):
         plain.step()
-        run.advance(run.batch)
+        run.advance(run.counters.batch)
         expected = np.mean(plain.iterates[5:], axis=0) if len(plain.iterates) > 5 else plain.x
         assert_close(run.w, expected, rtol=0.0, atol=1e-12)
 

@@ -41,11 +41,11 @@ def twin_of(name, run, problem, seed):
     arguments = (X, y, problem.lam, problem.l1_radius, seed)
     if name == "adagrad":
         assert run.parameters.epochs is not None
-        return online.Adagrad(*arguments, run.eta0)
+        return online.Adagrad(*arguments, run._eta0)
     if name == "seg-pm":
-        return online.SegPm(*arguments, run.eta0)
+        return online.SegPm(*arguments, run._eta0)
     twin = {"sgd-sqrt": online.SgdSqrt, "smd": online.Smd}[name](*arguments)
-    twin.eta0 = run.eta0
+    twin.eta0 = run._eta0
     return twin
 
 
@@ -100,12 +100,12 @@ def test_first_steps_are_those_of_least_bound_unless_given():
     # R = 2: z/(sqrt 2 (lam z + R)) in the ball, 1/(R sqrt(2 lam)) without.
     problem = Problem(dataset([[2.0, 0.0], [0.0, 1.0]], [1, -1]), 0.5)
     confined = with_class(problem, l1_radius=4.0)
-    assert started(SgdSqrt, problem).eta0 == pytest.approx(0.5)
+    assert started(SgdSqrt, problem)._eta0 == pytest.approx(0.5)
     for solver in (SgdSqrt, Smd):
-        assert started(solver, confined).eta0 == pytest.approx(1.0 / np.sqrt(2.0))
-        assert started(solver, confined, eta0=1.0).eta0 == 1.0
-    assert started(SegPm, confined).eta0 == pytest.approx(2.0 * np.sqrt(np.log(4.0)))
-    assert started(SgdSqrt, PROBLEMS["only-zero-rows"]).eta0 == 8.0  # 1/(2 lambda)
+        assert started(solver, confined)._eta0 == pytest.approx(1.0 / np.sqrt(2.0))
+        assert started(solver, confined, eta0=1.0)._eta0 == 1.0
+    assert started(SegPm, confined)._eta0 == pytest.approx(2.0 * np.sqrt(np.log(4.0)))
+    assert started(SgdSqrt, PROBLEMS["only-zero-rows"])._eta0 == 8.0  # 1/(2 lambda)
 
 
 def test_adagrad_without_a_horizon_has_steps_that_fall():
@@ -169,7 +169,7 @@ def test_exponents_far_beyond_those_of_a_double_are_borne():
 
 def test_adagrad_is_told_its_horizon():
     problem = with_class(PROBLEMS["overlapping"], l1_radius=2.0)
-    assert started(Adagrad, problem, epochs=8.0).eta0 == 1.0 / (problem.lam * 20.0)
+    assert started(Adagrad, problem, epochs=8.0)._eta0 == 1.0 / (problem.lam * 20.0)
     assert Adagrad().horizon == "steps"
     assert Adagrad(Adagrad.schema(eta=0.1)).horizon == "none"
     assert Adagrad.horizon_parameter in names_of(Adagrad.schema)

@@ -46,7 +46,7 @@ def started(method, problem, seed=1, **parameters):
 def twin_of(method, problem, run, seed=1, printed=False):
     X, y = dense(problem.data), labels(problem.data)
     batch = min(METHODS[method][2], len(y))
-    steps = (batch, run.mu0, run.increment)
+    steps = (batch, run._mu0, run._increment)
     return Subgradient(X, y, problem.lam, seed, *steps, printed, shuffles=method != "gd")
 
 
@@ -108,10 +108,10 @@ def test_the_default_steps_come_from_the_longest_row_and_lambda(name, method):
     run = started(method, problem)
     rows = min(METHODS[method][2], problem.data.n_samples)
     longest = np.sum(dense(problem.data) ** 2, axis=1).max()
-    assert run.mu0 == pytest.approx(rows * (problem.lam + 1.0 + longest), rel=1e-12)
-    assert run.increment == pytest.approx(rows * problem.lam, rel=1e-15)
+    assert run._mu0 == pytest.approx(rows * (problem.lam + 1.0 + longest), rel=1e-12)
+    assert run._increment == pytest.approx(rows * problem.lam, rel=1e-15)
     chosen = started(method, problem, **THE_SOURCES)
-    assert (chosen.mu0, chosen.increment) == (100.0, 1.0)
+    assert (chosen._mu0, chosen._increment) == (100.0, 1.0)
 
 
 @pytest.mark.parametrize("method", ["sgd", "minibatch"])
@@ -121,8 +121,8 @@ def test_the_default_steps_of_the_printed_form_do_not_turn_w_round_either(method
     whole = problem.lam * problem.data.n_samples
     rows = METHODS[method][2]
     longest = np.sum(dense(problem.data) ** 2, axis=1).max()
-    assert run.increment == whole
-    assert run.mu0 == pytest.approx(rows * (1.0 + longest) + whole, rel=1e-12)
+    assert run._increment == whole
+    assert run._mu0 == pytest.approx(rows * (1.0 + longest) + whole, rel=1e-12)
     run.advance(5 * problem.data.n_samples)
     assert problem.primal(run.w, run.bias) < 2.0 * optimum(problem).upper
 
@@ -141,5 +141,5 @@ def test_mu_that_grows_per_epoch_equals_its_twin(method, precision):
         atol = 8.0 * TOLERANCE[precision]
         assert_close(run.w, plain.w, rtol=0.0, atol=atol)
         assert_close(run.bias, plain.b, rtol=0.0, atol=atol)
-    assert (run.mu0, run.increment) == (2.0, 1.5)
+    assert (run._mu0, run._increment) == (2.0, 1.5)
     assert 0 < plain.updates < plain.presentations

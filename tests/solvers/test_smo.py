@@ -94,7 +94,7 @@ def test_every_working_set_is_the_twins(name, loss, size):
     for _ in range(25):
         plain.alpha, plain.set = run.alpha, run._set.tolist()
         before = plain.violation()
-        assert run.violation == pytest.approx(before, abs=1e-9)
+        assert run._violation == pytest.approx(before, abs=1e-9)
         if before < 1e-6:
             break
         rows = plain.choose()
@@ -191,7 +191,7 @@ def test_a_pair_takes_the_step_of_the_exact_maximum():
     run.advance(1)
     assert run.alpha.tolist() == [0.5, 0.5]
     assert (run.w.tolist(), run.bias) == ([1.0], 0.0)
-    assert (run.violation, run.stopped) == (0.0, True)
+    assert (run._violation, run.stopped) == (0.0, True)
     assert run.dual() == problem.primal(run.w, run.bias) == 0.25
 
 
@@ -204,9 +204,9 @@ def test_told_to_halt_it_returns_when_its_rule_first_holds():
     stepwise = stopped(problem, working_set=8)
     assert halting.w.tobytes() == stepwise.w.tobytes()
     assert halting.bias == stepwise.bias
-    before = halting.violation
+    before = halting._violation
     halting.advance(100)  # it has stopped, and goes on
-    assert halting.violation < before / 100.0
+    assert halting._violation < before / 100.0
 
 
 @pytest.mark.parametrize("lam", [2.0**-4, 2.0**-8])

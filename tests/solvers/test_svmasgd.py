@@ -54,7 +54,7 @@ class Averaged:
 def test_equals_its_twin_step_by_step(name, after, precision):
     problem = PROBLEMS[name]
     run = started(problem, 17, precision=precision, average_after=after)
-    plain = twin_of(problem, 17, run.eta0)
+    plain = twin_of(problem, 17, run._eta0)
     averaged = Averaged(plain, math.ceil(after * problem.data.n_samples))
     size = 1.0 / np.sqrt(problem.lam)
     for _ in range(500):
@@ -69,7 +69,7 @@ def test_equals_its_twin_step_by_step(name, after, precision):
 def test_the_logistic_losses_mean_equals_its_twins(name, precision):
     problem = replace(PROBLEMS[name], loss=Loss("logistic"))
     run = started(problem, 17, precision=precision)
-    averaged = Averaged(twin_of(problem, 17, run.eta0, "logistic"), problem.data.n_samples)
+    averaged = Averaged(twin_of(problem, 17, run._eta0, "logistic"), problem.data.n_samples)
     close = {"rtol": 0.0, "atol": TOLERANCE[precision] / np.sqrt(problem.lam)}
     for _ in range(300):
         averaged.step()
@@ -83,7 +83,7 @@ def test_the_logistic_losses_mean_equals_its_twins(name, precision):
 def test_a_free_bias_is_averaged_alike(name, after, precision):
     problem = replace(PROBLEMS[name], bias="free")
     run = started(problem, 17, precision=precision, average_after=after, bias_rate=0.2)
-    plain = twin_of(problem, 17, run.eta0)
+    plain = twin_of(problem, 17, run._eta0)
     plain.bias_rate = 0.2
     averaged = Averaged(plain, math.ceil(after * problem.data.n_samples))
     close = {"rtol": 0.0, "atol": TOLERANCE[precision] / np.sqrt(problem.lam)}

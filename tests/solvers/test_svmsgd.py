@@ -52,7 +52,7 @@ def test_equals_its_twin_step_by_step(name, precision):
     order = shuffled(problem.data.n_samples, 17)
     X, y = dense(problem.data)[order], labels(problem.data)[order]
     eta0 = searched(X, y, problem.lam)
-    assert run.eta0 == eta0
+    assert run._eta0 == eta0
     plain = twin_of(problem, order, eta0)
     assert_steps_agree(run, plain, TOLERANCE[precision] / np.sqrt(problem.lam))
 
@@ -65,8 +65,8 @@ def test_with_a_free_bias_equals_its_twin(name, rate, precision):
     run = started(problem, 17, precision=precision, bias_rate=rate)
     order = shuffled(problem.data.n_samples, 17)
     X, y, lam = dense(problem.data), labels(problem.data), problem.lam
-    assert run.eta0 == searched(X[order], y[order], lam, rate)
-    plain = Decaying(X, y, lam, run.eta0, lam * run.eta0, 1.0, cycle(order), bias_rate=rate)
+    assert run._eta0 == searched(X[order], y[order], lam, rate)
+    plain = Decaying(X, y, lam, run._eta0, lam * run._eta0, 1.0, cycle(order), bias_rate=rate)
     assert_steps_agree(run, plain, TOLERANCE[precision] / np.sqrt(lam))
     assert run.bias != 0.0
 
@@ -80,8 +80,8 @@ def test_with_the_logistic_loss_equals_its_twin(name, bias, precision):
     order = shuffled(problem.data.n_samples, 17)
     X, y, lam = dense(problem.data), labels(problem.data), problem.lam
     rate = max(0.01, min(1.0, lam)) if bias == "free" else 0.0
-    assert run.eta0 == searched(X[order], y[order], lam, rate, "logistic")
-    steps = (lam, run.eta0, lam * run.eta0, 1.0, cycle(order))
+    assert run._eta0 == searched(X[order], y[order], lam, rate, "logistic")
+    steps = (lam, run._eta0, lam * run._eta0, 1.0, cycle(order))
     plain = Decaying(X, y, *steps, bias_rate=rate, loss="logistic")
     assert_steps_agree(run, plain, TOLERANCE[precision] / np.sqrt(lam))
     assert (run.bias != 0.0) == (bias == "free")
@@ -100,7 +100,7 @@ def test_a_margin_of_one_is_an_error():
 def test_stored_takes_the_rows_as_they_are():
     problem = PROBLEMS["overlapping"]
     run = started(problem, 5, order="stored")
-    plain = twin_of(problem, range(50), run.eta0)
+    plain = twin_of(problem, range(50), run._eta0)
     for _ in range(130):
         plain.step()
     run.advance(130)
@@ -113,10 +113,10 @@ def test_stored_takes_the_rows_as_they_are():
 def test_the_search_looks_at_its_rows_only():
     X, y = dyadic(4, 60, 5)
     problem = Problem(dataset(X, y), 2.0**-6)
-    some = started(problem, order="stored", search_rows=20).eta0
+    some = started(problem, order="stored", search_rows=20)._eta0
     assert some == searched(X[:20], y[:20], problem.lam)
     run = started(problem, order="stored")
-    assert run.eta0 == searched(X, y, problem.lam)
+    assert run._eta0 == searched(X, y, problem.lam)
     assert (run.counters.presentations, run.counters.updates, run.counters.nonzeros) == (0, 0, 0)
 
 
@@ -125,7 +125,7 @@ def test_a_large_lambda_keeps_steps_below_its_inverse(lam):
     problem = Problem(PROBLEMS["overlapping"].data, lam)
     best = optimum(problem)
     run = started(problem)
-    assert run.eta0 * lam < 1.0
+    assert run._eta0 * lam < 1.0
     run.advance(100_000)
     assert problem.primal(run.w) - best.lower <= 0.01 * best.lower
 
@@ -152,14 +152,14 @@ def test_regret_is_within_its_bound(name, eta0):
     run = started(problem, 8, eta0=eta0)
     order = shuffled(problem.data.n_samples, 8)
     X, y = dense(problem.data), labels(problem.data)
-    bound = (1.0 / run.eta0 - lam) * np.sum(u**2) / 2.0
+    bound = (1.0 / run._eta0 - lam) * np.sum(u**2) / 2.0
     regret = 0.0
     for t in range(400):
         i, w = order[t % len(order)], run.w
         losses = [max(0.0, 1.0 - y[i] * (X[i] @ point)) for point in (w, u)]
         regret += lam / 2.0 * (np.sum(w**2) - np.sum(u**2)) + losses[0] - losses[1]
         gradient = lam * w - (y[i] * (X[i] @ w) <= 1.0) * y[i] * X[i]
-        bound += run.eta0 / (1.0 + lam * run.eta0 * t) * np.sum(gradient**2) / 2.0
+        bound += run._eta0 / (1.0 + lam * run._eta0 * t) * np.sum(gradient**2) / 2.0
         run.advance(1)
         assert regret <= bound + 1e-9
 

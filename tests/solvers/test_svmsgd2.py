@@ -39,8 +39,8 @@ def test_equals_its_twin_step_by_step(name, loss, skip, sampling):
 def test_skip_comes_from_the_share_of_nonzeros(name):
     data = PROBLEMS[name].data
     share = np.mean(dense(data) != 0.0)
-    assert started(PROBLEMS[name]).skip == round(16.0 / share)
-    assert started(PROBLEMS[name], skip=3).skip == 3
+    assert started(PROBLEMS[name])._skip == round(16.0 / share)
+    assert started(PROBLEMS[name], skip=3)._skip == 3
 
 
 @scheduled.every_loss

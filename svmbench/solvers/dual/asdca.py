@@ -117,18 +117,6 @@ class Asdca(RowMethod):
         alpha: FloatArray = self._kernel.alpha.copy()
         return alpha
 
-    @property
-    def batch(self) -> int:
-        """Rows per step: given or chosen."""
-        batch: int = self._kernel.batch
-        return batch
-
-    @property
-    def theta(self) -> float:
-        """The theta in use: given or computed."""
-        theta: float = self._kernel.theta
-        return theta
-
     def dual(self) -> float:
         """D of the dual variables, with w(alpha) recomputed."""
         return self._problem.dual(self._kernel.alpha)

@@ -111,11 +111,6 @@ class Smo(Iterating):
         """The dual variables, shape (m,); a new array."""
         return self._alpha.copy()
 
-    @property
-    def violation(self) -> float:
-        """Largest f over up minus smallest f over low, over all rows; 0 if no pair violates."""
-        return self._violation
-
     def dual(self) -> float:
         return self._problem.dual(self._problem.repaired(self._alpha))
 

@@ -80,11 +80,6 @@ class Presented(RowMethod):
         return last
 
     @property
-    def eta0(self) -> float:
-        """The first step in use."""
-        return self._eta0
-
-    @property
     def presented(self) -> int:
         """Row of the last step."""
         return int(self._order[self._kernel.position - 1])

@@ -87,11 +87,6 @@ class FixedOrder(RowMethod):
         self._take(self._make_kernel(self._order, self._eta0, decay), drawn=True)
 
     @property
-    def eta0(self) -> float:
-        """The first step: given or found by the search."""
-        return self._eta0
-
-    @property
     def w(self) -> FloatArray:
         kernel = self._kernel
         last: FloatArray = kernel.iterate

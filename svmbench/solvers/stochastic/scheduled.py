@@ -130,11 +130,6 @@ class Scheduled(RowMethod):
         """The t0 in use: given, found by the search, or that of the released formula."""
         return self._t0
 
-    @property
-    def skip(self) -> int:
-        """Steps from one shrinking to the next; for a method without skip, those of the search."""
-        return self._skip
-
     @abstractmethod
     def _make_kernel(self, t0: float, order: Array) -> Any:
         """The method's kernel at w = 0."""

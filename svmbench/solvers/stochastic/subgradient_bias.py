@@ -104,18 +104,6 @@ class SubgradientWithBias(RowMethod):
         b: float = self._kernel.bias
         return b
 
-    @property
-    def mu0(self) -> float:
-        """Inverse of the first step: given or computed."""
-        mu0: float = self._mu0
-        return mu0
-
-    @property
-    def increment(self) -> float:
-        """Amount that each step, or each epoch, adds to it: given or computed."""
-        increment: float = self._increment
-        return increment
-
     @abstractmethod
     def step_rows(self, m: int) -> int:
         """Number of rows in one step on ``m`` rows."""
