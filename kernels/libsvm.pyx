@@ -3,7 +3,6 @@
 #   line   = blank* [label (blank+ index ':' blank* value)*] blank* ['#' anything] [CR] LF
 #   index  = ['+'] digits, from 1 or, if asked for, from 0, ascending within the row
 #   number = [+-] (digits ['.' digits*] | '.' digits) [(e|E) [+-] digits]      label and value
-#          | [+-] 0 (x|X) hex* ['.' hex*] [(p|P) [+-] digits]             with one hex at least
 #
 # Of texts with several labels a row (multi-label), the labels are whole numbers:
 #
@@ -27,7 +26,7 @@
 
 from cpython.mem cimport PyMem_RawFree, PyMem_RawRealloc
 from libc.float cimport FLT_MAX, FLT_MIN
-from libc.math cimport INFINITY, NAN, fabs, isinf
+from libc.math cimport NAN, fabs, isinf
 from libc.stdint cimport (
     INT32_MAX, UINT16_MAX, UINT64_MAX, int8_t, int32_t, int64_t, uint16_t, uint64_t,
 )
@@ -153,41 +152,6 @@ cdef double convert(const char *text) noexcept with gil:
         return NAN
 
 
-cdef double convert_hexadecimal(const char *text, Py_ssize_t n) noexcept with gil:
-    # As `convert`, of n bytes. C's own conversion would depend on the locale.
-    try:
-        return float.fromhex(text[:n].decode("ascii"))
-    except OverflowError:
-        return INFINITY
-    except MemoryError:
-        return NAN
-
-
-cdef inline Py_ssize_t count_hexadecimal(const char *p) noexcept nogil:
-    cdef Py_ssize_t n = 0
-    while is_digit(p[n]) or <unsigned char> ((p[n] | 32) - 97) < 6:
-        n += 1
-    return n
-
-
-cdef const char *hexadecimal_end(const char *p) noexcept nogil:
-    # Where the number ends whose digits begin at p, behind 0x; NULL where it is none.
-    cdef Py_ssize_t fraction = 0, n = count_hexadecimal(p)
-    p += n
-    if p[0] == 46:
-        fraction = count_hexadecimal(p + 1)
-        p += 1 + fraction
-    if n + fraction == 0:
-        return NULL
-    if p[0] | 32 == 112:
-        p += 2 if p[1] == 43 or p[1] == 45 else 1
-        if not is_digit(p[0]):
-            return NULL
-        while is_digit(p[0]):
-            p += 1
-    return p if ends_token(p[0]) else NULL
-
-
 cdef inline uint64_t eight_bytes(const char *p) noexcept nogil:
     # The first of them lowest, each less 48: of digits their numbers.
     cdef uint64_t bytes_
@@ -304,14 +268,6 @@ cdef inline bint read_number(const char **position, double *number,
         return False
     exponent = -fraction
     if not ends_token(p[0]):
-        if p[0] | 32 == 120 and n == 1 and (p - 1)[0] == 48 and not fraction:
-            p = hexadecimal_end(p + 1)
-            if p == NULL:
-                return False
-            position[0] = p
-            mantissa[0] = UINT64_MAX
-            number[0] = convert_hexadecimal(start, p - start)
-            return True
         if p[0] != 101 and p[0] != 69:
             return False
         p += 1
@@ -431,8 +387,6 @@ cdef void note_digits(Store *s, const char *p, double value) noexcept nogil:
         return
     p = behind_colon(read_index(p, &index))
     p += p[0] == 45 or p[0] == 43
-    if p[1] | 32 == 120:  # hexadecimal: no text of few digits
-        count = INT32_MAX
     while is_digit(p[0]) or p[0] == 46:
         if is_digit(p[0]) and (count > 0 or p[0] != 48) and count < INT32_MAX:
             count += 1

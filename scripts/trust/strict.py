@@ -14,9 +14,6 @@ from dataclasses import dataclass, field
 
 LARGEST = 2**31 - 1
 NUMBER = re.compile(rb"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-HEXADECIMAL = re.compile(
-    rb"[+-]?0[xX](?:[0-9a-fA-F]+(?:\.[0-9a-fA-F]*)?|\.[0-9a-fA-F]+)(?:[pP][+-]?[0-9]+)?"
-)
 PAIR = re.compile(rb"(\+?[0-9]+):[ \t]*([^:]*)")
 TOKENS = re.compile(rb"\+?[0-9]+:[ \t]*[^ \t]*|[^ \t]+")
 LABEL_LIST = re.compile(rb"[0-9]+(?:,[0-9]+)*")
@@ -38,11 +35,6 @@ class Meaning:
 
 def number(text: bytes) -> float | None:
     """A finite number."""
-    try:
-        if HEXADECIMAL.fullmatch(text):
-            return float.fromhex(text.decode())
-    except OverflowError:
-        return None
     if not NUMBER.fullmatch(text):
         return None
     value = float(text)
@@ -51,8 +43,6 @@ def number(text: bytes) -> float | None:
 
 def digits(text: bytes) -> int:
     """Number of digits from the first nonzero digit to the last one."""
-    if HEXADECIMAL.fullmatch(text):
-        return LARGEST
     mantissa = re.split(rb"[eE]", text)[0]
     return len(re.sub(rb"[^0-9]", b"", mantissa).lstrip(b"0"))
 

@@ -10,9 +10,6 @@ import numpy as np
 
 INT32_MAX = 2**31 - 1
 NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-HEXADECIMAL = re.compile(
-    rb"[+-]?0[xX]([0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)([pP][+-]?[0-9]+)?", re.IGNORECASE
-)
 NOT_FINITE = re.compile(rb"[+-]*(nan|inf|infinity)", re.IGNORECASE)
 
 
@@ -86,19 +83,12 @@ def _parse_line(out, tokens, n_features):
 
 def digits(text):
     """Digits from the first that is not zero to the last one written."""
-    if HEXADECIMAL.fullmatch(text):
-        return INT32_MAX
     mantissa = re.split(rb"[eE]", text)[0]
     return len(re.sub(rb"[^0-9]", b"", mantissa).lstrip(b"0"))
 
 
 def _number(column, text):
     """A number; None if the text is none."""
-    if HEXADECIMAL.fullmatch(text):
-        try:
-            return float.fromhex(text.decode())
-        except OverflowError:
-            raise FaultError(0, column, "too large") from None
     if not NUMBER.fullmatch(text):
         return None
     if math.isinf(float(text)):
