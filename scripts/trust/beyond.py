@@ -34,7 +34,7 @@ TOO_WIDE = ("ipm", "newton")
 
 #: Parameters that otherwise depend on the number of entries or bytes, which differ here.
 PARAMETERS: dict[str, dict[str, Any]] = {
-    "auto": {"method": "dual", "block_rows": 1},
+    "auto": {"method": "dual"},
     "sgd-qn": {"skip": 16},
     "sgd-qn-corrected": {"skip": 16},
     "svmsgd2": {"skip": 16},

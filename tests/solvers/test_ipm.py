@@ -6,7 +6,8 @@ import pytest
 from problems import PROBLEMS, dataset, dense, has_both_classes, with_class, with_loss
 from svmbench.names import BIASES, CONSTRAINTS, HINGES
 from svmbench.problem import Problem
-from svmbench.solvers.second_order.ipm import Ipm, IpmParameters, merged
+from svmbench.solvers.second_order import ipm
+from svmbench.solvers.second_order.ipm import Ipm, merged
 from twins.objective import gap_of
 from twins.optimum import optimum, variant
 
@@ -23,8 +24,8 @@ every_problem_of_its_class = pytest.mark.parametrize(
 )
 
 
-def ended(problem, **parameters):
-    run = Ipm(IpmParameters(**parameters))
+def ended(problem):
+    run = Ipm()
     run.start(problem, 0)
     iterations = 0
     while not run.stopped and iterations < 200:
@@ -94,14 +95,16 @@ def test_columns_of_very_different_scales_do_not_matter(loss, lam):
 
 
 @every_loss
-def test_merging_equal_rows_changes_nothing_but_the_work(loss):
+def test_merging_equal_rows_changes_nothing_but_the_work(loss, monkeypatch):
     rng = np.random.default_rng(2)
     base = rng.integers(-8, 9, size=(12, 4)) / 4.0
     X = base[rng.integers(0, 12, size=200)]
     y = np.where(rng.random(200) < 0.4, -1, 1)
     problem = with_loss(Problem(dataset(X, y), 0.05), loss)
     merging, _ = ended(problem)
-    plain, _ = ended(problem, merge=False)
+    monkeypatch.setattr(ipm, "WORTH_MERGING", 1.0)
+    plain, _ = ended(problem)
+    monkeypatch.undo()
     np.testing.assert_allclose(merging.w, plain.w, rtol=0.0, atol=1e-7)
     assert merging.counters.nonzeros < plain.counters.nonzeros / 4
     distinct, counts, group = merged(problem.data)

@@ -18,7 +18,7 @@ REFUSED = {
     "minibatch-bias": {"mu0": [0.0], "increment": [-1.0], "batch": [0], "form": ["own"]},
     "mpu": {"delta": [0.0], "comparison_coefficient": [-1.0], "precision": ["float32"]},
     "newton": {"tolerance": [0.0], "precision": ["float32"]},
-    "ocas": {"tolerance": [0.0, 1.0], "beyond": [1.5]},
+    "ocas": {"tolerance": [0.0, 1.0]},
     "olbfgs": {"rank": [0], "gain": [0.0], "t0": [0.0]},
     "pegasos": {"batch": [0], "sampling": ["sequential"]},
     "seg-pm": {"eta0": [0.0]},
@@ -28,8 +28,8 @@ REFUSED = {
     "smd": {"output": ["random"]},
     "smo": {"tolerance": [0.0], "working_set": [1], "precision": ["float32"]},
     "svmasgd": {"eta0": [-1.0], "average_after": [-0.5]},
-    "svmperf": {"epsilon": [0.0, 1.0], "keep": [0], "unit": ["%"]},
-    "svmsgd": {"eta0": [0.0], "search_rows": [0], "order": ["random"], "bias_rate": [0.0]},
+    "svmperf": {"epsilon": [0.0, 1.0], "unit": ["%"]},
+    "svmsgd": {"eta0": [0.0], "order": ["random"], "bias_rate": [0.0]},
     "svmsgd2": {"t0": [0.5], "skip": [0], "sampling": ["cyclic"]},
 }
 

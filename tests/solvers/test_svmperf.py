@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 
 from problems import PROBLEMS, at_start, dyadic_problems, every_problem
+from svmbench.solvers.cutting_plane import svmperf
 from svmbench.solvers.cutting_plane.svmperf import Svmperf
 from twins.cutting_plane import Svmperf as Twin
 from twins.optimum import optimum
@@ -22,10 +23,12 @@ every_unit = pytest.mark.parametrize("unit", UNITS)
 
 @pytest.mark.parametrize("keep", [1, 50])
 @every_problem
-def test_equals_its_twin(name, keep):
-    options = {"epsilon": 1e-12, "unit": "objective", "keep": keep}
+def test_equals_its_twin(name, keep, monkeypatch):
+    monkeypatch.setattr(svmperf, "IDLE", keep)
+    options = {"epsilon": 1e-12, "unit": "objective"}
     problem = PROBLEMS[name]
-    cutting_planes.assert_equals(started(problem, **options), twin_of(problem, **options), problem)
+    plain = twin_of(problem, keep=keep, **options)
+    cutting_planes.assert_equals(started(problem, **options), plain, problem)
 
 
 @every_problem

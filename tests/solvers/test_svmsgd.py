@@ -21,6 +21,7 @@ from problems import (
 )
 from svmbench.errors import ConfigError
 from svmbench.problem import Loss, Problem
+from svmbench.solvers.stochastic import decaying
 from svmbench.solvers.stochastic.svmsgd import SvmSgd
 from twins.decaying import Decaying, searched
 from twins.optimum import optimum
@@ -110,13 +111,13 @@ def test_stored_takes_the_rows_as_they_are():
     assert run.w.tobytes() == other.w.tobytes()
 
 
-def test_the_search_looks_at_its_rows_only():
+def test_the_search_looks_at_its_rows_only(monkeypatch):
     X, y = dyadic(4, 60, 5)
     problem = Problem(dataset(X, y), 2.0**-6)
-    some = started(problem, order="stored", search_rows=20)._eta0
-    assert some == searched(X[:20], y[:20], problem.lam)
     run = started(problem, order="stored")
     assert run._eta0 == searched(X, y, problem.lam)
+    monkeypatch.setattr(decaying, "SEARCH_ROWS", 20)
+    assert started(problem, order="stored")._eta0 == searched(X[:20], y[:20], problem.lam)
     assert (run.counters.presentations, run.counters.updates, run.counters.nonzeros) == (0, 0, 0)
 
 

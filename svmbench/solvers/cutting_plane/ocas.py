@@ -14,6 +14,9 @@ from svmbench.solvers.cutting_plane.reduced import CuttingPlane
 #: search would have no limit between points that differ only by rounding.
 LONGEST_STEP = 1000.0
 
+#: Share of the way from the best point to the reduced problem's at which a cut is taken.
+BEYOND = 0.1
+
 
 class OcasParameters(Parameters):
     tolerance: float = parameter(
@@ -24,13 +27,6 @@ class OcasParameters(Parameters):
         source="JMLR 10 (2009); the default is libocas's relative tolerance",
         gt=0.0,
         lt=1.0,
-    )
-    beyond: float = parameter(
-        0.1,
-        "Share of the way from the best point to the reduced problem's at which a cut is taken.",
-        source="JMLR 10 (2009), section 3",
-        gt=0.0,
-        le=1.0,
     )
 
 
@@ -47,7 +43,7 @@ class Ocas(CuttingPlane):
     update   from the best point w_b = 0 and a cut of all rows, each iteration:
                  v ← the w of the reduced problem;  k ≥ 0 minimises P(w_b + k(v - w_b))
                  exactly;  w_b ← w_b + k(v - w_b)
-                 a cut of the rows with sᵢ ≤ 1 at w_b + μ(v - w_b), μ = beyond
+                 a cut of the rows with sᵢ ≤ 1 at w_b + μ(v - w_b), μ = 0.1
     output   w_b
     stop     if P(w_b) - D(β) ≤ tolerance · P(w_b)
 """
@@ -83,7 +79,7 @@ class Ocas(CuttingPlane):
         k = min(search, LONGEST_STEP)
         self._best += k * step
         self._margins += k * (self._at - self._margins)
-        self._at = self._margins + self.parameters.beyond * (self._at - self._margins)
+        self._at = self._margins + BEYOND * (self._at - self._margins)
         loss = float(np.maximum(0.0, 1.0 - self._margins).mean())
         self._primal = 0.5 * lam * float(self._best @ self._best) + loss
         if self._primal - self._dual <= self._tolerance * self._primal:

@@ -16,6 +16,9 @@ FIRST_EPSILON = 0.1
 #: P <= D + 1.5 epsilon. With this factor, P <= (1 + accuracy) D.
 SHARE_OF_ACCURACY = 2.0 / 3.0
 
+#: Consecutive solutions of the reduced problem that leave a cut unused before it is dropped.
+IDLE = 50
+
 
 class SvmperfParameters(Parameters):
     epsilon: float | None = parameter(
@@ -33,14 +36,6 @@ class SvmperfParameters(Parameters):
         "accuracy: the relative accuracy that it proves; then P <= (1 + epsilon) P*. The paper's "
         "epsilon is 2/3 of this one times the reduced problem's value.",
         source="objective is the paper's; accuracy ours: P* is not known beforehand",
-    )
-    keep: int = parameter(
-        50,
-        "Consecutive solutions of the reduced problem that leave a cut unused before it is "
-        "dropped.",
-        source="reconstructed",
-        unit="iterations",
-        ge=1,
     )
 
 
@@ -90,6 +85,6 @@ class Svmperf(CuttingPlane):
         if loss - reduced.slack <= self._paper_epsilon():
             self._stopped = True
             self._epsilon *= 0.1
-        reduced.drop(self.parameters.keep)
+        reduced.drop(IDLE)
         self._primal = 0.5 * self._problem.lam * float(w @ w) + loss
         return False  # P may rise and fall: only the bound measures progress

@@ -41,10 +41,14 @@ from svmbench.kernels.equal_rows import group_equal
 from svmbench.kernels.objective import combination
 from svmbench.names import BIASES, CONSTRAINTS, HINGES
 from svmbench.problem import Problem
-from svmbench.solvers.base import Iterating, Parameters, parameter
+from svmbench.solvers.base import Iterating
 from svmbench.solvers.cholesky import load, raised_factor
 from svmbench.solvers.second_order.l1_ball import BallTerms, centred_ball, room, starting_point
 from svmbench.solvers.second_order.normal_equations import NormalEquations
+
+#: Largest step, as a share of the distance to the boundary; 0.99 to 0.9995 is usual (Wright,
+#: Primal-Dual Interior-Point Methods, 1997).
+STEP_TO_BOUNDARY = 0.995
 
 #: Least share of the rows that merging must save to justify the copy.
 WORTH_MERGING = 0.2
@@ -72,19 +76,6 @@ ON_PATH, PATIENCE = 1e-2, 30
 
 #: Shares of its diagonal that are added to the system until it has a factor.
 RIDGES = (0.0, 1e-15, 1e-13, 1e-11)
-
-
-class IpmParameters(Parameters):
-    step_to_boundary: float = parameter(
-        0.995,
-        "Largest step, as a share of the distance to the boundary.",
-        source="ours; 0.99 to 0.9995 is usual (Wright, Primal-Dual Interior-Point Methods, 1997)",
-        gt=0.0,
-        lt=1.0,
-    )
-    merge: bool = parameter(
-        True, "Whether equal rows are merged into one with a weight.", source="ours"
-    )
 
 
 class Products(NamedTuple):
@@ -124,7 +115,6 @@ class Ipm(Iterating):
     weighted = True
     biases = BIASES
     constraints = CONSTRAINTS
-    schema = IpmParameters
     mathematics = """
     problem  min P and max D together: rᵢ = sᵢ + ν αᵢ + ξᵢ - 1 ≥ 0 is complementary to
              αᵢ, and ξᵢ ≥ 0 to 1 - αᵢ (no ξᵢ for the squared hinge)
@@ -134,7 +124,7 @@ class Ipm(Iterating):
     path     hinge: αᵢ, rᵢ, ξᵢ follow w in closed form, and only w is unknown; μ falls by
              factors of ten, to 1e-4 P
     end      predictor for μ = 0, with mean product μ'; corrector for μ'³/μ² and second
-             order; step_to_boundary of the distance to the nearest bound
+             order; 0.995 of the distance to the nearest bound
     output   w and b; α, made feasible, certifies them: D(α) ≤ P*
     stop     where rounding allows no further progress
     cost     per iteration: half the sum of nnz² over the rows, or m d²/2 by BLAS; d³/6
@@ -150,9 +140,7 @@ class Ipm(Iterating):
 
     def start(self, problem: Problem, seed: int) -> None:
         self._problem = problem
-        data, self._counts, self._group = problem.data, np.ones(problem.data.n_samples), None
-        if self.parameters.merge:
-            data, self._counts, self._group = merged(problem.data)
+        data, self._counts, self._group = merged(problem.data)
         if problem.row_weights is not None:
             self._counts = problem.row_weights
             if self._group is not None:
@@ -357,12 +345,12 @@ class Ipm(Iterating):
             step = NewtonStep(
                 *(a + c + weight * b for a, c, b in zip(ahead, centring, bend, strict=True))
             )
-            reach = min(1.0, self.parameters.step_to_boundary * self._reach(step))
+            reach = min(1.0, STEP_TO_BOUNDARY * self._reach(step))
             if reach > 1.1 * length:
                 best, length = step, reach
         for _ in range(CENTRALITY_CORRECTIONS):
             step = self._recentred(system, best, target, min(1.0, length + 0.3))
-            reach = min(1.0, self.parameters.step_to_boundary * self._reach(step))
+            reach = min(1.0, STEP_TO_BOUNDARY * self._reach(step))
             if reach < length + 0.03:
                 break
             best, length = step, reach

@@ -33,16 +33,13 @@ from svmbench.kernels.counters import Counters
 from svmbench.kernels.normal import dense_rows
 from svmbench.problem import Problem
 from svmbench.solvers.cholesky import lapack
-from svmbench.solvers.second_order.ipm import merged, to_zero
+from svmbench.solvers.second_order.ipm import STEP_TO_BOUNDARY, merged, to_zero
 
 #: Columns per block of the factorisation.
 BLOCK = 32
 
 #: Most entries of the matrix, which is dense, and most multiply-adds of a factorisation.
 MOST_ENTRIES, MOST_WORK = 1 << 24, 1 << 32
-
-#: Largest step, as a share of the distance to the boundary.
-STEP_TO_BOUNDARY = 0.995
 
 #: Share of the predictor's length below which the second-order correction is left out.
 SHORT = 0.1

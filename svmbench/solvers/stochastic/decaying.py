@@ -14,6 +14,9 @@ from svmbench.problem import Problem
 from svmbench.solvers.base import EitherParameters, parameter
 from svmbench.solvers.row_method import RowMethod
 
+#: Rows on which the search tries first steps: sgd-2.0 says 1000 and takes one more.
+SEARCH_ROWS = 1001
+
 
 class DecayingParameters(EitherParameters):
     order: Literal["fixed", "stored"] = parameter(
@@ -29,13 +32,6 @@ class DecayingParameters(EitherParameters):
         "training but whose presentations do not.",
         source="sgd-2.0, determineEta0",
         gt=0.0,
-    )
-    search_rows: int = parameter(
-        1001,
-        "Rows on which the search tries first steps, at most all rows.",
-        source="sgd-2.0, which says 1000 and takes one more",
-        unit="rows",
-        ge=1,
     )
     bias_rate: float | None = parameter(
         None,
@@ -134,7 +130,7 @@ class FixedOrder(RowMethod):
         problem = self._problem
         if eta * problem.lam >= 1.0:
             return math.inf
-        order = self._order[: self.parameters.search_rows]
+        order = self._order[:SEARCH_ROWS]
         trial = self._make_kernel(order, eta, 0.0)
         trial.advance(len(order))
         with np.errstate(over="ignore"):  # the search may try steps that are too long
