@@ -22,7 +22,6 @@ from svmbench.problem import Problem
 from svmbench.records.spelling import in_file_names
 from svmbench.reference.optimum import Reference
 from svmbench.solvers.checked import as_plain
-from svmbench.solvers.plug_in import build_of
 from svmbench.solvers.registry import find_solver
 
 #: Characters of a run's id before its hash: with the endings of files, a name has at most 255.
@@ -98,7 +97,7 @@ class Run:
     @cached_property
     def build(self) -> dict[str, Any]:
         """The solver's build when the run was planned; a program's files may change later."""
-        return build_of(find_solver(self.solver.name), self.solver.parameters)
+        return find_solver(self.solver.name).build_with(self.solver.parameters)
 
     def facts(self) -> dict[str, Any]:
         """Everything that could change what this run measures."""

@@ -242,14 +242,6 @@ class Solver(ABC):
         """
         return False
 
-    def adopt_rows(self, problem: Problem, rows: Any, labels: Any) -> bool:
-        """Use rows that another program has read, if possible (timed as a conversion).
-
-        They are doubles, an array or a scipy.sparse.csr_matrix, with labels of +1 and -1. Whether
-        there is nothing left to convert is returned.
-        """
-        return False
-
     @abstractmethod
     def start(self, problem: Problem, seed: int) -> None:
         """Set the solver to its initial point (timed).

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import ast
-import json
 import sys
 import traceback
 from collections.abc import Iterator
 from functools import cache
 from importlib.machinery import all_suffixes
 from pathlib import Path
-from typing import Any
-
-from svmbench.errors import ConfigError
 
 #: Entry-point group in which plug-in packages name their solver classes.
 GROUP = "svmbench.solvers"
@@ -22,24 +18,6 @@ executed_texts: dict[Path, bytes] = {}
 
 #: The entry points that this process has loaded.
 executed_points: set[str] = set()
-
-
-def build_of(solver: Any, parameters: Any) -> dict[str, Any]:
-    """The build of a solver with these parameters, which a plug-in's own function may make.
-
-    Raises ConfigError if JSON would not give back the same.
-    """
-    found = solver.build_with(parameters)
-    try:
-        fits = json.loads(json.dumps(found, allow_nan=False)) == found and "source_sha256" in found
-    except (TypeError, ValueError, RecursionError):
-        fits = False
-    if not fits:
-        raise ConfigError(
-            f"solver {solver.name!r}: build() is wrong; add to super().build() names with texts, "
-            "finite numbers, lists or mappings"
-        )
-    return dict(found)
 
 
 def place_in(error: BaseException) -> str:

@@ -19,7 +19,6 @@ from svmbench.harness.measurement import Measurement, Terms
 from svmbench.harness.trace import Trace, read_whole
 from svmbench.records.spelling import counted
 from svmbench.solvers.checked import checked
-from svmbench.solvers.plug_in import build_of
 from svmbench.solvers.program import ForeignProgram
 from svmbench.solvers.registry import find_solver
 from svmbench.verify.outcome import ContradictionError, MissingError, Verification
@@ -107,7 +106,7 @@ def _require_the_same(trace: Trace, run: Recorded) -> None:
     points: list[dict[str, Any]] = []
     with threadpool_limits(limits=run.threads, user_api="blas"):  # as in the run's own process
         Measurement(solver, terms).run(run.header["seed"], points)
-    same_build = build_of(solver_class, run.solver.parameters) == run.header["build"]
+    same_build = solver_class.build_with(run.solver.parameters) == run.header["build"]
     exact = same_build and run.header["machine"] == fingerprint()
     again = {_counts(point): point["primal"] for point in points}
     for point in trace.points:

@@ -137,19 +137,10 @@ class Peer(Solver):
         self._program()
 
     def convert(self, problem: Problem) -> None:
-        self.adopt_rows(problem, matrix(problem.data), problem.data.labels.astype(np.float64))
-
-    def adopt_rows(self, problem: Problem, rows: Any, labels: Any) -> bool:
-        """Convert rows that another program has read to this program's format."""
+        labels = problem.data.labels.astype(np.float64)
         if not self.one_class and (labels == labels[0]).all():
             raise RuntimeError(f"{self.name} refuses rows of one class only; leave it out there")
-        if hasattr(rows, "indptr") and rows.nnz < UNLIMITED:
-            # Programs require 32-bit indices, and readers return 64-bit ones.
-            rows.indices = rows.indices.astype(np.int32, copy=False)
-            rows.indptr = rows.indptr.astype(np.int32, copy=False)
-        self._rows = self._converted(rows, labels)
-        self._problem = problem
-        return True
+        self._rows, self._problem = self._converted(matrix(problem.data), labels), problem
 
     def take_over(self, other: Solver) -> bool:
         """Use the rows that another run of the ladder has converted."""
