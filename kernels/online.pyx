@@ -198,18 +198,13 @@ cdef class Adagrad(InBall):
                         w[j] = soft(w[j], threshold, h[j])
 
 
-def _require(CompactRows rows, *vectors):
-    for vector in vectors:
-        if vector.shape[0] != rows.c.d:
-            raise ValueError("the vectors and the rows do not belong together")
-
-
 def presentation_cost(CompactRows rows, Py_ssize_t i, double[::1] w, double lam, int loss,
                       double gamma):
     """f(w) = lam/2 ||w||^2 + loss(y_i w.x_i) of one row: what online learning charges for it."""
     cdef double norm2 = 0.0
     cdef Py_ssize_t j
-    _require(rows, w)
+    if w.shape[0] != rows.c.d:
+        raise ValueError("the vector and the rows do not belong together")
     if not 0 <= i < rows.c.m:
         raise ValueError(f"no row {i} among {rows.c.m}")
     for j in range(w.shape[0]):

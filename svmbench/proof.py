@@ -1,23 +1,20 @@
 """What weights and dual variables prove of P* once rounding is allowed for.
 
-`Problem.primal` computes P(w) in double precision. Where a margin y w.x rounds to 1, the hinge
-vanishes from it, and P(w) may come out smaller than it is, by any factor if nearly all losses
-vanish. Here margins are computed as if in twice the precision (kernels/objective.pyx).
+P(w) in double precision may come out smaller than it is, by any factor where margins round to 1 and
+nearly all losses vanish: here margins are computed as if in twice the precision
+(kernels/objective.pyx).
 
-`Problem.dual` computes D(alpha) in double precision. Where a column holds numbers many orders of
-magnitude larger than the others, w(alpha) is a small difference of large sums, and D(alpha) may
-come out larger than it is. Here each of its sums of m terms is compensated. Its rounding is then at
-most u |sum| + (m u)^2 sum |alpha_i x_ij| (Ogita, Rump and Oishi, SIAM J. Sci. Comput. 26, 2005,
-Proposition 4.5), and that of the products u sum |alpha_i x_ij|.
+D(alpha) may come out larger than it is where w(alpha) is a small difference of large sums: here
+each of its sums of m terms is compensated. Its rounding is then at most u |sum| + (m u)^2 sum
+|alpha_i x_ij| (Ogita, Rump and Oishi, SIAM J. Sci. Comput. 26, 2005, Proposition 4.5), and that of
+the products u sum |alpha_i x_ij|.
 
 With a ball ||w||_1 <= z, D(alpha) is the largest over tau >= 0 of the mean of the conjugates less
 lam h(w(alpha)), where h(u) = 1/2 ||S(u)||^2 + tau z and S(u)_j = sign(u_j) max(|u_j| - tau, 0): any
 tau gives a lower bound. h is convex and its gradient S is 1-Lipschitz, so that an error of e in u
 adds at most |S(u)|.|e| + 1/2 ||e||^2 to it. Without a ball tau is 0 and S(u) is u.
 
-Where lambda or weights of rows are near the least doubles, operations underflow: each is then off
-by at most half the least double, whatever its size, which is added to the bounds for each of them.
-Sums do not underflow.
+Where operations underflow, each is off by at most half the least double, which is added for each.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """Our fastest solver, on problems with a free bias as well.
 
 auto knows no bias. A constant feature of the value rho stands for b = rho v, at the price that P
-contains lambda/2 v^2, and that alpha is not balanced: at the optimum sum_i alpha_i y_i is
-lambda m b/rho^2. With a large rho neither matters. Dual descent would suffer from it, but Newton
-steps solve their systems exactly. `Problem` certifies the pair with the best b for w, and with an
-alpha that is balanced.
+contains lambda/2 v^2, and that alpha is not balanced: at the optimum sum_i alpha_i y_i is lambda m
+b/rho^2. With a large rho neither matters, and Newton steps solve their systems exactly.
 """
 
 from __future__ import annotations

@@ -3,12 +3,9 @@
     regret_T = sum_{t=1}^T f_t(w_t) - min_w sum_{t=1}^T f_t(w)
     f_t(w) = lam/2 ||w||^2 + loss(y_t w.x_t)
 
-w_t is the iterate at the start of step t. The drawn rows, each as often as it was drawn, form a
-data set of T rows, and the minimum is T times that problem's P*: with D <= P* <= P certified for
-it, the regret lies between sum f_t(w_t) - T P and sum f_t(w_t) - T D.
-
-A run's rows and costs are found by replaying it, one step at a time, so that the timed run keeps
-no record. Only the first steps of a long run are replayed; its last record is for those.
+w_t is the iterate at the start of step t. The drawn rows form a data set of T rows, and the minimum
+is T times that problem's certified P*. A run is replayed for them, one step at a time, so that the
+timed run keeps no record; of a long run only the first steps are replayed.
 """
 
 from __future__ import annotations

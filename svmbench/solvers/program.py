@@ -8,7 +8,6 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from statistics import median
@@ -343,12 +342,7 @@ class ForeignProgram(Solver):
 
 def placeholders(words: tuple[str, ...]) -> list[str]:
     """The names in braces of a command, each once."""
-    return list(dict.fromkeys(_names(words)))
-
-
-def _names(words: tuple[str, ...]) -> Iterator[str]:
-    for word in words:
-        yield from _NAME.findall(word)
+    return list(dict.fromkeys(name for word in words for name in _NAME.findall(word)))
 
 
 def _resolved(words: tuple[str, ...], folder: Path | None) -> tuple[str, ...]:

@@ -1,9 +1,7 @@
 """Estimators for scikit-learn, an optional dependency: ``pip install scikit-learn``.
 
-They follow scikit-learn's conventions and take ``C``, ``loss``, ``class_weight``,
-``fit_intercept``, ``tol`` and ``random_state`` of its LinearSVC, none of the others. Where they
-have the same names, two things differ: ``tol`` is a certified relative gap, and the intercept is
-not regularised. ``certificate_`` says how near the weights are to the optimum.
+They follow its conventions. Two things differ: ``tol`` is a certified relative gap, and the
+intercept is not regularised. ``certificate_`` says how near the weights are to the optimum.
 """
 
 from __future__ import annotations
@@ -66,16 +64,7 @@ class OptimalityBound(NamedTuple):
 
 
 class Learnt(NamedTuple):
-    """What an estimator keeps of a model.
-
-    Parameters
-    ----------
-    coef : ndarray of float64, shape (1, d) or (classes, d)
-    intercept : ndarray of float64, shape (1,) or (classes,)
-    certificate : OptimalityBound, or list of them for more than two classes
-    n_certificates : int
-        The most certificates computed for a class.
-    """
+    """What an estimator keeps of a model: weights, biases and certificates of its classes."""
 
     coef: FloatArray
     intercept: FloatArray

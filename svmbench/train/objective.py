@@ -1,7 +1,7 @@
 """The losses that can be trained, and the constant that users know them by.
 
-Users and LIBLINEAR write 1/2 ||w||^2 + C sum_i loss_i. `Problem` has lam/2 ||w||^2 and a mean, so
-that lam = 1/(C m); and it halves the squared hinge, so that there lam = 1/(2 C m).
+Users write 1/2 ||w||^2 + C sum_i loss_i. `Problem` has lam/2 ||w||^2 and a mean, so that lam = 1/(C
+m); and it halves the squared hinge, so that there lam = 1/(2 C m).
 """
 
 from __future__ import annotations

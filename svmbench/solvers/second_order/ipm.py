@@ -18,13 +18,10 @@ unknown, with a column of ones and without lam. A ball ||w||_1 <= z adds a diago
 rank one (l1_ball.py).
 
 The hinge has two phases. In the first, alpha, r and xi satisfy their conditions exactly, row by
-row and in closed form, so that only w is unknown. It minimises a smooth convex function, and
-Newton's method with a line search follows its minimiser as mu falls. Where many rows reach the
-kink at once, one row after another shortens the steps on all variables; it cannot shorten these
-steps, because no variable approaches a bound. Once mu is small compared with the objective, a few
-iterations of Mehrotra's predictor and corrector on all variables finish, because only these keep
-w and w(alpha) close enough for the dual value. The smooth losses need only the second phase. On
-the tested sets a relative gap of 1e-10 took 10 to 150 systems, whatever lambda.
+row and in closed form: Newton's method with a line search follows the minimiser of a smooth convex
+function of w as mu falls, and no row shortens the steps of the others. Once mu is small, a few
+iterations of Mehrotra's predictor and corrector on all variables finish. The smooth losses need
+only the second phase.
 """
 
 from __future__ import annotations

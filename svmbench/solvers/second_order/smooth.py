@@ -1,9 +1,8 @@
 """The optimum of a smooth loss, from Newton steps on w and b.
 
-`Problem` certifies what is yielded. Minus the slopes of the losses at w and b are a feasible alpha.
-Near the optimum of the logistic loss P - D is about ||gradient||^2/(2 lambda), which Newton steps
-square at each turn. The squared hinge's support, the rows with margins below 1, takes the part of
-the rows' curvatures; once it no longer changes, a step reaches the optimum.
+Minus the slopes of the losses are a feasible alpha, and near the optimum of the logistic loss P - D
+is about ||gradient||^2/(2 lambda), which Newton steps square at each turn. The squared hinge's
+support takes the part of the curvatures; once it no longer changes, a step reaches the optimum.
 """
 
 from __future__ import annotations

@@ -1,13 +1,4 @@
-"""Common base of sgd-s and sgd-m: permuted passes in perceptron form, and their certificate.
-
-Let a = lam t w. After complete passes, t = mT presentations, and alpha_i, the share of its
-presentations at which row i had a margin error, is in [0, 1]. Therefore
-
-    D = M/t - ||a||^2 / (2 lam t^2)
-
-is a dual value at the cost of ||a||^2 (Panagiotakopoulos and Tsampouka, ECML-PKDD
-2013, section 2).
-"""
+"""Common base of sgd-s and sgd-m: permuted passes in perceptron form, and their certificate."""
 
 from __future__ import annotations
 
