@@ -1,8 +1,10 @@
-# Normal equations of weighted rows.
+# Normal equations of weighted rows, and their solution from a Cholesky factor.
 #
 #   weighted_gram   H += sum_i c_i x_i x_i^T, upper triangle; n_i (n_i + 1)/2 multiply-adds a row
 #   dense_rows      sqrt(c_i) x_i of a block of rows, dense: BLAS forms the same sum of them with
 #                   d^2/2 multiply-adds a row, in less time than scattering where rows are full
+#   solution        U^T U x = b, by substitution forwards and then backwards; d^2 multiply-adds. Both
+#                   read the rows of U one after another, each row once
 #   source          textbook
 
 from libc.math cimport sqrt
@@ -11,7 +13,7 @@ from libc.stdint cimport int32_t, int64_t
 import numpy as np
 
 from .provenance cimport build_record
-from .rows cimport CompactRows
+from .rows cimport CompactRows, dense_axpy, dense_dot
 
 __build__ = build_record()
 
@@ -50,3 +52,22 @@ def dense_rows(CompactRows rows, const double[::1] weights, const int64_t[::1] c
             n = unpack_row(&rows.c, i, &columns[0], &values[0])
             for k in range(n):
                 out[line, columns[k]] = root * values[k]
+
+
+def solution(const double[:, ::1] factor, const double[::1] right):
+    """The x of factor^T factor x = right."""
+    cdef Py_ssize_t d = right.shape[0], i
+    if factor.shape[0] != d or factor.shape[1] != d:
+        raise ValueError("factor and right do not belong together")
+    found = np.array(right)
+    cdef double[::1] x = found
+    with nogil:
+        for i in range(d):
+            x[i] /= factor[i, i]
+            if i + 1 < d:
+                dense_axpy(-x[i], &factor[i, i + 1], d - i - 1, &x[i + 1])
+        for i in range(d - 1, -1, -1):
+            if i + 1 < d:
+                x[i] -= dense_dot(&factor[i, i + 1], d - i - 1, &x[i + 1])
+            x[i] /= factor[i, i]
+    return found

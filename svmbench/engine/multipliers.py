@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from svmbench.data.dataset import Dataset
-from svmbench.kernels import cholesky
+from svmbench.kernels import normal
 from svmbench.kernels.multipliers import Multipliers
 from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.champion.multiplier_steps import (
@@ -181,7 +181,7 @@ class _InnerProblems:
         before = state.nonzeros
         factor = factor_of(system)
         if factor is not None:
-            state.move(cholesky.solution(factor, right))
+            state.move(normal.solution(factor, right))
         done.entries += state.nonzeros - before + self._factoring + _STEP_WORK * m
         return factor is not None
 

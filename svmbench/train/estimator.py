@@ -9,7 +9,9 @@ from __future__ import annotations
 import math
 import numbers
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from copy import copy
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -33,16 +35,58 @@ from svmbench.data.in_memory import as_dataset
 from svmbench.data.libsvm import available_processors
 from svmbench.engine.effort import Effort
 from svmbench.errors import ConfigError, DataError
-from svmbench.train.arrays import (
-    as_numbers,
-    balanced,
-    check_structure,
-    in_double_precision,
-    numbers_of,
-)
 from svmbench.train.classes import Trained, train
 from svmbench.train.examples import Examples
 from svmbench.train.objective import Objective
+
+
+@contextmanager
+def in_double_precision(name: str) -> Iterator[None]:
+    """Name the parameter whose conversion to double precision fails."""
+    try:
+        yield
+    except OverflowError:
+        raise ValueError(f"{name}: a number is too large for double precision") from None
+
+
+@contextmanager
+def numbers_of(name: str) -> Iterator[None]:
+    """Name the parameter whose conversion to numbers fails in any way."""
+    with in_double_precision(name):
+        try:
+            yield
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{name}: {error}") from None
+
+
+def as_numbers(name: str, given: Any) -> Array:
+    """A parameter as an array of numbers; what else is wrong with them is not checked."""
+    with numbers_of(name):
+        found = np.asarray(given)
+        return found if found.dtype.kind in "biufc" else found.astype(np.float64)
+
+
+def check_structure(X: Any) -> None:
+    """Refuse sparse rows whose indices lead outside their arrays, where SciPy reads unchecked."""
+    if not issparse(X):
+        return
+    with numbers_of("X"):
+        if X.format == "coo":
+            type(X)((X.data, (X.row, X.col)), shape=X.shape)
+        elif hasattr(X, "check_format"):
+            copy(X).check_format()  # it would cut off what the user's arrays have behind the rows
+
+
+def balanced(examples: Examples) -> FloatArray:
+    """Weights of classes 0, 1, ..., inverse to the weights of their rows; mean weight of a row 1.
+
+    As scikit-learn's compute_class_weight, which takes no weights of rows before its version 1.7.
+    """
+    of_class = np.bincount(examples.labels, weights=examples.costs()).astype(np.float64)
+    weights = np.ones_like(of_class)
+    with np.errstate(over="ignore"):  # Examples refuses inf
+        np.divide(of_class.sum(), len(of_class) * of_class, out=weights, where=of_class > 0.0)
+    return weights
 
 
 class OptimalityBound(NamedTuple):

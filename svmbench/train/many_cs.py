@@ -12,9 +12,8 @@ from sklearn.exceptions import ConvergenceWarning  # type: ignore[import-untyped
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
 from svmbench.memory import require_memory
-from svmbench.train.arrays import in_double_precision, numbers_of
 from svmbench.train.classes import Trained
-from svmbench.train.estimator import Learnt, LinearSVC
+from svmbench.train.estimator import Learnt, LinearSVC, in_double_precision, numbers_of
 from svmbench.train.examples import Examples
 from svmbench.train.objective import Objective
 from svmbench.train.path import grid, path

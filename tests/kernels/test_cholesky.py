@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svmbench.kernels.cholesky import solution
+from svmbench.kernels.normal import solution
 from svmbench.solvers import cholesky
 from svmbench.solvers.cholesky import factor_of
 

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from svmbench.data.dataset import FloatArray
-from svmbench.kernels import cholesky
+from svmbench.kernels import normal
 from svmbench.kernels.counters import Counters
 from svmbench.kernels.multipliers import Multipliers
 from svmbench.solvers.champion.work import add_work, counts
@@ -172,7 +172,7 @@ class MultiplierSteps(ABC):
         factor = self._factor()
         if factor is None:
             return False
-        state.move(cholesky.solution(factor, state.pull - self._lam * state.w))
+        state.move(normal.solution(factor, state.pull - self._lam * state.w))
         self._known = None
         self._inner_steps += 1
         return True

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from svmbench.data.dataset import Array, FloatArray
-from svmbench.kernels import cholesky
+from svmbench.kernels import normal
 from svmbench.kernels.counters import Counters
 from svmbench.kernels.objective import combination
 from svmbench.kernels.rows import CompactRows
@@ -205,5 +205,5 @@ def solution(system: FloatArray, right: FloatArray) -> FloatArray:
     factor = raised_factor(system, RIDGES)
     if factor is None:
         return np.zeros(len(right))
-    found: FloatArray = cholesky.solution(factor, right)
+    found: FloatArray = normal.solution(factor, right)
     return found if np.isfinite(found).all() else np.zeros(len(right))

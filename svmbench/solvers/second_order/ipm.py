@@ -33,7 +33,7 @@ import numpy as np
 
 from svmbench.data.dataset import Array, Dataset, FloatArray
 from svmbench.data.derived import take_rows
-from svmbench.kernels import cholesky
+from svmbench.kernels import normal
 from svmbench.kernels.equal_rows import group_equal
 from svmbench.kernels.objective import combination
 from svmbench.names import BIASES, CONSTRAINTS, HINGES
@@ -222,7 +222,7 @@ class Ipm(Iterating):
         if factor is None:
             self._leave_path()
             return
-        dw = -cholesky.solution(factor, gradient)
+        dw = -normal.solution(factor, gradient)
         change = self._products(dw)
         length = self._line_search(dw, change)
         self._w += length * dw
@@ -380,11 +380,11 @@ class Ipm(Iterating):
             pull -= self._regular * self._w
         d, dx, ds = self._data.n_features, np.zeros(0), np.zeros(0)
         if system.ball is None:
-            dw = cholesky.solution(system.factor, pull)
+            dw = normal.solution(system.factor, pull)
         else:
             demand = system.ball.demand(of.x, towards)
             pull[:d] += demand.right
-            dw = cholesky.solution(system.factor, pull)
+            dw = normal.solution(system.factor, pull)
             dx, ds = system.ball.complete(demand, dw[:d])
         dalpha = (wanted - self._products(dw)) / system.curvature
         dr = (of.r - r * dalpha) / alpha

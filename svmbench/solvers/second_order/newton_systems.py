@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from svmbench.data.dataset import Dataset, FloatArray
-from svmbench.kernels import cholesky
+from svmbench.kernels import normal
 from svmbench.problem import Problem
 from svmbench.solvers.cholesky import factor_cost, factor_of, solve_cost
 from svmbench.solvers.pairs import WorkCount
@@ -105,7 +105,7 @@ class Factored:
         if self._factor is None:
             return right
         n, found = len(self._factor), np.zeros_like(right)
-        found[:n] = cholesky.solution(self._factor, right[:n])
+        found[:n] = normal.solution(self._factor, right[:n])
         return found
 
 
