@@ -3,8 +3,8 @@
 #   weighted_gram   H += sum_i c_i x_i x_i^T, upper triangle; n_i (n_i + 1)/2 multiply-adds a row
 #   dense_rows      sqrt(c_i) x_i of a block of rows, dense: BLAS forms the same sum of them with
 #                   d^2/2 multiply-adds a row, in less time than scattering where rows are full
-#   solution        U^T U x = b, by substitution forwards and then backwards; d^2 multiply-adds. Both
-#                   read the rows of U one after another, each row once
+#   solution        U^T U x = b, by substitution forwards and backwards; d^2 multiply-adds; both
+#                   read each row of U once
 #   source          textbook
 
 from libc.math cimport sqrt

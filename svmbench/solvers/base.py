@@ -93,85 +93,39 @@ def _refusing_weights(
 class Solver(ABC):
     """A training method, advanced in steps under the harness's clock.
 
-    The harness creates one instance per run, calls `start` once and `advance` many times,
-    and times only these two. Between calls it reads `w`, `counters`, `dual` and `stopped`.
-    Reading them must not change the next call.
-
-    Attributes that are annotated as ``ClassVar`` are read from the class, before there is an
-    instance: no property may compute them. ``step``, ``horizon``, ``horizon_parameter`` and
-    ``cycle`` may depend on the parameters.
-
-    Class attributes
-    ----------------
-    name : str
-        Name in configurations, in lower case with hyphens.
-    summary : str
-        The method in one line.
-    source : str
-        Paper and section, or program, that defines the method.
-    losses : tuple of str
-        Losses that it supports, a subset of `svmbench.names.LOSSES`.
-    smoothed : tuple of str
-        Those of ``losses`` that it replaces by a smooth loss: it approaches that problem's
-        optimum, and never the certified one.
-    biases : tuple of str
-        Biases that it supports, a subset of `svmbench.names.BIASES`.
-    constraints : tuple of str
-        Constraints on w that it supports, a subset of `svmbench.names.CONSTRAINTS`.
-    weighted : bool
-        Whether it counts a problem's weights of rows. `start` of any other solver refuses them.
-    mathematics : str
-        Problem, update and output in a few lines of plain text.
-    reconstructed : tuple of str
-        Details that no source states and that are our reading, one sentence each.
-    unstated : tuple of str
-        Details that the sources leave open and that a parameter or a choice of ours settles,
-        one sentence each.
-    step : {'presentation', 'iteration'}
-        The unit that the method's source calls a step: a presentation (one row processed
-        once), or an iteration of one or more passes over the rows.
-    horizon : {'none', 'steps', 'accuracy'}
-        What a run must know before it starts: nothing, its final number of steps, or the
-        requested accuracy. With 'none', one trajectory serves every accuracy. Otherwise the
-        solver runs once per horizon, and each run is judged at its end, unless it is `anytime`.
-    horizon_parameter : str
-        Parameter that holds the horizon: epochs or an accuracy. The harness sets it where its
-        value is None, the default.
-    anytime : bool
-        Whether the weights before its horizon are results too. Its runs are then judged at every
-        checkpoint and stopped by the sweep's targets, like those of a method without a horizon.
-    cycle : int
-        Passes over the data after which the pattern of its passes repeats. Where it is above 1,
-        the accuracy rises and falls within a cycle, and checkpoints are at the ends of passes or
-        cycles.
-    ladder : bool
-        Whether its horizons form a ladder, from the cheapest run to the most expensive, each at
-        least as accurate as the one before. A repeat then ends with the first run that reaches
-        the tightest accuracy or fails to reach its horizon.
-    foreign : bool
-        Whether it is an external program, which cannot be advanced in pieces: the first
-        `advance` of at least one step trains from scratch to the horizon, later calls do nothing.
-    schema : type
-        Its parameters, a subclass of `Parameters`.
+    The harness creates one instance per run, calls `start` once and `advance` many times, and times
+    only these two. Between calls it reads `w`, `counters`, `dual` and `stopped`, which must not
+    change the next call. A ``ClassVar`` is read before there is an instance: no property may
+    compute it.
     """
 
-    name: ClassVar[str]
-    summary: ClassVar[str]
-    source: ClassVar[str]
+    name: ClassVar[str]  # in lower case with hyphens
+    summary: ClassVar[str]  # the method in one line
+    source: ClassVar[str]  # paper and section, or program, that defines the method
     losses: ClassVar[tuple[str, ...]] = ("hinge",)
+    # those of ``losses`` that it replaces by a smooth loss: it never reaches their optimum
     smoothed: ClassVar[tuple[str, ...]] = ()
     biases: ClassVar[tuple[str, ...]] = ("none",)
     constraints: ClassVar[tuple[str, ...]] = ("none",)
-    weighted: ClassVar[bool] = False
-    mathematics: ClassVar[str] = ""
+    weighted: ClassVar[bool] = False  # whether it counts weights of rows; `start` of others refuses
+    mathematics: ClassVar[str] = ""  # problem, update and output in a few lines of plain text
+    # details that no source states, and those that sources leave open; a sentence each
     reconstructed: ClassVar[tuple[str, ...]] = ()
     unstated: ClassVar[tuple[str, ...]] = ()
+    # what its source calls a step: one row processed once, or one or more passes over the rows
     step: Literal["presentation", "iteration"] = "presentation"
+    # what a run must know before it starts: nothing, its last step, or the requested accuracy; and
+    # the parameter for it, which the harness sets where its value is None, the default
     horizon: Literal["none", "steps", "accuracy"] = "none"
     horizon_parameter: str = ""
+    # whether the weights before its horizon are results too, which are judged at every checkpoint
     anytime: ClassVar[bool] = False
+    # passes after which their pattern repeats; above 1, the accuracy rises and falls within a cycle
     cycle: int = 1
+    # whether its horizons go from the cheapest run to the most expensive, each at least as accurate
+    # as the one before; a repeat ends with the first that is accurate enough
     ladder: ClassVar[bool] = False
+    # whether it is an external program: the first `advance` trains from scratch to the horizon
     foreign: ClassVar[bool] = False
     schema: ClassVar[type[Parameters]] = Parameters
 

@@ -150,15 +150,7 @@ class ProgramTime(NamedTuple):
 
 
 class ForeignProgram(Solver):
-    """A program that reads the rows from a file and writes a model to another.
-
-    Attributes
-    ----------
-    seconds : float or None
-        Time after which the program is killed; the harness sets it.
-    spent : ProgramTime or None
-        What the last training took, which the harness counts in place of the time of `advance`.
-    """
+    """A program that reads the rows from a file and writes a model to another."""
 
     name = "program"
     summary = "A command line of the user's own"
@@ -176,6 +168,8 @@ class ForeignProgram(Solver):
         super().__init__(parameters)
         if not self.parameters.ladder and self.parameters.tolerance is None:
             self.horizon = "none"
+        # when it is killed, which the harness sets; and what the last training took, which counts
+        # in place of the time of `advance`
         self.seconds: float | None = None
         self.spent: ProgramTime | None = None
         self._reading: tuple[int, int] | None = None  # wall, cpu

@@ -86,29 +86,15 @@ class LimitedParameters(TolerantParameters):
 
 
 class Peer(Solver):
-    """An external program.
-
-    The first `advance` of at least one step trains from w = 0; later calls change nothing.
-
-    Class attributes
-    ----------------
-    package : str
-        Name of its distribution package.
-    module : str
-        Module to import.
-    remedy : str
-        How to install it, if not by `pip install` alone.
-    one_class : bool
-        Whether it accepts rows that all belong to one class.
-    """
+    """An external program: the first `advance` of at least one step trains from w = 0."""
 
     step = "iteration"
     ladder = True
     foreign = True
-    package: ClassVar[str]
+    package: ClassVar[str]  # its distribution package
     module: ClassVar[str]
-    remedy: ClassVar[str] = ""
-    one_class: ClassVar[bool] = False
+    remedy: ClassVar[str] = ""  # how to install it, if not by `pip install` alone
+    one_class: ClassVar[bool] = False  # whether it accepts rows that all belong to one class
     unstated: ClassVar[tuple[str, ...]] = (
         "Presentations: m for each pass that the program reports, although shrinking omits rows. "
         "Updates: the same number, because no program reports them.",
