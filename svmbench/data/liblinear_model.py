@@ -108,8 +108,6 @@ def write_liblinear(path: Path, model: LiblinearModel) -> str:
 
     Raises UnwritableError when the file cannot be written.
     """
-    from svmbench.kernels.shortest import text_of_rows  # prediction does without
-
     rows = model.weights.T
     if model.constant >= 0.0:
         # The weight of a feature that is always 0 is 0.
@@ -129,7 +127,8 @@ def write_liblinear(path: Path, model: LiblinearModel) -> str:
             if first < 0:
                 text = ("\n".join(header) + "\n").encode("ascii")
             else:
-                text = text_of_rows(np.ascontiguousarray(rows[first : first + step]))
+                lines = (" ".join(map(repr, row)) for row in rows[first : first + step].tolist())
+                text = "".join(f"{line} \n" for line in lines).encode("ascii")
             written.update(text)
             file.write(text)
     return written.hexdigest()
