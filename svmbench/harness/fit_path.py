@@ -99,7 +99,7 @@ def fit_path(
     ------
     ValueError
         When X and y are not rows of two classes, or a parameter is wrong; also when the solver does
-        not train that loss or bias.
+        not train that loss or bias, or needs an l1 ball.
     ConfigError
         When there is no solver of that name.
 
@@ -116,7 +116,11 @@ def fit_path(
     if lacks := found.missing():
         raise ConfigError(f"{found.name}: {lacks}")
     made = found(checked(found.schema, parameters))
-    for what, wanted, offered in (("loss", loss, found.losses), ("bias", bias, found.biases)):
+    for what, wanted, offered in (
+        ("loss", loss, found.losses),
+        ("bias", bias, found.biases),
+        ("constraint", "none", found.constraints),
+    ):
         if wanted not in offered:
             raise ValueError(
                 f"{found.name} does not train the {what} {wanted!r}, only {', '.join(offered)}"

@@ -43,6 +43,7 @@ def test_another_set_of_the_same_shape_has_its_own_optimum():
     [
         ({"loss": "logistic"}, "pegasos does not train the loss 'logistic'"),
         ({"bias": "free"}, "pegasos does not train the bias 'free'"),
+        ({"solver": "seg-pm"}, "seg-pm does not train the constraint 'none', only l1"),
         ({"y": y[:-1]}, r"y has the shape \(199,\)"),
         ({"y": np.where(y == "no", np.nan, 1.0)}, "not numbers"),
         ({"X": X[0]}, "X has the shape"),
