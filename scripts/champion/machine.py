@@ -17,10 +17,11 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+
 from svmbench.bench.champion import CHAMPION
 from svmbench.data.dataset import Dataset
 from svmbench.data.libsvm import parse_libsvm, read_libsvm
-from svmbench.harness.measurement import pass_seconds
 from svmbench.problem import Problem
 from svmbench.solvers.registry import find_solver
 
@@ -65,6 +66,14 @@ def seconds(action: Callable[[], object]) -> float:
     begun = perf_counter()
     action()
     return perf_counter() - begun
+
+
+def pass_seconds(data: Dataset) -> float:
+    """Seconds to read the rows once and in order: no pass of a method takes less."""
+    arrays = [a for a in (data.indptr, data.indices, data.values) if a is not None]
+    octets = [array.reshape(-1).view(np.uint8) for array in arrays]
+    words = [each[: each.size // 8 * 8].view(np.uint64) for each in octets]
+    return min(seconds(lambda: [np.add.reduce(each) for each in words]) for _ in range(5))
 
 
 def readers(path: Path) -> dict[str, Callable[[], Any]]:

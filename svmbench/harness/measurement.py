@@ -5,12 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from time import perf_counter_ns
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
 from svmbench.data.dataset import Array, Dataset, FloatArray
 from svmbench.data.derived import take_rows
@@ -19,52 +16,11 @@ from svmbench.harness.accounts import Accounts, hidden_work
 from svmbench.harness.checkpoints import CHECKPOINTS, iteration_checkpoints
 from svmbench.harness.clock import Clock, Stopwatch
 from svmbench.harness.trace import TraceWriter
-from svmbench.kernels.physics import stream_sum
 from svmbench.problem import Evaluation, Problem, accuracy_of, count_errors, relative_gap
 from svmbench.proof import proven_primal
 from svmbench.records.bounds import lies_below
 from svmbench.solvers.base import Solver
 from svmbench.solvers.program import ForeignProgram
-
-#: Bytes that a measurement reads at least: a pass over fewer bytes is repeated.
-LEAST_BYTES = 1 << 20
-
-#: Number of measurements, and the seconds after which two suffice. The fastest one counts, since
-#: any disturbance makes a measurement slower.
-TIMES, LARGE = 5, 0.2
-
-
-def pass_seconds(data: Dataset) -> float:
-    """Seconds to read the arrays of the rows once and in order, without the labels.
-
-    No method that reads every row can take less per pass. Rows in a processor's cache are read
-    from there, as in training.
-    """
-    arrays = [_words(a) for a in (data.indptr, data.indices, data.values) if a is not None]
-    size = sum(words.nbytes for words in arrays)
-    rounds = max(1, LEAST_BYTES // max(1, size))
-    found = [_seconds(arrays, rounds) for _ in range(2)]
-    while len(found) < TIMES and sum(found) < LARGE:
-        found.append(_seconds(arrays, rounds))
-    return min(found) / rounds
-
-
-#: `pass_seconds` of the rows of this process.
-_passes: WeakKeyDictionary[Dataset, float] = WeakKeyDictionary()
-
-
-def _seconds(arrays: list[NDArray[np.uint64]], rounds: int) -> float:
-    begun = perf_counter_ns()
-    for words in arrays:
-        stream_sum(words, rounds)
-    return (perf_counter_ns() - begun) / 1e9
-
-
-def _words(array: NDArray[np.generic]) -> NDArray[np.uint64]:
-    """The array's bytes as whole words; up to seven bytes at the end are left out."""
-    octets = array.reshape(-1).view(np.uint8)
-    return octets[: octets.size // 8 * 8].view(np.uint64)
-
 
 #: Relative error allowed in a solver's own lower bound: its rounding, and in single precision
 #: the drift of its weights from its dual variables.
@@ -193,7 +149,6 @@ class Measurement:
             solver.seconds = self.stop["time_limit"]
         self._converting = Clock()
         self._accounts = Accounts()
-        self._pass_seconds = 0.0
         # Reads, copies and evaluations for a stop by the own gap are on the clock.
         self._on_clock = Stopwatch(), Stopwatch()
         self._evaluations = 0
@@ -226,10 +181,6 @@ class Measurement:
         """
         _ = self.problem.data.rows  # which checks them: not on the clock
         _warm_up(self.solver, self.problem)
-        data = self.problem.data
-        if data not in _passes:
-            _passes[data] = pass_seconds(data)
-        self._pass_seconds = _passes[data]
         begin()
         begun = system.now()
         self._accounts = Accounts()
@@ -253,11 +204,7 @@ class Measurement:
             self.conversion = self._converting.wall / 1e9
         with self.clock.running():
             self.solver.start(self.problem, seed)
-        setup = {
-            "setup_wall": self.clock.wall / 1e9,
-            "conversion_wall": self.conversion,
-            "pass_wall": self._pass_seconds,
-        }
+        setup = {"setup_wall": self.clock.wall / 1e9, "conversion_wall": self.conversion}
         state = self._judge(self._certify(), trace, setup)
         while state is None:
             certificate = self._advance()

@@ -113,7 +113,6 @@ RUNS = (
         "optional",
         called="conversion_wall",
     ),
-    _first("pass_seconds", "reading the rows once, in order", "s", "optional", called="pass_wall"),
     _last(
         "involuntary_switches",
         "times the processor was taken away",
@@ -165,12 +164,6 @@ OF_ACCURACY = (
     _number("last_above_seconds", "when the run was last above E", "s", over_horizons="none"),
 )
 
-#: Reading adds these, in units of a streaming pass over the rows, for each E and of the whole run.
-IN_PASSES = (
-    _number("passes_to", "streaming passes that seconds_to takes", over_horizons="least"),
-    _number("train_passes", "streaming passes that training takes", over_horizons="greatest"),
-)
-
 #: Columns that identify the run of a row in every table.
 _WHOSE = (
     _text("id", "run"),
@@ -209,7 +202,7 @@ REGRETS = (
     _own("regret_bound", "bound proved for the solver; empty where none is"),
 )
 
-_BY_NAME = {column.name: column for column in (*RUNS, *IN_PASSES)}
+_BY_NAME = {column.name: column for column in RUNS}
 
 
 def fields(columns: Sequence[Column], line: TraceLine) -> dict[str, str]:
@@ -244,7 +237,7 @@ def over_horizons(name: str) -> OverHorizons:
     """What a repeat of several runs, one per horizon, has in a column of the runs."""
     if name in _BY_NAME:
         return _BY_NAME[name].over_horizons
-    for column in (*OF_ACCURACY, *IN_PASSES):
+    for column in OF_ACCURACY:
         if name.startswith(f"{column.name}_"):
             return column.over_horizons
     return "most accurate"

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-TableKind = Literal["time", "epochs", "objective", "passes"]
+TableKind = Literal["time", "epochs", "objective"]
 PlotKind = Literal["log-primal", "log-suboptimality"]
 
 TABLES: tuple[TableKind, ...] = get_args(TableKind)
 PLOTS: tuple[PlotKind, ...] = get_args(PlotKind)
-
-#: Tables of a sweep that does not say which.
-USUAL_TABLES: tuple[TableKind, ...] = ("time", "epochs", "objective")

@@ -17,9 +17,6 @@ from svmbench.errors import nearest
 #: Columns of runs.csv by name; those of an accuracy, ``seconds_to_E``, are called ``seconds_to``.
 RunColumns = Mapping[str, Any]
 
-#: The column with the seconds of a streaming pass over the data, which differ between machines.
-PASS_UNIT = "pass_unit"
-
 Taken = Literal["to accuracy", "at end", "spent", "of data", "along"]
 
 
@@ -75,11 +72,6 @@ class Measure:
         return math.inf
 
     @property
-    def of_one_machine(self) -> bool:
-        """Whether its values from two machines cannot be compared: times, but not in passes."""
-        return self.per_machine and self.needs != PASS_UNIT
-
-    @property
     def heading(self) -> str:
         """Its words with the unit in which it is printed."""
         unit = "%" if self.share else self.unit
@@ -124,11 +116,6 @@ MEASURES = {
             cost=True, per_machine=True, spent="train_cpu_seconds",
         ),
         Measure(
-            "passes", "streaming passes", "to accuracy", lambda runs: runs["passes_to"],
-            cost=True, per_machine=True, spent="train_passes", limit="limit_passes",
-            needs=PASS_UNIT,
-        ),
-        Measure(
             "epochs", "epochs", "to accuracy", lambda runs: runs["epochs_to"],
             cost=True, spent="train_epochs",
         ),
@@ -153,10 +140,6 @@ MEASURES = {
         Measure(
             "train_cpu_seconds", "processor time", "spent", lambda runs: runs["train_cpu_seconds"],
             unit="s", cost=True, per_machine=True,
-        ),
-        Measure(
-            "train_passes", "streaming passes of training", "spent",
-            lambda runs: runs["train_passes"], cost=True, per_machine=True, needs=PASS_UNIT,
         ),
         Measure(
             "train_epochs", "epochs run", "spent", lambda runs: runs["epochs"], cost=True,

@@ -29,7 +29,7 @@ from svmbench.records.columns import (
 )
 from svmbench.records.disturbance import disturbances
 from svmbench.records.groups import ROW, Group, group_runs
-from svmbench.records.kinds import PLOTS, TABLES, USUAL_TABLES
+from svmbench.records.kinds import PLOTS, TABLES
 from svmbench.records.off_clock import off_clock
 from svmbench.records.states import STATES
 from svmbench.records.values import is_too_deep
@@ -48,8 +48,7 @@ class Results:
     folder: Path
     name: str  # name of the sweep
     # runs.csv: one row per run, missing numbers nan, missing text empty. ``disturbed`` and
-    # ``off_clock`` are recomputed, for older results too. ``pass_unit`` is the unit of `in_passes`,
-    # and the columns of seconds to an accuracy are repeated in it: ``passes_to_E``.
+    # ``off_clock`` are recomputed, for older results too.
     runs: pd.DataFrame
     # traces.csv: one row per checkpoint. ``seconds_after_setup`` is the training time less that of
     # the run's set-up.
@@ -129,8 +128,8 @@ def _read_results(folder: Path, _state: tuple[tuple[str, int, int], ...]) -> Res
         runs=runs,
         traces=traces,
         accuracies=accuracies,
-        tables=_asked_for(config, "tables", TABLES, USUAL_TABLES, folder / "config.yaml"),
-        plots=_asked_for(config, "plots", PLOTS, PLOTS, folder / "config.yaml"),
+        tables=_asked_for(config, "tables", TABLES, folder / "config.yaml"),
+        plots=_asked_for(config, "plots", PLOTS, folder / "config.yaml"),
         datasets=_in_order(config.get("datasets"), runs["dataset"]),
         solvers=_in_order(config.get("solvers"), runs["solver"]),
         repeats=_repeats(config, runs),
@@ -246,7 +245,7 @@ def _read_runs(path: Path, distance: str) -> pd.DataFrame:
     records = runs.to_dict("records")
     runs["disturbed"] = ["; ".join(disturbances(run)) for run in records]
     runs["off_clock"] = ["; ".join(off_clock(run)) for run in records]
-    return in_passes(runs, accuracies_in(runs.columns))
+    return runs
 
 
 def _refuse_below(table: pd.DataFrame, bounds: pd.Series, distance: str, path: Path) -> None:
@@ -271,20 +270,6 @@ def _refuse_other_repeats(traces: pd.DataFrame, repeats: pd.Series, path: Path) 
     """Refuse points of another repeat than that of their run; of other runs nothing is known."""
     other = repeats.notna() & (traces["repeat"] != repeats)
     _refuse(traces, "repeat", other, path, "is not the repeat of its run")
-
-
-def in_passes(runs: pd.DataFrame, accuracies: Sequence[str]) -> pd.DataFrame:
-    """The runs with their seconds also in streaming passes over their data on their machine.
-
-    The unit, ``pass_unit``, is the median over all runs on a data set of the seconds that one
-    streaming pass over its rows took just before each: nan if none was measured, or none took any
-    time.
-    """
-    unit = runs.groupby(["dataset", "stand_in"])["pass_seconds"].transform("median")
-    unit = unit.where(unit > 0.0)
-    passes = {f"passes_to_{text}": runs[f"seconds_to_{text}"] / unit for text in accuracies}
-    passes |= {f"{what}_passes": runs[f"{what}_seconds"] / unit for what in ("train", "limit")}
-    return pd.concat([runs, pd.DataFrame({"pass_unit": unit, **passes})], axis=1)
 
 
 def _check_version(runs: pd.DataFrame, path: Path) -> None:
@@ -350,11 +335,11 @@ def _accuracies(runs: pd.DataFrame) -> tuple[float, ...]:
 
 
 def _asked_for(
-    config: dict[str, Any], key: str, known: tuple[str, ...], usual: tuple[str, ...], path: Path
+    config: dict[str, Any], key: str, known: tuple[str, ...], path: Path
 ) -> tuple[str, ...]:
     asked = config.get(key)
     if asked is None:
-        return usual
+        return known
     if not isinstance(asked, list) or not set(map(str, asked)) <= set(known):
         raise DataError(f"{path}: {key!r} is not a list of {', '.join(known)}; run the sweep again")
     return tuple(kind for kind in known if kind in asked)

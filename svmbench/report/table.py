@@ -47,7 +47,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Table:
-    kind: str  # time, epochs, passes or objective; or the name of a paper's table
+    kind: str  # time, epochs or objective; or the name of a paper's table
     title: str
     # lines above the table: on which machine, when and how often the runs were made
     header: tuple[str, ...]

@@ -320,25 +320,6 @@ def test_unreadable_results_are_3(write, tmp_path):
     assert f"column 'cpu_seconds_to_{THRESHOLD}': 'soon' is not a finite number" in done.stderr
 
 
-def test_passes_travel_between_machines(write):
-    """A machine of half the speed: seconds differ, passes do not."""
-    swift = rows("dcd", times(), pass_seconds=0.01)
-    slow = rows("dcd", times(2.0, seed=1), pass_seconds=0.02)
-    a, b = write("a", swift), write("b", slow, MACHINE | {"cpu": "Another"})
-    assert verdicts(a, b)[0] == 4
-    assert verdicts(a, b, "--metric", "passes", "--threshold", "1.5") == (
-        0,
-        {("dcd", 1e-4): ("alike", "")},
-    )
-    (case,) = json.loads(compare(a, b, "--metric", "passes", "--json").stdout)["cases"]
-    assert case["a_median"] == pytest.approx(np.median(times()) / 0.01)
-    assert "‡" not in compare(a, b, "--metric", "passes").stdout
-    old = write("old", rows("dcd", times()))
-    refused = compare(a, old, "--metric", "passes")
-    assert refused.exit_code == 3
-    assert "old/runs.csv: no seconds of a pass over adult" in refused.stderr
-
-
 def test_disturbed_runs_are_told(write):
     calm = rows("dcd", times())
     hurried = rows("dcd", times(seed=1))
@@ -370,13 +351,6 @@ def test_folders_of_different_days_have_no_pairs(write):
     assert "put both into one sweep" in printed
     (line,) = (line for line in printed.splitlines() if line.startswith("adult"))
     assert "]†" in line
-
-
-def test_a_slower_pass_over_the_data_widens_the_shift(write):
-    a = write("a", rows("dcd", times(n=25), pass_seconds=0.01))
-    b = write("b", rows("dcd", times(1.5, n=25, seed=1), day=1, pass_seconds=0.012))
-    assert verdicts(a, b)[0] == 0
-    assert "scatters by 18 %" in compare(a, b).stdout
 
 
 def test_epochs_do_not_depend_on_the_day(write):

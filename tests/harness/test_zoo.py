@@ -60,8 +60,6 @@ def test_specimen(entry, tmp_path, install):
     assert found["remark"].isprintable()
     if "read" in entry.flag:
         assert float(found["train_seconds"]) > 0.8 * WORK
-    if found["pass_seconds"]:
-        assert float(found["pass_seconds"]) < 50.0 * float(runs.loc["dcd", "pass_seconds"])
     # Whatever it did, the next run is as it would have been.
     assert runs.loc["dcd", "state"] == "converged"
     assert runs.loc["dcd", "off_clock"] == ""

@@ -5,9 +5,9 @@ import pytest
 from svmbench.records.measures import MEASURES
 
 ROW = {
-    "seconds_to": 31.0, "cpu_seconds_to": 29.0, "passes_to": 23.0, "epochs_to": 3.0,
+    "seconds_to": 31.0, "cpu_seconds_to": 29.0, "epochs_to": 3.0,
     "data_passes_to": 19.0, "setup_seconds": 7.0, "train_seconds": 37.0, "train_cpu_seconds": 41.0,
-    "train_passes": 43.0, "epochs": 5.0, "data_passes": 47.0, "m": 88.0, "step_rows": 11.0,
+    "epochs": 5.0, "data_passes": 47.0, "m": 88.0, "step_rows": 11.0,
     "evaluation_seconds": 0.25, "primal": 0.5, "lambda": 0.125, "reference_dual": 0.375,
     "reference_primal": 0.4375, "accuracy": 1.0 / 3.0, "gap": 0.0625, "test_error": 0.2,
     "train_error": 0.3,
@@ -16,9 +16,9 @@ ROW = {
 }  # fmt: skip
 
 VALUES = {
-    "seconds": 31.0, "seconds_after_setup": 24.0, "cpu_seconds": 29.0, "passes": 23.0,
+    "seconds": 31.0, "seconds_after_setup": 24.0, "cpu_seconds": 29.0,
     "epochs": 3.0, "data_passes": 19.0, "steps": 24.0, "train_seconds": 37.0,
-    "train_seconds_after_setup": 30.0, "train_cpu_seconds": 41.0, "train_passes": 43.0,
+    "train_seconds_after_setup": 30.0, "train_cpu_seconds": 41.0,
     "train_epochs": 5.0, "train_data_passes": 47.0, "train_steps": 40.0,
     "seconds_with_evaluation": 47.0, "seconds_a_pass": 6.0, "seconds_a_step": 0.75,
     "seconds_a_step_with_evaluation": 1.0, "primal": 0.5, "J": 4.0, "sum_objective": 44.0,
@@ -53,4 +53,4 @@ OF_THE_MACHINE = (
 def test_a_slower_machine_changes_the_measures_of_one_machine_alone(measure):
     """Passes are seconds in units of the machine's own pass: both take twice as long."""
     slower = ROW | {name: 2.0 * ROW[name] for name in OF_THE_MACHINE}
-    assert measure.of_one_machine == (measure.formula(slower) != measure.formula(ROW))
+    assert measure.per_machine == (measure.formula(slower) != measure.formula(ROW))

@@ -37,7 +37,6 @@ def group(state, seconds=NAN, **columns):
         "limit_seconds": 60.0,
         "max_epochs": 50.0,
         "reference_dual": 0.25,
-        "pass_unit": NAN,
         "setup_seconds": 0.5,
         "train_seconds": 2.0,
         "epochs": 3.0,
@@ -47,7 +46,6 @@ def group(state, seconds=NAN, **columns):
         "seconds_to_0.01": seconds,
         "epochs_to_0.01": [value if value != value else 1.5 for value in _each(seconds, states)],
         "data_passes_to_0.01": seconds,
-        "passes_to_0.01": NAN,
         "last_above_seconds_0.01": NAN,
     }
     return Group("adult", False, 1e-3, "dcd", "dcd", pd.DataFrame(values | columns))
@@ -175,7 +173,7 @@ def test_seconds_without_set_up_are_taken_of_each_run():
         ],
         ignore_index=True,
     )
-    merged = Group("adult", False, 1e-3, "dcd", "dcd", runs.assign(train_passes=NAN))
+    merged = Group("adult", False, 1e-3, "dcd", "dcd", runs)
     assert samples(merged, SECONDS) == {0: 2.0}
     assert samples(merged, Asked("seconds_after_setup", 0.01)) == {0: 1.0}
 

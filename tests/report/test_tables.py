@@ -310,16 +310,3 @@ def test_markdown_prints_a_hostile_label_as_it_stands(make_results, tmp_path):
 
 def test_latex_compiles(tables, tmp_path, assert_compiles):
     assert_compiles(map(to_latex, tables.values()), tmp_path)
-
-
-def test_passes_are_seconds_over_those_of_a_streaming_pass(make_results, tmp_path, change):
-    folder = make_results(tmp_path / "some", repeats=3, tables=["time", "passes"])
-    change(folder, pass_seconds=0.002)
-    change(folder, "repeat == 0", pass_seconds=0.9)  # one that was disturbed
-    time, passes = build_tables(read_results(folder))
-    assert (time.kind, passes.kind) == ("time", "passes")
-    assert "passes to relative accuracy" in passes.title
-    for kind in ("median", "low", "high", "ert", "at_least"):
-        seconds = time.records[f"{kind}_seconds"].astype(float)
-        counted = passes.records[f"{kind}_passes"].astype(float)
-        assert np.allclose(counted, seconds / 0.002, equal_nan=True), kind

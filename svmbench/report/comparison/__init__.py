@@ -23,7 +23,7 @@ def compare(a: Side, b: Side, metric: str = "seconds", margin: float = 1.05) -> 
         for match in found
         for accuracy in accuracies(a, b)
     ]
-    cases = judge_page(page, metric, margin, other_machine)
+    cases = judge_page(page, margin)
     alone = ([key for key in left if key not in right], [key for key in right if key not in left])
     return Comparison(
         names=_names(a, b),
@@ -31,7 +31,7 @@ def compare(a: Side, b: Side, metric: str = "seconds", margin: float = 1.05) -> 
         margin=margin,
         cases=tuple(cases),
         warnings=(*software, *warnings(found, metric)),
-        notes=tuple(notes(page, (a, b), metric, margin, other_machine, alone)),
+        notes=tuple(notes(page, (a, b), metric, margin, alone)),
         machines_differ=machines_differ,
     )
 

@@ -15,10 +15,10 @@ from svmbench.records.machine import MACHINE
 from svmbench.records.measures import MEASURES
 from svmbench.records.read import Results
 from svmbench.records.spelling import short
-from svmbench.report.comparison.judge import shift_sd
 from svmbench.report.comparison.match import CellKey, Match, Samples
 from svmbench.report.comparison.model import Side
 from svmbench.report.notices import disturbed_runs
+from svmbench.report.pairing import ASSUMED_SHIFT
 
 #: Facts in environment.json that are worth a warning; those of the machine make times incomparable.
 _SOFTWARE = ("svmbench", "git", "kernel", "governor", "python", "packages", "compiler", "flags")
@@ -30,18 +30,18 @@ def environments(a: Results, b: Results, metric: str) -> tuple[bool, list[str]]:
         return False, []
     if not (a.environment and b.environment):
         bare = " and ".join(str(r.folder) for r in (a, b) if not r.environment)
-        return MEASURES[metric].of_one_machine, [
+        return MEASURES[metric].per_machine, [
             f"{bare}: no environment.json, so the machine is unknown."
         ]
     machine = list(_differences(a.environment, b.environment, MACHINE))
     found = []
     if machine:
-        marked = "; ratios of times are marked ‡" if MEASURES[metric].of_one_machine else ""
+        marked = "; ratios of times are marked ‡" if MEASURES[metric].per_machine else ""
         found.append(f"DIFFERENT MACHINES{marked}: {', '.join(machine)}.")
     software = list(_differences(a.environment, b.environment, _SOFTWARE))
     if software:
         found.append(f"Not the same on both sides: {', '.join(software)}.")
-    return bool(machine) and MEASURES[metric].of_one_machine, found
+    return bool(machine) and MEASURES[metric].per_machine, found
 
 
 def _differences(a: dict[str, Any], b: dict[str, Any], keys: Sequence[str]) -> Iterator[str]:
@@ -95,7 +95,6 @@ def notes(
     sides: tuple[Side, Side],
     metric: str,
     margin: float,
-    machines_differ: bool,
     alone: tuple[Collection[CellKey], Collection[CellKey]],
 ) -> Iterator[str]:
     """How to read the page."""
@@ -119,15 +118,13 @@ def notes(
         caution := unsteady(Question(log_ratios(each.a, each.b), 1.0) for each in page)
     ):
         yield caution
-    yield from _timing_notes(page, sides, metric, machines_differ)
+    yield from _timing_notes(page, sides, metric)
     for name, keys in zip("AB", alone, strict=True):
         if keys:
             yield f"In {name} alone: {_listed(list(keys))}."
 
 
-def _timing_notes(
-    page: Sequence[Samples], sides: tuple[Side, Side], metric: str, machines_differ: bool
-) -> Iterator[str]:
+def _timing_notes(page: Sequence[Samples], sides: tuple[Side, Side], metric: str) -> Iterator[str]:
     """Whether the two sides met the same state of the machine, and what follows if not."""
     measure = MEASURES[metric]
     if not measure.per_machine:
@@ -135,13 +132,12 @@ def _timing_notes(
         yield f"{counts} depend on the seed alone: it does not matter when they were counted."
     elif any(samples.paired for samples in page):
         yield "The two runs of each pair were executed one after the other, on the same machine."
-    unpaired = [samples for samples in page if not samples.paired]
+    unpaired = sum(not samples.paired for samples in page)
     if unpaired:
-        scatter = max(shift_sd(samples, metric, machines_differ) for samples in unpaired)
         yield (
-            f"{len(unpaired)} of {len(page)} cases: A and B were measured at different times and "
+            f"{unpaired} of {len(page)} cases: A and B were measured at different times and "
             "share the seeds, not the state of the machine. Intervals allow for a shift between "
-            f"the two times that scatters by {_percent(scatter)}. To find smaller "
+            f"the two times that scatters by {100 * ASSUMED_SHIFT:.1f} %. To find smaller "
             "differences, put both into one sweep, whose runs alternate."
         )
     if sides[0].results.folder == sides[1].results.folder:
@@ -149,10 +145,6 @@ def _timing_notes(
             "Different methods are evaluated at checkpoints up to a tenth apart: a ratio that near "
             "to 1 may be due to them."
         )
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %" if share >= 0.1 else f"{100 * share:.2g} %"
 
 
 def _listed(keys: Sequence[CellKey], most: int = 5) -> str:

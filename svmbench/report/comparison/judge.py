@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from svmbench.evidence.forecast import FEWEST
 from svmbench.evidence.page import Answer, judge
 from svmbench.evidence.questions import Question, log_ratios
-from svmbench.records.measures import MEASURES
 from svmbench.records.spelling import counted
-from svmbench.report.comparison.match import Match, Samples
+from svmbench.report.comparison.match import Samples
 from svmbench.report.comparison.model import ComparedCase, Conclusion
 from svmbench.report.pairing import ASSUMED_SHIFT
 
@@ -18,14 +16,12 @@ from svmbench.report.pairing import ASSUMED_SHIFT
 _LEAST_MARGIN = 1 + 1e-9
 
 
-def judge_page(
-    page: Sequence[Samples], metric: str, margin: float, machines_differ: bool
-) -> list[ComparedCase]:
+def judge_page(page: Sequence[Samples], margin: float) -> list[ComparedCase]:
     questions = [
         Question(
             log_ratios(samples.a, samples.b),
             *region(margin),
-            shift_sd(samples, metric, machines_differ),
+            0.0 if samples.paired else ASSUMED_SHIFT,
             exchangeable=True,
         )
         for samples in page
@@ -33,30 +29,10 @@ def judge_page(
     return [_concluded(*each) for each in zip(page, judge(questions), strict=True)]
 
 
-def shift_sd(samples: Samples, metric: str, machines_differ: bool) -> float:
-    """By how much two times may differ in themselves: the scatter of the logarithm of a factor.
-
-    A machine's speed changes by a few percent from one day to the next, which no number of repeats
-    averages out. Where passes over the rows show a larger change, that one counts.
-    """
-    if samples.paired:
-        return 0.0
-    same_machine = MEASURES[metric].of_one_machine and not machines_differ
-    return max(ASSUMED_SHIFT, abs(_log_pass_ratio(samples.match)) if same_machine else 0.0)
-
-
 def region(margin: float) -> tuple[float, float]:
     """The ratios that count as no difference."""
     margin = max(margin, _LEAST_MARGIN)
     return 1 / margin, margin
-
-
-def _log_pass_ratio(match: Match) -> float:
-    """Logarithm of the seconds of a pass in B over those in A; 0 if they were not measured."""
-    units = [float(group.runs["pass_unit"].iloc[0]) for group in (match.one, match.other)]
-    if not all(0 < unit < math.inf for unit in units):  # False with nan
-        return 0.0
-    return math.log(units[1]) - math.log(units[0])
 
 
 def _concluded(samples: Samples, answer: Answer) -> ComparedCase:

@@ -9,7 +9,7 @@ from typing import Any
 
 from svmbench.errors import ConfigError, DataError, nearest
 from svmbench.records.groups import Group
-from svmbench.records.measures import PASS_UNIT, Asked
+from svmbench.records.measures import Asked
 from svmbench.records.samples import measured, pairs, samples
 from svmbench.records.spelling import short
 from svmbench.report.comparison.model import Side
@@ -151,11 +151,7 @@ def _check_metric(group: Group, accuracy: float, metric: str, side: Side) -> Non
     asked = Asked(metric, accuracy)
     if measured(group, Asked("seconds", accuracy)).keys() <= measured(group, asked).keys():
         return
-    needs = asked.measure.needs
-    what = f"column {needs or asked.column!r}"
-    if needs == PASS_UNIT:
-        what = f"seconds of a pass over {group.dataset}"
     raise DataError(
-        f"{side.results.folder / 'runs.csv'}: no {what}; run the sweep again with --fresh, or "
-        "choose another --metric"
+        f"{side.results.folder / 'runs.csv'}: no column {asked.measure.needs or asked.column!r}; "
+        "run the sweep again with --fresh, or choose another --metric"
     )

@@ -14,6 +14,4 @@ def build_tables(results: Results) -> list[Table]:
         accuracy_table(results, kind) if kind in COUNTED else objective_table(results, kind)
         for kind in results.tables
         if kind == "objective" or results.accuracies
-        # Runs of earlier versions have not measured it.
-        if kind != "passes" or results.runs["pass_unit"].notna().all()
     ]

@@ -32,7 +32,7 @@ from svmbench.report.tables.words import (
 )
 
 #: The kinds of these tables, each with the measure that it shows.
-COUNTED = {"time": "seconds", "epochs": "epochs", "passes": "passes"}
+COUNTED = {"time": "seconds", "epochs": "epochs"}
 
 #: A conversion that took fewer seconds converted nothing: they are the clock's own cost.
 _CONVERSION_FROM = 1e-4
@@ -81,11 +81,10 @@ def _mark_best(
     """Mark the least median of each λ and accuracy, and those that may well be the same."""
     marked = [list(row) for row in rows]
     shown = order(results)
-    counted = "seconds" if kind == "passes" else COUNTED[kind]  # passes are seconds in a unit
     for lam in {group.lam for group in groups}:
         members = [at for at, group in enumerate(groups) if group.lam == lam]
         for column, accuracy in enumerate(results.accuracies):
-            asked = Asked(counted, accuracy)
+            asked = Asked(COUNTED[kind], accuracy)
             finite = [at for at in members if math.isfinite(rows[at][column].median)]
             if not finite:
                 continue
@@ -187,13 +186,6 @@ def accuracy_notes(kind: str, everything: Sequence[tuple[Group, Summary]]) -> It
     )
     if kind == "time":
         yield "Seconds of training, set-up included; evaluation, reading and writing excluded."
-    elif kind == "passes":
-        yield (
-            "A pass is the time of one reading of the rows' arrays, in order, on the same machine "
-            "(the median of those before each run on the data). The table has the seconds of "
-            "training, set-up included, divided by it. They differ less between machines than "
-            "seconds do."
-        )
     else:
         yield "An epoch is m presentations of a row."
     yield (

@@ -62,9 +62,7 @@ def warnings_of(
 ) -> tuple[str, ...]:
     """Warn of whatever makes the numbers of this kind of table less trustworthy."""
     found = notices(results, [summary.samples for _, summary in everything])
-    return tuple(
-        notice.text for notice in found if kind in ("time", "passes") or not notice.of_time
-    )
+    return tuple(notice.text for notice in found if kind == "time" or not notice.of_time)
 
 
 def facts_of(groups: Sequence[Group]) -> str:
