@@ -31,7 +31,8 @@ from svmbench.data.shape import (
     Shape,
 )
 from svmbench.data.synthetic import GENERATOR_VERSION, stand_in
-from svmbench.data.transforms import Transform, apply_transforms
+from svmbench.data.transforms import apply_transforms
+from svmbench.data.transforms.step import Transform
 from svmbench.problem import Problem
 from svmbench.reference.optimum import certified_optimum
 

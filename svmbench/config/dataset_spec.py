@@ -30,8 +30,10 @@ from svmbench.config.steps import Step
 from svmbench.data import catalogue
 from svmbench.data.catalogue import OwnFiles
 from svmbench.data.libsvm import label_text, plain_name
-from svmbench.data.transforms import Bias, Derived, Split, Transform, is_size, suffix
-from svmbench.data.transforms.step import RowCount, RowShare
+from svmbench.data.transforms import Derived, suffix
+from svmbench.data.transforms.columns import Bias
+from svmbench.data.transforms.rows import Split
+from svmbench.data.transforms.step import RowCount, RowShare, Transform, is_size
 from svmbench.errors import nearest
 
 

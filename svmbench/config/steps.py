@@ -18,7 +18,8 @@ from pydantic import (
 )
 
 from svmbench.config.reading import refuse
-from svmbench.data.transforms import TRANSFORMS, Transform
+from svmbench.data.transforms import TRANSFORMS
+from svmbench.data.transforms.step import Transform
 from svmbench.document import short
 from svmbench.errors import nearest
 

@@ -31,10 +31,10 @@ from svmbench.data.text_files import text_sha256
 from svmbench.data.transforms import (
     TRANSFORMS_VERSION,
     Derived,
-    TrainAndTest,
     apply_transforms,
     makes_test_rows,
 )
+from svmbench.data.transforms.step import TrainAndTest
 from svmbench.errors import DataError
 
 FileFacts = list[str | int]

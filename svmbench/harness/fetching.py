@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from svmbench.config.dataset_spec import DatasetSpec
 from svmbench.data.catalogue import DataFile, Entry, resolve
 from svmbench.data.fetch import find, found_offline, locate, offline_asked, served_by
-from svmbench.data.transforms import Derived, Swap
+from svmbench.data.transforms import Derived
+from svmbench.data.transforms.rows import Swap
 from svmbench.errors import DataError
 from svmbench.harness.sources import is_whole
 

@@ -18,7 +18,8 @@ from svmbench.data.fetch import find
 from svmbench.data.load import is_cached
 from svmbench.data.scales import scale_text
 from svmbench.data.shape import Shape
-from svmbench.data.transforms import Derived, Swap, rows_after, scales_between
+from svmbench.data.transforms import Derived, rows_after, scales_between
+from svmbench.data.transforms.rows import Swap
 from svmbench.errors import DataError
 from svmbench.memory import available_memory
 

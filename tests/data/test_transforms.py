@@ -12,6 +12,7 @@ from svmbench import memory
 from svmbench.data import blocks
 from svmbench.data.cache import open_cached
 from svmbench.data.dataset import Provenance
+from svmbench.data.derived import take_rows
 from svmbench.data.load import load
 from svmbench.data.transforms import (
     Balance,
@@ -30,7 +31,6 @@ from svmbench.data.transforms import (
     UnitNorm,
     apply_transforms,
     columns,
-    take_rows,
 )
 from svmbench.errors import DataError
 
