@@ -10,11 +10,13 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import strategies as st
 
+from svmbench.data import libsvm
 from svmbench.data.dataset import Dataset, Provenance
 from svmbench.names import HINGES, LOSSES
 from svmbench.problem import Loss, Problem
@@ -218,3 +220,20 @@ def dyadic_problems(draw, max_rows=8, max_features=5):
     y = draw(st.lists(st.sampled_from([-1, 1]), min_size=m, max_size=m))
     lam = 2.0 ** draw(st.integers(-8, 1))
     return Problem(dataset(X, y, draw(st.sampled_from(["uint16+float64", "dense float32"]))), lam)
+
+
+def read_libsvm(path, *, n_features=None, positive=None, dtype=None):
+    """A file of LIBSVM text as a data set; the larger of two labels is +1 unless given."""
+    text = libsvm.parse_libsvm(Path(path), n_features=n_features, dtype=dtype)
+    if positive is None:
+        positive = libsvm.positive_labels(text)
+    else:
+        positive = positive if isinstance(positive, tuple | list) else (positive,)
+        libsvm.require_positive(text, positive)
+    return libsvm.to_dataset(
+        text,
+        name=libsvm.plain_name(Path(path)),
+        n_features=n_features or text.max_index,
+        positive=positive,
+        dtype=dtype,
+    )

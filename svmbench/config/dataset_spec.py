@@ -1,4 +1,7 @@
-"""A data set in a configuration, with its transforms."""
+"""A data set in a configuration, with its transforms.
+
+Names of transforms, their parameters and bounds come from `svmbench.data.transforms`.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,14 @@ from typing import Annotated, Any
 
 from pydantic import (
     AfterValidator,
+    BaseModel,
     BeforeValidator,
+    ConfigDict,
     Field,
+    PlainSerializer,
+    PlainValidator,
     ValidationInfo,
+    create_model,
     field_validator,
     model_validator,
 )
@@ -26,15 +34,51 @@ from svmbench.config.fields import (
     look_of,
 )
 from svmbench.config.reading import Strict, refuse
-from svmbench.config.steps import Step
 from svmbench.data import catalogue
 from svmbench.data.catalogue import OwnFiles
 from svmbench.data.libsvm import label_text, plain_name
-from svmbench.data.transforms import Derived, suffix
+from svmbench.data.transforms import TRANSFORMS, Derived, suffix
 from svmbench.data.transforms.columns import Bias
 from svmbench.data.transforms.rows import Split
 from svmbench.data.transforms.step import RowCount, RowShare, Transform, is_size
+from svmbench.document import short
 from svmbench.errors import nearest
+
+
+def _field(kind: type[Transform]) -> Any:
+    held: Any = kind | None
+    return held, Field(default=None, alias=kind.name)
+
+
+_Choice: type[BaseModel] = create_model(
+    "TransformChoice",
+    __config__=ConfigDict(extra="forbid"),
+    **{name.replace("-", "_"): _field(kind) for name, kind in TRANSFORMS.items()},
+)
+
+
+def _as_transform(value: Any) -> Transform:
+    if isinstance(value, Transform):
+        return value
+    named = {value: None} if isinstance(value, str) else value
+    if not isinstance(named, dict) or len(named) != 1:
+        refuse("Input should be a transform's name, or {name: parameter}", value=value)
+    [(name, given)] = named.items()
+    if name not in TRANSFORMS:
+        loc = () if isinstance(value, str) else (name,)
+        refuse(f"unknown transform {short(name)}; {nearest(name, list(TRANSFORMS))}", *loc)
+    choice = _Choice.model_validate({name: {} if given is None else given})
+    [chosen] = [step for _, step in choice if step is not None]
+    assert isinstance(chosen, Transform)
+    return chosen
+
+
+#: A transform, by its name or as a mapping of its name to its parameters.
+Step = Annotated[
+    Transform,
+    PlainValidator(_as_transform, json_schema_input_type=_Choice),
+    PlainSerializer(lambda step: step.plain(), return_type=Any),
+]
 
 
 class DatasetSpec(Strict):

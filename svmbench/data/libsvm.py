@@ -6,15 +6,16 @@ import codecs
 import hashlib
 import os
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from svmbench.data.dataset import Array, Dataset, Provenance
-from svmbench.data.in_order import in_order
 from svmbench.data.stamp import Stamp, require_unchanged, stamp_before_reading
 from svmbench.data.storage import (
     FLOAT32_DIGITS,
@@ -28,6 +29,12 @@ from svmbench.data.storage import (
 from svmbench.data.text_files import COMPRESSED, reading
 from svmbench.errors import DataError
 from svmbench.kernels.libsvm import ParseError, Parser
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 READER_VERSION = 2
 """Incremented whenever the same text gives other stored rows, so that caches are rebuilt."""
@@ -60,6 +67,7 @@ _LOOK = 1 << 12  # bytes that show what a file is
 _SMALL = 4 << 20  # bytes of a file in whose time for parsing threads are loaded and started
 _LABELS_SHOWN = 10
 _ROWS_AT_A_TIME = 1 << 20
+_WAITING = 2  # items per thread, so that no thread is idle while the next item is read
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,6 +257,30 @@ def _parse(
     )
 
 
+def in_order(
+    work: Callable[[Item], Result], items: Iterable[Item], threads: int
+) -> Iterator[Result]:
+    """Results of ``work`` on each item, in the order of the items.
+
+    An exception is raised in place of its result, so that the outcome does not depend on the number
+    of threads. The caller's thread iterates over the items, of which few are in progress at a time.
+    """
+    if threads == 1:
+        yield from map(work, items)
+        return
+    from concurrent.futures import ThreadPoolExecutor  # slow to load
+
+    with ThreadPoolExecutor(threads) as pool:
+        pending: deque[Future[Result]] = deque()
+        for item in items:
+            pending.append(pool.submit(work, item))
+            del item
+            if len(pending) >= _WAITING * threads:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+
+
 def _other_format(start: bytes, multilabel: bool) -> str:
     """What a file is by its first bytes, and what to do; empty if it may be LIBSVM text."""
     for pattern, name, remedy in _OTHERS:
@@ -381,38 +413,6 @@ def to_dataset(
         values=values,
         labels=labels,
         provenance=replace(text.provenance, transforms=(*text.provenance.transforms, *transforms)),
-    )
-
-
-def read_libsvm(
-    path: Path | str,
-    *,
-    n_features: int | None = None,
-    positive: float | Sequence[float] | None = None,
-    dtype: StoredPrecision | None = None,
-) -> Dataset:
-    """Read a file of LIBSVM text as a data set for binary classification.
-
-    - ``positive``: label or labels that become +1; all others become -1. By default the larger of
-      exactly two labels.
-
-    Returns in compact form, with the file's name without a compression suffix; rows without entries
-    are kept, explicit zeros are not. Raises DataError when the file cannot be read, is not LIBSVM
-    text (``FILE:LINE:COLUMN: ...``), has no rows, or its labels do not determine which is +1.
-    """
-    path = Path(path)
-    text = parse_libsvm(path, n_features=n_features, dtype=dtype)
-    if positive is None:
-        chosen = positive_labels(text)
-    else:
-        chosen = tuple(positive) if isinstance(positive, Sequence) else (positive,)
-        require_positive(text, chosen)
-    return to_dataset(
-        text,
-        name=plain_name(path),
-        n_features=n_features or text.max_index,
-        positive=chosen,
-        dtype=dtype,
     )
 
 

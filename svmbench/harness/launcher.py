@@ -1,7 +1,9 @@
 """The launcher: a process that starts the processes of runs, ends them, and cleans up after them.
 
 Importing NumPy, the worker and a solver takes longer than many runs. The launcher imports them once
-and forks a process for each run. It computes nothing, imports no code of others, and has a single
+and forks a process for each run. A forked process copies a page when it first writes to it, and
+looks one up when it first executes it: both would be on the clock, and are done before it
+(`populate`). The launcher computes nothing, imports no code of others, and has a single
 thread, so that forking it is safe. It runs ``python -m svmbench.harness.launcher`` and reads orders
 from its standard input, one per line, as JSON:
 
@@ -24,23 +26,27 @@ includes its descendants.
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import json
 import math
+import mmap
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
+import numpy as np
+
 from svmbench.harness import worker
 from svmbench.harness.child import CLOSED, REFUSED, processor_seconds, readable
 from svmbench.harness.leftovers import adopt_orphans, end_children
-from svmbench.harness.pages import populate, present_pages
 from svmbench.solvers import cholesky
 
 #: Seconds that a process has to end after it has closed its answers.
@@ -48,6 +54,15 @@ DYING = 5.0
 
 #: The parent has closed the launcher's standard input, or has ended.
 LEAVE: list[dict[str, Any]] = [{"leave": True}]
+
+# Since Linux 5.14; Python's mmap module has no names for them.
+_MADV_POPULATE_READ, _MADV_POPULATE_WRITE = 22, 23
+
+#: A page is in memory if this bit of its entry in /proc/self/pagemap is set.
+_PRESENT = np.uint64(1 << 63)
+
+#: Areas that belong to the kernel, and cannot be populated.
+_OF_THE_KERNEL = ("[vvar", "[vdso]", "[vsyscall]")
 
 
 class Launcher:
@@ -251,6 +266,53 @@ def _spawned(jobs: int, answers: int) -> int:
 def may_fork() -> bool:
     """Whether a forked process works: elsewhere or with threads, libraries may hang in it."""
     return sys.platform == "linux" and len(list(Path("/proc/self/task").iterdir())) == 1
+
+
+@dataclass(frozen=True)
+class Pages:
+    """Pages that follow each other in memory."""
+
+    start: int  # start, length: in bytes
+    length: int
+    writable: bool
+
+
+def present_pages() -> list[Pages]:
+    """The pages of this process that are in memory, where Linux tells."""
+    found: list[Pages] = []
+    with suppress(OSError), Path("/proc/self/pagemap").open("rb", buffering=0) as pagemap:
+        # Names of mapped files may have any bytes but the end of a line.
+        maps = Path("/proc/self/maps").read_bytes().decode("ascii", "replace")
+        for line in filter(None, maps.split("\n")):
+            area, rights, *rest = line.split(maxsplit=5)
+            if rights[0] != "r" or (len(rest) == 4 and rest[3].startswith(_OF_THE_KERNEL)):
+                continue
+            start, end = (int(address, 16) for address in area.split("-"))
+            entries = os.pread(
+                pagemap.fileno(), 8 * ((end - start) // mmap.PAGESIZE), 8 * (start // mmap.PAGESIZE)
+            )
+            present = (np.frombuffer(entries, dtype=np.uint64) & _PRESENT) != 0
+            edges = np.flatnonzero(np.diff(np.concatenate(([False], present, [False])).astype(int)))
+            for first, after in edges.reshape(-1, 2).tolist():
+                at, length = start + first * mmap.PAGESIZE, (after - first) * mmap.PAGESIZE
+                found.append(Pages(at, length, writable=rights[1] == "w" and rights[3] == "p"))
+    return found
+
+
+def populate(pages: list[Pages]) -> bool:
+    """Bring pages into this process's table, and copy those that it may write to."""
+    advise = ctypes.CDLL(None).madvise
+    advise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    done = [
+        advise(
+            part.start,
+            part.length,
+            _MADV_POPULATE_WRITE if part.writable else _MADV_POPULATE_READ,
+        )
+        == 0
+        for part in pages
+    ]
+    return any(done)
 
 
 def main() -> None:

@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from problems import read_libsvm
 from svmbench.data import csvtext, libsvm
 from svmbench.data.cache import open_cached, store
 from svmbench.data.catalogue import Csv, read_entry, resolve
 from svmbench.data.dataset import Dataset
 from svmbench.data.idx import parse_idx
-from svmbench.data.libsvm import parse_libsvm, read_libsvm
+from svmbench.data.libsvm import parse_libsvm
 from svmbench.errors import DataError
 from svmbench.kernels.libsvm import ParseError, Parser
 

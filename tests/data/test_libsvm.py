@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusals import refusal
 
+from problems import read_libsvm
 from svmbench.data import libsvm
-from svmbench.data.libsvm import parse_libsvm, read_libsvm
+from svmbench.data.libsvm import parse_libsvm
 from svmbench.data.storage import join
 from svmbench.data.text_files import text_sha256
 from svmbench.errors import DataError

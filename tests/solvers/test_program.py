@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from problems import PROBLEMS
+from problems import PROBLEMS, read_libsvm
 from svmbench.config import SolverSpec, Sweep, dump_sweep, load_sweep
-from svmbench.data.libsvm import read_libsvm
 from svmbench.errors import ConfigError, DataError
 from svmbench.harness import supervise
 from svmbench.harness.measurement import Measurement, Terms

@@ -8,9 +8,8 @@ from click.testing import CliRunner
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from problems import assert_bounds, dataset, scaled
+from problems import assert_bounds, dataset, read_libsvm, scaled
 from svmbench.cli import main
-from svmbench.data.libsvm import read_libsvm
 from svmbench.engine.effort import Effort
 from svmbench.engine.fit import (
     fit,
