@@ -12,6 +12,8 @@ import pandas as pd
 import pytest
 import yaml
 
+from svmbench.records.columns import OF_ACCURACY, RUNS, accuracies_in
+
 ACCURACIES = (0.1, 0.01, 0.001)
 LIMIT = 60.0
 MOST_EPOCHS = 1000
@@ -181,6 +183,14 @@ def _points(curve: _Curve, row: dict) -> list[dict]:
     return points
 
 
+def whole(runs: pd.DataFrame) -> pd.DataFrame:
+    """The runs with every column of runs.csv, empty where nothing is known."""
+    names = [column.name for column in RUNS if column.presence != "unread"]
+    for accuracy in accuracies_in(runs.columns):
+        names += [f"{column.name}_{accuracy}" for column in OF_ACCURACY]
+    return runs.reindex(columns=[*runs.columns, *(each for each in names if each not in runs)])
+
+
 def write_results(
     folder: Path,
     *,
@@ -202,7 +212,7 @@ def write_results(
                     curve = _curve(number, label, lam)
                     rows.append(_row(curve, identity, number, label, lam))
                     points += _points(curve, rows[-1])
-    pd.DataFrame(rows).to_csv(folder / "runs.csv", index=False)
+    whole(pd.DataFrame(rows)).to_csv(folder / "runs.csv", index=False)
     pd.DataFrame(points).to_csv(folder / "traces.csv", index=False)
     sweep = {
         "name": folder.name,

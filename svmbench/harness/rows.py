@@ -129,9 +129,8 @@ def _in_order(columns: Sequence[Column], facts: Mapping[str, Any]) -> dict[str, 
 
 
 def _data_passes(point: dict[str, Any] | None, m: int) -> float | None:
-    """Passes over the data at a point; None without a point, and for traces that lack them."""
-    visits = (point or {}).get("visits")
-    return None if visits is None else visits / m
+    """Passes over the data at a point; None without a point."""
+    return point["visits"] / m if point else None
 
 
 def _hit(points: list[dict[str, Any]], accuracy: float, m: int) -> dict[str, Any]:

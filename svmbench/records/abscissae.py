@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -38,8 +37,7 @@ def _column(name: str) -> Callable[[pd.DataFrame, Group], FloatArray]:
 
 
 def _steps(points: pd.DataFrame, group: Group) -> FloatArray:
-    rows_a_step = group.middle("step_rows") if "step_rows" in group.runs else math.nan
-    return _column("epochs")(points, group) * group.middle("m") / rows_a_step
+    return _column("epochs")(points, group) * group.middle("m") / group.middle("step_rows")
 
 
 def _percent(points: pd.DataFrame, group: Group) -> FloatArray:

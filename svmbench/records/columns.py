@@ -14,25 +14,23 @@ from typing import Any, Literal
 #: Version of runs.csv.
 SCHEMA_VERSION = 1
 
-Presence = Literal["filled", "required", "optional", "unread"]
+Presence = Literal["filled", "required", "unread"]
 OverHorizons = Literal["most accurate", "least", "greatest", "none"]
 TraceLine = Literal["", "header", "first point", "last point", "end", "own"]
 
 
 @dataclass(frozen=True)
 class Column:
-    name: str
-    kind: Literal["text", "flag", "number"]
+    name: str  # with the unit of a number that is not a pure one
     meaning: str  # in a line
-    unit: str = ""  # unit of a number; empty for pure numbers
-    # whether it has a value in every row; exists, but may be empty; is absent from older results,
-    # and then read as empty; or is for human readers only
+    kind: Literal["text", "flag", "number"]
+    # whether it has a value in every row; exists, but may be empty; or is for human readers only
     presence: Presence = "required"
     # what a repeat has that consists of a run for each horizon: the value of its most accurate run,
     # the least or the greatest of all, or no value
     over_horizons: OverHorizons = "most accurate"
-    # the line of the run's trace that records it; of all points, the greatest value counts. A row
-    # of traces.csv or regret.csv has a line of its own. Empty if it is computed.
+    # the line of the run's trace that records it; empty if it is computed. A row of traces.csv or
+    # regret.csv has a line of its own
     line: TraceLine = ""
     called: str = ""  # its name in that line; the column's own unless given
 
@@ -42,25 +40,9 @@ class Column:
         return self.called or self.name
 
 
-def _text(name: str, meaning: str, presence: Presence = "required", line: TraceLine = "") -> Column:
-    return Column(name, "text", meaning, "", presence, line=line)
-
-
-def _flag(name: str, meaning: str) -> Column:
-    return Column(name, "flag", meaning)
-
-
-def _number(
-    name: str,
-    meaning: str,
-    unit: str = "",
-    presence: Presence = "required",
-    over_horizons: OverHorizons = "most accurate",
-    called: str = "",
-    line: TraceLine = "",
-) -> Column:
-    return Column(name, "number", meaning, unit, presence, over_horizons, line, called)
-
+_text = partial(Column, kind="text")
+_flag = partial(Column, kind="flag")
+_number = partial(Column, kind="number")
 
 #: Numbers by the line of the trace that records them.
 _heading = partial(_number, line="header")
@@ -72,96 +54,85 @@ _own = partial(_number, line="own")
 
 #: runs.csv has a row for each run.
 RUNS = (
-    _text("schema_version", "version of this table", "filled"),
-    _text("id", "name of the run and of its trace", "filled"),
+    _text("schema_version", "version of this table", presence="filled"),
+    _text("id", "name of the run and of its trace", presence="filled"),
     _text("dataset", "data set, or its label"),
-    _text("data_source", "where its rows come from", "optional"),
-    _text("data_sha256", "hash of its file", "optional"),
-    _text("data_transforms", "transforms of the rows", "optional"),
+    _text("data_source", "where its rows come from"),
+    _text("data_sha256", "hash of its file"),
+    _text("data_transforms", "transforms of the rows"),
     _flag("stand_in", "whether the rows stand in for the real data set"),
     _text("solver", "name of the solver"),
     _text("label", "solver with its parameters, as in tables"),
     _text("loss", "loss function"),
-    _text("bias", "kind of bias", "optional"),
-    _number("l1_radius", "radius of the l1 ball that contains w", presence="optional"),
+    _text("bias", "kind of bias"),
+    _number("l1_radius", "radius of the l1 ball that contains w"),
     _number("lambda", "λ", presence="filled"),
     _number("C", "1/(λ m)", presence="filled"),
     _number("repeat", "number of the repeat, from 0", presence="filled"),
-    _number("horizon", "where the run was set to end", presence="optional"),
+    _number("horizon", "where the run was set to end"),
     _number("seed", "seed of the run", presence="unread"),
     _text("precision", "of the solver's weights"),
     _text("state", "how the run ended"),
-    _text("reason", "why it ended so", "optional", "end"),
-    _text("remark", "what the solver decided", "optional", "end"),
+    _text("reason", "why it ended so", line="end"),
+    _text("remark", "what the solver decided", line="end"),
     _number("m", "rows", presence="filled"),
     _number("d", "columns", presence="filled"),
     _number("nnz", "stored nonzeros", presence="filled"),
-    _number("data_bytes", "stored size of the data", "bytes", "unread"),
-    _number("step_rows", "rows of one step; empty where that varies", "rows", "optional"),
+    _number("data_bytes", "stored size of the data", presence="unread"),
+    _number("step_rows", "rows of one step; empty where that varies"),
     _number("threads", "threads of the solver"),
     _flag("contended", "whether several runs were executed at a time"),
     _heading("reference_dual", "D_ref, the certified lower bound on P*", presence="filled"),
     _heading("reference_primal", "P_ref, the certified upper bound on P*"),
     _heading("reference_gap", "relative gap of the two"),
-    _first("setup_seconds", "set-up, which is part of the training time", "s", called="setup_wall"),
-    _last("train_seconds", "training time", "s", over_horizons="greatest", called="wall"),
-    _last("train_cpu_seconds", "processor time of training", "s", "optional", "greatest", "cpu"),
-    _first(
-        "conversion_seconds",
-        "bringing the rows into a program's form",
-        "s",
-        "optional",
-        called="conversion_wall",
-    ),
+    _first("setup_seconds", "set-up, which is part of the training time", called="setup_wall"),
+    _last("train_seconds", "training time", over_horizons="greatest", called="wall"),
     _last(
-        "involuntary_switches",
-        "times the processor was taken away",
-        presence="optional",
-        called="switches",
+        "train_cpu_seconds", "processor time of training", over_horizons="greatest", called="cpu"
     ),
-    _closing("elapsed_seconds", "from the run's start to its end", "s", "optional"),
-    _closing("stolen_seconds", "taken by a virtual machine's host meanwhile", "s", "optional"),
-    _closing("others_cpu_seconds", "used by all other processes meanwhile", "s", "optional"),
-    _closing("read_seconds", "reading weights, counts and bound off the clock", "s", "optional"),
-    _closing("charged_seconds", "part of it that was added to the clock", "s", "optional"),
-    _closing("unaccounted_seconds", "none of training, conversion, evaluation", "s", "optional"),
-    _closing("background_cpu_seconds", "in other threads and processes", "s", "optional"),
-    _closing("load_cpu_seconds", "processor time of importing the solver", "s", "optional"),
-    _closing("process_cpu_seconds", "used by the run's processes", "s", "optional"),
-    _heading("load_average", "of the machine at the start", presence="optional"),
-    _heading("limit_seconds", "time limit", "s", called="time_limit"),
+    _first("conversion_seconds", "bringing rows into a program's form", called="conversion_wall"),
+    _last("involuntary_switches", "times the processor was taken away", called="switches"),
+    _closing("elapsed_seconds", "from the run's start to its end"),
+    _closing("stolen_seconds", "taken by a virtual machine's host meanwhile"),
+    _closing("others_cpu_seconds", "used by all other processes meanwhile"),
+    _closing("read_seconds", "reading weights, counts and bound off the clock"),
+    _closing("charged_seconds", "part of it that was added to the clock"),
+    _closing("unaccounted_seconds", "none of training, conversion, evaluation"),
+    _closing("background_cpu_seconds", "in other threads and processes"),
+    _closing("load_cpu_seconds", "processor time of importing the solver"),
+    _closing("process_cpu_seconds", "used by the run's processes"),
+    _heading("load_average", "of the machine at the start"),
+    _heading("limit_seconds", "time limit", called="time_limit"),
     _number("max_epochs", "limit of epochs"),
     _last("presentations", "rows presented to the solver", presence="unread"),
     _number("epochs", "presentations over rows", over_horizons="greatest"),
-    _number("data_passes", "visits of rows over rows", "", "optional", "greatest"),
+    _number("data_passes", "visits of rows over rows", over_horizons="greatest"),
     _last("updates", "presentations that changed w or a dual variable", presence="unread"),
     _last("nonzeros", "stored entries read or written", presence="unread"),
-    _closing(
-        "t0", "offset of the schedule of step lengths, given or searched", "steps", "optional"
-    ),
+    _closing("t0", "offset of the schedule of step lengths in steps, given or searched"),
     _last("primal", "P(w) at the last checkpoint"),
     _last("accuracy", "(P(w) − D_ref)/D_ref there"),
     _last("dual", "the solver's own lower bound there", presence="unread"),
     _last("gap", "its own relative gap there"),
     _last("train_error", "share of the rows that w gets wrong"),
     _last("test_error", "share of the test rows that w gets wrong"),
-    _closing("evaluation_seconds", "one evaluation of the cost", "s", "optional"),
-    _closing("peak_memory_bytes", "most memory the worker held", "bytes", "unread"),
-    _text("started", "when the run started, in UTC", "optional", "header"),
-    _text("node", "node of the cluster that carried it out", "optional", "header"),
-    _text("disturbed", "what disturbed the run; recomputed on reading", "unread"),
-    _text("off_clock", "what happened off the clock; recomputed on reading", "unread"),
+    _closing("evaluation_seconds", "one evaluation of the cost"),
+    _closing("peak_memory_bytes", "most memory the worker held", presence="unread"),
+    _text("started", "when the run started, in UTC", line="header"),
+    _text("node", "node of the cluster that carried it out", line="header"),
+    _text("disturbed", "what disturbed the run; recomputed on reading", presence="unread"),
+    _text("off_clock", "what happened off the clock; recomputed on reading", presence="unread"),
 )
 
 #: runs.csv has these once for each accuracy E of the sweep, as ``seconds_to_E``.
 OF_ACCURACY = (
-    _number("seconds_to", "training time until E was first reached", "s", over_horizons="least"),
-    _number("cpu_seconds_to", "processor time until then", "s", "optional", "least"),
+    _number("seconds_to", "training time until E was first reached", over_horizons="least"),
+    _number("cpu_seconds_to", "processor time until then", over_horizons="least"),
     _number("epochs_to", "epochs until then", over_horizons="least"),
-    _number("data_passes_to", "passes over the data until then", "", "optional", "least"),
+    _number("data_passes_to", "passes over the data until then", over_horizons="least"),
     _number("primal_at", "P(w) then", presence="unread"),
     # The points of other runs say nothing about this one's.
-    _number("last_above_seconds", "when the run was last above E", "s", over_horizons="none"),
+    _number("last_above_seconds", "when the run was last above E", over_horizons="none"),
 )
 
 #: Columns that identify the run of a row in every table.
@@ -182,8 +153,8 @@ TRACES = (
     _number("epochs", "presentations over rows"),
     _own("updates", "updates so far", presence="unread"),
     _own("nonzeros", "stored entries read or written so far", presence="unread"),
-    _own("wall_seconds", "training time so far", "s", called="wall"),
-    _own("cpu_seconds", "processor time so far", "s", "unread", called="cpu"),
+    _own("wall_seconds", "training time so far", called="wall"),
+    _own("cpu_seconds", "processor time so far", presence="unread", called="cpu"),
     _own("primal", "P(w)"),
     _own("accuracy", "(P(w) − D_ref)/D_ref"),
     _own("dual", "the solver's own lower bound", presence="unread"),

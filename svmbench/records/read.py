@@ -225,7 +225,6 @@ def _read_runs(path: Path, distance: str) -> pd.DataFrame:
         replace(column, name=f"{column.name}_{text}")
         for text in accuracies_in(runs.columns)
         for column in OF_ACCURACY
-        if column.presence != "optional" or f"{column.name}_{text}" in runs
     ]
     _convert(runs, path, (*RUNS, *of_accuracy))
     foreign = ~runs["state"].isin(STATES)
@@ -283,16 +282,12 @@ def _check_version(runs: pd.DataFrame, path: Path) -> None:
 
 
 def _convert(table: pd.DataFrame, path: Path, columns: Sequence[Column]) -> None:
-    """Turn the columns' text into numbers and flags, in place; add those older results lack."""
-    read = [column for column in columns if column.presence != "unread"]
-    for column in read:
+    """Turn the columns' text into numbers and flags, in place."""
+    for column in columns:
+        if column.presence == "unread":
+            continue
         if column.name not in table:
-            if column.presence != "optional":
-                raise DataError(
-                    f"{path}: no column {column.name!r}; run the sweep again to rewrite it"
-                )
-            table[column.name] = ""
-    for column in read:
+            raise DataError(f"{path}: no column {column.name!r}; run the sweep again to rewrite it")
         text = table[column.name]
         if column.presence == "filled" and (empty := text == "").any():
             raise DataError(f"{path}:{_line(empty)}: column {column.name!r} is empty")

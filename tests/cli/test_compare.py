@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 import yaml
 from click.testing import CliRunner
+from results_folders import whole
 
 from svmbench.cli import main
 
@@ -81,7 +82,7 @@ def write(tmp_path):
     def writer(name, runs, environment=MACHINE):
         folder = tmp_path / name
         folder.mkdir()
-        pd.DataFrame(runs).to_csv(folder / "runs.csv", index=False)
+        whole(pd.DataFrame(runs)).to_csv(folder / "runs.csv", index=False)
         (folder / "traces.csv").write_text("")
         labels = list(dict.fromkeys(run["label"] for run in runs))
         sweep = {"name": name, "datasets": ["adult"], "solvers": labels, "repeats": REPEATS}

@@ -87,8 +87,7 @@ def _check_same_problem(one: Group, other: Group, a: Side, b: Side) -> None:
     """Refuse to compare times to the optimum of two different problems."""
     first, second = one.runs.iloc[0], other.runs.iloc[0]
     for column in ("loss", "bias", "l1_radius", "m", "d", "nnz"):
-        # Older results lack some columns, which are then empty: there was one class of problems.
-        if _known_class(first[column]) != _known_class(second[column]):
+        if _known(first[column]) != _known(second[column]):
             raise ConfigError(
                 f"{one.dataset}, λ = {short(one.lam)}: {column} is {_printed(first[column])} in "
                 f"{a.results.folder} and {_printed(second[column])} in {b.results.folder}; "
@@ -103,10 +102,8 @@ def _check_same_problem(one: Group, other: Group, a: Side, b: Side) -> None:
         )
 
 
-def _known_class(value: Any) -> Any:
-    """A bias that is not recorded is none, a radius that is not recorded is infinite."""
-    if value == "":
-        return "none"
+def _known(value: Any) -> Any:
+    """A radius that is not recorded is infinite."""
     return math.inf if isinstance(value, float) and math.isnan(value) else value
 
 
