@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +18,7 @@ import numpy as np
 from svmbench.data.dataset import Array
 from svmbench.data.libsvm import ParsedText
 from svmbench.data.storage import part_of
-from svmbench.data.text_files import feed_text
+from svmbench.data.text_files import reading
 from svmbench.errors import DataError
 from svmbench.memory import require_memory
 
@@ -75,41 +76,28 @@ def parse_idx(path: Path, label_path: Path, *, scale: float | None = None) -> Pa
 
 def _read(path: Path) -> tuple[Array, str]:
     """Entries of an IDX file and the hash of its bytes."""
-    digest = hashlib.sha256()
-    content = bytearray()
-
-    def keep(chunk: bytes) -> None:
-        # Stop at the first excess byte: the rest may be more than memory holds.
-        content.extend(chunk)
-        if len(content) > 4 * 256:
-            announced = _announced(content)
-            require_memory(announced - len(content), f"{path}: keeping it", "take fewer rows")
-            if len(content) > announced:
-                raise DataError(
-                    f"{path}: more than the {announced} bytes that its header announces;"
-                    " fetch it again"
-                )
-
-    feed_text(path, digest.update, keep)
-    start = 4 + 4 * content[3] if len(content) >= 4 else 4
-    if len(content) < start or content[:2] != b"\0\0" or not 1 <= content[3] <= _MOST_DIMENSIONS:
-        raise DataError(f"{path}: byte 0: not the header of an IDX file; fetch it again")
-    if content[2] != UNSIGNED_BYTE:
+    with reading(path) as stream:
+        head = stream.read(4)
+        if len(head) < 4 or head[:2] != b"\0\0" or not 1 <= head[3] <= _MOST_DIMENSIONS:
+            raise DataError(f"{path}: byte 0: not the header of an IDX file; fetch it again")
+        if head[2] != UNSIGNED_BYTE:
+            raise DataError(
+                f"{path}: byte 2: entries of type {head[2]:#04x}; only unsigned bytes"
+                f" ({UNSIGNED_BYTE:#04x}) are read: convert it to LIBSVM text"
+            )
+        head += stream.read(4 * head[3])
+        if len(head) < 4 + 4 * head[3]:
+            raise DataError(f"{path}: byte 0: not the header of an IDX file; fetch it again")
+        shape = np.frombuffer(head, dtype=">u4", offset=4).tolist()
+        size = math.prod(shape)
+        require_memory(size, f"{path}: keeping it", "take fewer rows")
+        # One more tells whether there are more.
+        entries = stream.read(min(size + 1, sys.maxsize))
+    if len(entries) != size:
+        found = "more than" if len(entries) > size else f"{len(head) + len(entries)} bytes, not"
         raise DataError(
-            f"{path}: byte 2: entries of type {content[2]:#04x}; only unsigned bytes"
-            f" ({UNSIGNED_BYTE:#04x}) are read: convert it to LIBSVM text"
+            f"{path}: {found} the {len(head) + size} bytes that its header announces; fetch it"
+            " again"
         )
-    shape = np.frombuffer(content, dtype=">u4", offset=4, count=content[3]).tolist()
-    expected = _announced(content)
-    if len(content) != expected:
-        raise DataError(
-            f"{path}: {len(content)} bytes, not the {expected} that its header announces;"
-            " fetch it again"
-        )
-    return np.frombuffer(content, dtype=np.uint8, offset=start).reshape(shape), digest.hexdigest()
-
-
-def _announced(content: bytearray) -> int:
-    """Size in bytes of a file that starts with this complete header."""
-    shape = np.frombuffer(content, dtype=">u4", offset=4, count=content[3]).tolist()
-    return 4 + 4 * len(shape) + int(math.prod(shape))
+    digest = hashlib.sha256(head + entries).hexdigest()
+    return np.frombuffer(entries, dtype=np.uint8).reshape(shape), digest
