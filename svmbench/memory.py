@@ -29,7 +29,7 @@ def available_memory() -> int | None:
     groups leave (as a container has them, of version 1 or 2) and what its own limits leave
     (``ulimit -v`` and ``-d``).
     """
-    free = _number(PROCESS.parent / "meminfo", "MemAvailable:", _UNIT)
+    free = number_in(PROCESS.parent / "meminfo", "MemAvailable:", _UNIT)
     known = [*_left_by_groups(), *_left_by_limits(), *([] if free is None else [free])]
     return max(min(known), 0) if known else None
 
@@ -94,13 +94,13 @@ def _left_by_groups() -> Iterator[int]:
         folder = root / path.lstrip("/")
         # In a container, the path may be that of the host, of which only the root is mounted.
         for group in (folder, *folder.parents):
-            allowed = _number(group / limit)
+            allowed = number_in(group / limit)
             limited = allowed is not None and allowed < _UNLIMITED
-            used = _number(group / taken) if limited else None
+            used = number_in(group / taken) if limited else None
             if allowed is not None and used is not None:
                 # Rows that were just read from a file are active, and can be dropped as well.
                 files = (
-                    _number(group / "memory.stat", f"{total}{kind}_file") or 0
+                    number_in(group / "memory.stat", f"{total}{kind}_file") or 0
                     for kind in ("inactive", "active")
                 )
                 yield allowed - used + sum(files)
@@ -114,13 +114,13 @@ def _left_by_limits() -> Iterator[int]:
         allowed = resource.getrlimit(kind)[0]
         if allowed == resource.RLIM_INFINITY:
             continue
-        used = _number(PROCESS / "status", taken, _UNIT)
+        used = number_in(PROCESS / "status", taken, _UNIT)
         if used is not None:
             yield allowed - used
 
 
-def _number(path: Path, key: str = "", unit: int = 1) -> int | None:
-    """The number behind a key in a file, or alone in it; None if there is none."""
+def number_in(path: Path, key: str = "", unit: int = 1) -> int | None:
+    """The number behind a key in a file of the system, or alone in it; None if there is none."""
     for line in _lines(path):
         words = line.split()
         if key and words[:1] == [key]:

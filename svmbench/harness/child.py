@@ -31,9 +31,6 @@ REFUSED = 76
 #: Exit code of a worker that lacked memory outside its run; a run records its own lack of it.
 NO_MEMORY = 77
 
-#: Exit code of a worker whose pipes the system did not let it read or write.
-NO_PIPE = 78
-
 #: Exit code of a worker that may open no more files.
 NO_FILES = 79
 
@@ -125,8 +122,6 @@ def cause_of_death(code: int, stderr: IO[bytes], for_memory: bool) -> tuple[str,
         return "interrupted", "the worker found no memory outside the run itself"
     if code == NO_FILES:
         return "interrupted", "the worker's process could open no more files"
-    if code == NO_PIPE:
-        return "interrupted", f"the worker's pipe failed ({last_line(stderr)})"
     if code == CLOSED:
         return "failed", "the worker closed its pipe and did not end"
     return "failed", last_line(stderr) or f"the worker exited with code {code}"

@@ -16,6 +16,7 @@ from typing import Any
 import svmbench
 from svmbench.harness.system import PROC, read
 from svmbench.kernels.rows import __build__ as build_record
+from svmbench.memory import number_in
 
 # Numerical libraries start threads of their own unless these are set before they load.
 THREAD_VARIABLES = (
@@ -83,10 +84,7 @@ def environment() -> dict[str, Any]:
 
 def memory_kills() -> int | None:
     """Number of processes the system has killed for lack of memory; None if it is unknown."""
-    for line in (read(PROC / "vmstat") or "").splitlines():
-        if line.startswith("oom_kill "):
-            return int(line.split()[1])
-    return None
+    return number_in(PROC / "vmstat", "oom_kill")
 
 
 def _cpu_model() -> str:

@@ -14,8 +14,8 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -38,16 +38,14 @@ from svmbench.harness.child import (
     ENDED,
     NO_FILES,
     NO_MEMORY,
-    NO_PIPE,
     end_with,
 )
 from svmbench.harness.clock import Stopwatch
 from svmbench.harness.leftovers import adopt_orphans, children, end_children
 from svmbench.harness.measurement import Before, Measurement, Terms
-from svmbench.harness.system import PROC, read
 from svmbench.harness.trace import TraceWriter
 from svmbench.harness.weights import keep_weights
-from svmbench.memory import available_memory
+from svmbench.memory import PROCESS, available_memory, number_in
 from svmbench.problem import Loss, Problem
 from svmbench.solvers import cholesky
 from svmbench.solvers.base import Solver
@@ -67,10 +65,6 @@ POSED = ("solver_class", "train", "test", "lambda", "loss", "bias", "l1_radius")
 
 class RowsError(InterruptedRunError):
     """The cached rows cannot be read: nothing is known about the run, and it is repeated."""
-
-
-class PipeError(Exception):
-    """The system does not let the worker read its jobs or write its answers."""
 
 
 class Posed(NamedTuple):
@@ -98,16 +92,14 @@ def main() -> None:
     cholesky.load()  # for all solvers: the launcher, which forks most workers, has it too
 
     def answer(text: str) -> None:
-        with _pipe():
-            answers.write(f"{text}\n")
-            answers.flush()
+        answers.write(f"{text}\n")
+        answers.flush()
 
     last: Posed | None = None
     first = True
     while True:
         try:
-            with _pipe():
-                line = sys.stdin.buffer.readline()
+            line = sys.stdin.buffer.readline()
             if not line:
                 return
             job = json.loads(line)
@@ -119,9 +111,6 @@ def main() -> None:
             first = False
             last = _execute(job, last, lambda: answer(BEGUN))
             answer(ENDED)
-        except PipeError as error:
-            print(error, file=sys.stderr)
-            sys.exit(NO_PIPE)
         except UnwritableError as error:
             cause = error.__cause__
             if isinstance(cause, OSError) and cause.errno == errno.EMFILE:
@@ -136,17 +125,6 @@ def main() -> None:
             if lacks_memory(error):
                 sys.exit(NO_MEMORY)
             raise
-
-
-@contextmanager
-def _pipe() -> Iterator[None]:
-    """Raise a `PipeError` if the system fails; only a solver closes the pipes' descriptors."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno == errno.EBADF:
-            raise
-        raise PipeError(error.strerror) from error
 
 
 def _execute(job: dict[str, Any], last: Posed | None, begin: Callable[[], None]) -> Posed | None:
@@ -305,7 +283,7 @@ def _limit_memory(limit: int | None) -> None:
     if limit is None and available is None:
         return
     share = math.inf if available is None else MEMORY_SHARE * available
-    taken = of_this_process("VmData") or 0
+    taken = number_in(PROCESS / "status", "VmData:", 1024) or 0
     wanted = taken + int(min(share, math.inf if limit is None else limit))
     hard = _LIMITS[1]
     setrlimit(RLIMIT_DATA, (wanted if hard == RLIM_INFINITY else min(wanted, hard), hard))
@@ -313,7 +291,8 @@ def _limit_memory(limit: int | None) -> None:
 
 def peak_memory() -> int:
     """Peak memory of this process in bytes."""
-    peak = of_this_process("VmHWM")
+    # Unlike the peak in getrusage, without that of the process before it executed this program.
+    peak = number_in(PROCESS / "status", "VmHWM:", 1024)
     if peak is None:
         peak = getrusage(RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
     return peak
@@ -323,17 +302,6 @@ def _forget_peak_memory() -> None:
     """Reset the peak to the memory in use now, if the system can."""
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
-
-
-def of_this_process(entry: str) -> int | None:
-    """Bytes that /proc reports for this process; None where it does not exist.
-
-    VmHWM, unlike the peak in getrusage, leaves out the memory of the process before it executed
-    this program.
-    """
-    status = read(PROC / "self" / "status") or ""
-    lines = (line.split() for line in status.splitlines())
-    return next((int(words[1]) * 1024 for words in lines if words[:1] == [f"{entry}:"]), None)
 
 
 if __name__ == "__main__":
