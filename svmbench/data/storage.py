@@ -291,21 +291,15 @@ def compact(
     values: FloatArray | None,
     n_features: int,
     significant_digits: int,
-    *,
-    dtype: StoredPrecision | None = None,
 ) -> tuple[Array | None, Array | None, Array | None]:
     """Rows in their smallest form.
 
     Columns are uint16 if d allows. Values are left out if all are one. They are float32 if
     that holds them exactly or the text gives at most six significant digits, and float64
     otherwise. Rows are dense, row-major, if that takes fewer bytes.
-
-    - ``dtype``: keep double even if single precision would do. Ones are exact in both and stay
-      implicit.
     """
-    # Where double is asked for, no part may hold rounded values.
-    digits = significant_digits if dtype is None else FLOAT32_DIGITS + 1
-    return join([part_of(np.empty(0), indptr, indices, values, 0, digits)], n_features, dtype=dtype)
+    rows = part_of(np.empty(0), indptr, indices, values, 0, significant_digits)
+    return join([rows], n_features)
 
 
 def _single_will_do(values: FloatArray, significant_digits: int) -> bool:

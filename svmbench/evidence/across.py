@@ -25,7 +25,7 @@ class Across:
     data_sets: int  # data sets with a ratio other than 1
 
 
-def across(log_ratios: Sequence[float], level: float = LEVEL) -> Across:
+def across(log_ratios: Sequence[float]) -> Across:
     """Test whether ratios differ from 1 over data sets (Wilcoxon, 1945; Demšar, 2006).
 
     The distribution is exact, also with ties. It is the same as scipy.stats.wilcoxon's where that
@@ -50,7 +50,7 @@ def across(log_ratios: Sequence[float], level: float = LEVEL) -> Across:
     tail = float(ways[: min(positive, negative) + 1].sum() / ways.sum())
     p_value = min(1.0, 2 * tail)
     verdict: Literal["above", "below", "open"] = "open"
-    if p_value <= level:
+    if p_value <= LEVEL:
         verdict = "above" if positive > negative else "below"
     return Across(verdict, p_value, logs.size)
 

@@ -233,11 +233,6 @@ class OpenSweep:
         """
         return self._crew.announce(lambda run: self._wants(run, options))
 
-    def seconds_lacking(self, options: Options) -> float:
-        """Seconds that the cells of those runs are expected to take, one repeat of each."""
-        lacking = {run.cell for run in self._possible(options)}
-        return sum(map(self.seconds, lacking))
-
     def seconds(self, cell: Cell) -> float:
         """Seconds that one more repeat of a cell is expected to take."""
         known = self._crew.seconds(cell)
