@@ -37,33 +37,26 @@ def known_names(file: str) -> list[str]:
 class Conversion(CatalogueModel):
     """How `svmbench.data.fetch.convert` makes LIBSVM text of delimited text with a header."""
 
-    source: DataFile  # the delimited text
-    label: str  # column of the label
-    positive: Label  # the label that becomes +1; all others become -1
-    # least and largest whole number of each column that the source scales to [0, 1]
+    source: DataFile
+    label: str
+    positive: Label
     ranges: dict[str, tuple[int, int]] = Field(default_factory=dict)
 
 
 class DataFile(CatalogueModel):
     """One file of a data set, and the file of its labels if they are separate."""
 
-    file: str = Field(pattern=r"^[^/\\]+$")  # its name, without a compression suffix
-    # its path relative to the folder of the descriptions, if it comes with svmbench
+    file: str = Field(pattern=r"^[^/\\]+$")
     path: str | None = None
-    # addresses that serve it, tried in turn; the last part of each is the name and may have a
-    # compression suffix
     urls: tuple[str, ...] = ()
-    obtain: str | None = None  # how to get it by hand, if no address serves the file itself
-    # how to make it of another file, if no address serves the file itself
+    obtain: str | None = None
     converted: Conversion | None = None
-    # of the uncompressed content; None if it is not known
     sha256: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
-    bytes: int | None = Field(default=None, gt=0)  # of the uncompressed content
-    # rows, positives, nnz: rows, rows labelled +1 and entries that are not zero
+    bytes: int | None = Field(default=None, gt=0)
     rows: int | None = Field(default=None, gt=0)
     positives: int | None = Field(default=None, ge=0)
     nnz: int | None = Field(default=None, ge=0)
-    label_file: DataFile | None = None  # the file of the labels, if this one has none
+    label_file: DataFile | None = None
 
     @model_validator(mode="after")
     def _addresses_serve_the_file(self) -> Self:
@@ -81,12 +74,10 @@ class DataFile(CatalogueModel):
 class Csv(CatalogueModel):
     """The layout of delimited text."""
 
-    # 'blanks' are any number of blanks and tabs
     separator: Literal["comma", "semicolon", "tab", "blanks"] = "comma"
-    header: bool = True  # whether the first line names the columns
-    # name of the label's column, or its number from 1; None if the labels are in a separate file
+    header: bool = True
     label: CsvColumn | None = None
-    drop: tuple[CsvColumn, ...] = ()  # columns left out, by name or number
+    drop: tuple[CsvColumn, ...] = ()
 
 
 class Recipe(CatalogueModel):
@@ -97,48 +88,38 @@ class Recipe(CatalogueModel):
     """
 
     law: Literal["gaussian-hyperplane"]
-    m: int = Field(ge=2)  # m, d: rows, training and test together, and columns
+    m: int = Field(ge=2)
     d: int = Field(gt=0, lt=1 << 31)
-    noise: float = Field(ge=0, allow_inf_nan=False)  # standard deviation of the noise
-    # of NumPy's legacy generator (``RandomState``), for rows, beta and noise
+    noise: float = Field(ge=0, allow_inf_nan=False)
     seed: int = Field(ge=0, lt=1 << 32)
-    test: float = Field(gt=0, lt=1)  # fraction of the rows for the test, rounded up
-    # of the legacy generator that permutes the rows before the split
+    test: float = Field(gt=0, lt=1)
     split_seed: int = Field(ge=0, lt=1 << 32)
 
 
 class Entry(CatalogueModel):
-    """A data set: its files, the meaning of its labels and its source."""
+    """A data set: its files, the meaning of its labels and its source (datasets/README.md)."""
 
-    name: str  # name of its YAML file, without the suffix
+    name: str
     title: str
     description: str = ""
     train: DataFile
     test: DataFile | None = None
-    # of the files: LIBSVM text, the same with several labels per row, IDX, delimited text
     format: Format = "libsvm"
-    csv: Csv | None = None  # the layout of delimited text
-    # factor by which the values of IDX files are multiplied
+    csv: Csv | None = None
     scale: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    zero_based: bool = False  # whether the indices of LIBSVM text count from 0
-    # d; by default the largest index in either file
+    zero_based: bool = False
     n_features: int | None = Field(default=None, gt=0, lt=1 << 31)
-    # the labels that become +1, or a single number; all others become -1. By default the larger of
-    # exactly two labels.
     positive: PositiveLabels | None = None
     # whether ``positive`` is the user's own choice, which is recorded with the rows
     positive_chosen: bool = False
-    labels: str = ""  # meaning of the labels in the text
+    labels: str = ""
     licence: str = "unknown"
     citation: str = ""
     homepage: str = ""
-    # which of these facts have been verified, and which are only stated by the source
     checked: str = ""
-    stand_in: Shape | None = None  # for a synthetic imitation
-    targets: tuple[CalibrationTarget, ...] = ()  # published figures that the stand-in should meet
+    stand_in: Shape | None = None
+    targets: tuple[CalibrationTarget, ...] = ()
     unlike: str = ""  # in what the stand-in is known not to be like the set, though it meets them
-    # how to draw the set itself, which then has no files: ``train`` and ``test`` only state names
-    # and counts
     recipe: Recipe | None = None
 
     @model_validator(mode="after")
@@ -191,19 +172,19 @@ class Entry(CatalogueModel):
 class OwnFiles(CatalogueModel):
     """A user's own files as a data set."""
 
-    path: Path  # LIBSVM text, plain or .xz, .bz2, .gz
+    path: Path
     test: Path | None = None
-    zero_based: bool = False  # zero_based, n_features, positive: as in `Entry`
+    zero_based: bool = False
     n_features: int | None = None
     positive: PositiveLabels | None = None
-    name: str | None = None  # by default the file's name without suffixes
+    name: str | None = None
 
 
 class Chosen(CatalogueModel):
     """A data set of the catalogue with another choice of positive labels."""
 
     name: str
-    positive: PositiveLabels | None = None  # as in `Entry`, instead of the catalogue's
+    positive: PositiveLabels | None = None
 
 
 def names() -> list[str]:

@@ -22,9 +22,8 @@ class CatalogueModel(BaseModel):
 class ColumnLaw(CatalogueModel):
     """How often each column occurs in a stand-in's rows."""
 
-    # frequencies like 1 / rank ** exponent, all equal, or every column in every row
     law: Literal["zipf", "uniform", "dense"] = "uniform"
-    exponent: float = Field(default=1.0, gt=0)  # of Zipf's law
+    exponent: float = Field(default=1.0, gt=0)
 
 
 class ValueLaw(CatalogueModel):
@@ -36,12 +35,10 @@ class ValueLaw(CatalogueModel):
 class Topics(CatalogueModel):
     """The topics of a text stand-in's documents; `svmbench.data.topics` defines the law."""
 
-    count: int = Field(default=20, gt=0)  # topics of each class
-    words: int = Field(default=1000, gt=0)  # columns that belong to a topic
-    share: float = Field(gt=0, lt=1)  # mean share of a document's words that come from its topic
-    # standard deviation of the logarithm of that share over the documents
+    count: int = Field(default=20, gt=0)
+    words: int = Field(default=1000, gt=0)
+    share: float = Field(gt=0, lt=1)
     spread: float = Field(default=0.6, ge=0, allow_inf_nan=False)
-    # fraction of the documents without any word of their topic
     vague: float = Field(default=0.0, ge=0, lt=1)
 
 
@@ -56,31 +53,25 @@ class Means(CatalogueModel):
 
 
 class Shape(CatalogueModel):
-    """The shape of a data set, from which a synthetic stand-in is generated."""
+    """The shape of a data set, from which a stand-in is generated as `synthetic` says."""
 
-    m: int = Field(gt=0)  # m, m_test, d: rows, test rows, columns
+    m: int = Field(gt=0)
     m_test: int = Field(default=0, ge=0)
     d: int = Field(gt=0, lt=1 << 31)
-    # mean fraction of nonzero entries; exactly one of this and ``nnz_row`` is given
     density: float | None = Field(default=None, gt=0, le=1)
-    nnz_row: float | None = Field(default=None, gt=0)  # mean number of nonzero entries per row
+    nnz_row: float | None = Field(default=None, gt=0)
     columns: ColumnLaw = ColumnLaw()
     values: ValueLaw = ValueLaw()
-    unit_norm: bool = False  # whether rows have norm 1
-    positives: Fraction = 0.5  # fraction of rows labelled +1
-    noise: float = Field(default=0.0, ge=0, le=0.5)  # fraction of labels flipped
-    # noise added to the score before its sign becomes the label, in standard deviations of the
-    # score: the classes overlap most where the score is small
+    unit_norm: bool = False
+    positives: Fraction = 0.5
+    noise: float = Field(default=0.0, ge=0, le=0.5)
     margin_noise: float = Field(default=0.0, ge=0, allow_inf_nan=False)
-    conditioning: float = Field(default=0.0, ge=0)  # spread of the columns' scales, in decades
-    # mean of every column, in its standard deviations; of normal values only. It gives the rows one
-    # common direction, along which the steps of a stochastic method are noisiest.
+    conditioning: float = Field(default=0.0, ge=0)
+    # It gives the rows one common direction, along which steps of a stochastic method are noisiest.
     offset: float = Field(default=0.0, ge=0, allow_inf_nan=False)
-    # factor of all values; not with ``unit_norm``
     size: float = Field(default=1.0, gt=0, allow_inf_nan=False)
-    # the classes' topics; the labels then follow from them instead of from a plane
     topics: Topics | None = None
-    means: Means | None = None  # the classes' means; likewise
+    means: Means | None = None
     seed: int = Field(default=1, ge=0)
 
     @model_validator(mode="after")
@@ -131,13 +122,11 @@ class CalibrationTarget(CatalogueModel):
 
     model_config = ConfigDict(populate_by_name=True)
 
-    lam: float = Field(alias="lambda", gt=0)  # λ; ``lambda`` in the file
-    loss: str = "hinge"  # as in a configuration
+    lam: float = Field(alias="lambda", gt=0)
+    loss: str = "hinge"
     # as in a configuration; they lead from the set's files to the published rows
     transforms: tuple[Any, ...] = ()
-    # published optimum of P, which P* should meet within `PRIMAL_TOLERANCE`
     primal: float | None = Field(default=None, gt=0)
-    # published error on the test rows, to be met within `ERROR_TOLERANCE`
     test_error: Fraction | None = None
     source: str  # where the figures are published, and how ours follow from them
     reached: Reached | None = None
