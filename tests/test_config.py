@@ -22,7 +22,6 @@ from svmbench.data.catalogue import names, resolve
 from svmbench.data.transforms import (
     Bias,
     Derived,
-    Drop,
     MaxAbs,
     Rows,
     Shuffled,
@@ -231,7 +230,7 @@ def test_transforms_in_order_with_the_shorthands_last(load):
     spec, _ = datasets_of(
         load,
         "{name: tiny-sparse, bias: 2, test: 0.1, transforms: [max-abs, {shuffled: 1}, "
-        "{rows: [0, 20]}, {subsample: {size: 5, seed: 3}}, {unit-norm: }, {drop: 4}]}",
+        "{rows: [0, 20]}, {subsample: {size: 5, seed: 3}}, {unit-norm: }]}",
     )
     chain = (
         MaxAbs(),
@@ -239,13 +238,10 @@ def test_transforms_in_order_with_the_shorthands_last(load):
         Rows(start=0, stop=20),
         Subsample(size=5, seed=3),
         UnitNorm(),
-        Drop(columns=(4,)),
         Bias(rho=2.0),
         Split(test=0.1),
     )
-    label = (
-        "tiny-sparse+max-abs+shuffled-1+rows-0-20+subsample-5-3+unit-norm+drop-4+bias-2+split-0.1"
-    )
+    label = "tiny-sparse+max-abs+shuffled-1+rows-0-20+subsample-5-3+unit-norm+bias-2+split-0.1"
     assert spec.source == Derived("tiny-sparse", chain, label)
     assert spec.label == label
 
@@ -272,8 +268,8 @@ def test_names_of_what_is_made_of_a_set(load, text, label):
 def test_long_chains_have_names_that_fit_a_file_and_differ(load):
     labels = set()
     for last in (98, 99):
-        columns = ", ".join(map(str, [*range(1, 90), last]))
-        spec = datasets_of(load, f"{{name: tiny-dense, transforms: [{{drop: [{columns}]}}]}}")[0]
+        steps = ", ".join(f"{{factor: {by}}}" for by in [*range(1, 90), last])
+        spec = datasets_of(load, f"{{name: tiny-dense, transforms: [{steps}]}}")[0]
         assert len(spec.label) <= 100
         labels.add(spec.label)
     assert len(labels) == 2
@@ -748,7 +744,6 @@ parameters = st.one_of(
     st.just({"name": "sgd-s"}),
 )
 sizes = st.floats(0, 1, exclude_min=True, exclude_max=True) | st.integers(1, 10**9)
-columns = st.lists(st.integers(1, 1000), min_size=1, unique=True)
 steps = st.one_of(
     *map(st.just, ("max-abs", "unit-norm", "swap", "standardise", "balance", "shuffled", "bias")),
     st.fixed_dictionaries({"subsample": sizes}),
@@ -757,8 +752,6 @@ steps = st.one_of(
         {"split": st.fixed_dictionaries({"test": sizes}, optional={"seed": st.integers(0, 2**62)})}
     ),
     st.fixed_dictionaries({"factor": positive}),
-    st.fixed_dictionaries({"drop": columns}),
-    st.fixed_dictionaries({"standardise": columns | st.just({})}),
     st.fixed_dictionaries({"balance": st.integers(1, 10**6) | st.none()}),
 )
 datasets = st.lists(

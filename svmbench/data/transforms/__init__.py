@@ -30,7 +30,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from svmbench.data.dataset import Dataset
-from svmbench.data.transforms.columns import Bias, CompactColumns, Drop, Sparse, Standardise
+from svmbench.data.transforms.columns import Bias, CompactColumns, Sparse, Standardise
 from svmbench.data.transforms.entries import listed, settled
 from svmbench.data.transforms.rows import Balance, Rows, Shuffled, Split, Subsample, Swap
 from svmbench.data.transforms.step import Portion, TrainAndTest, Transform
@@ -50,7 +50,7 @@ TRANSFORMS: dict[str, type[Transform]] = {
     for kind in (
         *(Shuffled, Rows, Subsample, Balance, Split, Swap),
         *(UnitNorm, MaxAbs, Factor, Standardise),
-        *(Drop, CompactColumns, Bias),
+        *(CompactColumns, Bias),
         Sparse,
     )
 }

@@ -9,7 +9,6 @@ from typing import Annotated, Any, ClassVar, NoReturn
 
 import numpy as np
 from pydantic import (
-    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -42,16 +41,6 @@ def _size(value: Any) -> Any:
     raise ValueError("Input should be a fraction between 0 and 1, or a whole number of rows")
 
 
-def _as_columns(value: Any) -> Any:
-    return (value,) if isinstance(value, int) else value
-
-
-def _columns(values: tuple[int, ...]) -> tuple[int, ...]:
-    if len(set(values)) < len(values):
-        raise ValueError("Input should name each column once")
-    return tuple(sorted(values))
-
-
 RowCount = Annotated[int, Field(ge=1, le=MOST_ROWS)]
 RowShare = Annotated[float, Field(gt=0.0, lt=1.0)]
 SampleSize = Annotated[
@@ -63,13 +52,6 @@ SampleSize = Annotated[
 Seed = Annotated[int, Strict(), Field(ge=0, lt=1 << 63)]
 RowNumber = Annotated[int, Strict(), Field(ge=0, le=MOST_ROWS)]
 StrictRowCount = Annotated[RowCount, Strict()]
-ColumnNumber = Annotated[int, Strict(), Field(ge=1, lt=1 << 31)]
-Columns = Annotated[
-    tuple[ColumnNumber, ...],
-    Field(min_length=1),
-    BeforeValidator(_as_columns),
-    AfterValidator(_columns),
-]
 PositiveNumber = Annotated[float, Strict(), Field(gt=0.0, allow_inf_nan=False)]
 
 
