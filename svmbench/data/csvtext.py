@@ -34,8 +34,7 @@ def parse_csv(path: Path, layout: Csv, label_path: Path | None = None) -> Parsed
     """Read a file of delimited text.
 
     Raises DataError when a file cannot be read, a line has another number of cells than the first,
-    a cell is not a finite number (``FILE:LINE:COLUMN: ...``), or the numbers of labels and of rows
-    differ.
+    a cell is not a finite number (``FILE:LINE: ...``), or the numbers of labels and of rows differ.
     """
     digest = hashlib.sha256()
     lines = _Lines(path, layout)
@@ -78,7 +77,7 @@ class _Lines:
         if len(rest) > _LONGEST_LINE:
             size = f"longer than {_LONGEST_LINE >> 20} MiB"
             what = f"the line is {size}; is this delimited text, one row per line?"
-            raise self._fault(self._line + 1, _LONGEST_LINE + 1, what)
+            raise self._fault(self._line + 1, what)
 
     def finish(self, sha256: str) -> ParsedText:
         """Read the last line, if it has no newline, and return the rows."""
@@ -104,10 +103,8 @@ class _Lines:
             self._line += 1
             try:
                 line = raw.decode().removesuffix("\r")
-            except UnicodeDecodeError as error:
-                raise self._fault(
-                    self._line, error.start + 1, "not UTF-8; save it as such"
-                ) from None
+            except UnicodeDecodeError:
+                raise self._fault(self._line, "not UTF-8; save it as such") from None
             if self._line == 1:
                 line = line.removeprefix("\ufeff")  # the byte order mark of some programs
             if not line or line.isspace():
@@ -131,12 +128,11 @@ class _Lines:
 
     def _cells(self, number: int, line: str) -> list[str]:
         if "\r" in line:
-            place = line.index("\r") + 1
-            raise self._fault(number, place, "a carriage return inside a line; correct the line")
+            raise self._fault(number, "a carriage return inside a line; correct the line")
         try:
             return self._quoted_cells(line) if '"' in line else self._split(line)
         except csv.Error as error:
-            raise self._fault(number, 1, f"{error}; correct the line") from None
+            raise self._fault(number, f"{error}; correct the line") from None
 
     def _plain_cells(self, line: str) -> list[str]:
         if not self._separator:
@@ -160,7 +156,7 @@ class _Lines:
         left_out = {self._label, *map(self._column, self._layout.drop)}
         self._kept = [i for i in range(len(cells)) if i not in left_out]
         if not self._kept:
-            raise self._fault(self._line, 1, "no column is left; correct 'label' and 'drop'")
+            raise self._fault(self._line, "no column is left; correct 'label' and 'drop'")
 
     def _column(self, wanted: CsvColumn) -> int:
         names = self._names or []
@@ -173,7 +169,6 @@ class _Lines:
                 again = names.index(wanted, first + 1)
                 raise self._fault(
                     self._line,
-                    1,
                     f"columns {first + 1} and {again + 1} both have the name {wanted[:_SHOWN]!r};"
                     " write the number of the one that is meant",
                 )
@@ -182,18 +177,16 @@ class _Lines:
             ", ..." if len(names) > 10 else ""
         )
         raise self._fault(
-            self._line, 1, f"no column {wanted!r} among {shown}; correct the description"
+            self._line, f"no column {wanted!r} among {shown}; correct the description"
         )
 
     def _explain(self, number: int, line: str) -> DataError:
-        """The error in a refused line, and its position."""
+        """The error in a refused line."""
         cells = self._cells(number, line)
         names: Sequence[str] = self._names or ()
         if len(cells) != len(names):
-            extra = min(len(cells), len(names))
             return self._fault(
                 number,
-                self._position(line, extra),
                 f"{len(cells)} cells, not the {len(names)} of the first line; correct the line",
             )
         for column in sorted({*self._kept, *([] if self._label is None else [self._label])}):
@@ -204,23 +197,10 @@ class _Lines:
             wrong = f"{what} '{cell[:_SHOWN]}'" if cell else f"no {what}"
             return self._fault(
                 number,
-                self._position(line, column),
                 f"{wrong} in column {names[column][:_SHOWN]}; write a finite decimal number, or"
                 " drop the column or the row",
             )
-        return self._fault(number, 1, "':' or '#' in a line of numbers; remove it")
+        return self._fault(number, "':' or '#' in a line of numbers; remove it")
 
-    def _position(self, line: str, column: int) -> int:
-        """Where the cell begins in its line, from 1; the line's end after the last cell."""
-        if not self._separator:
-            starts = [found.start() + 1 for found in re.finditer(r"\S+", line)]
-        else:
-            starts, quoted = [1], False
-            for place, character in enumerate(line):
-                quoted ^= character == '"'
-                if character == self._separator and not quoted:
-                    starts.append(place + 2)
-        return starts[column] if column < len(starts) else len(line) + 1
-
-    def _fault(self, line: int, column: int, message: str) -> DataError:
-        return DataError(f"{self._path}:{line}:{column}: {message}")
+    def _fault(self, line: int, message: str) -> DataError:
+        return DataError(f"{self._path}:{line}: {message}")

@@ -80,17 +80,15 @@ def test_a_line_of_delimited_text_without_an_end_is_refused(tmp_path, monkeypatc
     monkeypatch.setattr(csvtext, "_LONGEST_LINE", 1000)
     path = tmp_path / "rows"
     path.write_bytes(b"1,2\n" + b"7" * 2000)
-    with pytest.raises(DataError, match=r":2:1001: the line is longer"):
+    with pytest.raises(DataError, match=r":2: the line is longer"):
         csvtext.parse_csv(path, Csv(header=False, label=1))
 
 
-@pytest.mark.parametrize(
-    ("line", "column"), [(b'"1",2\r3\n', 6), (b'"1",' + b"2" * 200_000 + b"\n", 1)]
-)
-def test_what_the_csv_module_refuses_is_one_complaint(tmp_path, line, column):
+@pytest.mark.parametrize("line", [b'"1",2\r3\n', b'"1",' + b"2" * 200_000 + b"\n"])
+def test_what_the_csv_module_refuses_is_one_complaint(tmp_path, line):
     path = tmp_path / "rows"
     path.write_bytes(b"1,2\n" + line)
-    with pytest.raises(DataError, match=f":2:{column}: "):
+    with pytest.raises(DataError, match=":2: "):
         csvtext.parse_csv(path, Csv(header=False, label=1))
 
 
