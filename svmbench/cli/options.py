@@ -15,7 +15,7 @@ import click
 
 if TYPE_CHECKING:
     from svmbench.config.dataset_spec import DatasetSpec
-    from svmbench.harness.place import RunPlace
+    from svmbench.harness.place import Place
 
 #: Marks a folder whose page may be written again.
 OWN = "page.json"
@@ -148,16 +148,16 @@ def fetched(
 
 
 @contextmanager
-def place_of(cluster: str | None, wait_nodes: int, jobs: int = 1) -> Iterator[RunPlace]:
+def place_of(cluster: str | None, wait_nodes: int, jobs: int = 1) -> Iterator[Place]:
     """Where ``--cluster`` has runs carried out; on this machine without it.
 
     Raises ConfigError if Dask is not installed, or there is no cluster.
     """
     from svmbench.errors import ConfigError
-    from svmbench.harness.place import Here
+    from svmbench.harness.place import Place
 
     if cluster is None:
-        yield Here(jobs)
+        yield Place(jobs)
         return
     if jobs > 1:
         raise click.UsageError("--cluster and --jobs; a node carries out one run at a time")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from svmbench.harness.doubts import Open
-    from svmbench.harness.place import RunPlace
+    from svmbench.harness.place import Place
     from svmbench.harness.series import PlannedSweep, Result
 
 #: How many of the sweeps that took the most time are named.
@@ -114,7 +114,7 @@ def budget_line(budget: float | None) -> str:
     return f"the budget ends it after {duration(budget)}; a later call runs the rest"
 
 
-def nodes_lines(place: RunPlace) -> list[str]:
+def nodes_lines(place: Place) -> list[str]:
     """The nodes of a plan, and what they take at a time; nothing for this machine."""
     if place.nodes is None:
         return []

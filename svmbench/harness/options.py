@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from svmbench.harness.place import Here, RunPlace
+from svmbench.harness.place import Place
 from svmbench.harness.plan import Cell, Run
 from svmbench.records.states import FAULTS
 
@@ -102,12 +102,12 @@ class Options:
     # accuracy before. Otherwise every ladder begins with its lowest rung.
     short_ladders: bool = False
     # where the runs are carried out; on this machine unless given, and then `jobs` counts
-    place: RunPlace | None = None
+    place: Place | None = None
 
     @property
-    def where(self) -> RunPlace:
+    def where(self) -> Place:
         """Where the runs are carried out."""
-        return Here(self.jobs) if self.place is None else self.place
+        return Place(self.jobs) if self.place is None else self.place
 
     def scale_of(self, label: str) -> float | None:
         """Scale of the stand-in for the data set of that label; None for the set itself."""

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from svmbench.errors import SvmbenchError
 from svmbench.harness.environment import environment, fingerprint
@@ -47,55 +47,34 @@ class Node(ABC):
 Seat = Callable[[], AbstractContextManager[Worker | Node]]
 
 
-class RunPlace(Protocol):
-    """Where the runs of a sweep are carried out."""
-
-    @property
-    def machine(self) -> str:
-        """Fingerprint of its machines, which is part of every run's identity."""
-
-    @property
-    def contended(self) -> bool:
-        """Whether several runs share a machine."""
-
-    @property
-    def nodes(self) -> Collection[str] | None:
-        """Names of the nodes, each of which carries out whole blocks; None for this machine."""
-
-    def environment(self) -> dict[str, Any]:
-        """What is recorded about the machine, as `svmbench.harness.environment` states it."""
-
-    def seats(self) -> Sequence[Seat]:
-        """One for each run that can be in progress at a time.
-
-        Raises NodeLostError if no node is left.
-        """
-
-
-class Here:
-    """The machine that this process runs on.
+class Place:
+    """Where the runs of a sweep are carried out: on this machine, unless a subclass says otherwise.
 
     - ``jobs``: runs at a time.
     """
-
-    nodes: Collection[str] | None = None
 
     def __init__(self, jobs: int = 1) -> None:
         self._jobs = jobs
 
     @property
     def machine(self) -> str:
-        """Fingerprint of this machine."""
+        """Fingerprint of its machines, which is part of every run's identity."""
         return fingerprint()
 
     @property
     def contended(self) -> bool:
-        """Whether there are several runs at a time."""
+        """Whether several runs share a machine."""
         return self._jobs > 1
 
+    @property
+    def nodes(self) -> Collection[str] | None:
+        """Names of the nodes, each of which carries out whole blocks; None for this machine."""
+        return None
+
     def environment(self) -> dict[str, Any]:
-        """What is recorded about this machine."""
+        """What is recorded about the machine."""
         return environment()
 
     def seats(self) -> Sequence[Seat]:
+        """One for each run that can be in progress at a time."""
         return [hired] * self._jobs

@@ -22,7 +22,7 @@ from distributed import Client
 from svmbench.errors import ConfigError
 from svmbench.harness.cluster import node
 from svmbench.harness.cluster.dask_node import DaskNode, text_of, workers_of
-from svmbench.harness.place import NodeLostError, Seat
+from svmbench.harness.place import NodeLostError, Place, Seat
 from svmbench.solvers.installed import build
 
 _log = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ SLOW = 120.0
 SETTLING = 3.0
 
 
-class DaskPlace:
+class DaskPlace(Place):
     """The nodes of a cluster. It is a context manager, which closes the connection on exit.
 
     All nodes must have the same build as this process and the same fingerprint. A node of another
@@ -74,12 +74,10 @@ class DaskPlace:
 
     @property
     def machine(self) -> str:
-        """Fingerprint of all its nodes."""
         return self._machine
 
     @property
     def contended(self) -> bool:
-        """Whether several of its nodes share a machine."""
         return self._contended
 
     @property
@@ -97,7 +95,6 @@ class DaskPlace:
         return next(iter(self._nodes.values())).greeting.environment
 
     def seats(self) -> Sequence[Seat]:
-        """One for each node that is there now."""
         self._look_around()
         self._require_nodes()
         return [partial(_seat, each) for each in self._nodes.values()]
