@@ -39,7 +39,6 @@ class Document:
         return loc
 
     def mark(self, loc: Loc) -> yaml.Mark:
-        """Position of that location in the file."""
         return self.marks[self.shown(loc)]
 
 
@@ -93,11 +92,7 @@ _TAKEN_AMISS = re.compile(r"\t|[|>][-+0-9]*#")
 
 
 def parse_document(path: Path) -> Document:
-    """Read a YAML file whose top level is a mapping.
-
-    Raises ConfigError when it cannot be read, is not YAML, or uses a feature that configurations do
-    not need.
-    """
+    """Read a YAML file whose top level is a mapping."""
     root = _compose(path, _text(path))
     if not isinstance(root, yaml.MappingNode):
         where = "1:1" if root is None else colon(root.start_mark)

@@ -30,11 +30,8 @@ ABANDONED_SECONDS = 24 * 3600
 def replacing(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
     """Open a temporary file that becomes ``path`` once the block ends without an error.
 
-    - ``mode``: text is UTF-8 with plain line feeds. It may quote the name of a file: bytes of such
-      a name that are no UTF-8 are escaped.
-
-    Raises UnwritableError when the disk is full or not writable, or when there is something else
-    than a file; what is there is kept.
+    Text is UTF-8 with plain line feeds. It may quote the name of a file: bytes of such a name that
+    are no UTF-8 are escaped.
     """
     _require_file(path)
     binary = "b" in mode
@@ -98,10 +95,7 @@ def resolved(path: Path) -> Path:
 
 
 def require_own(folder: Path) -> None:
-    """Refuse a symbolic link as a results folder: its target may belong to anybody.
-
-    Raises ConfigError when the folder is a symbolic link.
-    """
+    """Refuse a symbolic link as a results folder: its target may belong to anybody."""
     if folder.is_symlink():
         raise ConfigError(
             f"{folder}: a symbolic link, which is not followed; remove it, or have"
@@ -122,7 +116,6 @@ def require_free(folder: Path, replaced: Sequence[str], own: Sequence[str]) -> N
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a whole text file durably."""
     with replacing(path) as file:
         file.write(text)
 
@@ -161,10 +154,7 @@ def refused(error: OSError, path: Path | None = None) -> UnwritableError | None:
 
 
 def require_writable(path: Path) -> None:
-    """Refuse a file that could not be written, before the work whose result it holds.
-
-    Raises UnwritableError when its folder does not exist, or holds no new file.
-    """
+    """Refuse a file that could not be written, before the work whose result it holds."""
     if not path.parent.exists():
         raise UnwritableError(f"{path}: there is no folder {path.parent}; make it or name another")
     try:
@@ -199,9 +189,8 @@ def sync_folder(folder: Path) -> None:
 def remove_abandoned(folder: Path, pattern: str) -> None:
     """Remove temporary files and folders of processes that were killed long ago.
 
-    - ``pattern``: pattern of their names, which end in the process id, a hyphen and a unique
-      suffix. The process id is checked too: the age alone proves nothing if somebody sets the
-      clock.
+    Their names end in the process id, a hyphen and a unique suffix. The id is checked too: the age
+    alone proves nothing if somebody sets the clock.
     """
     for path in folder.glob(pattern):
         process = re.match(r".*[.-](\d+)-[^-]*$", path.name)

@@ -25,9 +25,7 @@ _MARGIN = 4 * _CHECKED_EVERY
 def available_memory() -> int | None:
     """Bytes that this process can still take; None where the system does not report them.
 
-    That is the least of what the machine has free, what the limits of the process's control
-    groups leave (as a container has them, of version 1 or 2) and what its own limits leave
-    (``ulimit -v`` and ``-d``).
+    The machine, the process's control groups (of version 1 or 2) and its own limits leave them.
     """
     free = number_in(PROCESS.parent / "meminfo", "MemAvailable:", _UNIT)
     known = [*_left_by_groups(), *_left_by_limits(), *([] if free is None else [free])]
@@ -35,10 +33,7 @@ def available_memory() -> int | None:
 
 
 def require_memory(needed: int, what: str, remedy: str) -> None:
-    """Refuse work that needs more memory than is free.
-
-    Raises DataError when the system reports how much memory is free, and it is less.
-    """
+    """Refuse work that needs more memory than is known to be free."""
     available = available_memory()
     if available is not None and needed > available:
         # With as many digits as tell the two apart.
@@ -53,9 +48,6 @@ class Growing:
     """Something that grows by pieces: refused before it exceeds the free memory.
 
     Without this, a process whose control group has a limit is killed without a word.
-
-    - ``what``: the data set and the work, as the subject of "needs".
-    - ``remedy``: what the user can do.
     """
 
     def __init__(self, what: str) -> None:
@@ -64,10 +56,7 @@ class Growing:
         self._taken = self._checked = self._later = 0
 
     def add(self, taken: int, later: int = 0) -> None:
-        """Count another piece.
-
-        Raises DataError when less memory is free than the next pieces and what is needed later.
-        """
+        """Count another piece, and what it will need later."""
         self._taken += taken
         self._later += later
         if self._taken >= self._checked + _CHECKED_EVERY:

@@ -20,21 +20,12 @@ from svmbench.solvers.registry import add_file
 
 
 def load_sweep(path: Path, load_plugins: bool = True) -> Sweep:
-    """Read a configuration.
-
-    - ``path``: a YAML file; one that does not exist but comes with svmbench
-      (``configs/adult.yaml``, ``adult.yaml`` or ``adult``) is loaded from there.
-
-    Raises ConfigError: ``path:line:column: what; what to do``, for the first of the errors found.
-    """
+    """Read a configuration, as `find_config` finds it."""
     return read_model(find_config(path), Sweep, load_plugins)
 
 
 def find_config(path: Path) -> Path:
-    """The file itself, or the one of that name that comes with svmbench.
-
-    Raises ConfigError if there is neither; the message suggests the nearest names.
-    """
+    """The file itself, or the one of that name that comes with svmbench."""
     try:
         if path.is_file():
             return path
@@ -90,12 +81,7 @@ def _shortest(spec: dict[str, Any]) -> Any:
 
 
 def with_plugins(sweep: Sweep, files: Sequence[Path]) -> Sweep:
-    """The sweep with the solvers of these files.
-
-    Those that it does not name yet are added with their default parameters.
-
-    Raises ConfigError if a file cannot be loaded, or a solver cannot train the sweep's problems.
-    """
+    """The sweep with the solvers of these files, with default parameters where it has none."""
     if not files:
         return sweep
     paths = list(dict.fromkeys([*sweep.plugins, *(file.absolute() for file in files)]))

@@ -79,10 +79,7 @@ class Strict(BaseModel):
 
 
 def read_model(path: Path, model: type[Model], load_plugins: bool = True) -> Model:
-    """Read a YAML file as a model; relative paths in it start at its folder.
-
-    Raises ConfigError: ``path:line:column: what; what to do``, for the first of the errors found.
-    """
+    """Read a YAML file as a model; relative paths in it start at its folder."""
     document = parse_document(path)
     context = {"folder": path.parent, "load_plugins": load_plugins}
     try:

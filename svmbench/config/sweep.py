@@ -52,7 +52,6 @@ class Logspace(Strict):
     num: Whole = Field(ge=2, le=1000)
 
     def values(self) -> tuple[float, ...]:
-        """The values, shape (num,)."""
         low, high = math.log(self.start), math.log(self.stop)
         steps = self.num - 1
         # Twelve digits: 1e-4 stays 1e-4, here and in the name of every result.
@@ -88,8 +87,6 @@ def _refuse_alike(labels: list[str]) -> None:
 
 
 class LossSpec(Strict):
-    """The loss of the margin."""
-
     name: LossName = "hinge"
     gamma: PositiveReal | None = Field(default=None, validate_default=True)
 
@@ -104,12 +101,11 @@ class LossSpec(Strict):
 
     @property
     def loss(self) -> Loss:
-        """The loss as problems represent it."""
         return Loss(self.name) if self.gamma is None else Loss(self.name, self.gamma)
 
 
 class Constraint(Strict):
-    """The constraint on w."""
+    """The ball to which w is confined."""
 
     l1: PositiveReal
 

@@ -36,11 +36,7 @@ _END = b"PK\5\6" + bytes(18)
 
 
 def unpacked(file: Path | IO[bytes], room: int, *, of_others: bool = False) -> dict[str, Array]:
-    """The arrays of an archive that unpacks to no more than ``room`` bytes.
-
-    Raises OSError, ValueError and the others of `DAMAGED` when it cannot be read, is damaged or
-    takes more room.
-    """
+    """The arrays of an archive that unpacks to at most ``room`` bytes; `DAMAGED` if it is none."""
     if isinstance(file, Path) and not stat.S_ISREG(file.stat().st_mode):
         raise ValueError("it is not a file")  # reading a pipe may never end
     with zipfile.ZipFile(file) as archive:

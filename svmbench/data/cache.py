@@ -73,18 +73,11 @@ def _of_system(*_: str | None) -> Path:
 
 
 def entry_path(key: str) -> Path:
-    """Folder of the data set stored under ``key``, whether it exists or not."""
     return cache_dir() / "datasets" / key
 
 
 def store(dataset: Dataset, key: str) -> Path:
-    """Write a data set to the cache.
-
-    - ``key``: name of the entry's folder; the same key must always mean the same rows. A sound
-      entry under that key stays as it is.
-
-    Raises DataError when the cache cannot be written.
-    """
+    """Write a data set to the cache; the same key must always mean the same rows."""
     final = entry_path(key)
     try:
         final.parent.mkdir(parents=True, exist_ok=True)
@@ -102,11 +95,7 @@ def store(dataset: Dataset, key: str) -> Path:
 
 
 def open_cached(path: Path) -> Dataset | None:
-    """Open an entry, its arrays mapped into memory and not read yet.
-
-    Returns None when the entry is absent, or when its header or a file's size is wrong, or when it
-    is the entry of another key; the latter is logged, and the entry must be stored again.
-    """
+    """Open an entry, its arrays mapped and not read yet; None if it is absent or damaged."""
     if not path.is_dir():
         return None
     try:
@@ -121,10 +110,7 @@ def open_cached(path: Path) -> Dataset | None:
 
 
 def verify(path: Path, key: str | None = None) -> None:
-    """Check every file of an entry against the hash in its header.
-
-    Raises DataError when the entry is absent, damaged or differs from what was stored.
-    """
+    """Check every file of an entry against the hash in its header."""
     remedy = "delete this folder; it is rebuilt when needed"
     try:
         header = _read_header(path)
@@ -146,11 +132,7 @@ def _reason(error: BaseException) -> str:
 
 
 def require_sound(path: Path) -> tuple[Stamp, ...]:
-    """Check an entry as `verify` does, unless this process has done so and no file has changed.
-
-    Raises DataError when the entry is damaged or differs from what was stored. Raises OSError when
-    a file of it is missing.
-    """
+    """Check an entry as `verify` does, unless this process has and no file has changed."""
     found = stamps_in(path)
     if _sound.get(path) != found:
         verify(path)

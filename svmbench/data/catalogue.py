@@ -25,7 +25,6 @@ Format = Literal["libsvm", "multilabel", "idx", "csv"]
 
 
 def url_name(url: str) -> str:
-    """Name of the file that a URL serves."""
     return PurePosixPath(urlsplit(url).path).name
 
 
@@ -159,8 +158,7 @@ class Entry(CatalogueModel):
     def without_test(self) -> Entry | None:
         """The same set without its test file; None if it has none or cannot do without.
 
-        A set needs both files if they decide its columns or its labels together, and a user's
-        own test file is never left out.
+        Both files may decide its columns or labels, and a user's own test file is never left out.
         """
         if self.test is None or self.test.path is not None:
             return None
@@ -195,10 +193,7 @@ def names() -> list[str]:
 
 
 def entry(name: str) -> Entry:
-    """Read the description of a data set.
-
-    Raises DataError when the catalogue has no such name, or the description is not valid.
-    """
+    """Read the description of a data set."""
     known = names()
     if name not in known:
         hint = nearest(name, known, "svmbench data list")
@@ -207,7 +202,6 @@ def entry(name: str) -> Entry:
 
 
 def read_entry(path: Path) -> Entry:
-    """Read one description file; errors as `entry`."""
     try:
         content = parse_document(path).value
     except ConfigError as error:
@@ -224,12 +218,8 @@ def read_entry(path: Path) -> Entry:
 def resolve(spec: str | Mapping[str, Any] | OwnFiles | Entry) -> Entry:
     """Find the entry that ``spec`` means.
 
-    - ``spec``: a catalogue name; a path (with a slash in it, or of a file that exists); a mapping
-      ``{name: NAME, positive: ...}``, as in `Chosen`; a mapping ``{path: FILE, test: FILE,
-      positive: ..., n_features: ..., zero_based: ..., name: ...}``, as in `OwnFiles`.
-
-    Raises ConfigError when the mapping is not of that form. Raises DataError when there is no such
-    data set.
+    That is a catalogue name; a path (with a slash in it, or of a file that exists); or a mapping as
+    in `Chosen` or, with a path, as in `OwnFiles`.
     """
     if isinstance(spec, Entry):
         return spec

@@ -31,11 +31,7 @@ _LONGEST_LINE = 1 << 26  # bytes; Python splits it into one string per cell
 
 
 def parse_csv(path: Path, layout: Csv, label_path: Path | None = None) -> ParsedText:
-    """Read a file of delimited text.
-
-    Raises DataError when a file cannot be read, a line has another number of cells than the first,
-    a cell is not a finite number (``FILE:LINE: ...``), or the numbers of labels and of rows differ.
-    """
+    """Read a file of delimited text, and the labels from a file of their own if there is one."""
     digest = hashlib.sha256()
     lines = _Lines(path, layout)
     feed_text(path, digest.update, lines.feed)

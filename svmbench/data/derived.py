@@ -25,7 +25,6 @@ MANY_COLUMNS = 100
 
 
 def take_rows(data: Dataset, chosen: Array) -> Dataset:
-    """Rows of a data set, in the order given, copied into new arrays."""
     taken = subset.take_rows(data.rows, np.asarray(chosen, dtype=np.int32))
     return replace(
         data,
@@ -51,11 +50,7 @@ def is_single_number(number: float) -> bool:
 
 
 def without_empty_columns(data: Dataset, most: int) -> tuple[Dataset, Array] | None:
-    """The rows without the columns that have no entries, if few columns have some.
-
-    - ``most``: columns with entries from which on the answer is None: usually after a look at a
-      part of the rows.
-    """
+    """The rows without empty columns, and the others' numbers if they are at most ``most``."""
     if data.indices is None or data.nnz == 0 or data.n_features <= MANY_COLUMNS:
         return None
     if data.n_features > MARKED_COLUMNS * data.nnz:
@@ -89,11 +84,7 @@ def _columns_with_entries(d: int, indices: Array, most: int) -> Array | None:
 
 
 def with_constant(data: Dataset, value: float) -> Dataset:
-    """The rows with a last feature that has the same value in each.
-
-    - ``value``: positive and finite. Rows in single precision stay so if it holds the value, and
-      rows of ones if it is 1.
-    """
+    """The rows with a last feature of that positive value, in single precision if that holds it."""
     single = is_single(data) and is_single_number(value)
     dtype = np.dtype(np.float32 if single else np.float64)
     m, d = data.n_samples, data.n_features

@@ -61,12 +61,7 @@ class _Redirections(HTTPRedirectHandler):
 
 
 def download_to(url: str, target: Path, *, longest: int | None = None, pages: bool = True) -> None:
-    """Write the content of an address into a file.
-
-    Raises UnreachableError when its server cannot be reached, which is tried once. Raises DataError
-    when the address does not serve the whole content; it names the address and the reason. Raises
-    OSError when the file cannot be written.
-    """
+    """Write the content of an address into a file; UnreachableError if there is no server."""
     for tried in range(1, TRIES + 1):
         try:
             with _progress(url) as shown, target.open("wb") as file:
@@ -97,11 +92,7 @@ def _pause(seconds: float) -> None:
 
 
 def _within(seconds: float, act: Callable[[], Any], late: Exception) -> Any:
-    """What a call returns or raises; an error if it takes longer.
-
-    A thread makes it, and is left behind: neither the search for a name nor the reading of an
-    answer's head can be stopped.
-    """
+    """What a call returns or raises; an error if it, and the thread that makes it, take longer."""
     done = queue.SimpleQueue[tuple[Any, Exception | None]]()
 
     def run() -> None:

@@ -33,11 +33,7 @@ class StorageError(DataError):
 
 
 class MissingFileError(DataError):
-    """A raw file is not on this machine and could not be downloaded.
-
-    - ``name``: name of the data set.
-    - ``remedy``: which file is missing, why, and where to put it.
-    """
+    """A raw file is not on this machine and could not be downloaded."""
 
     def __init__(self, name: str, remedy: str) -> None:
         super().__init__(
@@ -65,20 +61,11 @@ def mirror() -> Path | None:
 
 
 def downloads() -> Path:
-    """Folder of raw files that were downloaded."""
     return cache_dir() / "files"
 
 
 def locate(name: str, wanted: DataFile, *, offline: bool = False) -> Path:
-    """Find a raw file, or download it if it is nowhere on this machine.
-
-    The places are searched in turn: the files that come with svmbench, the mirror, former
-    downloads, the network. A file from the network has been checked against its hash; any
-    other is hashed while it is read (`check_sha256`).
-
-    Raises MissingFileError when the file cannot be found or downloaded: what is missing, where to
-    put it, what to run instead. Raises StorageError when a download cannot be stored.
-    """
+    """Find a raw file: bundled, in the mirror, among former downloads; or download and check it."""
     here = find(wanted)
     if here is not None:
         return here
@@ -138,8 +125,6 @@ def convert(source: Path, conversion: Conversion, target: Path) -> None:
 
     A column with a range holds (number - least)/(largest - least), to so many digits that the
     number is found by rounding.
-
-    Raises DataError when the source is not such text.
     """
     import pandas as pd  # slow to load, and few sets need it
 
@@ -160,11 +145,7 @@ def convert(source: Path, conversion: Conversion, target: Path) -> None:
 
 
 def download(url: str, wanted: DataFile) -> Path:
-    """Download a file into `downloads`, whole and checked or not at all.
-
-    Raises DataError when the address does not serve it, or serves something else; UnreachableError
-    when its server cannot be reached.
-    """
+    """Download a file into `downloads`, whole and checked or not at all."""
     hashed = expected_sha256(wanted) is not None
 
     def make(partial: Path) -> None:
@@ -232,7 +213,7 @@ def _sweep(folder: Path) -> None:
 def check_sha256(
     where: Path | str, wanted: DataFile, found: str, remedy: str = "replace or delete it"
 ) -> None:
-    """Raise DataError when the hash of a file's content is not the stated or first seen one."""
+    """Refuse a file whose content has not the stated or first seen hash."""
     expected = expected_sha256(wanted)
     if expected is None or found == expected:
         return

@@ -31,15 +31,11 @@ class FirstSeen(BaseModel):
 
 
 def record_path(wanted: DataFile) -> Path:
-    """Path of a file's record, whether it exists or not."""
     return cache_dir() / "first-seen" / f"{wanted.file}.json"
 
 
 def first_seen(wanted: DataFile) -> FirstSeen | None:
-    """Record of a catalogue file without a stated hash; None if there is no record.
-
-    A user's own file may change at any time and never has one.
-    """
+    """Record of a file without a stated hash; a user's own file may change, and has none."""
     if wanted.sha256 is not None or wanted.path is not None:
         return None
     try:
@@ -49,10 +45,7 @@ def first_seen(wanted: DataFile) -> FirstSeen | None:
 
 
 def remember(wanted: DataFile, read: Stamp, sha256: str) -> None:
-    """Record the hash of a file that was read and found valid, if its hash is not stated.
-
-    Raises DataError when the cache cannot be written.
-    """
+    """Record the hash of a file that was read and found valid, if its hash is not stated."""
     if wanted.sha256 is not None or wanted.path is not None:
         return
     record = FirstSeen(sha256=sha256, stamp=read)

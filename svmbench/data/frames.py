@@ -41,9 +41,6 @@ def read_frame(path: Path, wanted: Wanted) -> tuple[pd.DataFrame, str]:
     """The columns of a table, and the sha256 of its uncompressed bytes.
 
     Each column has numbers, or texts without space around them; missing values are NaN.
-
-    Raises DataError if it cannot be read, has no rows, lacks a column, or has lists or times in
-    one.
     """
     with reading(path) as stream:
         content = stream.read()
@@ -67,10 +64,7 @@ def read_frame(path: Path, wanted: Wanted) -> tuple[pd.DataFrame, str]:
 
 
 def decided(path: Path, frame: pd.DataFrame, wanted: Wanted) -> pd.DataFrame:
-    """The columns of a frame that are wanted, each as numbers or as texts.
-
-    Raises DataError if there are no rows, a column is missing, or one has neither.
-    """
+    """The columns of a frame that are wanted, each as numbers or as texts."""
     if not len(frame):
         raise DataError(f"{path}: has no rows")
     if wanted.columns is not None:

@@ -31,16 +31,11 @@ DIGITS = 3
 
 
 def parse_idx(path: Path, label_path: Path, *, scale: float | None = None) -> ParsedText:
-    """Read images and their labels.
+    """Read images and their labels: one column per pixel, also those that are zero everywhere.
 
-    - ``path``: IDX file of unsigned bytes, its first dimension the rows; plain, or compressed with
-      the suffix .xz, .bz2 or .gz.
-
-    Returns one column per pixel, row after row; pixels that are zero everywhere are columns too.
-    Entries count as three digits, scaled or not, and so are stored in single precision. Its
-    rounding of a scaled entry (6e-8 of it) is far below the step of the entries themselves (1/255
-    of the largest). Raises DataError when a file cannot be read, is not IDX of unsigned bytes, is
-    truncated, or the two do not belong together.
+    Scaled or not, entries count as three digits, and so are stored in single precision: its
+    rounding of a scaled entry (6e-8 of it) is far below the step of the entries (1/255 of the
+    largest).
     """
     images, sha256 = _read(path)
     labels, label_sha256 = _read(label_path)

@@ -53,7 +53,6 @@ class LiblinearModel:
 
     @property
     def n_features(self) -> int:
-        """Number of features, d, without the constant one."""
         return int(self.weights.shape[1])
 
     def decision_values(self, rows: Dataset) -> FloatArray:
@@ -69,10 +68,7 @@ class LiblinearModel:
         return found
 
     def of_columns_times(self, sizes: FloatArray) -> LiblinearModel:
-        """The same model for rows whose columns are as many times larger, shape (d,).
-
-        Raises DataError when a weight leaves double precision.
-        """
+        """The same model for rows whose columns are as many times larger, shape (d,)."""
         with np.errstate(over="ignore"):
             weights = self.weights / sizes
         beyond = np.flatnonzero(~np.isfinite(weights).all(axis=0))
@@ -84,10 +80,7 @@ class LiblinearModel:
         return replace(self, weights=weights)
 
     def classes_of(self, values: FloatArray) -> Array:
-        """The labels that belong to decision values, shape (m,).
-
-        Of two classes the first if its value is positive, of more that of the largest value.
-        """
+        """The labels of decision values: of two the first if positive, else that of the largest."""
         return classes_of(self.labels, values)
 
     def places_of(self, values: FloatArray) -> Array:
@@ -104,10 +97,7 @@ def classes_of(labels: tuple[int, ...], values: FloatArray) -> Array:
 
 
 def write_liblinear(path: Path, model: LiblinearModel) -> str:
-    """Write a model; the file is the old one or the whole new one.
-
-    Raises UnwritableError when the file cannot be written.
-    """
+    """Write a model; the file is the old one or the whole new one."""
     rows = model.weights.T
     if model.constant >= 0.0:
         # The weight of a feature that is always 0 is 0.
@@ -135,10 +125,7 @@ def write_liblinear(path: Path, model: LiblinearModel) -> str:
 
 
 def read_liblinear(path: Path) -> LiblinearModel:
-    """Read a model.
-
-    Raises DataError when the file cannot be read, is no such model, or is cut short.
-    """
+    """Read a model."""
     if is_endless(path):
         raise DataError(f"{path}: a pipe or a device; copy its content into a file")
     try:
@@ -256,10 +243,7 @@ def _number(path: Path, line: int, text: str) -> float:
 
 
 def plain(text: str) -> str:
-    """A number as it stands in a model; Python reads underscores between digits, too.
-
-    Raises ValueError when it has one.
-    """
+    """A number as it stands in a model; Python reads underscores between digits, too."""
     if "_" in text:
         raise ValueError(f"{text[:60]!r} is no number")
     return text

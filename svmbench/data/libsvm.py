@@ -93,10 +93,7 @@ class ParsedText:
 
     @classmethod
     def of_parts(cls, path: Path, sha256: str, parts: list[Part]) -> ParsedText:
-        """Combine the parts of a file.
-
-        Raises DataError when there are no rows.
-        """
+        """Combine the parts of a file."""
         n_samples = sum(part.n_samples for part in parts)
         if n_samples == 0:
             raise DataError(f"{path}: no rows; a data set needs at least one")
@@ -135,7 +132,6 @@ def combined_sha256(hashes: Sequence[str]) -> str:
 
 
 def plain_name(path: Path) -> str:
-    """Name of the file without the suffix of a known compression."""
     return path.stem if path.suffix in COMPRESSED else path.name
 
 
@@ -151,19 +147,13 @@ def parse_libsvm(
 ) -> ParsedText:
     """Read a file of LIBSVM text.
 
-    Pieces of the text are parsed in parallel while the next ones are read, decompressed and
-    hashed; the result, rows or an error, is the same for any number of threads. The text is
-    never in memory as a whole, and its rows only in compact form.
+    Pieces of the text are parsed in parallel while the next ones are read, decompressed and hashed;
+    the result, rows or an error, is the same for any number of threads. The text is never in memory
+    as a whole, and its rows only in compact form.
 
-    - ``threads``: number of parallel parsers; by default the number of processors of this process,
-      and one for a small file.
     - ``beyond_memory``: keep rows and labels in files without names as soon as they take a quarter
       of the free memory, and from the first one on if the text's file is larger than the free
       memory.
-
-    Raises DataError when the file cannot be read, is not LIBSVM text (``FILE:LINE:COLUMN: ...``),
-    has a line of more than `LONGEST_LINE` bytes or no rows, or its rows exceed the memory, or with
-    ``beyond_memory`` half of the free disk.
     """
     threads = threads or (1 if _size(path) < _SMALL else available_processors())
     how = n_features, multilabel, zero_based, threads, beyond_memory
@@ -184,10 +174,9 @@ def parse_own(
     dtype: StoredPrecision | None = None,
     beyond_memory: bool = False,
 ) -> ParsedText:
-    """Read a user's own file of LIBSVM text, as `parse_libsvm` does.
+    """Read a user's own file of LIBSVM text, unless it changes meanwhile.
 
-    Raises DataError: also when the file has changed while it was read: nobody has a hash to check
-    it by, and the end of one that is cut looks like that of any other.
+    Nobody has a hash to check it by, and the end of one that is cut looks like that of any other.
     """
     before = stamp_before_reading(path)
     text = parse_libsvm(path, zero_based=zero_based, dtype=dtype, beyond_memory=beyond_memory)
@@ -196,7 +185,6 @@ def parse_own(
 
 
 def available_processors() -> int:
-    """Count the processors that this process may run on."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -342,10 +330,8 @@ def _distinct(labels: Array) -> Array:
 def positive_labels(text: ParsedText) -> tuple[float, ...]:
     """The labels that become +1 by default.
 
-    Of two labels it is the larger one. A single label stays +1 if it is +1, and becomes -1 if
-    it is -1 or 0. If rows have several labels, the positive ones must be stated.
-
-    Raises DataError when the labels do not determine it.
+    Of two labels it is the larger one. A single label stays +1 if it is +1, and becomes -1 if it is
+    -1 or 0. If rows have several labels, the positive ones must be stated.
     """
     found = _distinct(text.labels)
     if text.label_indptr is None:
@@ -398,11 +384,7 @@ def to_dataset(
     transforms: tuple[str, ...] = (),
     dtype: StoredPrecision | None = None,
 ) -> Dataset:
-    """Data set of a parsed text: labels mapped, rows stored compactly.
-
-    ``transforms`` records the user's choices, which distinguish the rows from others of the
-    same text. The text's parts are consumed.
-    """
+    """Data set of a parsed text, whose parts are consumed; ``transforms``: the user's choices."""
     labels = binary_labels(text, positive)
     indptr, indices, values = join(text.parts, n_features, dtype=dtype)
     return Dataset(

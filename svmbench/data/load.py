@@ -66,18 +66,11 @@ def load(
 ) -> Loaded:
     """Open a data set; read or generate its rows if the cache does not have them yet.
 
-    A set of the catalogue whose test file is missing is opened without test rows, which is
-    logged as a warning.
+    A set of the catalogue whose test file is missing is opened without test rows, with a warning.
 
-    - ``spec``: a catalogue name, perhaps with another choice of positive labels, a path or a user's
-      own files (see `svmbench.data.catalogue.resolve`); or transforms of one of these.
+    - ``spec``: as `svmbench.data.catalogue.resolve` takes it; or transforms of such a set.
     - ``stand_in``: use synthetic rows of the set's shape even if the set itself is available; the
-      number of rows is the set's times this factor. Transforms stay as they are, so that those
-      which name more rows than there are raise an error.
-
-    Raises DataError when a file is missing, unreadable or not the one that the catalogue describes,
-    when a stand-in is asked for and none is described, or a transform does not fit the rows. Raises
-    ConfigError when ``spec`` is not a description of a data set.
+      number of rows is the set's times this factor.
     """
     if isinstance(spec, Derived):
         return _load_derived(spec, offline, stand_in)
@@ -94,10 +87,6 @@ def load(
 
 
 def is_cached(wanted: Entry) -> bool:
-    """Whether the rows of a data set are in the cache.
-
-    Raises DataError when a file has changed since it was first read.
-    """
     paths = cached_paths(wanted)
     return bool(paths) and all(open_cached(path) is not None for path in paths.values())
 
@@ -216,13 +205,7 @@ def _generated(
 
 
 def cached_paths(wanted: Entry) -> dict[Role, Path]:
-    """Cache entries of a data set's rows, whether they exist or not.
-
-    Empty if a file's content is not known: its hash is not stated and it was never read, or it
-    is a user's own file and missing.
-
-    Raises DataError when a file has changed since it was first read.
-    """
+    """Cache entries of a data set's rows; none if the content of a file is not known."""
     facts = {}
     for role, file in wanted.files.items():
         known = [_file_facts(part) for part in file.parts]

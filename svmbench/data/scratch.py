@@ -39,12 +39,7 @@ class Extent(NamedTuple):
 
 
 class Room:
-    """The disk space that some files may take together.
-
-    - ``what``: what does not fit into memory, as the subject of a refusal.
-
-    Raises DataError when the cache folder cannot be written to.
-    """
+    """The disk space that some files may take together."""
 
     def __init__(self, what: str) -> None:
         from svmbench.data.cache import cache_dir  # slow to load, and most rows fit into memory
@@ -57,10 +52,7 @@ class Room:
 
     @property
     def is_in_memory(self) -> bool:
-        """Whether the folder is on no disk but in memory, where files save none.
-
-        False where the system does not say.
-        """
+        """Whether the folder is known to be in memory and on no disk, where files save none."""
         try:
             device = self.folder.stat().st_dev
             # Names of folders may have any bytes.
@@ -72,10 +64,6 @@ class Room:
         return any(line.partition(" - ")[2].startswith(_IN_MEMORY) for line in own)
 
     def take(self, size: int) -> None:
-        """Count so many bytes.
-
-        Raises DataError when there is no room for them.
-        """
         self._left -= size
         if self._left < 0:
             raise DataError(
@@ -85,7 +73,6 @@ class Room:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Report any failure in one line."""
         try:
             yield
         except OSError as error:
@@ -96,12 +83,7 @@ class Room:
 
 
 class Scratch:
-    """A file without a name, to which arrays are written and from which they are mapped.
-
-    - ``room``: shared with other files.
-
-    Raises DataError when the file cannot be made.
-    """
+    """A file without a name, to which arrays are written and from which they are mapped."""
 
     def __init__(self, room: Room) -> None:
         from tempfile import TemporaryFile
@@ -112,10 +94,6 @@ class Scratch:
         self._size = self._synced = 0
 
     def put(self, array: Array) -> Extent:
-        """Append an array.
-
-        Raises DataError when there is no room for it.
-        """
         padding = -self._size % array.itemsize  # none between arrays of one type
         place = Extent(self._size + padding, array.dtype, array.shape)
         self._room.take(padding + array.nbytes)
@@ -128,10 +106,7 @@ class Scratch:
         return place
 
     def empty(self, length: int, dtype: np.dtype[Any]) -> Array:
-        """A new array in the file, to be written to; it must have an entry at least.
-
-        Raises DataError when there is no room for it.
-        """
+        """A new array in the file, to be written to; it must have an entry at least."""
         offset = -(-self._size // mmap.ALLOCATIONGRANULARITY) * mmap.ALLOCATIONGRANULARITY
         size = length * dtype.itemsize
         self._room.take(offset + size - self._size)

@@ -35,8 +35,8 @@ def _state(path: Path) -> tuple[int, int, int, int]:
 def stamp_before_reading(path: Path) -> Stamp | None:
     """The stamp of a file that is about to be read; None if it is missing.
 
-    It waits for the next tick of the file system's clock if the file has changed in this one: a
-    further change would have the same stamp.
+    A further change in the same tick of the file system's clock would not show: it waits for the
+    next.
     """
     try:
         found = stamp(path)

@@ -56,35 +56,25 @@ class Part:
 
     @property
     def n_samples(self) -> int:
-        """Number of rows, m."""
         return len(self.indptr) - 1
 
     @property
     def nnz(self) -> int:
-        """Number of nonzero entries."""
         return int(self.indptr[-1])
 
     @property
     def nbytes(self) -> int:
-        """Bytes of its arrays."""
         arrays = (self.labels, self.label_indptr, self.indptr, self.indices, self.values)
         return sum(array.nbytes for array in arrays if array is not None)
 
     @property
     def nbytes_later(self) -> int:
-        """Bytes that joining it to other parts takes beside its own.
-
-        `join` frees each part once it is copied, but the labels are copied as a whole, sorted to
-        find the distinct ones, and mapped.
-        """
+        """Bytes that joining it takes beside its own: labels are copied, sorted and mapped."""
         return 2 * self.labels.nbytes + 2 * self.n_samples + 8 * self.n_samples
 
 
 class _FiledParts:
-    """Parts whose arrays are in files, one file for each kind of array.
-
-    - ``room``: for all files together.
-    """
+    """Parts whose arrays are in files, one file for each kind of array."""
 
     def __init__(self, room: Room) -> None:
         kinds = "labels", "label_indptr", "indptr", "indices", "values"
@@ -93,7 +83,6 @@ class _FiledParts:
         self._facts: list[tuple[bool, int, int]] = []
 
     def add(self, part: Part) -> None:
-        """Write a part's arrays."""
         for kind, file in self._files.items():
             array = getattr(part, kind)
             self._places[kind].append(None if array is None else file.put(array))
@@ -107,13 +96,7 @@ class _FiledParts:
 
 
 class Parts:
-    """The parts of a text as they are read: in memory, or from a limit on all of them in files.
-
-    - ``what``: the reading, as the subject of a refusal.
-    - ``beyond_memory``: whether there is such a limit; else rows that do not fit into memory are
-      refused.
-    - ``size``: bytes of the text's file.
-    """
+    """The parts of a text as they are read: in memory, or from a limit on all of them in files."""
 
     def __init__(self, what: str, beyond_memory: bool, size: int) -> None:
         self._what, self._growing = what, Growing(what)
@@ -124,10 +107,6 @@ class Parts:
         self._filed: _FiledParts | None = None
 
     def add(self, part: Part) -> None:
-        """Keep a part.
-
-        Raises DataError when there is no room for it.
-        """
         self._taken += part.nbytes + part.nbytes_later
         if self._taken > self._most and self._filed is None:
             self._file()
@@ -150,7 +129,6 @@ class Parts:
             self._filed.add(self._parts.pop())
 
     def all(self) -> list[Part]:
-        """All parts, in order."""
         return self._parts if self._filed is None else self._filed.all()
 
 
@@ -175,13 +153,10 @@ def part_of(
 def join(
     parts: list[Part], n_features: int, *, dtype: StoredPrecision | None = None
 ) -> tuple[Array | None, Array | None, Array | None]:
-    """Rows of consecutive parts in the smallest form that holds them all.
+    """Rows of consecutive parts in the smallest form that holds them all, as `Dataset` takes them.
 
-    - ``parts``: consumed: each part is freed once it is copied, so that there is never a second
-      copy of all rows. Arrays that lie in a file as the data set wants them are not copied.
-
-    Returns as `Dataset` takes them: the same as `compact` returns for all rows. They are in files
-    if the arrays of a part are. Raises DataError when the file gets no room.
+    Each part is freed once it is copied, so that there is never a second copy of all rows. Arrays
+    that lie in a file as the data set wants them are not copied, and stay there.
     """
     m, nnz = sum(part.n_samples for part in parts), sum(part.nnz for part in parts)
     ones = all(part.values is None for part in parts)
@@ -294,9 +269,9 @@ def compact(
 ) -> tuple[Array | None, Array | None, Array | None]:
     """Rows in their smallest form.
 
-    Columns are uint16 if d allows. Values are left out if all are one. They are float32 if
-    that holds them exactly or the text gives at most six significant digits, and float64
-    otherwise. Rows are dense, row-major, if that takes fewer bytes.
+    Columns are uint16 if d allows. Values are left out if all are one. They are float32 if that
+    holds them exactly or the text gives at most six significant digits. Rows are dense if that is
+    smaller.
     """
     rows = part_of(np.empty(0), indptr, indices, values, 0, significant_digits)
     return join([rows], n_features)

@@ -134,11 +134,7 @@ class Truth:
 def stand_in(
     shape: Shape, name: str, *, scale: float = 1.0, seed: int | None = None
 ) -> tuple[Dataset, Dataset | None]:
-    """Generate the stand-in of a data set.
-
-    Raises DataError when the scale is not positive, or the share of flipped labels exceeds the
-    rarer class's share of the rows.
-    """
+    """Generate the stand-in of a data set."""
     if not 0.0 < scale < math.inf:
         raise DataError(f"{name}: the stand-in's scale is {scale:g}; give a positive number")
     if shape.noise > min(shape.positives, 1.0 - shape.positives):
@@ -227,7 +223,6 @@ class Maker:
 
     @property
     def pilot_rows(self) -> int:
-        """Rows from which the plane's b is computed."""
         if self._by_class:
             return 0
         p = self.shape.positives

@@ -81,7 +81,6 @@ class Encoding:
 
     @property
     def features(self) -> list[str]:
-        """Names of all features, in their order."""
         return [name for column in self.columns for name in column.features]
 
     @property
@@ -95,15 +94,11 @@ class Encoding:
         return dict(enumerate((*self.classes, other)))
 
     def facts(self) -> dict[str, Any]:
-        """For a JSON file."""
         return asdict(self)
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> Encoding:
-        """The encoding with these facts.
-
-        Raises DataError if they are not those of an encoding.
-        """
+        """The encoding with these facts."""
         try:
             columns = tuple(
                 EncodedColumn(
@@ -136,16 +131,7 @@ def read_table(
     dropped: Sequence[str] = (),
     encoding: Encoding | None = None,
 ) -> EncodedTable:
-    """Read a table.
-
-    - ``target``: the column with the classes; the last one of a NumPy array. Not needed with an
-      encoding.
-    - ``dropped``: columns to leave out.
-    - ``encoding``: that of the table on which a model was trained; found unless given.
-
-    Raises DataError if the file cannot be read, has no such column, or values are missing that are
-    not to be.
-    """
+    """Read a table, as the encoding of a training table says if it is given."""
     if encoding is None:
         given = target or ("y" if kind_of(path) == "numpy" else None)
         wanted = Wanted(given, dropped=dropped)

@@ -30,9 +30,8 @@ def open_text(path: Path) -> IO[bytes]:
 class _Streams(io.RawIOBase):
     """Content of concatenated compressed streams in a file.
 
-    The standard library's readers take anything after a complete stream that is not another
-    stream for padding: in a file of several streams they would silently leave out all streams
-    behind a damaged one.
+    The standard library's readers take what is no stream for padding, and so would silently leave
+    out all streams behind a damaged one.
     """
 
     def __init__(self, path: Path, decompressor: Callable[[], Any]) -> None:
@@ -122,10 +121,7 @@ def _uncompressed(path: Path) -> Path:
 
 
 def feed_text(path: Path, *consumers: Callable[[bytes], Any]) -> None:
-    """Pass the uncompressed bytes of a file to each consumer, some MB at a time.
-
-    Raises DataError when the file is missing, unreadable, truncated or not what its suffix says.
-    """
+    """Pass the uncompressed bytes of a file to each consumer, some MB at a time."""
     with reading(path) as stream:
         while chunk := stream.read(_CHUNK):
             for consume in consumers:
@@ -173,7 +169,6 @@ def _require_plain(path: Path) -> None:
 
 
 def text_sha256(path: Path) -> str:
-    """Compute the sha256 of a file's uncompressed bytes; errors as `feed_text`."""
     digest = hashlib.sha256()
     feed_text(path, digest.update)
     return digest.hexdigest()

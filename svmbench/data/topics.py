@@ -38,11 +38,7 @@ class Documents:
 
 
 class TopicModel:
-    """The topics of a stand-in with d columns, and documents drawn from them.
-
-    - ``positives``: share of the rows that are +1.
-    - ``background``: (shape (d,)) Probabilities of the columns outside topics.
-    """
+    """The topics of a stand-in with d columns, and documents drawn from them."""
 
     def __init__(
         self, topics: Topics, positives: float, background: FloatArray, rng: np.random.Generator
@@ -60,7 +56,6 @@ class TopicModel:
         self._cumulative_background = np.cumsum(background)
 
     def documents(self, rng: np.random.Generator, n: int) -> Documents:
-        """Draw the classes, topics and shares of n rows."""
         positive = rng.random(n) < self._positives
         topic = 2 * rng.integers(self._topics.count, size=n) + positive
         spread = self._topics.spread

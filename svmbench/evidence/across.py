@@ -28,14 +28,8 @@ class Across:
 def across(log_ratios: Sequence[float]) -> Across:
     """Test whether ratios differ from 1 over data sets (Wilcoxon, 1945; Demšar, 2006).
 
-    The distribution is exact, also with ties. It is the same as scipy.stats.wilcoxon's where that
-    one is exact, which is without ties.
-
-    - ``log_ratios``: one for each data set, such as the median log-ratio of its pairs. Infinite
-      ones are larger than all finite ones and tied with each other. Zeros are left out, as Wilcoxon
-      did.
-
-    Raises ValueError: for nan.
+    The distribution is exact, also with ties. There is one log-ratio for each data set; infinite
+    ones are larger than all finite ones and tied with each other, and zeros are left out.
     """
     logs = np.asarray(log_ratios, dtype=np.float64)
     if np.isnan(logs).any():

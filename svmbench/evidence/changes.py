@@ -34,7 +34,6 @@ class ChangeEvidence:
 
     @property
     def pairs(self) -> int:
-        """Pairs of the problem that has fewer."""
         return min(self._before.pairs, self._after.pairs)
 
     @cached_property
@@ -44,7 +43,6 @@ class ChangeEvidence:
         return 0.0 if before == after else after - before
 
     def shown(self, boundary: float, side: float, symmetric: bool = False) -> float:
-        """Logarithm of the evidence that the difference is on one side of a boundary."""
         if not side * (self.median - boundary) > TIE:
             return -math.inf
         first, second = side * self._before.logs, side * (self._after.logs - boundary)

@@ -34,13 +34,8 @@ def pairs_until_decided(
 ) -> int | None:
     """Further pairs until the evidence reaches a threshold, if they repeat those so far.
 
-    The pairs measured are appended again and again in their order, which keeps estimate and
-    scatter as they are and is the same on every call. The question is expected to be decided on
-    the side on which the estimate lies. From one or two pairs, whose scatter says little, the
-    number is usually too small.
-
-    Returns at least 1; None without pairs, for an estimate on a boundary or with a boundary between
-    its bounds, and beyond `MOST`.
+    The pairs measured are appended again and again, which keeps estimate and scatter. None without
+    pairs, for an estimate on a boundary or with one between its bounds, and beyond `MOST`.
     """
     observed = {1.0: evidence_of(logs), -1.0: evidence_of(uppers)}
     sides = [

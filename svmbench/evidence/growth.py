@@ -21,14 +21,11 @@ def growing(
 ) -> Question:
     """Ask whether y grows with x by an exponent in a region.
 
-    Each repeat gives one exponent: the slope of the least-squares line of log y over log x. The
-    exponents of all repeats replace the log-ratios, so that `Answer` holds exp of the
-    exponent, its interval and so on; `exponent` takes the logarithms.
-
-    ``y`` has a value at each x for each repeat. +inf means that a target was not reached: it makes
-    a repeat's exponent +inf if it occurs at large x, -inf if at small x. 0 does so in the opposite
-    sense. ``y_least`` are lower bounds of values that a limit ended, and bound the exponent. A
-    repeat without any bound says nothing and is left out.
+    Each repeat gives one exponent, the slope of the least-squares line of log y over log x, in
+    place of a log-ratio; `exponent` takes the answer's logarithms. A y of +inf means that a target
+    was not reached: it makes a repeat's exponent +inf if it occurs at large x, -inf if at small x.
+    ``y_least`` are lower bounds of values that a limit ended. A repeat without any bound is left
+    out.
     """
     logs = np.log(np.asarray(x, dtype=np.float64))
     weights = (logs - logs.mean()) / np.sum((logs - logs.mean()) ** 2)

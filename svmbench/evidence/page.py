@@ -14,14 +14,7 @@ alone, each with an expectation of at most 1. Summed over all questions,
 whatever the questions have in common; t k is a constant. The ends of the intervals that signs give
 miss θ as rarely: E_above(θ) >= t or E_below(θ) >= t (Xu, Wang and Ramdas, 2022). To count the two
 directions once would allow twice as many false verdicts among equal methods that are asked whether
-one is faster: there θ is on the boundary.
-
-References
-----------
-R. Wang and A. Ramdas. False discovery rate control with e-values. Journal of the Royal Statistical
-Society B 84(3), 2022.
-Z. Xu, R. Wang and A. Ramdas. Post-selection inference for e-value based confidence intervals.
-arXiv:2203.12572, 2022.
+one is faster: there θ is on the boundary. docs/measuring.md has the sources.
 """
 
 from __future__ import annotations
@@ -81,21 +74,12 @@ class Answer:
 def judge(
     questions: Sequence[Question], level: float = LEVEL, only: Sequence[int] | None = None
 ) -> list[Answer]:
-    """Answer the questions of a page.
+    """Answer the questions of a page, or those of the indices ``only``.
 
     All questions count, also those without informative pairs: which questions a page asks must not
-    depend on what was measured. The page may be judged after every complete block, and pairs may
-    be added to any question because of earlier answers; whether a pair is completed must not
-    depend on its first half. An answer can become open again when further pairs speak against it,
-    or when fewer of the other questions are decided.
-
-    - ``questions``: all questions of the page.
-    - ``level``: bound on the expected share of false verdicts among all verdicts, between 0 and 1.
-    - ``only``: indices of the questions to answer; all of them unless given. Intervals and
-      forecasts of the others are not computed.
-
-    Returns in the order of the questions, or of ``only``. Raises ValueError: for a level that is
-    not between 0 and 1.
+    depend on what was measured. The page may be judged after every complete block, and pairs may be
+    added to any question because of earlier answers; whether a pair is completed must not depend on
+    its first half. An answer can become open again.
     """
     views, decided = _views(questions, level)
     first = 2 * len(questions) / level  # the threshold if one question alone is decided
@@ -106,11 +90,7 @@ def judge(
 
 
 def verdicts(questions: Sequence[Question], level: float = LEVEL) -> list[Verdict]:
-    """The verdicts that `judge` gives, without intervals and forecasts, which take far longer.
-
-    - ``questions``: all questions of the page.
-    - ``level``: as for `judge`.
-    """
+    """The verdicts that `judge` gives, without intervals and forecasts, which take far longer."""
     views, decided = _views(questions, level)
     least = math.log(2 * len(questions) / (level * max(decided, 1))) if questions else 0.0
     return [view.verdict(least) for view in views]
@@ -126,13 +106,7 @@ def _views(questions: Sequence[Question], level: float) -> tuple[list[_View], in
 
 
 def decisions(log_evidence: Sequence[float], level: float) -> int:
-    """How many of a page's questions are decided.
-
-    - ``log_evidence``: logarithm of each question's evidence, for the side that has more.
-    - ``level``: as for `judge`.
-
-    Returns the largest k such that k of them are at least log(2K / (level k)); 0 if there is none.
-    """
+    """The largest k such that k logarithms of evidence are at least log(2K / (level k))."""
     ordered = np.sort(np.asarray(log_evidence, dtype=np.float64))[::-1]
     counts = np.arange(1, ordered.size + 1)
     enough = np.flatnonzero(ordered >= np.log(2 * ordered.size / (level * counts)))

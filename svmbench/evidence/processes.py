@@ -33,16 +33,7 @@ log 1.5: one-sided noise of b, or two speeds of it, would give evidence for eith
 *Monotone in c.* The evidence of signs for above decreases in c, that for below increases, so that
 the c that are not rejected are an interval between two order statistics.
 
-References
-----------
-S. R. Howard, A. Ramdas, J. McAuliffe and J. Sekhon. Time-uniform, nonparametric, nonasymptotic
-confidence sequences. Annals of Statistics 49(2), 2021.
-I. Waudby-Smith and A. Ramdas. Estimating means of bounded random variables by betting. Journal of
-the Royal Statistical Society B 86(1), 2024.
-A. Ramdas, P. Grünwald, V. Vovk and G. Shafer. Game-theoretic statistics and safe anytime-valid
-inference. Statistical Science 38(4), 2023.
-V. Vovk and R. Wang. Nonparametric e-tests of symmetry. New England Journal of Statistics in Data
-Science 2(2), 2024.
+The sources are named in docs/measuring.md.
 """
 
 from __future__ import annotations
@@ -143,11 +134,7 @@ def evidence_of_signs(successes: ArrayLike, tosses: ArrayLike) -> FloatArray:
 
 
 class RatioEvidence:
-    """Evidence on the ratio of some pairs.
-
-    - ``logs``: (shape (n,)) Log-ratios in the order in which they were measured; -inf and +inf are
-      legal.
-    """
+    """Evidence on the ratio of some pairs: their log-ratios, in the order of measurement."""
 
     def __init__(self, logs: FloatArray) -> None:
         self.logs = logs
@@ -156,7 +143,6 @@ class RatioEvidence:
 
     @property
     def pairs(self) -> int:
-        """How many pairs there are."""
         return self.logs.size
 
     @cached_property
@@ -182,10 +168,7 @@ class RatioEvidence:
     def evidence(self, boundary: float, side: float, symmetric: bool = False) -> float:
         """Logarithm of the evidence for one side of a boundary, whatever the median is.
 
-        - ``boundary``: logarithm of a ratio.
-        - ``side``: evidence for above, or for below.
-        - ``symmetric``: whether the log-ratios are symmetric about the boundary if the two sides
-          are equal.
+        ``symmetric``: whether the log-ratios are symmetric about it if the two sides are equal.
         """
         beyond = self._beyond(boundary, side)
         count = int(np.count_nonzero(beyond > 0))
@@ -208,10 +191,7 @@ class RatioEvidence:
     def interval(self, threshold: float) -> tuple[float, float]:
         """The boundaries against which the evidence of signs is below a threshold.
 
-        - ``threshold``: at least 1. The interval misses the median with probability at most
-          2/threshold, at whatever time one looks.
-
-        Returns logarithms of ratios; -inf and +inf where no boundary is excluded.
+        It misses the median with probability at most 2/threshold, at whatever time one looks.
         """
         if not self.pairs:
             return -math.inf, math.inf

@@ -12,12 +12,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Question:
-    """Whether the median of the distribution of some log-ratios lies in a region.
-
-    Raises ValueError: for a region that is empty or has no bound, log-ratios that are nan, a
-    shift_sd that is negative or not finite, or that of a change, and upper bounds that are not one
-    for each log-ratio and at least as large.
-    """
+    """Whether the median of the distribution of some log-ratios lies in a region."""
 
     # log-ratios of the informative pairs, in the order measured; -inf and +inf are legal
     logs: tuple[float, ...]
@@ -61,11 +56,9 @@ class Question:
 
 
 def log_ratios(a: Sequence[float], b: Sequence[float]) -> tuple[float, ...]:
-    """Log-ratios log(b_i / a_i) of the informative pairs.
+    """Log-ratios log(b_i / a_i) of the informative pairs: not both are +inf.
 
-    Returns +inf if only b is +inf or only a is 0, -inf in the opposite case, 0 if both are 0. Pairs
-    in which both are +inf are left out. Raises ValueError if the two differ in length, and for nan
-    or negative samples.
+    They are +inf if only b is +inf or only a is 0, -inf in the opposite case, 0 if both are 0.
     """
     if len(a) != len(b):
         raise ValueError("samples come in pairs")
@@ -97,11 +90,8 @@ def paired(
 ) -> Question:
     """Ask whether the ratio b/a of samples of the same blocks lies in a region.
 
-    For a bound that is a constant, let a be that constant.
-
-    - ``a_least, b_least``: lower bounds of a and b, for samples that are +inf because a limit ended
-      the run: how much longer it would have taken is not known. The samples themselves unless
-      given.
+    ``a_least`` and ``b_least`` are lower bounds of samples that are +inf because a limit ended the
+    run. For a bound that is a constant, let a be that constant.
     """
     known = [math.isfinite(x) or math.isfinite(y) for x, y in zip(a, b, strict=True)]
     lowest = _chosen(a if a_least is None else a_least, known)
@@ -126,11 +116,7 @@ def _chosen(values: Sequence[float], wanted: Sequence[bool]) -> list[float]:
 
 
 def reaching(reached: Sequence[bool]) -> Question:
-    """Ask whether a method reaches its target in more than half of all runs.
-
-    Returns each run is a pair with the ratio 0 if it reached the target and +inf if not; the
-    claimed region is below 1.
-    """
+    """Ask whether a method reaches its target in most runs: a ratio of 0 if so, +inf if not."""
     return Question(tuple(-math.inf if done else math.inf for done in reached), high=1.0)
 
 
@@ -143,12 +129,9 @@ def unpaired(
 ) -> Question:
     """Ask about the ratio of samples measured at different times.
 
-    Repeats of one number share their seed but not the state of the machine, which may have
-    shifted all of b against all of a. The shift of the log-ratios is taken to be normal with mean
-    0 and the given standard deviation; `judge` widens the interval accordingly.
-
-    - ``shift_sd``: standard deviation of the shift of log(b/a), or an upper bound of it. Of two
-      days that each shift by 4 % independently it is 0.04 √2.
+    The machine may have shifted all of b against all of a. The shift of log(b/a) is taken to be
+    normal with mean 0 and the given standard deviation, and `judge` widens the interval
+    accordingly.
     """
     pairs = min(len(a), len(b))
     logs = log_ratios(a[:pairs], b[:pairs])

@@ -58,14 +58,7 @@ class Accounts:
         clock.cpu += due
 
     def except_for(self, wall: int, cpu: int) -> None:
-        """Let a program's start, its reading of the rows and its output count for nothing.
-
-        Only processor time that they are known to have used is excused, so that no other process
-        can work meanwhile.
-
-        - ``cpu``: nanoseconds of processor time of that call: the calling thread's, that of reading
-          the program's output, and the program's own when it only read the rows.
-        """
+        """Let nanoseconds known to be a program's own start, reading and output not count."""
         self._aside += wall
         self._aside_cpu += cpu
 

@@ -35,11 +35,7 @@ def torn(
     store: Store,
     changed: bool,
 ) -> set[BlockKey]:
-    """The blocks that would mix old and new runs if only the missing runs were executed.
-
-    - ``changed``: whether the sweep has changed since the finished runs, so that a missing run may
-      be new rather than interrupted.
-    """
+    """The blocks that would mix old and new runs; if it has ``changed``, a run may be new."""
     last: dict[BlockKey, datetime] = {}
     for run in runs:
         if run.id in found:
@@ -87,10 +83,7 @@ def _traces(run: Run, before: dict[str, list[Path]]) -> list[Path]:
 
 
 def _may_be_of(path: Path, run: Run) -> bool:
-    """Whether a trace of that name is one of the run's cell, as far as can be read.
-
-    Labels and λ that are written alike in names are still different.
-    """
+    """Whether a trace is one of the run's cell: labels and λ may be written alike in names."""
     if not is_own_file(path):
         return True
     try:

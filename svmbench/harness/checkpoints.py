@@ -69,11 +69,7 @@ CHECKPOINTS = {"tenths": checkpoints, "passes": whole_passes, "early": early_che
 
 
 def iteration_checkpoints() -> Iterator[int]:
-    """Iterations after which a solver whose step is an iteration is evaluated, without end.
-
-    At first every iteration is evaluated, since iterations may be few and expensive; later in
-    steps of at most a tenth, since they may also be many and cheap.
-    """
+    """Iterations after which a solver whose step is an iteration is evaluated, without end."""
     yield from range(1, EACH_ITERATION)
     at = EACH_ITERATION
     while True:

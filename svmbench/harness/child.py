@@ -74,11 +74,7 @@ def start(
 
 
 def end_with(parent: int) -> None:
-    """Kill this process as soon as its parent ends.
-
-    - ``parent``: id of the process that started this one. On systems other than Linux, only a
-      parent that has ended already is noticed.
-    """
+    """Kill this process as soon as its parent ends; elsewhere than on Linux, if it has ended."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
@@ -86,10 +82,7 @@ def end_with(parent: int) -> None:
 
 
 def readable(descriptors: Iterable[int], seconds: float = math.inf) -> set[int]:
-    """The descriptors that can be read, or have ended, within that time.
-
-    Unlike with select(2), their numbers may be large.
-    """
+    """The descriptors, however large, that can be read or have ended within that time."""
     poll = select.poll()
     for descriptor in descriptors:
         poll.register(descriptor, select.POLLIN)
@@ -128,7 +121,6 @@ def cause_of_death(code: int, stderr: IO[bytes], for_memory: bool) -> tuple[str,
 
 
 def signal_name(number: int) -> str:
-    """Name of a signal; its number where Python knows no name, as of most real-time signals."""
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -136,11 +128,7 @@ def signal_name(number: int) -> str:
 
 
 def last_line(stderr: IO[bytes]) -> str:
-    """The last line of a process's standard error, at most `LONGEST_LINE` characters of it.
-
-    Of a longer line the end is kept, where most programs say what is wrong. It is empty if there
-    is none. The message of an error of svmbench says enough without the name of its class.
-    """
+    """The end of the last line of a process's standard error; empty if there is none."""
     lines = _tail(stderr).splitlines()
     return _OWN_ERROR.sub("", lines[-1])[-LONGEST_LINE:] if lines else ""
 

@@ -12,13 +12,7 @@ from typing import NamedTuple
 
 
 class Clock:
-    """Training time: it runs inside ``with clock.running():`` and nowhere else.
-
-    - ``wall``: nanoseconds of the monotonic clock.
-    - ``cpu``: nanoseconds of processor time of the whole process.
-    - ``thread``: nanoseconds of processor time of the calling thread.
-    - ``switches``: number of involuntary context switches.
-    """
+    """Nanoseconds of training: it runs inside ``with clock.running():`` and nowhere else."""
 
     def __init__(self) -> None:
         self.wall = 0
@@ -27,7 +21,6 @@ class Clock:
         self.switches = 0
 
     def running(self) -> _Running:
-        """Run the clock during a block."""
         return _Running(self)
 
 
@@ -54,12 +47,7 @@ class _Running:
 
 
 class Stopwatch:
-    """Time of something that is not training.
-
-    - ``wall``: nanoseconds of the monotonic clock.
-    - ``thread``: nanoseconds of processor time of the calling thread.
-    - ``count``: number of blocks.
-    """
+    """Nanoseconds of something that is not training, and the number of its blocks."""
 
     def __init__(self) -> None:
         self.wall = 0
@@ -67,7 +55,6 @@ class Stopwatch:
         self.count = 0
 
     def running(self) -> _Watched:
-        """Add the time of a block."""
         self.count += 1
         return _Watched(self)
 

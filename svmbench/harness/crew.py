@@ -25,11 +25,10 @@ from svmbench.records.values import moment_in
 
 
 class Turns:
-    """The runs that nobody has begun yet. It is not safe to use from several threads.
+    """The runs that nobody has begun yet, in the order in which they start.
 
-    - ``runs``: in the order in which they start.
-    - ``homes``: hand out whole blocks, and a block that is listed here only to the node of that
-      name; by default, hand out single runs to anyone.
+    With ``homes``, whole blocks are handed out, and those listed there only to the node of that
+    name.
     """
 
     def __init__(self, runs: Sequence[Run], homes: Mapping[BlockKey, str] | None = None) -> None:
@@ -77,10 +76,7 @@ RUNGS_BELOW = 2
 class Crew:
     """Has the runs of a plan carried out at ``options.where``.
 
-    - ``runs``: the plan, in the order in which runs start.
-    - ``skipped``: ids of runs that were skipped because their cell is out of time.
     - ``found``: when each run that was finished before had started, by its id.
-    - ``pending``: unfinished runs of the plan by id, in the plan's order.
     - ``stopped``: ids of the runs that had been stopped from outside before, or are lost.
     """
 
@@ -141,11 +137,7 @@ class Crew:
         ]
 
     def announce(self, wanted: Callable[[Run], bool]) -> int:
-        """Announce the possible runs among the wanted ones.
-
-        This keeps the reporter's number of runs right: it shrinks when an announced run is not
-        made, and grows when a run is made that was not announced.
-        """
+        """Announce the possible runs among the wanted ones, for the reporter's number of runs."""
         before = len(self._announced)
         self._announced |= {run.id for run in self.possible() if wanted(run)}
         return len(self._announced) - before
@@ -164,11 +156,7 @@ class Crew:
         self.pending = {name: runs.get(name, run) for name, run in self.pending.items()}
 
     def seconds(self, cell: Cell) -> float | None:
-        """Seconds that a repeat of a cell takes, with evaluation and the start of its workers.
-
-        The mean over the finished repeats, each with all its horizons; None if there are none.
-        A cell that is out of time costs nothing more.
-        """
+        """Mean seconds of a cell's finished repeats, with their starts; None without any."""
         if self.is_out_of_time(cell):
             return 0.0
         of_repeat = self._seconds.get(cell)
@@ -197,11 +185,7 @@ class Crew:
                 self._leave(run, "skipped")
 
     def torn(self, runs: Sequence[Run], nodes: Collection[str | None]) -> set[str]:
-        """Ids of the finished runs of blocks that no node can complete.
-
-        - ``nodes``: the nodes that are there; None stands for this machine. A block is completed
-          only by the node that has begun it, so that no comparison is made across machines.
-        """
+        """Ids of finished runs of blocks that no node here (None: this machine) can complete."""
         begun = [self._nodes[block] for block in set(map(block_of, runs))]
         return {
             name
@@ -213,11 +197,7 @@ class Crew:
     def work(
         self, runs: Sequence[Run], deadline: float | None, end: float | None
     ) -> tuple[set[BlockKey], set[BlockKey]]:
-        """Have runs of the plan carried out; an interruption stops them and is raised again.
-
-        Returns blocks whose node was lost before they were complete, and those that no node has
-        begun. Both are empty after an interruption. Raises NodeLostError if no node is left.
-        """
+        """Have runs carried out; return the blocks that lost their node, and those not begun."""
         seats = self._place.seats()
         self._turns, self._broken = Turns(runs, self._homes()), set()
         self._deadline = math.inf if deadline is None else deadline
@@ -313,10 +293,7 @@ class Crew:
         return "skipped" if self.is_out_of_time(run.cell, run.horizon) else None
 
     def _bottom(self, run: Run) -> int:
-        """The lowest rung of a run's ladder in its repeat.
-
-        A repeat that has begun keeps its lowest rung, unless a lower one was there and is lost.
-        """
+        """The lowest rung of a run's ladder, which a repeat keeps unless that is lost."""
         if not self._short or run.id in self._lost:
             return 0
         begun = self._bottoms.get((*run.cell, run.repeat))

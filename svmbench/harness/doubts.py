@@ -20,10 +20,7 @@ FEWEST = 5
 
 
 def worth(more: int | None, pairs: int) -> int | None:
-    """Further pairs worth running for a question; None if none are.
-
-    A question with few pairs is not given up before it has `FEWEST`, but one without any is.
-    """
+    """Further pairs worth running, from few pairs on up to `FEWEST` at least; None if none are."""
     return FEWEST - pairs if more is None and 0 < pairs < FEWEST else more
 
 

@@ -35,10 +35,7 @@ def pinned(threads: int) -> dict[str, str]:
 
 
 def machine() -> dict[str, Any]:
-    """Facts about the machine that affect timings and do not change by themselves.
-
-    Their names are those of `svmbench.records.machine.MACHINE`.
-    """
+    """Facts about the machine that affect timings: those of `svmbench.records.machine.MACHINE`."""
     return {
         "cpu": _cpu_model(),
         "logical_cpus": os.cpu_count(),
@@ -55,7 +52,6 @@ SCHEMA_VERSION = 1
 
 @cache
 def fingerprint() -> str:
-    """Hash of `machine`: part of every run's identity."""
     return fingerprint_of(machine())
 
 

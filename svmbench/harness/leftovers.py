@@ -14,21 +14,13 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 
 def adopt_orphans() -> None:
-    """Become the parent of all descendants whose own parent ends, where the system can do that.
-
-    A process that a solver has detached is then found by `end_children`.
-    """
+    """Become the parent of descendants whose own parent ends, so that `end_children` finds them."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def end_children(kept: Collection[int] = ()) -> float:
-    """Kill all children, and their children in turn, and wait for them.
-
-    Returns their seconds of processor time. Without /proc, none is killed.
-
-    - ``kept``: ids of those that live on, as those do that this process may not kill.
-    """
+    """Kill all children but those kept, and theirs in turn; return their processor seconds."""
     seconds, living = 0.0, set(kept)
     while True:
         try:

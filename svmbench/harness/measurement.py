@@ -62,11 +62,7 @@ def counts_of(solver: Solver) -> Tally:
 
 
 def weights_of(solver: Solver, n_features: int) -> tuple[Array, float]:
-    """A solver's weights and bias.
-
-    Raises TypeError if the weights are not real floating-point numbers. Raises ValueError if there
-    is not one weight per feature.
-    """
+    """A solver's weights and bias, if they are one floating-point number for each feature."""
     # Not a subclass of ndarray, which could compute its entries when they are used.
     given = np.asarray(solver.w)
     if given.dtype.kind != "f":
@@ -175,10 +171,7 @@ class Measurement:
         settle: Callable[[], object] = lambda: None,
         begin: Callable[[], object] = lambda: None,
     ) -> str:
-        """Execute the run, append its points to the trace, and return its end state.
-
-        - ``settle``: ends the processes that the solver has left, before their time is counted.
-        """
+        """Execute the run, append its points to the trace, and return its end state."""
         _ = self.problem.data.rows  # which checks them: not on the clock
         _warm_up(self.solver, self.problem)
         begin()
@@ -283,10 +276,7 @@ class Measurement:
                 return
 
     def _iterate(self, target: int) -> None:
-        """Iterate up to a checkpoint: ``target`` presentations, or one of iterations.
-
-        After each iteration, every condition that can end the run is checked.
-        """
+        """Iterate up to a checkpoint; each iteration may meet any condition that ends the run."""
         counts = self._tally
         while True:
             stopped = counts.stopped
@@ -327,12 +317,7 @@ class Measurement:
         return Certificate(w, bias, training, dual, self._tally)
 
     def closing(self) -> dict[str, Any]:
-        """Facts for the run's last line, in addition to its state.
-
-        They are the mean seconds of one evaluation of P, the solver's remark on its decisions and
-        its t0, the machine's other activity during the run and, if the features are few, the final
-        weights and bias.
-        """
+        """Facts for the run's last line, in addition to its state."""
         evaluating = self._accounts.evaluating.wall + self._on_clock[1].wall
         facts: dict[str, Any] = {
             "reason": self.reason or self.note,

@@ -57,10 +57,7 @@ class Reporter:
         """The plan is complete: ``total`` runs, of which ``reused`` are finished already."""
 
     def grow(self, runs: int) -> None:
-        """There are this many more runs than announced before; fewer if negative.
-
-        The number of announced runs is never below that of the runs that have ended.
-        """
+        """There are this many more runs than announced before; fewer if negative."""
 
     def run_begins(self, run: Run) -> None:
         """A worker starts."""
@@ -106,7 +103,6 @@ class Options:
 
     @property
     def where(self) -> Place:
-        """Where the runs are carried out."""
         return Place(self.jobs) if self.place is None else self.place
 
     def scale_of(self, label: str) -> float | None:

@@ -36,11 +36,7 @@ class Node(ABC):
     def carry_out(
         self, assignment: Assignment, path: Path, stop: threading.Event, end: float
     ) -> Trace | None:
-        """Carry out a run there, and write its trace and its weights here.
-
-        Parameters and result are those of `svmbench.harness.supervise.carry_out`; an interrupted
-        run also gives None.
-        """
+        """Carry out a run there as `supervise.carry_out` does here; None also if interrupted."""
 
 
 #: Carries out one run at a time, while its context is open.

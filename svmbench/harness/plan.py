@@ -74,13 +74,11 @@ class Run:
 
     @property
     def cell(self) -> Cell:
-        """What the repeats of a run have in common: data set, lambda and label."""
         problem = self.instance.problem
         return problem.data.name, problem.lam, self.solver.label
 
     @property
     def seed(self) -> int:
-        """Seed of the solver's random numbers, derived from the repeat."""
         digest = hashlib.sha256(f"svmbench repeat {self.repeat}".encode()).digest()
         return int.from_bytes(digest[:8], "little")
 
@@ -152,9 +150,8 @@ def plan_runs(
 ) -> list[Run]:
     """All runs that a sweep may ask for, in the order in which they run.
 
-    Repeats are interleaved: each block holds one repeat of every cell in a random order, which
-    follows from the seed ``order``, so that a slow hour of the machine affects all solvers alike. A
-    ladder of horizons stays together, from its lowest rung up: one worker climbs it.
+    Repeats are interleaved: each block holds one repeat of every cell in a random order of the seed
+    ``order``. A ladder of horizons stays together, from its lowest rung up: one worker climbs it.
     """
     runs: list[Run] = []
     for repeat in range(sweep.at_most):

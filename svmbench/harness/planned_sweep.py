@@ -57,7 +57,6 @@ class PlannedSweep:
 
     @property
     def title(self) -> str:
-        """The name of the sweep in messages."""
         return f"{self.paper}/{self.item}: {self.name}" if self.paper else self.name
 
     @property
@@ -105,7 +104,6 @@ class PlannedSweep:
 
     @property
     def runs(self) -> int:
-        """Runs that every cell should have, finished or not."""
         return self.runs_a_repeat * self.sweep.at_least
 
     @property
@@ -160,11 +158,7 @@ class PlannedSweep:
 
     @property
     def outdated(self) -> bool:
-        """Whether its folder holds runs that it would not find.
-
-        They belong to another sweep, another scale, other versions of solvers or another machine;
-        or they are gone.
-        """
+        """Whether its folder holds runs that it would not find, or that are gone."""
         counted = self._listed()
         if counted is None:
             return (self.folder / "runs.csv").exists()
@@ -186,7 +180,6 @@ class PlannedSweep:
 
     @property
     def longest(self) -> float:
-        """Seconds its missing runs and references take if every limit is hit."""
         missing = self.missing(self.sweep.at_least)
         references = self.problems * self.sweep.reference.time_limit if missing else 0.0
         return missing * self.sweep.stop.time_limit + references

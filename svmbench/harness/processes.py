@@ -43,16 +43,13 @@ class Report:
 class Worker:
     """The process of the present run; runs of the same ladder share it, and brief runs.
 
-    All processes that a launcher forks have the same layout of memory, which can favour one solver.
-    A launcher therefore serves one repeat of all that is run on a data set of a sweep, so that no
-    two pairs of runs that are compared share a layout; of runs that take less than its own start,
-    it serves so many repeats that the starts take a tenth of the time. So does a process.
+    A launcher serves one repeat of all that is run on a data set of a sweep, so that no two pairs
+    of runs share its layout of memory; of runs that take less than its own start, it serves so many
+    repeats that the starts take a tenth of the time. So does a process.
 
-    - ``forks``: False starts each process from scratch.
     - ``stderr``: standard error of the present process.
     - ``pid``: its id; 0 if there is none.
-    - ``cpu``: seconds of processor time that were spent on the present run, as far as reported;
-      None if that is not known.
+    - ``cpu``: seconds of processor time that were spent on the present run, as far as reported.
     - ``code``: exit code of the last process that has ended.
     - ``refused``: number of the error with which the system refused to start it; 0 if it did not.
     - ``frozen``: whether the launcher no longer answered when the last process was to be ended.
@@ -141,10 +138,7 @@ class Worker:
             self._launcher.stdin.flush()
 
     def report(self, seconds: float) -> Report | None:
-        """The next report on the process; None if there is none within that time.
-
-        If the launcher dies, its process does, too, and the launcher's exit code is reported.
-        """
+        """The next report on the process, or its launcher's death; None if none comes in time."""
         assert self._launcher is not None
         assert self._launcher.stdout is not None
         stdout = self._launcher.stdout.fileno()
@@ -173,7 +167,6 @@ class Worker:
         return report
 
     def end(self) -> None:
-        """End the process, if there is one."""
         if not self._active:
             return
         self._send({"end": True})

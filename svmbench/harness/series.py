@@ -1,16 +1,9 @@
 """Runs many sweeps within one time budget, and spends the remaining time on open questions.
 
-1. Every cell of all sweeps gets its first repeat, in the order given. A sweep may start runs until
-   its share of the remaining budget is spent: a fraction proportional to the square root of the
-   number of runs it lacks, so that a slow sweep does not keep the others from their first numbers.
-   Time that a sweep leaves over goes to those after it, and to those cut short in a second round.
-2. Every cell gets as many repeats as its sweep asks for at least: the second of every sweep, then
-   the third, and so on, each sweep within its share of the budget.
-3. The rest of the time goes to open questions. The first are those whose goal, such as the verdict
-   of a claim, is expected to be reached in the least time: the seconds that a repeat of their cells
-   takes times the repeats that are still needed. After every round the questions are asked again.
-   Questions that the cheapest way to a verdict does not need come later. Those whose answers change
-   no verdict come last.
+docs/measuring.md ("How a budget is spent") has the order. A sweep may start runs until its share of
+the remaining budget is spent: a fraction proportional to the square root of the number of runs it
+lacks, so that a slow sweep does not keep the others from their first numbers. Time that it leaves
+over goes to those after it, and to those cut short in a second round.
 
 A run in progress when the budget ends is abandoned. A later call finds the finished runs and adds
 the missing ones.
@@ -94,7 +87,6 @@ class Result:
 
     @property
     def reused(self) -> int:
-        """Runs that existed before."""
         return sum(outcome.reused for outcome in self.outcomes.values())
 
     @property
@@ -144,10 +136,7 @@ def run_series(
 ) -> Result:
     """Run what the sweeps lack, then what decides the questions about them.
 
-    - ``doubts``: reads the folders of the sweeps and returns the questions that are open. Their
-      tables of numbers are up to date whenever it is called.
-
-    Raises ConfigError if another process is writing to a folder.
+    ``doubts`` reads the sweeps' tables, which are up to date, and returns the open questions.
     """
     end = None if budget is None else time.monotonic() + budget
     series = _Series(sweeps, reporter, options or Options(), end)
@@ -194,10 +183,7 @@ class _Series:
         self.result.outcomes = {at: each.outcome for at, each in self._open_sweeps.items()}
 
     def announce(self) -> None:
-        """Tell the reporter how many runs there are, as far as is known before opening sweeps.
-
-        For a single sweep, and for what ``only`` leaves, that is known once it is open.
-        """
+        """Tell the reporter how many runs there are; a single sweep's are known once it is open."""
         if self._late:
             return
         runnable = [at for at, planned in enumerate(self._sweeps) if planned.runnable is not None]
@@ -309,10 +295,7 @@ class _Series:
         return took
 
     def _priced(self, doubt: Doubt) -> Open:
-        """The question with its price; without one if `VAIN_ROUNDS` rounds in a row made no pair.
-
-        One such round proves little: its repeats may have been stopped from outside.
-        """
+        """The question with its price; without one if `VAIN_ROUNDS` rounds running made no pair."""
         question = doubt.key, doubt.text
         before = self._pairs_before.pop(question, None)
         if before is not None:
@@ -322,11 +305,7 @@ class _Series:
         return priced(doubt, self._open_sweeps)
 
     def _make(self, chosen: Sequence[Batch]) -> None:
-        """Run the repeats of some batches: the first of each, then the second, and so on.
-
-        The repeats of one batch need different launchers (`harness.processes`), and those of
-        different batches can share one.
-        """
+        """Run the repeats of batches by turns: those of different batches can share a launcher."""
         wanted = [(batch, Options(repeats_of=batch.repeats_of)) for batch in chosen]
         lacking = [self._open_sweeps[batch.sweep].lacking(options) for batch, options in wanted]
         announced = (self._open_sweeps[batch.sweep].announce(options) for batch, options in wanted)
@@ -351,10 +330,7 @@ class _Series:
         return self._end is not None and time.monotonic() >= self._end
 
     def _lacking(self, at: int, repeats: int | None = None) -> int:
-        """Missing runs of the first repeats of a sweep, as far as is known.
-
-        These are the repeats that every cell should have, unless a number is given.
-        """
+        """Missing runs of a sweep's first repeats, ``at_least`` unless given."""
         planned = self._sweeps[at]
         repeats = planned.sweep.at_least if repeats is None else repeats
         if at in self._open_sweeps:

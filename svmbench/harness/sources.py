@@ -111,7 +111,6 @@ def stand_in_of(
     scale: float | None = None,
     pace: float = ENTRIES_A_SECOND,
 ) -> Source:
-    """The stand-in of a data set; the parameters are those of `source_of`."""
     shape = Source(dataset).shape
     if shape is None:
         return Source(dataset, unavailable="not on this machine, and it has no stand-in")
@@ -157,11 +156,7 @@ def scale_for(
     least: float = 0.0,
     most: float = 1.0,
 ) -> float | None:
-    """The scale of a stand-in of that shape; None if none is possible.
-
-    - ``least``: scale at which it has the rows that transforms name. If `pace` allows fewer, it is
-      this scale: a sweep that names its rows knows how long it trains on them.
-    """
+    """The scale of a stand-in, at least the one that named rows need; None if none is possible."""
     entries = (shape.m + shape.m_test) * shape.fraction * shape.d
     allowed = _entries_in_memory()
     wanted = allowed if budget is None else min(allowed, pace * budget)

@@ -50,10 +50,7 @@ _REPLACED = ("runs.csv", "traces.csv", "report.html", "config.yaml", "environmen
 
 
 class Store:
-    """The results of one sweep on disk.
-
-    - ``folder``: created if it does not exist.
-    """
+    """The results of one sweep on disk."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -76,13 +73,7 @@ class Store:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes from writing to the folder while the block runs.
-
-        The lock is released when the process that holds it ends, for whatever reason; the next
-        process removes its unfinished files.
-
-        Raises ConfigError when another process holds it.
-        """
+        """Keep other processes from writing here; the lock ends with the process that holds it."""
         place = self.folder / ".lock"
         try:
             # Do not follow a link, wait for a pipe, or truncate the file: it has the holder's id.
@@ -166,11 +157,7 @@ class Store:
         return trace
 
     def is_outdated(self, run: Run, trace: Trace) -> bool:
-        """Whether a finished run was held against wider bounds than asked, and there are better.
-
-        Its accuracies are right, but greater than those of runs that are held against the better
-        bounds, and it may have gone on for longer.
-        """
+        """Whether a finished run was held against wider bounds than asked, and there are better."""
         reference, held = run.instance.reference, trace.header.get("reference_gap")
         gap = math.inf if held is None else float(held)
         return gap > run.reference_gap and reference.gap < gap * (1.0 - BOUNDS_MARGIN)
@@ -194,7 +181,6 @@ class Store:
         return None if trace.end else "damaged"
 
     def read(self, run: Run) -> Trace | None:
-        """The run's trace; None if there is none or it is damaged."""
         return read_whole(self.path(run))
 
     @cached_property
@@ -244,10 +230,7 @@ class Store:
         write_text(self.folder / "environment.json", json.dumps(whole, indent=2) + "\n")
 
     def export(self, runs: Iterable[Run], skipped: frozenset[str]) -> None:
-        """Write runs.csv, traces.csv and regret.csv for the runs of a plan that have a trace.
-
-        A table that would be empty is removed.
-        """
+        """Write the tables of the runs that have a trace; one that would be empty is removed."""
         rows: list[dict[str, Any]] = []
         points, regrets = _Text(), _Text()
         for run in runs:

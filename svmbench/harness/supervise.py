@@ -60,18 +60,7 @@ def make_run(
     worker: Worker | Node | None = None,
     brief: bool = False,
 ) -> Trace | None:
-    """Execute one run in a worker process and return its trace; None if it was given up.
-
-    If the worker dies, is stopped, or writes nothing for longer than the time limit and the
-    sweep's grace, its trace is closed here.
-
-    - ``worker``: the worker of the run before, to be reused if possible, or a node that carries the
-      run out; by default a new worker.
-    - ``brief``: whether it may share a process with other brief runs.
-
-    Raises OSError when the system refuses a process. Raises NodeLostError when the node that should
-    carry it out is lost. Raises DataError when its cached rows are not those that were stored.
-    """
+    """Execute one run, and return its trace, closed whatever happens; None if it was given up."""
     if worker is None:
         with Worker() as own:
             return make_run(run, store, time_limit, stop, end, keep_weights, own, brief)
@@ -95,10 +84,7 @@ def carry_out(
 ) -> Trace | None:
     """Carry out a run with a process and the cached rows of this machine.
 
-    It knows nothing of the plan or the results folder.
-
-    - ``path``: the file to which the trace is written; it is closed whatever happens to the
-      process. Kept weights are written beside it.
+    It knows nothing of the plan or the results folder. Kept weights are written beside the trace.
     """
     missing = find_solver(assignment.solver).missing()
     if missing is not None:
@@ -144,11 +130,7 @@ def _ended(path: Path) -> Trace | None:
 def _cut_off(
     assignment: Assignment, path: Path, outcome: Waited, worker: Worker, kills: int | None
 ) -> Trace:
-    """The trace of a run that wrote no end, with the cause as its end.
-
-    Raises OSError when the system did not let the process start. Raises UnwritableError when the
-    process could not write.
-    """
+    """The trace of a run that wrote no end, with the cause as its end."""
     header, cpu = assignment.header, worker.cpu
     if outcome.how == "answered":
         return close_trace(path, header, "interrupted", "its trace was damaged or removed", cpu)
@@ -172,12 +154,7 @@ def _cut_off(
 
 
 def _sound_rows(assignment: Assignment) -> dict[Path, tuple[Stamp, ...]]:
-    """The stamps of a run's cached rows, by their entries.
-
-    Rows that have been removed are left out: the worker says so.
-
-    Raises DataError when cached rows are not those that were stored.
-    """
+    """The stamps of a run's cached rows, which are checked; the worker says if some are gone."""
     found = {}
     for key in filter(None, (assignment.rows, assignment.test_rows)):
         with suppress(OSError):
@@ -227,8 +204,6 @@ def _job(assignment: Assignment, path: Path) -> dict[str, Any]:
 
 
 class Waited(NamedTuple):
-    """How the wait for a worker ended."""
-
     how: Literal["answered", "dead", "silent", "stopped", "late"]
     # seconds of processor time that the process of a silent run had used for this run when it last
     # wrote to its trace; None if that is not known

@@ -115,10 +115,7 @@ def _require_room(problems: Sequence[Problem]) -> None:
 def _certified(
     problem: Problem, asked: SweepReference, reporter: Reporter, allowed: float
 ) -> tuple[Reference, bool]:
-    """The reference of a problem, which may take at most so many seconds, and if that hurried it.
-
-    It was hurried if it has not reached the gap asked for, and had less time than was asked for.
-    """
+    """The reference of a problem, and whether less time than asked for kept it from its gap."""
     what = f"reference {problem.data.name}, λ = {short(problem.lam)}"
     reporter.stage(what)
     limit = min(asked.time_limit, allowed)
@@ -149,16 +146,11 @@ def _tell_gap(reporter: Reporter, what: str, gap: float) -> None:
 class OpenSweep:
     """An open sweep: its data are loaded, its optima certified, its folder locked.
 
-    It can be run in any number of turns, each of which costs little more than its runs. It is a
-    context manager, which closes it on exit.
+    It can be run in any number of turns, each of which costs little more than its runs.
 
-    - ``folder``: the results folder.
     - ``options``: while it is open, except the repeats, ``deadline`` and ``end``, which each turn
       sets itself; ``deadline`` limits the first search for optima.
     - ``preparing``: seconds spent on opening it and on continuing the search for optima.
-
-    Raises DataError if a data set is not available. Raises ConfigError if another process is
-    writing to the folder, or ``only`` leaves no run.
     """
 
     def __init__(self, sweep: Sweep, folder: Path, reporter: Reporter, options: Options) -> None:
@@ -212,10 +204,8 @@ class OpenSweep:
 
     @property
     def outcome(self) -> Outcome:
-        """The results so far."""
-        outcome, possible = self._crew.outcome, self._crew.possible()
-        outcome.left = sum(run.repeat < self.sweep.at_least for run in possible)
-        outcome.optional = len(possible) - outcome.left
+        outcome, least = self._crew.outcome, self.sweep.at_least
+        outcome.left = sum(run.repeat < least for run in self._crew.possible())
         return outcome
 
     @property
@@ -227,10 +217,7 @@ class OpenSweep:
         return len(self._possible(options))
 
     def announce(self, options: Options) -> int:
-        """The number of runs that `lacking` counts and that were not announced before.
-
-        The caller passes it on to the reporter.
-        """
+        """The number of runs that `lacking` counts and that were not announced before."""
         return self._crew.announce(lambda run: self._wants(run, options))
 
     def seconds(self, cell: Cell) -> float:
@@ -256,12 +243,7 @@ class OpenSweep:
         return sorted(set.intersection(*free))
 
     def make(self, options: Options) -> None:
-        """Run what the options ask for and is not finished.
-
-        Raises KeyboardInterrupt when the user interrupts it; finished runs are kept. Raises
-        NodeLostError if no node of the cluster is left, or nodes are lost with the same block again
-        and again.
-        """
+        """Run what the options ask for and is not finished; an interruption keeps what is."""
         wanted = self._wanted(options)
         if not wanted:
             return
@@ -394,11 +376,7 @@ def run_sweep(
     reporter: Reporter | None = None,
     options: Options | None = None,
 ) -> Outcome:
-    """Run everything in a sweep that is not finished yet, and write its tables of numbers.
-
-    Raises DataError if a data set is not available. Raises ConfigError if another process is
-    writing to the folder, or ``only`` leaves no run.
-    """
+    """Run everything in a sweep that is not finished yet, and write its tables of numbers."""
     reporter, options = reporter or Reporter(), options or Options()
     with OpenSweep(sweep, folder, reporter, options) as open_sweep:
         reused = open_sweep.outcome.reused

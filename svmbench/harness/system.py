@@ -43,11 +43,7 @@ def now() -> Moment | None:
 
 
 def since(begun: Moment | None) -> dict[str, float]:
-    """The machine's activity since that moment, as `svmbench.records.disturbance` reads it.
-
-    Returns elapsed seconds, stolen seconds of all processors, and processor seconds of all other
-    processes; empty if the system does not report them.
-    """
+    """The machine's activity since then, as `records.disturbance` reads it; empty if unknown."""
     ended = now()
     if begun is None or ended is None:
         return {}
@@ -61,18 +57,13 @@ def since(begun: Moment | None) -> dict[str, float]:
 
 
 def suspended_seconds() -> float:
-    """Seconds that the machine has been suspended since it was started; 0 if it does not tell.
-
-    Two clocks give them: CLOCK_BOOTTIME runs while the machine is suspended, CLOCK_MONOTONIC
-    does not (clock_gettime(2)). Only Linux has both.
-    """
+    """Seconds that the machine has been suspended since it was started; 0 if it does not tell."""
     if sys.platform != "linux":
         return 0.0
     return time.clock_gettime(time.CLOCK_BOOTTIME) - time.clock_gettime(time.CLOCK_MONOTONIC)
 
 
 def governors() -> list[str]:
-    """The frequency governors in use, each once."""
     places = sorted((SYS / "devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor"))
     return list(dict.fromkeys(filter(None, map(read, places))))
 

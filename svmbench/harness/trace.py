@@ -31,13 +31,7 @@ LONGEST_TEXT = 2000
 
 
 class TraceWriter:
-    """Appends lines to a run's trace.
-
-    - ``path``: overwritten if it exists.
-    - ``header``: the run's identity and everything needed to read the points.
-
-    Raises UnwritableError: from any method, when the disk is full or not writable.
-    """
+    """Appends lines to a run's trace, a new file whose first line is the header."""
 
     def __init__(self, path: Path, header: dict[str, Any]) -> None:
         self._path = path
@@ -141,11 +135,7 @@ def _parsed(lines: Sequence[bytes]) -> list[dict[str, Any]]:
 
 
 def _is_sound_end(end: dict[str, Any], lines: Sequence[bytes]) -> bool:
-    """Whether the last line is the only end, and its hash matches all lines before it and itself.
-
-    The line must be written as this module writes it: another reader could understand a line with
-    duplicate keys differently.
-    """
+    """Whether the last line is written as this module writes it, with the hash of all lines."""
     try:
         rest = line_of({key: value for key, value in end.items() if key != "sha256"})
         if lines[-1] != line_of(end).encode():
@@ -220,7 +210,6 @@ def close_trace(
     cpu: float | None = None,
     **facts: Any,
 ) -> Trace:
-    """Close the trace of a worker that died, keep what it wrote, and return it."""
     written = read_trace(path)
     temporary = path.with_suffix(".tmp")
     with TraceWriter(temporary, header) as writer:
@@ -250,11 +239,7 @@ def rename(path: Path, target: Path) -> None:
 
 
 def _shown(value: Any) -> Any:
-    """A text on one line that can be printed, of at most `LONGEST_TEXT` characters.
-
-    Tables and pages repeat it. A solver's words may have line ends, which would divide a row of a
-    table in some readers, and characters that no file in UTF-8 can hold.
-    """
+    """A text on one line that can be printed: tables and pages repeat a solver's words."""
     if not isinstance(value, str):
         return value
     return "".join(

@@ -39,11 +39,7 @@ def growing_weights(trace: Path) -> Path:
 
 
 def kept_weights(trace: Path, record: dict[str, Any]) -> tuple[FloatArray, float]:
-    """Read the weights and the bias that were kept with a trace.
-
-    Raises ValueError when the file is missing, or is not the one that the run wrote. Raises
-    DataError when there is no memory to read it.
-    """
+    """The weights and bias kept with a trace; ValueError if they are not those of the run."""
     path = trace.with_suffix(SUFFIX)
     if record.get("file") != path.name:
         raise ValueError(f"{path.name}: its trace names another file")
@@ -70,7 +66,6 @@ def kept_weights(trace: Path, record: dict[str, Any]) -> tuple[FloatArray, float
 
 
 def weights_are_kept(trace: Path, record: dict[str, Any]) -> bool:
-    """Whether the file that a trace's line names exists and is intact."""
     try:
         kept_weights(trace, record)
     except ValueError:

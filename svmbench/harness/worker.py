@@ -68,10 +68,7 @@ class RowsError(InterruptedRunError):
 
 
 class Posed(NamedTuple):
-    """The run before: the next one may reuse its rows, in the form that its solver has.
-
-    ``before`` is what the next one finds done.
-    """
+    """The run before, whose rows the next one may reuse, and what that finds done."""
 
     job: dict[str, Any]
     solver: Solver
@@ -224,13 +221,7 @@ def _require_unchanged(solver: Solver, build: dict[str, Any]) -> None:
 
 
 def loaded_solver(solver_class: str, parameters: dict[str, Any], text: str | None = None) -> Solver:
-    """A solver with these parameters, its program loaded.
-
-    - ``text``: the hash of the text that defines it, as `svmbench.solvers.single_file.text_hash`
-      returns it.
-
-    Raises InterruptedRunError when it cannot be imported.
-    """
+    """A solver with these parameters, of the text with that hash, its program loaded."""
     solver = _made(solver_class, parameters, text)
     solver.load()
     return solver
@@ -239,9 +230,8 @@ def loaded_solver(solver_class: str, parameters: dict[str, Any], text: str | Non
 def _made(solver_class: str, parameters: dict[str, Any], text: str | None) -> Solver:
     """A solver whose program need not be loaded yet.
 
-    Raises InterruptedRunError when it cannot be imported. The sweep has imported it before, so the
-    cause is the system, which lacks memory or open files, or a change of the files: the run is
-    repeated.
+    The sweep has imported it before: a failure comes of the system or of changed files, and the run
+    is repeated.
     """
     try:
         found = solver_at(solver_class, text)
@@ -257,10 +247,7 @@ def _made(solver_class: str, parameters: dict[str, Any], text: str | None) -> So
 
 @lru_cache(maxsize=8)
 def open_rows(path: str) -> Dataset:
-    """Cached rows, read once so that the system holds them in memory; kept for later runs.
-
-    Raises RowsError when they are no longer there, or cannot be read.
-    """
+    """Cached rows, read once so that the system holds them in memory; kept for later runs."""
     try:
         data = open_cached(Path(path))
     except OSError as error:
@@ -274,10 +261,7 @@ def open_rows(path: str) -> Dataset:
 
 
 def _limit_memory(limit: int | None) -> None:
-    """Make allocations fail beyond ``limit`` bytes more than the process has now.
-
-    The memory-mapped rows do not count: they are shared and never written.
-    """
+    """Make allocations fail beyond so many bytes more than now; mapped rows do not count."""
     setrlimit(RLIMIT_DATA, _LIMITS)  # not those of the run before
     available = available_memory()
     if limit is None and available is None:
@@ -290,7 +274,6 @@ def _limit_memory(limit: int | None) -> None:
 
 
 def peak_memory() -> int:
-    """Peak memory of this process in bytes."""
     # Unlike the peak in getrusage, without that of the process before it executed this program.
     peak = number_in(PROCESS / "status", "VmHWM:", 1024)
     if peak is None:

@@ -17,10 +17,9 @@ _LEAST = 1e-16
 
 
 def values_along(group: Group, points: pd.DataFrame, measure: Measure) -> NDArray[np.float64]:
-    """The measure at points of the traces of a group, shares as shares.
+    """The measure at points of the traces of a group, nan where there is none.
 
-    Returns nan if a point has no value. A distance from the optimum is at least the certified gap
-    of the reference: below that it is not known, only bounded.
+    A distance from the optimum is at least the certified gap: below that it is only bounded.
     """
     dual = group.middle("reference_dual")
     facts = {"lambda": group.lam, "m": group.middle("m"), "reference_dual": dual}

@@ -7,11 +7,7 @@ BELOW = 1e-9
 
 
 def lies_below(primal: float, bound: float) -> bool:
-    """Whether P < D_ref (1 - `BELOW`).
-
-    A run with such a P has failed unless the rounding of its margins explains it, which
-    `svmbench.problem.Problem.is_below` decides; its accuracy is then 0.
-    """
+    """Whether P < D_ref (1 - `BELOW`), which fails a run unless its rounding explains it."""
     return primal < bound * (1.0 - BELOW)
 
 

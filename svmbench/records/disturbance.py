@@ -32,13 +32,7 @@ CAUSES = {
 
 
 def disturbances(run: Mapping[Any, Any]) -> tuple[str, ...]:
-    """The `CAUSES` that disturbed a run; empty if nothing is known.
-
-    - ``run``: a row of runs.csv, nan if a number is unknown. The rule reads ``train_seconds``,
-      ``train_cpu_seconds`` and ``involuntary_switches`` of the clock, ``threads``, and, from the
-      run's start to its end, ``elapsed_seconds``, ``stolen_seconds`` of all processors and
-      ``others_cpu_seconds`` of all other processes.
-    """
+    """The `CAUSES` that disturbed a run, from its row of runs.csv; empty if nothing is known."""
     wall, cpu, elapsed = (run[f"{name}_seconds"] for name in ("train", "train_cpu", "elapsed"))
     switches, stolen = run["involuntary_switches"], run["stolen_seconds"]
     others = run["others_cpu_seconds"]

@@ -39,9 +39,8 @@ class Group:
     def repeats(self) -> pd.DataFrame:
         """One row per repeat.
 
-        A solver whose steps depend on where it ends is run once for each such
-        horizon. Its repeat then has the least time to each accuracy, ends with the most
-        accurate of its runs, and has spent what the longest took.
+        Of a solver that is run once for each horizon, it has the least time to each accuracy, ends
+        with the most accurate of its runs, and has spent what the longest took.
         """
         if not self.separate_runs:
             return self.runs
@@ -81,15 +80,12 @@ class Group:
 
     @property
     def written_lambda(self) -> str:
-        """λ as tables and plots print it."""
         return regularisation(self.lam, float(self.runs["C"].iloc[0]), self.by_c)
 
     def column(self, name: str) -> list[float]:
-        """A column's values by repeat, nan if there is none."""
         return list(self._columns[name])
 
     def middle(self, name: str) -> float:
-        """Median of the existing values, nan if there are none."""
         known = [value for value in self._columns[name] if not math.isnan(value)]
         return median(known) if known else math.nan
 
@@ -116,10 +112,7 @@ class _NumberColumns(dict[str, list[float]]):
 
 
 def group_runs(results: Results) -> dict[tuple[str, bool], list[Group]]:
-    """The rows of every table: runs by data set, then λ (descending), then label.
-
-    `Results.groups` caches them.
-    """
+    """The rows of every table: runs by data set, then λ (descending), then label."""
     groups = []
     for _, members in results.runs.groupby(list(ROW), sort=False):
         first = members.iloc[0]

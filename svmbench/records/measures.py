@@ -79,7 +79,6 @@ class Measure:
 
     @property
     def scale(self) -> float:
-        """Its factor for printing: 100 for shares."""
         return 100.0 if self.share else 1.0
 
     def optimum(self, dual: float, lam: float, m: float) -> float | None:
@@ -242,11 +241,7 @@ ALONG = tuple(name for name, measure in MEASURES.items() if measure.along)
 
 @dataclass(frozen=True)
 class Asked:
-    """A requested measure, with the accuracy if it needs one.
-
-    Raises ValueError: for an unknown name, a missing accuracy, and an accuracy that the measure
-    does not take.
-    """
+    """A requested measure, with the accuracy if it needs one."""
 
     name: str  # one of `MEASURES`
     at: float | None = None

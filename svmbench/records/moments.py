@@ -24,12 +24,7 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 def starts(group: Group) -> Starts:
-    """When each run started, and its repeat; ascending.
-
-    Skipped runs have no start, and neither have those of older results.
-
-    Raises DataError if a time in runs.csv cannot be read.
-    """
+    """When each run started, and its repeat; ascending. Skipped runs have no start."""
     if group not in _known:
         texts = group.runs["started"] if "started" in group.runs else [""] * len(group.runs)
         _known[group] = tuple(
@@ -43,10 +38,9 @@ def starts(group: Group) -> Starts:
 
 
 def in_order(repeats: Collection[int], *groups: Group) -> list[int]:
-    """Repeats in the order in which they were measured.
+    """Repeats in the order in which the last of their runs started.
 
-    A repeat is measured when the last of its runs has started. Where no start is recorded, the
-    number of the repeat decides, and such repeats come first.
+    Where no start is recorded, the number of the repeat decides, and such repeats come first.
     """
     last: dict[int, datetime] = {}
     for group in groups:

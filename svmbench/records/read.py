@@ -71,12 +71,10 @@ class Results:
 
     @property
     def by_c(self) -> bool:
-        """Whether the configuration chose values of C, and not of λ."""
         return "C" in self.config
 
     @property
     def distance(self) -> str:
-        """Whether the sweep's accuracies are relative or absolute distances."""
         return _distance(self.config)
 
     def entries(self, key: str) -> dict[str, dict[str, Any]]:
@@ -90,10 +88,7 @@ class Results:
 
 
 def read_results(folder: Path) -> Results:
-    """Read config.yaml, runs.csv, traces.csv and, if present, environment.json.
-
-    Raises DataError if a file is missing or cannot be read, or has another schema version.
-    """
+    """Read config.yaml, runs.csv, traces.csv and, if present, environment.json."""
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder; name one that 'svmbench run' has written")
     return _read_results(folder, tuple(map(_state, sorted(folder.glob("[!.]*.[cjy]*")))))
@@ -140,12 +135,7 @@ def _read_results(folder: Path, _state: tuple[tuple[str, int, int], ...]) -> Res
 
 
 def read_regret(folder: Path) -> pd.DataFrame:
-    """regret.csv: one row per number of steps; no rows if the sweep did not ask for it.
-
-    Returns run, data set, solver, label, lambda and repeat; presentations T, online_cost sum
-    f_t(w_t), the interval regret_low to regret_high that contains the regret, and regret_bound, nan
-    if none is proved for the solver. Raises DataError if the file cannot be read.
-    """
+    """regret.csv: one row per number of steps; no rows if the sweep did not ask for it."""
     path = folder / "regret.csv"
     table = _read_table(path, empty=REGRETS) if path.exists() else _without_rows(REGRETS)
     _convert(table, path, REGRETS)
@@ -187,10 +177,7 @@ def _read_text(path: Path) -> str:
 
 
 def _read_table(path: Path, empty: Sequence[Column] = ()) -> pd.DataFrame:
-    """A CSV file with every field as text: our own conversion can name the place of an error.
-
-    A file without even a header has the columns ``empty``.
-    """
+    """A CSV file with every field as text; with columns alone if it has not even a header."""
     _require_file(path)
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=False, na_filter=False)

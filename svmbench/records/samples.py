@@ -48,11 +48,11 @@ def _once(find: _OfGroup) -> _OfGroup:
 
 @_once
 def samples(group: Group, asked: Asked) -> dict[int, float]:
-    """The measure by repeat.
+    """The measure by repeat, in the order in which the repeats were measured.
 
-    Returns in the order in which the repeats were measured. A repeat that failed, or that did not
-    reach the accuracy, has the measure's worst value. A repeat of which nothing is known is absent;
-    all are if the runs do not have the measure or the accuracy.
+    A repeat that failed, or that did not reach the accuracy, has the measure's worst value. A
+    repeat of which nothing is known is absent; all are if the runs do not have the measure or the
+    accuracy.
     """
     values = _of_runs(group.runs, asked)
     if values is None:
@@ -94,12 +94,11 @@ def enclosed(group: Group, asked: Asked) -> dict[int, tuple[float, float]]:
 
 @_once
 def least(group: Group, asked: Asked) -> dict[int, float]:
-    """What each repeat takes at least: its sample, or what it had spent when a limit ended it.
+    """What each repeat of `samples` takes at least: its sample, or what it had spent at its limit.
 
-    Returns for the repeats of `samples`. A repeat that failed, or stopped by its own rule, would
-    not have reached the accuracy in any time: +inf. One that was killed at its time limit had spent
-    that, although its last checkpoint was earlier. One that was skipped might have been faster than
-    the one it was skipped for: it counts with the limit over `SKIPPED_FROM`.
+    A repeat that failed, or stopped by its own rule, would never have reached the accuracy: +inf.
+    One that was killed at its time limit had spent that. One that was skipped might have been
+    faster than the one it was skipped for: it counts with the limit over `SKIPPED_FROM`.
     """
     found, measure = samples(group, asked), asked.measure
     if measure.taken not in ("to accuracy", "spent") or all(map(math.isfinite, found.values())):
@@ -132,7 +131,6 @@ def _spent(group: Group, asked: Asked) -> dict[int, float]:
 
 
 def _column(group: Group, column: str) -> dict[int, float]:
-    """A column's value for each repeat."""
     return dict(zip(map(int, group.repeats["repeat"]), group.column(column), strict=True))
 
 

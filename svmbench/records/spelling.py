@@ -59,8 +59,8 @@ def spellings(number: float) -> tuple[str, ...]:
 def meant(written: str, values: Iterable[float]) -> list[float]:
     """The values that a written number may stand for.
 
-    Returns the distinct values that are written so. If there are none, those that are equal to the
-    number when rounded to its digits, three at least: tables print no more.
+    If none is written so, those that are equal to the number when rounded to its digits, three at
+    least: tables print no more.
     """
     distinct = {short(value): value for value in values}
     number = float(written)
@@ -77,10 +77,7 @@ def place_words(written: str) -> str:
 
 
 def regularisation(lam: float, C: float, by_c: bool = False) -> str:
-    """λ, with C next to it if a configuration chose values of C, or if C has fewer digits.
-
-    Runs may come from elsewhere: a user chose the rounder of the two.
-    """
+    """λ, with C next to it if a configuration chose values of C, or if C has fewer digits."""
     plain = short(lam, 3, plain_from=0.1)
     if not by_c and math.isclose(float(plain), lam, rel_tol=1e-9) and _digits(lam) <= _digits(C):
         return plain

@@ -44,17 +44,12 @@ UNKNOWN = Estimate()
 
 
 def estimate(samples: Iterable[float]) -> Estimate:
-    """The median of the samples with its interval (`median_interval`)."""
     values = tuple(samples)
     return Estimate(values, median(values), *median_interval(values)) if values else UNKNOWN
 
 
 def median(samples: Sequence[float]) -> float:
-    """The median, with +inf for what was not reached.
-
-    Returns the mean of the two middle samples if their number is even, so +inf as soon as half of
-    the runs did not reach it. Raises ValueError: without samples, and for nan.
-    """
+    """The median; +inf as soon as half of the runs did not reach their target."""
     ordered = _ordered(samples)
     low, high = ordered[(ordered.size - 1) // 2], ordered[ordered.size // 2]
     return float(low if low == high else (low + high) / 2)
@@ -65,13 +60,10 @@ def median_interval(
 ) -> tuple[float, float, float]:
     """Distribution-free confidence interval of the median between two order statistics.
 
-    The k-th smallest and k-th largest of n independent samples enclose the median of their
-    distribution with probability at least 1 - 2 F(k - 1), F being the binomial
-    distribution function of n fair coins. The narrowest such interval is returned that has
-    the coverage asked for. With fewer than six samples none has 95 %: it is then the
-    smallest and the largest sample, and the returned coverage says how little that is.
-
-    Raises ValueError: without samples, and for nan.
+    The k-th smallest and k-th largest of n independent samples enclose the median with probability
+    at least 1 - 2 F(k - 1), F being the binomial distribution function of n fair coins. The
+    narrowest such interval is returned; with fewer than six samples none has 95 %, as the returned
+    coverage says.
     """
     ordered = _ordered(samples)
     n = ordered.size
@@ -92,7 +84,6 @@ def _coverages(n: int) -> tuple[float, ...]:
 
 
 def reached(samples: Sequence[float]) -> str:
-    """How many of the samples are finite, as ``k of n``."""
     return f"{sum(math.isfinite(sample) for sample in samples)} of {len(samples)}"
 
 
@@ -114,10 +105,7 @@ def _over(cost: float, best: float) -> float:
 
 
 def solved_shares(samples: Sequence[float]) -> tuple[list[float], list[float]]:
-    """The empirical distribution function of samples that may be infinite.
-
-    Raises ValueError: without samples, and for nan.
-    """
+    """The empirical distribution function of samples that may be infinite."""
     ordered = _ordered(samples)
     values, counts = np.unique(ordered[np.isfinite(ordered)], return_counts=True)
     return values.tolist(), (np.cumsum(counts) / ordered.size).tolist()

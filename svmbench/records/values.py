@@ -11,10 +11,7 @@ _TOO_DEEP = 50
 
 
 def moment_in(text: str) -> datetime:
-    """The moment that a text names; it is taken to be in UTC unless it says otherwise.
-
-    Raises ValueError if it names none.
-    """
+    """The moment that a text names, taken to be in UTC unless it says otherwise."""
     moment = datetime.fromisoformat(text)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 

@@ -35,12 +35,7 @@ class Checked:
 def run_checks(
     solver: type[Solver], limit: float = LIMIT, slow: Callable[[str], object] = lambda what: None
 ) -> Iterator[Checked]:
-    """The checks of a solver one after another, to the first crash or hang.
-
-    A check is left out if it would only show what another one has shown to be wrong.
-
-    - ``slow``: called with a check that takes long.
-    """
+    """The checks of a solver to the first crash or hang; ``slow`` is told which takes long."""
     waiting = Checked("", 0)
     for what, kind, wrong in _answers(solver, limit, slow):
         if waiting.what not in ("", what):

@@ -37,12 +37,7 @@ Rows = dict[str, list[dict[str, str]]]
 
 
 def folders(root: Path) -> list[Path]:
-    """The results folders at and below ``root``, even those that have lost a part.
-
-    A link to a results folder counts as one; other links to folders are not followed.
-
-    Raises DataError when there is none, or a folder cannot be read.
-    """
+    """The results folders at and below ``root``, even those that have lost a part."""
 
     def unreadable(error: OSError) -> None:
         if isinstance(error, FileNotFoundError):
@@ -97,13 +92,7 @@ class Verifier:
     _reported: set[tuple[Path, float, float]] = field(default_factory=set)
 
     def folder(self, folder: Path) -> Iterator[Verification]:
-        """Verify the tables, each run and each reference that a run was measured against.
-
-        Every row of runs.csv, traces.csv and regret.csv is written again from the traces and
-        compared. The outcome of a file is reported only if it does not hold.
-
-        Raises DataError when a table cannot be read.
-        """
+        """Verify the tables, each run and each reference that a run was measured against."""
         if foreign := foreign_entries(folder):
             reason = "is not a file of its own, and nothing in this folder is read; replace it"
             for name in foreign:
@@ -152,11 +141,7 @@ class Verifier:
         yield from _wider(made)
 
     def recorded(self, header: dict[str, Any]) -> Recorded:
-        """The run that the first line of a trace describes, with its rows.
-
-        Raises MissingError if its rows or its solver are not here. Raises ContradictionError if it
-        is not a line that a run writes.
-        """
+        """The run that the first line of a trace describes, with its rows."""
         return recorded_run(header, self._rows)
 
     def _run(
@@ -264,10 +249,6 @@ class Verifier:
 
 
 def _read(path: Path) -> Rows:
-    """A table; no rows without its file.
-
-    Raises DataError when it cannot be read.
-    """
     found: Rows = {}
     if path.exists():
         try:

@@ -38,11 +38,7 @@ class Recorded(Run):
 
 
 def recorded_run(header: dict[str, Any], rows: Callable[[str], Dataset]) -> Recorded:
-    """The run that a header describes, its rows found by their identity.
-
-    Raises MissingError if its rows, its solver or the solver's parameters are not known here.
-    Raises ContradictionError if it is not a header that a run writes.
-    """
+    """The run that a header describes, its rows found by their identity."""
     try:
         solver = find_solver(header["solver"])
         parameters = checked(solver.schema, header["parameters"])

@@ -76,11 +76,7 @@ def found_with(results: Sequence[Verification], runs: int) -> str:
 
 
 def _require_the_same(trace: Trace, run: Recorded) -> None:
-    """Train a run again.
-
-    Raises MissingError if it cannot be trained here. Raises ContradictionError if it does not come
-    out again.
-    """
+    """Train a run again, and compare P at each recorded count."""
     solver_class = find_solver(run.solver.name)
     if issubclass(solver_class, ForeignProgram) or solver_class.missing():
         raise MissingError("its program is not svmbench's; run it yourself")

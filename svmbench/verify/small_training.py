@@ -54,7 +54,6 @@ class SmallTraining:
         return run
 
     def optimum(self, problem: Problem) -> tuple[float, float]:
-        """D_ref and P_ref."""
         reference = certified_optimum(problem, 1e-6, 10.0)
         return reference.dual, reference.primal
 

@@ -69,11 +69,7 @@ class Derived:
 def apply_transforms(
     train: Dataset, test: Dataset | None, transforms: Sequence[Transform], *, name: str
 ) -> TrainAndTest:
-    """Apply transforms in order, and store the rows in their smallest form.
-
-    Raises DataError when the rows do not allow a transform; it names the data set, the transform,
-    the reason and a remedy.
-    """
+    """Apply transforms in order, and store the rows in their smallest form."""
     for transform in transforms:
         note = transform.record(train)
         train, test = transform.apply(train, test)
@@ -95,10 +91,9 @@ def makes_test_rows(transforms: Sequence[Transform]) -> bool:
 def scales_between(transforms: Sequence[Transform], m: int, m_test: int = 0) -> tuple[float, float]:
     """The scales from which a stand-in has all rows that are named, and up to which it uses all.
 
-    Returns smallest scale at which no transform names more rows than there are; 0 if none names a
-    number of rows, above 1 if some name more than the whole set has; largest scale of use: beyond
-    it the chain leaves out all rows after those that it names (not counting a change of their
-    order). 1 if there are test rows, which have the same scale.
+    The first is 0 if no transform names a number of rows, and above 1 if one names more than the
+    set has. Beyond the second, rows are left out; it is 1 if there are test rows, which have that
+    scale.
     """
     portions = tuple(portion for _, portion in _portions(transforms, m, m_test))
     least = max(portion.least for portion in portions)

@@ -26,7 +26,6 @@ class Standardise(OfTrain):
     name = "standardise"
 
     def apply(self, train: Dataset, test: Dataset | None) -> TrainAndTest:
-        """Standardise both with the training rows' means and deviations."""
         for data in (train, test) if test is not None else (train,):
             self._require_room(data)
         mean, deviation = column_moments(train)
@@ -62,7 +61,6 @@ class CompactColumns(OfTrain):
     name = "compact-columns"
 
     def apply(self, train: Dataset, test: Dataset | None) -> TrainAndTest:
-        """Keep the columns that occur in the training rows in both."""
         kept = occurring_columns(train)
         if not len(kept):
             self.refuse(train, "no column has an entry; leave the transform out")
@@ -78,7 +76,6 @@ class Bias(Transform):
     rho: PositiveNumber = 1.0
 
     def apply(self, train: Dataset, test: Dataset | None) -> TrainAndTest:
-        """Append the feature to both."""
         appended = with_constant(train, self.rho)
         return appended, None if test is None else with_constant(test, self.rho)
 

@@ -30,7 +30,6 @@ class Shuffled(Transform):
     seed: Seed = 0
 
     def apply(self, train: Dataset, test: Dataset | None) -> TrainAndTest:
-        """Permute the training rows."""
         return take_rows(train, self.shuffled_rows(train.n_samples, self.seed)), test
 
 
@@ -44,7 +43,6 @@ class Rows(Transform):
 
     @classmethod
     def expand(cls, given: Any) -> Any:
-        """Two numbers are the start and the stop."""
         if not isinstance(given, list | tuple) or len(given) != 2:
             raise ValueError("Input should be [first row, row after the last]")
         return {"start": given[0], "stop": given[1]}
@@ -56,7 +54,6 @@ class Rows(Transform):
         return self
 
     def apply(self, train: Dataset, test: Dataset | None) -> TrainAndTest:
-        """Keep the rows start .. stop - 1."""
         if self.stop > train.n_samples:
             self.refuse(train, f"there are only {train.n_samples} rows; end at that at most")
         return take_rows(train, np.arange(self.start, self.stop)), test
@@ -80,7 +77,6 @@ class Subsample(Transform):
     seed: Seed = 0
 
     def apply(self, train: Dataset, test: Dataset | None) -> TrainAndTest:
-        """Keep that many rows, all equally likely."""
         count = _count(self, train, self.size)
         order = self.shuffled_rows(train.n_samples, self.seed)
         return take_rows(train, np.sort(order[:count])), test
@@ -129,7 +125,6 @@ class Split(Transform):
     stratified: bool = False
 
     def apply(self, train: Dataset, test: Dataset | None) -> TrainAndTest:
-        """Split the rows into two parts."""
         if test is not None:
             self.refuse(train, "there are test rows already; leave the split out")
         count = _count(self, train, self.test)

@@ -108,7 +108,6 @@ class Transform(BaseModel, ABC):
 
     @classmethod
     def expand(cls, given: Any) -> Any:
-        """Expand a value given alone into parameters."""
         if cls.main is None:
             raise ValueError(f"Input should be left out: {cls.name} has no parameters")
         return {cls.main: given}

@@ -16,7 +16,6 @@ class UnitNorm(Transform):
     name = "unit-norm"
 
     def apply(self, train: Dataset, test: Dataset | None) -> TrainAndTest:
-        """Divide the rows of both."""
         return self._normalise(train), None if test is None else self._normalise(test)
 
     def _normalise(self, data: Dataset) -> Dataset:
@@ -39,7 +38,6 @@ class MaxAbs(OfTrain):
     name = "max-abs"
 
     def apply(self, train: Dataset, test: Dataset | None) -> TrainAndTest:
-        """Divide the columns of both by the training rows' largest values."""
         largest = column_sizes(train)
         largest[largest == 0.0] = 1.0
 

@@ -33,10 +33,7 @@ SILENCE = 30.0
 def workers_of(client: Client) -> dict[str, Any]:
     """What the scheduler knows about its workers, by their addresses.
 
-    `Client.scheduler_info` may answer that there are none: another thread of Dask asks for a
-    summary without workers every two seconds, and both keep their answers in the same place.
-
-    Raises OSError if the scheduler has gone or stands still: Dask would wait for it for ever.
+    `Client.scheduler_info` may answer that there are none: a thread of Dask overwrites its answer.
     """
     try:
         if client.status == "running":
@@ -82,7 +79,6 @@ class DaskNode(Node):
     def carry_out(
         self, assignment: Assignment, path: Path, stop: threading.Event, end: float
     ) -> Trace | None:
-        """Carry out a run on the node, and write its trace and weights here."""
         left = min(end - monotonic(), threading.TIMEOUT_MAX)
         given = self.greeting.token, self.name, asdict(assignment), left
         made = self._ask(stop, end, node.make, *given)
@@ -95,11 +91,7 @@ class DaskNode(Node):
             raise self._losing(error) from None
 
     def _ask(self, stop: threading.Event, end: float, function: Any, *given: Any) -> Any:
-        """The answer of the node; None if nobody waits for it any more.
-
-        Dask executes the task on this node alone and never repeats it. It is cancelled on the way
-        out, whatever happens; the node then stops its run.
-        """
+        """The answer of this node alone; None, and cancelled, if nobody waits for it any more."""
         task = self._client.submit(
             function,
             *given,
@@ -128,10 +120,7 @@ class DaskNode(Node):
 
 
 def accept(content: bytes, weights: bytes, assignment: Assignment, path: Path) -> Trace:
-    """Write the files of a run that a node has carried out.
-
-    Raises NodeLostError if they were changed on the way, or are not those of the assignment.
-    """
+    """Write the files of a run that a node has carried out, unless they were changed on the way."""
     name = assignment.header["id"]
     with replacing(path, "wb") as file:
         file.write(content)

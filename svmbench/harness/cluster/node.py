@@ -88,11 +88,7 @@ def greet() -> Greeting:
 
 
 def remove_settings_of_dask() -> None:
-    """Remove the environment variables with which Dask's nanny has started this process.
-
-    Those for malloc change times; those for the threads of numerical libraries are set for each
-    run anyway. A variable that has another value than Dask's is the user's, and stays.
-    """
+    """Remove variables that Dask's nanny has set, which change times; the user's own stay."""
     given: dict[str, Any] = dask.config.get("distributed.nanny.pre-spawn-environ", {}) | (
         dask.config.get("distributed.nanny.environ", {})
     )
@@ -126,10 +122,7 @@ def put_rows(files: dict[str, bytes], key: str, content: str) -> bool:
 
 @_in_words
 def make(token: str, name: str, sent: dict[str, Any], seconds: float) -> tuple[bytes, bytes] | None:
-    """Carry out a run, and return its trace and its weights, if they are kept.
-
-    Raises NodeLostError when the planner knew another process by this name.
-    """
+    """Carry out a run, and return its trace and its weights, if they are kept."""
     global _worker, _last_run
     if token != TOKEN:
         raise NodeLostError("its process was replaced")

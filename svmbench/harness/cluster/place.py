@@ -38,16 +38,10 @@ SETTLING = 3.0
 
 
 class DaskPlace(Place):
-    """The nodes of a cluster. It is a context manager, which closes the connection on exit.
-
-    All nodes must have the same build as this process and the same fingerprint. A node of another
-    build is left out.
+    """The nodes of a cluster, of the same build as this process and of one fingerprint.
 
     - ``address``: of Dask's scheduler, or the name of its file scheduler.json.
     - ``wait_nodes``: nodes to wait for, however long it takes: those of queued jobs come late.
-
-    Raises ConfigError if there is no scheduler, or the nodes have different fingerprints. Raises
-    NodeLostError if there is no node.
     """
 
     def __init__(self, address: str, wait_nodes: int = 0) -> None:
