@@ -644,7 +644,7 @@ def test_a_plug_in_that_does_not_say_that_it_computes_in_float32_is_not_given_it
     assert json_schema(foreign.schema)["properties"]["precision"]["const"] == "float64"
 
 
-@pytest.mark.parametrize("foreign", [Single, Plugged], ids=lambda each: each.name)
+@pytest.mark.parametrize("foreign", [Single], ids=lambda each: each.name)
 def test_a_plug_in_may_compute_in_float32(foreign, monkeypatch, load):
     monkeypatch.setattr(
         config.sweep, "find_solver", (solvers() | {foreign.name: foreign}).__getitem__

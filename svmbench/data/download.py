@@ -113,15 +113,15 @@ def _within(seconds: float, act: Callable[[], Any], late: Exception) -> Any:
 
 def _require_server(url: str) -> None:
     """Notice soon that there is no network: urllib waits as long for a connection as for bytes."""
-    to = urlsplit(url)
-    proxy = getproxies().get(to.scheme)
-    if proxy and not proxy_bypass(to.hostname or ""):  # the name is the proxy's to look up
-        to = urlsplit(proxy if "//" in proxy else f"//{proxy}")
-    place = to.hostname or "", to.port or {"https": 443, "ftp": 21}.get(to.scheme, 80)
     nobody = UnreachableError("no server answers for its name")
     try:
+        to = urlsplit(url)
+        proxy = getproxies().get(to.scheme)
+        if proxy and not proxy_bypass(to.hostname or ""):  # the name is the proxy's to look up
+            to = urlsplit(proxy if "//" in proxy else f"//{proxy}")
+        place = to.hostname or "", to.port or {"https": 443, "ftp": 21}.get(to.scheme, 80)
         _within(CONNECT_SECONDS, partial(_connect, place), nobody)
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise UnreachableError(str(error)) from None
 
 

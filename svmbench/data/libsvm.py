@@ -132,7 +132,7 @@ def combined_sha256(hashes: Sequence[str]) -> str:
 
 
 def plain_name(path: Path) -> str:
-    return path.stem if path.suffix in COMPRESSED else path.name
+    return path.stem if path.suffix.lower() in COMPRESSED else path.name
 
 
 def parse_libsvm(

@@ -29,8 +29,6 @@ class Outcome:
     states: Counter[str] = field(default_factory=Counter)
     # runs that every cell should have and for which there was no time; a later call runs them
     left: int = 0
-    # runs of further repeats, up to the sweep's ``at_most``, that have not been asked for
-    optional: int = 0
     # damaged, missing: runs that existed before and are rerun: the file has been changed, or is
     # gone
     damaged: int = 0

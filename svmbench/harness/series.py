@@ -120,12 +120,6 @@ class Result:
         """Seconds spent on all sweeps."""
         return sum(self.spent.values(), Spent())
 
-    @property
-    def needed(self) -> float:
-        """Seconds expected until all open questions that repeats can decide are decided."""
-        return sum(each.seconds for each in self.open if each.seconds is not None)
-
-
 def run_series(
     sweeps: Sequence[PlannedSweep],
     reporter: Reporter,
