@@ -120,6 +120,7 @@ class Result:
         """Seconds spent on all sweeps."""
         return sum(self.spent.values(), Spent())
 
+
 def run_series(
     sweeps: Sequence[PlannedSweep],
     reporter: Reporter,
