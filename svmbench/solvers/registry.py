@@ -11,7 +11,7 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, ClassVar, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -153,8 +153,10 @@ def require_declared(solver: type[Solver], where: str) -> None:
             TypeAdapter(kind).validate_python(given, strict=True)
         except ValidationError:
             # `reprlib` keeps it short, and nothing that it raises gets out.
-            wanted = getattr(kind, "__name__", "") if inspect.isclass(kind) else str(kind)
-            said = f"must be {wanted.replace('typing.', '')}, not {reprlib.repr(given)}"
+            wanted = kind.__name__ if inspect.isclass(kind) else str(kind).replace("typing.", "")
+            if get_origin(kind) is Literal:
+                wanted = " or ".join(map(repr, get_args(kind)))
+            said = f"must be {wanted}, not {reprlib.repr(given)}"
             raise ConfigError(f"{where}: {name}.{attribute} {said}") from None
     try:
         json_schema(solver.schema)

@@ -16,7 +16,7 @@ REFUSED = {
     "dcd": {"tolerance": [0.0], "restore_after": [-1.0]},
     "gd": {"eta0": [0.0]},
     "minibatch-bias": {"mu0": [0.0], "increment": [-1.0], "batch": [0], "form": ["own"]},
-    "mpu": {"delta": [0.0], "comparison_coefficient": [-1.0], "precision": ["float32"]},
+    "mpu": {"delta": [0.0], "precision": ["float32"]},
     "newton": {"tolerance": [0.0], "precision": ["float32"]},
     "ocas": {"tolerance": [0.0, 1.0]},
     "olbfgs": {"rank": [0], "gain": [0.0], "t0": [0.0]},

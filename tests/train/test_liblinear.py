@@ -104,7 +104,7 @@ WHOLE = "solver_type L2R_LR\nnr_class 2\nlabel 1 -1\nnr_feature 2\nbias -1\nw\n0
     ("text", "message"),
     [
         ("", "no weights"),
-        (WHOLE[:-5], "1 lines of weights, not 2"),
+        (WHOLE[: WHOLE.rindex("\n", 0, -1) + 1], "1 lines of weights, not 2"),
         (WHOLE + "3 \n", "3 lines of weights, not 2"),
         (WHOLE.replace("0.5", "0.5 2"), "model:7: 2 weights, not 1"),
         (WHOLE.replace("0.5", "nan"), "model:7: 'nan' is no finite number"),

@@ -4,6 +4,20 @@
 // Cells that name a row, and their heads.
 const NAMES = ".ref, [scope=row]";
 
+// ---- On a narrow page each row of a table with groups of columns is a card: its names, and its numbers with theirs.
+if (matchMedia("(max-width: 640px)").matches) {
+  for (const table of document.querySelectorAll("table.sortable")) {
+    if (table.tHead.rows.length < 2) continue;
+    const [groups, heads] = [...table.tHead.rows].map((row) => [...row.cells]);
+    const group = groups.flatMap((cell) => Array(cell.colSpan).fill(cell.textContent.trim()));
+    const named = heads.map((head, at) => [group[at], head.textContent.trim()].filter((text) => text && text !== "ours (published)"));
+    for (const row of [...table.tBodies].flatMap((body) => [...body.rows])) {
+      [...row.cells].forEach((cell, at) => (cell.dataset.label = named[at].join(", ")));
+    }
+    table.classList.replace("sortable", "stacked");
+  }
+}
+
 // ---- Tables: a click on a column's name sorts the rows of each group; a group is a tbody.
 for (const table of document.querySelectorAll("table.sortable")) {
   const heads = [...table.tHead.rows[table.tHead.rows.length - 1].cells];
