@@ -342,11 +342,14 @@ def _legend(figure: Figure, grid: Sequence[Axes], style: FigureStyle, across: in
 def _fit_legend(figure: Figure, legend: Legend) -> None:
     """Shrink the names of a legend that is wider than the figure; its samples keep their size."""
     figure.draw_without_rendering()
+    wide = legend.get_window_extent().width > 0.98 * figure.bbox.width
     for _ in range(20):
         if legend.get_window_extent().width <= 0.98 * figure.bbox.width:
             break
         for text in legend.get_texts():
             text.set_fontsize(0.93 * float(text.get_fontsize()))
+    if wide:
+        figure.draw_without_rendering()
 
 
 def _fit_names(figure: Figure, grid: Sequence[Axes], columns: int) -> None:
@@ -355,7 +358,6 @@ def _fit_names(figure: Figure, grid: Sequence[Axes], columns: int) -> None:
     Constrained layout keeps room beside a name, but not at its two ends.
     """
     for _ in range(2):  # the frames of a figure that was not high enough were elsewhere
-        figure.draw_without_rendering()
         added = dict.fromkeys(range(-(-len(grid) // columns)), 0)  # lines, by row
         for at, axes in enumerate(grid):
             frame, page = axes.get_window_extent(), figure.bbox
@@ -364,9 +366,11 @@ def _fit_names(figure: Figure, grid: Sequence[Axes], columns: int) -> None:
             lines = _broken(axes._left_title, right - frame.x0)  # type: ignore[attr-defined]
             lines += _broken(axes.xaxis.label, 2 * min(middle - left, right - middle))
             added[at // columns] = max(added[at // columns], lines)
+        if not any(added.values()):
+            break
         text = float(grid[0]._left_title.get_fontsize())  # type: ignore[attr-defined]
         figure.set_figheight(figure.get_figheight() + sum(added.values()) * 1.2 * text / 72)
-    figure.draw_without_rendering()
+        figure.draw_without_rendering()
     upright = [axes.yaxis.label.get_window_extent() for axes in grid[::columns]]
     above = max(each.y1 for each in upright) - figure.bbox.y1
     outside = max(above, figure.bbox.y0 - min(each.y0 for each in upright)) / figure.dpi
