@@ -40,7 +40,6 @@ NO_DATA = "SVMBENCH_MIRROR names no folder with real data"
 KNOWN_SKIPS = (
     NO_DATA,
     r"the package (sklearn-contrib-lightning|snapml) is not installed",  # no wheel for each Python
-    r"SCIPY_ARRAY_API is not set",  # of scikit-learn's own tests
     r"this processor has no AVX-512",
     r"the machine's host took time from it",
     r"the administrator may read all folders",  # CI is one

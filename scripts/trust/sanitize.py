@@ -23,11 +23,10 @@ ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 READER = ("libsvm", "rows")
 READER_TESTS = ("tests/data/test_libsvm_kernel.py",)
-#: The solvers' tests, except those that count instructions or run other programs.
+#: The solvers' tests, except those that run other programs.
 SOLVER_TESTS = (
     "tests/kernels",
     "tests/solvers",
-    "--ignore=tests/kernels/test_instructions.py",
     "--ignore=tests/solvers/test_peers.py",
 )
 

@@ -8,10 +8,9 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from svmbench.bench import champion, plan
+from svmbench.bench import champion
 from svmbench.bench.profile import load_profile, profiles
 from svmbench.cli import main
-from svmbench.harness.series import Result
 
 PROFILE = """\
 version: 1
@@ -113,18 +112,6 @@ def test_a_dry_run_leaves_nothing(bench, tmp_path):
     assert re.search(r"in all at most \d+ min if every limit is hit", plan.stdout)
     assert "the budget ends it after 90 s" in plan.stdout
     assert not (tmp_path / "results").exists()
-
-
-def test_runs_are_made_in_whole_blocks(bench, monkeypatch):
-    told = []
-
-    def pretend(jobs, reporter, wanted, **_):
-        told.append(wanted)
-        return Result()
-
-    monkeypatch.setattr(plan, "run_series", pretend)
-    assert bench("tiny.yaml", "--budget", "1ms", "--quiet").exit_code == 0
-    assert [wanted.whole_blocks for wanted in told] == [True]
 
 
 @pytest.mark.parametrize(

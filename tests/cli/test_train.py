@@ -4,7 +4,6 @@ import csv
 import hashlib
 import json
 import os
-import re
 import subprocess
 import sys
 from itertools import pairwise
@@ -599,8 +598,3 @@ def test_exit_codes(folder, code):
         assert len(said.splitlines()) == (code in (1, 2, 3, 130)), said
         # What is not trained is not written, and what is, is: also where nobody reads the output.
         assert (folder / "n").exists() == (code in (0, 1, 141))
-
-
-def test_the_documented_exit_codes_are_those():
-    page = (Path(__file__).parents[2] / "docs" / "train.md").read_text()
-    assert [int(code) for code in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)] == list(ENDS)

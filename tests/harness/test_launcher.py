@@ -89,18 +89,6 @@ def numbers(folder):
     return runs[["id", "state", "primal", "dual", "epochs", "updates", "nonzeros"]]
 
 
-def test_a_forked_process_trains_as_a_new_one(tmp_path):
-    chosen = {"datasets": ["tiny-sparse"], "solvers": ["dcd", "sgd-s", "ocas", "ipm"]}
-    for name, forks in (("forked", True), ("new", False)):
-        store = Store(tmp_path / name)
-        runs = plan(**chosen)
-        with Worker(forks) as worker:
-            for run in runs:
-                make_run(run, store, 1000.0, threading.Event(), worker=worker)
-        store.export(runs, frozenset())
-    assert numbers(tmp_path / "forked").equals(numbers(tmp_path / "new"))
-
-
 def test_brief_runs_share_a_process_and_train_as_in_one_of_their_own(tmp_path, launchers):
     again = {"name": "dcd", "label": "again"}
     chosen = {"datasets": ["tiny-sparse", "tiny-separable"], "solvers": ["dcd", "sgd-s", again]}

@@ -3,7 +3,6 @@
 import threading
 from contextlib import contextmanager
 from functools import partial
-from itertools import groupby
 
 import pytest
 from small_sweep import runs_csv, sweep
@@ -17,13 +16,11 @@ from svmbench.data.cache import (
 from svmbench.data.load import load
 from svmbench.data.moved import admit, packed
 from svmbench.errors import DataError
-from svmbench.harness.crew import Turns
 from svmbench.harness.environment import environment
 from svmbench.harness.place import Node, NodeLostError
-from svmbench.harness.plan import plan_runs
 from svmbench.harness.processes import hired
 from svmbench.harness.supervise import carry_out
-from svmbench.harness.sweeps import MOST_LOST, Options, Reporter, prepare, run_sweep
+from svmbench.harness.sweeps import MOST_LOST, Options, Reporter, run_sweep
 
 FOUR = {"solvers": ["dcd", "pegasos"], "lambda": [0.1, 0.01], "repeats": 2}
 
@@ -142,23 +139,6 @@ def test_a_block_that_ends_node_after_node_is_given_up(tmp_path):
     assert MOST_LOST == 3
     with pytest.raises(NodeLostError, match="3 nodes were lost"):
         run_sweep(sweep(), tmp_path, options=Options(place=place))
-
-
-def test_turns_hand_out_whole_blocks_and_keep_their_homes():
-    asked = sweep(**FOUR)
-    runs = plan_runs(asked, prepare(asked, Reporter(), Options()))
-    singly = Turns(runs)
-    assert [singly.take()[0] for _ in runs] == runs
-    assert not singly.take()
-    assert not singly.left()
-    home = ("tiny-separable", 0.1, 0)
-    turns = Turns(runs, {home: "b"})
-    taken = [turns.take("a") for _ in range(4)]
-    assert list(map(len, taken)) == [2, 2, 2, 0]
-    assert all(len(list(groupby((run.cell[:2], run.repeat) for run in g))) < 2 for g in taken)
-    assert turns.left() == {home}
-    assert {run.cell[1] for run in turns.take("b")} == {0.1}
-    assert not turns.left()
 
 
 # --- rows that move ----------------------------------------------------------------------

@@ -107,15 +107,6 @@ def test_a_change_that_matters_makes_a_new_run(change, tmp_path):
     assert ids(sweep()) < ids(sweep(repeats=3, tables=["time"]))
 
 
-def test_repeats_are_interleaved():
-    wanted = sweep(repeats=4, solvers=["dcd", "sgd-s", "pegasos"])
-    runs = planned(wanted)
-    blocks = [runs[start : start + 3] for start in range(0, 12, 3)]
-    assert all({run.repeat for run in block} == {r} for r, block in enumerate(blocks))
-    assert all(len({run.cell for run in block}) == 3 for block in blocks)
-    assert len({tuple(run.cell for run in block) for block in blocks}) > 1
-
-
 def test_faults_of_a_solver_stay_its_own(tmp_path, install, monkeypatch):
     names = ["Crashing", "Raising", "Hungry", "Diverging", "Wordy", "Flipping"]
     install(*(f"plugins:{name}" for name in names))

@@ -2,12 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from problems import (
     dense,
-    dyadic_problems,
     labels,
     ordinary_problems,
     weighted,
@@ -18,11 +15,6 @@ from twins.acceleration import Acceleration as Twin
 PROBLEMS = ordinary_problems()
 LOSSES = {"hinge": (0.0, 1.0), "smoothed": (0.5, 1.0), "squared": (0.5, np.inf)}
 every_loss = pytest.mark.parametrize("loss", LOSSES)
-
-
-def weights(problem, alpha):
-    X, y = dense(problem.data), labels(problem.data)
-    return X.T @ (problem.counted(alpha) * y) / (problem.lam * len(y))
 
 
 def walk(problem, rng, alpha, upper):
@@ -76,24 +68,3 @@ def test_equals_its_twin(name, loss, counted, shifts):
     twins = [follow(problem, loss, seed, shifts=shifts) for seed in range(5)]
     assert sum(plain.taken for plain in twins) >= 20
     assert sum(plain.clipped for plain in twins) >= 5
-
-
-@given(dyadic_problems(), st.integers(0, 2**32 - 1), st.sampled_from(list(LOSSES)))
-def test_no_step_lowers_the_dual_or_leaves_the_box(problem, seed, loss):
-    nu, upper = LOSSES[loss]
-    rng = np.random.default_rng(seed)
-    y = labels(problem.data)
-    kernel = Acceleration(problem.data.rows, problem.lam, nu, upper)
-    judge = Twin(dense(problem.data), y, problem.lam, nu, upper)
-    alpha = np.zeros(len(y))
-    for _ in range(6):
-        kernel.begin(np.arange(len(y), dtype=np.int32), alpha, weights(problem, alpha))
-        alpha = walk(problem, rng, alpha, upper)
-        before, w = alpha.copy(), weights(problem, alpha)
-        kernel.step(alpha, w)
-        assert np.all((alpha >= 0.0) & (alpha <= upper))
-        bounded = (before == 0.0) | (before == upper)
-        assert np.array_equal(alpha[bounded], before[bounded])
-        size = 1.0 + np.max(np.abs(judge.X)) / problem.lam
-        np.testing.assert_allclose(w, weights(problem, alpha), rtol=0.0, atol=1e-12 * size)
-        assert judge.dual(alpha) >= judge.dual(before) - 1e-12 * size**2

@@ -3,16 +3,11 @@
 import numpy as np
 import pytest
 from descents import GAINS, follow
-from hypothesis import given
-from hypothesis import strategies as st
 
 from problems import (
     PROBLEMS,
     assert_close,
-    dense,
-    dyadic_problems,
     every_problem,
-    labels,
     ordinary_problems,
 )
 from svmbench.kernels.descent import Descent
@@ -67,39 +62,3 @@ def test_a_survey_finds_the_gap_over_all_rows(name):
         assert_close(state.w, problem.weights(alpha), rtol=0.0, atol=1e-12)
         state.descend(rng, 3, True)
         assert state.alpha_sum == pytest.approx(np.sum(state.alpha), rel=1e-12)
-
-
-@given(
-    dyadic_problems(max_rows=12),
-    st.integers(0, 2**32 - 1),
-    st.sampled_from(BLOCKS),
-    st.booleans(),
-)
-def test_invariants(problem, seed, block_rows, shrinking):
-    rng = np.random.default_rng(seed)
-    X, y = dense(problem.data), labels(problem.data)
-    state, draws = Descent(problem.data.rows, problem.lam), Generator(seed)
-    zero = ~np.any(X != 0.0, axis=1)
-    last = problem.dual(state.alpha)
-    for _ in range(25):
-        state.least_gain, state.high_gain = 0.5 * rng.integers(2), rng.choice([0.0, 1.0, np.inf])
-        if rng.random() < 0.5:
-            state.revisit()
-        if rng.random() < 0.2:
-            state.survey(shrinking)
-            gap = problem.primal(np.array(state.w)) - problem.dual(state.alpha)
-            size = 1.0 + problem.primal(np.array(state.w))
-            assert state.slack_sum / len(y) == pytest.approx(gap, rel=1e-9, abs=1e-12 * size)
-        elif rng.random() < 0.2:
-            state.upper, state.lower = 1e-300, -1e-300
-        state.descend(draws, block_rows, shrinking)
-        alpha = state.alpha
-        assert np.all((alpha >= 0.0) & (alpha <= 1.0))
-        assert np.all(alpha[zero] == 1.0)
-        assert state.alpha_sum == pytest.approx(alpha.sum(), rel=1e-12, abs=1e-12)
-        expected = X.T @ (alpha * y) / (problem.lam * len(y))
-        size = 1.0 + np.max(np.abs(X)) / problem.lam
-        assert_close(state.w, expected, rtol=0.0, atol=1e-13 * size)
-        dual = problem.dual(alpha)
-        assert dual >= last - 1e-13 * (1.0 + size)
-        last = dual

@@ -11,7 +11,6 @@ import pytest
 from click.testing import CliRunner
 
 from svmbench.cli import main
-from svmbench.cli.papers import _summary
 from svmbench.config import Sweep
 from svmbench.config.dataset_spec import DatasetSpec
 from svmbench.data import catalogue
@@ -221,26 +220,6 @@ def test_a_set_that_cannot_be_read_stops_its_own_sweep_only(folder, tmp_path):
     (fault,) = result.faults
     assert fault.startswith("small/table-1, dense: ")
     assert "mine.libsvm" in fault
-
-
-def test_an_interruption_ends_it_all_and_keeps_what_was_made(folder, tmp_path):
-    class Impatient(Reporter):
-        ended = 0
-
-        def run_ends(self, run, state):
-            self.ended += 1
-            if self.ended == 2:
-                raise KeyboardInterrupt
-
-    work = planned(folder, tmp_path)
-    result = run_series(work, Impatient())
-    assert result.interrupted
-    assert not work[1].folder.exists()
-    said = _summary(result, work, tmp_path, 1.0)
-    assert "interrupted; run the same command again to continue" in said
-    assert "out of time" not in said
-    again = run_series(work, Reporter())
-    assert 0 < again.made < 5
 
 
 # --- what runs tell besides --------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from itertools import cycle
 
 import numpy as np
 import pytest
@@ -14,8 +13,6 @@ from svmbench.problem import Problem
 from svmbench.solvers.dual.dcd import Dcd
 from svmbench.solvers.registry import find_solver
 from svmbench.solvers.second_order.newton import Newton
-from svmbench.solvers.stochastic.svmasgd import SvmAsgd
-from svmbench.solvers.stochastic.svmsgd import SvmSgd
 from twins.objective import gap_of
 from twins.optimum import optimum
 
@@ -29,13 +26,11 @@ from .agreement import (
 )
 
 REASON = "the package scikit-learn is not installed"
-linear_model = pytest.importorskip("sklearn.linear_model", reason=REASON)
 svm = pytest.importorskip("sklearn.svm", reason=REASON)
 
 ORDINARY = ordinary_problems()
 PROBLEMS = {**ORDINARY, **edge_problems()}
 TWO_CLASSES = [name for name, problem in PROBLEMS.items() if len(set(problem.data.labels)) == 2]
-UNIT = np.finfo(np.float64).eps / 2.0  # unit roundoff
 
 # --- LinearSVC ---------------------------------------------------------------------
 
@@ -98,88 +93,6 @@ def test_linear_svc_with_an_appended_feature(name, rho, pair):
     model = linear_svc(problem, dual, 1e-6, fit_intercept=True, intercept_scaling=rho)
     w = np.append(model.coef_[0], model.intercept_[0] / rho)
     assert_linear_svc_agrees(problem, solver, dual, w, 1e-6)
-
-
-# --- SGDClassifier -----------------------------------------------------------------
-
-
-class Sgd:
-    """SGDClassifier, presented one row after the other in stored order."""
-
-    def __init__(self, problem, **schedule):
-        self.X, self.y = dense(problem.data), problem.data.labels
-        self.rows = cycle(range(len(self.y)))
-        self.model = linear_model.SGDClassifier(
-            loss="hinge",
-            penalty="l2",
-            alpha=problem.lam,
-            fit_intercept=False,
-            shuffle=False,
-            **schedule,
-        )
-
-    def present(self, count=1):
-        """The next ``count`` rows."""
-        chosen = [next(self.rows) for _ in range(count)]
-        self.model.partial_fit(self.X[chosen], self.y[chosen], classes=[-1, 1])
-        return self.w
-
-    @property
-    def w(self):
-        return self.model.coef_[0].copy()
-
-
-def rounding_of(problem, steps):
-    """What rounding can make of w, in norm, in so many steps of two programs.
-
-    A step (1 - eta lam) w + eta y x multiplies an earlier error by less than one and adds some 8
-    roundings, of the step's length (4), the factor, the two products and the sum, each of a vector
-    no longer than the ball of radius max ||x_i||/lam that holds all iterates: in either program.
-    """
-    radius = np.sqrt(problem.data.rows.norms2().max()) / problem.lam
-    return 2 * 8 * UNIT * steps * radius
-
-
-def assert_same_path(problem, run, other, steps):
-    """Two programs have the same iterate after every step, up to rounding."""
-    for t in range(1, steps + 1):
-        run.advance(1)
-        assert np.linalg.norm(run.w - other.present()) <= rounding_of(problem, t)
-    assert 0 < run.counters.updates < steps
-
-
-@pytest.mark.parametrize("name", ORDINARY)
-def test_svmsgd_takes_the_steps_of_sgd_classifier(name):
-    # Its steps 1/(alpha (t0 + t)), with t0 so that the first is alpha^(-1/4), are eta0/(1 + lambda
-    # eta0 t); a margin of one is an error in both.
-    problem = ORDINARY[name]
-    run = SvmSgd(SvmSgd.schema(order="stored", eta0=problem.lam**-0.25))
-    run.start(problem, 0)
-    assert_same_path(problem, run, Sgd(problem, learning_rate="optimal"), 400)
-
-
-@pytest.mark.parametrize("solver", [SvmSgd, SvmAsgd])
-@pytest.mark.parametrize("name", ORDINARY)
-def test_the_first_step_is_the_better_of_two_passes_of_sgd_classifier(name, solver):
-    # sgd-2.0's search ends at the lower of two steps a factor of two apart where the cost after a
-    # pass of the lower one is no higher, and that of the one on its far side is no lower.
-    problem = ORDINARY[name]
-    run = solver(solver.schema(order="stored"))
-    run.start(problem, 0)
-
-    def cost(eta):
-        other = Sgd(problem, learning_rate="constant", eta0=eta)
-        return problem.primal(other.present(problem.data.n_samples))
-
-    eta = 1.0
-    assert 2.0 * problem.lam < 1.0
-    if cost(1.0) < cost(2.0):
-        while cost(eta) < cost(2.0 * eta):
-            eta /= 2.0
-    else:
-        while cost(2.0 * eta) < cost(eta):
-            eta *= 2.0
-    assert run._eta0 == eta
 
 
 # --- SVC: SMO, with an unregularised bias ------------------------------------------

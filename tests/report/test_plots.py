@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from svmbench.records.read import Results, read_results
 from svmbench.report.curves import CurveTable, Trajectory, median_curve
 from svmbench.report.plots import write_plots
-from svmbench.report.style import looks_of
 
 
 @pytest.fixture(scope="module")
@@ -128,16 +127,6 @@ def test_median_lies_in_its_band_and_among_the_values(runs):
     assert (curve.middle <= curve.high * (1 + 1e-9)).all()
     assert min(values) * (1 - 1e-9) <= curve.low.min()
     assert curve.high.max() <= max(values) * (1 + 1e-9)
-
-
-# ---------------------------------------------------------------- looks
-
-
-def test_no_two_of_thirty_curves_look_alike():
-    looks = looks_of(f"label {number}" for number in range(30))
-    assert len(set(looks.values())) == 30
-    assert len({look.colour for look in list(looks.values())[:6]}) == 6
-    assert all(look.marker for look in list(looks.values())[6:])
 
 
 # ---------------------------------------------------------------- files

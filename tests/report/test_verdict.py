@@ -158,14 +158,6 @@ def test_who_never_arrives_is_said_to_and_blocks_no_answer(three, tmp_path, othe
     assert ("dcd" in set(bold["label"])) == ("arrive" in proof)
 
 
-@pytest.mark.parametrize(
-    ("times", "following"),
-    [(1.01, "ocas, 1.0x"), (1.24, "ocas, 1.2x"), (246, "ocas, 250x"), (5000, "ocas, > 1000x")],
-)
-def test_the_next_is_a_multiple_in_plain_figures(three, times, following):
-    assert first(three(dcd=(1,), ocas=(times,))).following == following
-
-
 def test_clear_is_who_alone_is_bold(make_results, tmp_path):
     folder = make_results(tmp_path / "r", repeats=12)
     runs = pd.read_csv(folder / "runs.csv")

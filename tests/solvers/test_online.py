@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from problems import (
     PRECISIONS,
@@ -12,7 +10,6 @@ from problems import (
     dataset,
     dense,
     dyadic,
-    dyadic_problems,
     labels,
     ordinary_problems,
     with_class,
@@ -142,17 +139,6 @@ def test_full_steps_equal_plain_ones(case, eta0, solver, constraint):
         assert (run.counters.updates, run.counters.nonzeros) == (updates, nonzeros)
         assert_close(run.w, w, rtol=0.0, atol=1e-11)
     assert run.counters.presentations == 100 * len(y)
-
-
-@every_drawing
-@given(dyadic_problems(), st.integers(0, 2**64 - 1), st.floats(2.0**-6, 8.0))
-def test_iterates_and_means_keep_the_ball(name, problem, seed, radius):
-    problem = Problem(problem.data, problem.lam, l1_radius=radius)
-    run = started(DRAWING[name], problem, seed)
-    for _ in range(60):
-        run.advance(1)
-        for w in (run.w, run.iterate):
-            assert np.sum(np.abs(w)) <= radius * (1.0 + 1e-12)
 
 
 def test_exponents_far_beyond_those_of_a_double_are_borne():

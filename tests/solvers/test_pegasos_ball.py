@@ -4,21 +4,17 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from problems import (
     PROBLEMS,
     assert_close,
     at_start,
     dense,
-    dyadic_problems,
     every_precision,
     labels,
     with_class,
 )
 from svmbench.errors import ConfigError
-from svmbench.problem import Problem
 from svmbench.solvers.stochastic.pegasos import Pegasos
 from twins import online
 from twins.optimum import variant
@@ -51,17 +47,6 @@ def test_equals_its_twin_step_by_step(name, batch, kind, precision):
         size = max(1.0, problem.l1_radius)
         assert_close(run.w, shown, rtol=0.0, atol=TOLERANCE[precision] * size)
     assert run.counters.presentations == steps * batch
-
-
-@every_precision
-@given(dyadic_problems(), st.integers(0, 2**64 - 1), st.floats(2.0**-6, 8.0), st.integers(1, 4))
-def test_iterates_and_means_keep_the_ball(precision, problem, seed, radius, batch):
-    problem = Problem(problem.data, problem.lam, l1_radius=radius)
-    for kind in ("last", "average"):
-        run = started(problem, seed, precision=precision, batch=batch, output=kind)
-        for _ in range(60):
-            run.advance(batch)
-            assert problem.admits(run.w)
 
 
 def test_the_two_balls_exclude_each_other():

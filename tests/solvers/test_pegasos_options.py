@@ -5,8 +5,6 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from problems import (
     PRECISIONS,
@@ -14,8 +12,6 @@ from problems import (
     assert_close,
     at_start,
     dense,
-    dyadic_problems,
-    every_precision,
     labels,
 )
 from svmbench.solvers.stochastic.pegasos import Pegasos
@@ -70,23 +66,6 @@ def test_equals_its_twin_step_by_step(kind, sampling, project, batch):
                 assert_close(run.w, expected, rtol=0.0, atol=TOLERANCE[precision] * size)
         norms = [np.linalg.norm(w) for w in plain.iterates[1:]]
         assert max(norms) <= (1.0 + 1e-12) * size or not project
-
-
-@every_precision
-@given(
-    dyadic_problems(),
-    st.integers(0, 2**64 - 1),
-    st.integers(1, 9),
-    st.sampled_from(SAMPLINGS),
-    st.sampled_from(["last", "average"]),
-)
-def test_projection_keeps_the_ball(precision, problem, seed, batch, sampling, kind):
-    options = {"batch": batch, "sampling": sampling, "output": kind}
-    run = started(problem, seed, precision=precision, project=True, **options)
-    radius = 1.0 / np.sqrt(problem.lam)
-    for _ in range(120):
-        run.advance(1)
-        assert np.linalg.norm(run.w) <= radius * (1.0 + TOLERANCE[precision])
 
 
 @every_sampling

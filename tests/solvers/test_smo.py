@@ -106,18 +106,6 @@ def test_every_working_set_is_the_twins(name, loss, size):
         assert plain.violation(run._set) <= 0.1 * before + 1e-9
 
 
-@pytest.mark.parametrize("size", [2, 21, 256])
-@every_loss
-@pytest.mark.parametrize("name", ORDINARY)
-def test_ends_where_its_twin_does(name, loss, size):
-    problem = freed(ORDINARY[name], loss)
-    run, plain = stopped(problem, tolerance=1e-6, working_set=size), twin_of(problem, 256)
-    while plain.violation() > 1e-6:
-        plain.iterate()
-    dual = problem.dual(problem.repaired(plain.alpha))
-    assert run.dual() == pytest.approx(dual, abs=1e-6)
-
-
 @every_size
 @every_loss
 @every_problem
@@ -207,25 +195,3 @@ def test_told_to_halt_it_returns_when_its_rule_first_holds():
     before = halting._violation
     halting.advance(100)  # it has stopped, and goes on
     assert halting._violation < before / 100.0
-
-
-@pytest.mark.parametrize("lam", [2.0**-4, 2.0**-8])
-@pytest.mark.parametrize("name", ORDINARY)
-def test_agrees_with_libsvm(name, lam):
-    svm = pytest.importorskip("sklearn.svm", reason="needs scikit-learn, for LIBSVM")
-    problem = Problem(ORDINARY[name].data, lam, bias="free")
-    X, y = dense(problem.data), labels(problem.data)
-    mine, its = 1e-9, 1e-6
-    run = stopped(problem, tolerance=mine)
-    other = svm.SVC(kernel="linear", C=1.0 / (lam * len(y)), tol=its).fit(X, y)
-    w, b = other.coef_[0], float(other.intercept_[0])
-    # The optimality gap is at most the tolerance, see above; LIBSVM's products are float32.
-    norms2 = np.sum(X**2, axis=1)
-    its += 2.0**-22 * norms2.max() / lam
-    assert problem.primal(run.w, run.bias) == pytest.approx(problem.primal(w, b), abs=mine + its)
-    # P is lam-strongly convex in w.
-    apart = np.sqrt(2.0 * mine / lam) + np.sqrt(2.0 * its / lam)
-    assert np.linalg.norm(run.w - w) <= apart
-    # With a free alpha the bias is its y - w.x, up to the tolerance.
-    assert np.any((run.alpha > 0.0) & (run.alpha < 1.0))
-    assert abs(run.bias - b) <= mine + its + np.sqrt(norms2.max()) * apart

@@ -2,15 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from problems import STORAGES, dataset, dense, labels, ordinary_problems
+from problems import STORAGES, dataset, dense, labels
 from svmbench.data.dataset import Dataset
 from svmbench.kernels.counters import Counters
 from svmbench.problem import Problem
 from svmbench.solvers.champion.auto import Auto, AutoParameters
-from svmbench.solvers.dual.subspace import Subspace, maximum
+from svmbench.solvers.dual.subspace import Subspace
 from twins.subspace import Subspace as Twin
 
 
@@ -47,39 +45,6 @@ def test_equals_its_twin(storage):
         assert change == pytest.approx(np.sum(moved - alpha), abs=1e-9)
     assert compared >= 8
     assert cut >= 8
-
-
-@given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.integers(1, 12), st.booleans())
-def test_the_maximum_over_the_box_meets_the_optimality_conditions(seed, n, d, twice):
-    rng = np.random.default_rng(seed)
-    Z = rng.normal(size=(n, d)) + rng.normal(size=d)
-    Z = np.concatenate([Z, Z[:1], -Z[:1]]) if twice else Z  # a singular matrix
-    gram, alpha = Z @ Z.T, rng.random(len(Z))
-    before = gram @ alpha - 1.0
-    found, cost, solved = maximum(gram, alpha, before, np.inf)
-    assert np.all((found >= 0.0) & (found <= 1.0))
-    assert cost > 0.0
-    value = lambda a: a.sum() - 0.5 * a @ gram @ a  # noqa: E731
-    assert value(found) >= value(alpha) - 1e-9 * (1.0 + abs(value(alpha)))
-    if solved and not twice and n <= d:
-        gradient = gram @ found - 1.0
-        free = (found > 0.0) & (found < 1.0)
-        assert np.all(np.abs(gradient[free]) < 1e-6 * (1.0 + np.abs(gram).max()))
-
-
-@pytest.mark.parametrize("name", ordinary_problems())
-def test_no_step_lowers_the_dual_or_moves_rows_at_a_bound(name):
-    problem = ordinary_problems()[name]
-    m = problem.data.n_samples
-    for seed in range(5):
-        rng = np.random.default_rng(seed)
-        alpha = np.clip(rng.normal(0.5, 0.6, size=m), 0.0, 1.0)
-        moved, w, _ = stepped(problem, alpha)
-        assert np.all((moved >= 0.0) & (moved <= 1.0))
-        bounded = (alpha == 0.0) | (alpha == 1.0)
-        assert np.array_equal(moved[bounded], alpha[bounded])
-        assert problem.dual(moved) >= problem.dual(alpha) - 1e-12
-        np.testing.assert_allclose(w, problem.weights(moved), rtol=1e-9, atol=1e-9)
 
 
 def golub_kind():

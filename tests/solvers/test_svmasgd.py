@@ -96,16 +96,6 @@ def test_a_free_bias_is_averaged_alike(name, after, precision):
     assert run.bias != plain.b
 
 
-@every_precision
-def test_mean_and_iterates_stay_in_their_ball(precision):
-    for problem in PROBLEMS.values():
-        radius = np.sqrt(problem.data.rows.norms2().max()) / problem.lam
-        run = started(problem, 3, precision=precision, average_after=0.5)
-        for _ in range(100):
-            run.advance(1)
-            assert np.linalg.norm(run.w) <= radius * (1.0 + TOLERANCE[precision])
-
-
 def test_a_first_step_of_inverse_lambda_or_more_is_refused():
     with pytest.raises(ConfigError, match=r"svmasgd: eta0 16 is not below 1/lambda = 16; lower"):
         started(PROBLEMS["one-row"], eta0=16.0)

@@ -88,16 +88,6 @@ def test_with_the_logistic_loss_equals_its_twin(name, bias, precision):
     assert (run.bias != 0.0) == (bias == "free")
 
 
-def test_a_margin_of_one_is_an_error():
-    # x = 1, lam = 1/2, eta0 = 1: w = 1 after the first step, margin exactly one at the second.
-    run = started(Problem(dataset([[1.0]], [1]), 0.5), eta0=1.0)
-    run.advance(1)
-    assert run.w.tolist() == [1.0]
-    run.advance(1)
-    assert run.counters.updates == 2
-    assert run.w.tolist() == pytest.approx([(1.0 - 1.0 / 3.0) + 2.0 / 3.0])
-
-
 def test_stored_takes_the_rows_as_they_are():
     problem = PROBLEMS["overlapping"]
     run = started(problem, 5, order="stored")
@@ -129,18 +119,6 @@ def test_a_large_lambda_keeps_steps_below_its_inverse(lam):
     assert run._eta0 * lam < 1.0
     run.advance(100_000)
     assert problem.primal(run.w) - best.lower <= 0.01 * best.lower
-
-
-@every_precision
-@every_problem
-def test_weights_stay_in_their_ball(name, precision):
-    # Each step is a convex combination of w and y x / lam.
-    problem = PROBLEMS[name]
-    radius = np.sqrt(problem.data.rows.norms2().max()) / problem.lam
-    run = started(problem, 3, precision=precision)
-    for _ in range(300):
-        run.advance(1)
-        assert np.linalg.norm(run.w) <= radius * (1.0 + TOLERANCE[precision])
 
 
 @pytest.mark.parametrize("eta0", [None, 0.25, 4.0])

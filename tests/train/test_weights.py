@@ -23,7 +23,6 @@ from svmbench.solvers.second_order import smooth
 from svmbench.train.classes import train
 from svmbench.train.examples import Examples
 from svmbench.train.objective import Objective
-from twins.exact import exact_dual
 
 every_loss = pytest.mark.parametrize("loss", TRAINED_LOSSES)
 every_bias = pytest.mark.parametrize("bias", ["none", "free"])
@@ -75,16 +74,6 @@ def test_weak_duality_of_a_weighted_problem(loss, bias):
         by_norms = proven_by_norms(problem, alpha, dual, longest(problem))
         assert by_norms <= proven_dual(problem, alpha)
         assert by_norms == pytest.approx(dual, rel=1e-10)
-
-
-@pytest.mark.parametrize("loss", ["hinge", "squared-hinge"])
-def test_what_is_proven_is_no_more_than_the_exact_weighted_dual(loss):
-    problem = weighted(loss)
-    for _, _, alpha in interior(problem):
-        exact = exact_dual(problem, alpha)
-        assert proven_dual(problem, alpha) <= exact
-        by_norms = proven_by_norms(problem, alpha, problem.dual(alpha), longest(problem))
-        assert by_norms <= exact
 
 
 @pytest.mark.parametrize(

@@ -332,27 +332,6 @@ def test_page_needs_nothing_else_and_its_links_lead_somewhere(page):
     assert "url(" not in re.sub(r"url\(#", "", page)
 
 
-def test_page_tells_verdicts_first(page):
-    verdicts = page.index('<section id="verdicts">')
-    assert verdicts < page.index('<section id="demo">')
-    counts = dict(
-        re.findall(
-            r'<li class="([a-z-]+)"[^>]*><b>(\d+)</b>',
-            page[verdicts : page.index('<figure class="bars">', verdicts)],
-        )
-    )
-    assert sum(map(int, counts.values())) == 2
-    assert counts["not-testable"] == "1"
-    assert "a matter of taste" in page
-
-
-def test_page_marks_stand_ins_and_what_was_not_run(page):
-    assert "With STAND-INS for covtype.binary" in page
-    assert "STAND-IN for covtype.binary.</p>" in page
-    assert "4 of 20 cells (data set × λ × solver) were not run." in page
-    assert ">Not run.<" in re.sub(r"\s*\n\s*", "", page)
-
-
 def test_page_says_nothing_when_nothing_was_run(paper_files, tmp_path):
     files = paper_files(tmp_path / "papers")
     written = write_papers(tmp_path / "results", papers(files)).files
