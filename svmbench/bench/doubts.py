@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import chain
 
 from svmbench.bench.found import read_found
 from svmbench.bench.plan import Plan
@@ -23,7 +22,8 @@ BOUNDED_FROM = 8
 def open_doubts(plan: Plan) -> list[Doubt]:
     """Those that repeats of the sweeps can decide."""
     found: list[Doubt] = []
-    for one, answer in chain(*answered(read_found(plan))):
+    _, _, asked = answered(read_found(plan))
+    for one, answer in asked:
         more: int | None = answer.more
         if answer.verdict != "open":
             more = 0 if one.stand_in else _until_narrow(one.question, answer.low, answer.high)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -237,10 +237,15 @@ def best_of_theirs(members: Sequence[Versus]) -> Versus:
 Answered = Sequence[tuple[Versus, Answer]]
 
 
-def answered(found: Found) -> tuple[Answered, Answered]:
-    """All that the page compares: the champion with the fastest peer, and with LIBLINEAR."""
+def answered(found: Found) -> tuple[Answered, Answered, Answered]:
+    """The champion compared with the fastest peer, with LIBLINEAR, and both with each case once."""
     fastest = [best_of_theirs(each) for each in by_problem(comparisons(found))]
     liblinear = [most_pairs(each) for each in by_problem(comparisons(found, LIBLINEAR))]
-    compared = [*fastest, *liblinear]
-    known = list(zip(compared, judge([one.question for one in compared]), strict=True))
-    return known[: len(fastest)], known[len(fastest) :]
+    # Where LIBLINEAR is the fastest peer, both ask the same.
+    asked = {(one.place, one.question): one for one in (*fastest, *liblinear)}
+    answers = dict(zip(asked, judge([one.question for one in asked.values()]), strict=True))
+
+    def with_answers(compared: Iterable[Versus]) -> Answered:
+        return [(one, answers[one.place, one.question]) for one in compared]
+
+    return with_answers(fastest), with_answers(liblinear), with_answers(asked.values())

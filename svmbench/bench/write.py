@@ -37,8 +37,7 @@ BUSY = 1.5
 def write_bench(plan: Plan) -> str:
     """Write tables, plots, the environment and the page; who is ahead in how many cases."""
     found = read_found(plan)
-    fastest, liblinear = answered(found)
-    questions = [one.question for one, _ in (*fastest, *liblinear)]
+    fastest, liblinear, asked = answered(found)
     against = compared(fastest)
     standing = standings(against)
     tables = [
@@ -63,7 +62,10 @@ def write_bench(plan: Plan) -> str:
             about=plan.profile.title,
             champion=champion(),
             standing=standing,
-            notices=[*_notices(found), *filter(None, [unsteady(questions)])],
+            notices=[
+                *_notices(found),
+                *filter(None, [unsteady([one.question for one, _ in asked])]),
+            ],
             sets=_sets(found),
             tables=tables,
             figures=[figure_of(path, said, _WATCH[path.stem]) for path, said in pictures],

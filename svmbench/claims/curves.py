@@ -17,7 +17,7 @@ from svmbench.data.dataset import FloatArray
 from svmbench.evidence.growth import growing
 from svmbench.evidence.questions import Question, factor_of, paired
 from svmbench.records.abscissae import ABSCISSAE
-from svmbench.records.along import values_along
+from svmbench.records.along import ends_of_runs, values_along
 from svmbench.records.groups import Group
 from svmbench.records.measures import MEASURES, Asked
 from svmbench.records.moments import in_order
@@ -34,8 +34,7 @@ RunCurve = tuple[FloatArray, FloatArray]
 def curve(row: MeasuredRow, along: str, measure: str) -> dict[int, RunCurve]:
     """Abscissae and ordinates of each repeat's points after the start, ascending.
 
-    A repeat of a solver that is run once for each horizon has one point per horizon, the last of
-    each run.
+    A repeat of a solver that is run once for each horizon has one point for each that it reached.
 
     - ``measure``: name of a measure that can be drawn along a run, or the regret. That is the upper
       end of the interval that contains it; below 0 it counts as 0.
@@ -46,7 +45,7 @@ def curve(row: MeasuredRow, along: str, measure: str) -> dict[int, RunCurve]:
     if points.empty:
         return {}
     if row.group.separate_runs:
-        points = points.groupby("id", sort=False).tail(1)
+        points = points[ends_of_runs(points, row.group)]
     found = {}
     for repeat in sorted(set(points["repeat"])):
         members = points[points["repeat"] == repeat]

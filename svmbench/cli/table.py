@@ -50,6 +50,8 @@ def command(
 
     if out is not None and out.suffix not in (".tex", ".md"):
         raise ConfigError(f"{out}: ends in neither .tex nor .md; choose one of them")
+    if width is not None and (out is None or out.suffix != ".tex"):
+        raise ConfigError("--width is for LaTeX; add -o FILE.tex, or leave it out")
     if out is not None and as_json:
         raise ConfigError("--json prints, and -o writes a .tex or .md; leave one of them out")
     found = compact.compact_table(

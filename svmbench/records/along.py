@@ -38,6 +38,13 @@ def values_along(group: Group, points: pd.DataFrame, measure: Measure) -> NDArra
     return floored
 
 
+def ends_of_runs(points: pd.DataFrame, group: Group) -> NDArray[np.bool_]:
+    """The last point of each run that reached its horizon: nothing else was measured."""
+    ended = set(group.runs.loc[group.runs["state"] == "converged", "id"])
+    last = ~points["id"].duplicated(keep="last")
+    return (last & points["id"].isin(ended)).to_numpy()
+
+
 class _Known(dict[str, Any]):
     """The facts of a problem, and any column of traces.csv that a formula asks for."""
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from svmbench.records.abscissae import ABSCISSAE
-from svmbench.records.along import values_along
+from svmbench.records.along import ends_of_runs, values_along
 from svmbench.records.measures import Measure
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ def trajectories(
     begun = points["epochs"].to_numpy(np.float64) > 0  # the start is the same for all
     drawn = begun & (x > 0) & np.isfinite(y) & (y > 0)
     if group.separate_runs:
-        drawn &= _ends_of_runs(points, group)
+        drawn &= ends_of_runs(points, group)
     repeats = points["repeat"].to_numpy()
     found = []
     for repeat, state in zip(group.repeats["repeat"], group.repeats["state"], strict=True):
@@ -100,13 +99,6 @@ def heights_along(group: Group, measure: Measure, points: pd.DataFrame) -> Float
     """The measure at the points of a group's runs, as it is printed; see `no_errors`."""
     values: FloatArray = measure.scale * values_along(group, points, measure)
     return np.maximum(values, no_errors(group, measure))
-
-
-def _ends_of_runs(points: pd.DataFrame, group: Group) -> NDArray[np.bool_]:
-    """The last point of each run that reached its horizon: nothing else was measured."""
-    ended = set(group.runs.loc[group.runs["state"] == "converged", "id"])
-    last = ~points["id"].duplicated(keep="last")
-    return (last & points["id"].isin(ended)).to_numpy()
 
 
 def median_curve(trajectories: Sequence[Trajectory]) -> Curve | None:

@@ -20,7 +20,7 @@ from svmbench.harness.trace import COUNTS, Trace
 from svmbench.problem import Loss, Problem, accuracy_of, relative_gap
 from svmbench.records.bounds import lies_below
 from svmbench.reference.optimum import Reference
-from svmbench.solvers.checked import checked
+from svmbench.solvers.checked import checked, names_of
 from svmbench.solvers.registry import find_solver
 from svmbench.verify.outcome import ContradictionError, MissingError
 
@@ -41,6 +41,11 @@ def recorded_run(header: dict[str, Any], rows: Callable[[str], Dataset]) -> Reco
     """The run that a header describes, its rows found by their identity."""
     try:
         solver = find_solver(header["solver"])
+        others = [name for name in header["parameters"] if name not in names_of(solver.schema)]
+        if others:
+            raise MissingError(
+                f"its solver has no parameter {others[0]!r:.80} here: another version made the run"
+            )
         parameters = checked(solver.schema, header["parameters"])
         # A solver that has been told its horizon may not say any more that it needs one.
         told = getattr(parameters, solver(parameters).horizon_parameter or "precision")
