@@ -63,8 +63,9 @@ def compact_table(
     where = "" if several else f", {titles[problems[0]][1]}"
     repeats = counted(max(len(g.repeats) for gs in results.groups.values() for g in gs), "repeat")
     return CompactTable(
-        f"Seconds to a relative accuracy of {short(wanted)}{where}: medians of up to {repeats}; "
-        "bold: the least, and those that may take as little, where another was shown to take more",
+        f"Seconds to a {results.distance} accuracy of {short(wanted)}{where}: medians of up to "
+        f"{repeats}; bold: the least, and those that may take as little, where another was shown "
+        "to take more",
         tuple(names),
         tuple(labels),
         tuple(

@@ -65,7 +65,7 @@ def summary(comparison: Comparison) -> str:
 
 def title(comparison: Comparison) -> str:
     a, b = comparison.names
-    return f"{MEASURES[comparison.metric].words} to relative accuracy ε: A = {a}, B = {b}"
+    return f"{MEASURES[comparison.metric].words} to accuracy ε: A = {a}, B = {b}"
 
 
 def to_json(comparison: Comparison) -> str:

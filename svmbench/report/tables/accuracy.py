@@ -20,6 +20,7 @@ from svmbench.report.numbers import finite, interval_text, number_text
 from svmbench.report.questions import order
 from svmbench.report.table import Row, Section, Table, TableCell
 from svmbench.report.tables.words import (
+    DEFINITIONS,
     RELAPSES,
     begins_lambda,
     facts_of,
@@ -64,13 +65,13 @@ def accuracy_table(results: Results, kind: str) -> Table:
     ]
     return Table(
         kind=kind,
-        title=f"{results.name}: {unit} to relative accuracy ε",
+        title=f"{results.name}: {unit} to {results.distance} accuracy ε",
         header=header(results),
         warnings=warnings_of(results, everything, kind),
         sections=tuple(
             _accuracy_section(results, *key, members, kind) for key, members in summarised.items()
         ),
-        notes=tuple(accuracy_notes(kind, everything)),
+        notes=tuple(_notes(kind, everything, results.distance)),
         records=pd.DataFrame([_accuracy_record(*pair, unit) for pair in everything]),
     )
 
@@ -179,10 +180,10 @@ def _accuracy_record(group: Group, summary: Summary, unit: str) -> dict[str, Any
     return record | state_counts(group)
 
 
-def accuracy_notes(kind: str, everything: Sequence[tuple[Group, Summary]]) -> Iterator[str]:
+def _notes(kind: str, everything: Sequence[tuple[Group, Summary]], distance: str) -> Iterator[str]:
     yield (
-        "ε is (P(w) − D_ref)/D_ref with a certified lower bound D_ref on the optimum. The harness "
-        "sees it, the solver does not: the stop is an oracle's, the same for every solver."
+        f"ε is {DEFINITIONS[distance]} with a certified lower bound D_ref on the optimum. The "
+        "harness sees it, the solver does not: the stop is an oracle's, the same for every solver."
     )
     if kind == "time":
         yield "Seconds of training, set-up included; evaluation, reading and writing excluded."

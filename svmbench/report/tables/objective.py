@@ -17,6 +17,7 @@ from svmbench.records.statistics import estimate, median
 from svmbench.report.numbers import digits_apart, enclosure_text, finite, interval_text, rounded_up
 from svmbench.report.table import Row, Section, Table, TableCell
 from svmbench.report.tables.words import (
+    DEFINITIONS,
     begins_lambda,
     facts_of,
     fault_words,
@@ -37,7 +38,7 @@ def objective_table(results: Results, kind: str) -> Table:
         header=header(results),
         warnings=warnings_of(results, (), kind),
         sections=tuple(_objective_section(*key, groups) for key, groups in grouped.items()),
-        notes=tuple(_objective_notes(rows)),
+        notes=tuple(_objective_notes(rows, results.distance)),
         records=pd.DataFrame([_objective_record(group) for group in rows]),
     )
 
@@ -126,11 +127,11 @@ def _objective_record(group: Group) -> dict[str, Any]:
     return record | {"runs": len(group.repeats)} | state_counts(group)
 
 
-def _objective_notes(groups: Sequence[Group]) -> Iterator[str]:
+def _objective_notes(groups: Sequence[Group], distance: str) -> Iterator[str]:
     yield (
         "Medians over the repeats at the last checkpoint of each run, with [the interval] of two "
         "order statistics. P(w) has digits enough to show where it differs from the certified "
-        "lower bound D_ref; ε is (P(w) − D_ref)/D_ref."
+        f"lower bound D_ref; ε is {DEFINITIONS[distance]}."
     )
     yield "P* lies in [D_ref, P_ref]; the ε beside it is the relative gap of the two."
     if any(not math.isnan(group.middle("gap")) for group in groups):

@@ -85,6 +85,9 @@ def facts_of(groups: Sequence[Group]) -> str:
 _LISTED = 3
 
 
+#: What an accuracy is, by the distance of the sweep.
+DEFINITIONS = {"relative": "(P(w) − D_ref)/D_ref", "absolute": "P(w) − D_ref"}
+
 #: What the numbers of a table are, if there are several runs.
 INTERVALS = (
     "Median over the repeats, with [the interval] of two order statistics that needs no assumption "
