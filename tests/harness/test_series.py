@@ -144,7 +144,7 @@ def test_what_stays_open_at_the_end_of_the_budget_says_what_it_takes(simulation,
     ]
     (line,) = open_questions([replace(still, doubt=replace(still.doubt, later=True))])
     assert line.startswith(
-        "1 question open whose answers change no verdict, out of time: about 15 s more"
+        "1 question open whose answers change no verdict: about 15 s more"
     )
 
 
