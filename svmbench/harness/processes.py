@@ -20,7 +20,7 @@ from svmbench.harness.assignment import Assignment
 from svmbench.harness.environment import pinned
 
 #: A launcher serves further repeats until its start took less than this share of its time.
-START_SHARE = 0.1
+START_SHARE = 0.04
 
 #: Seconds that a launcher may take to end a process, before it is killed itself.
 PATIENCE = 10.0
