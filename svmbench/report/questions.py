@@ -88,7 +88,7 @@ class Order:
     # for pairs of which the first leads and was shown to take less: what the other takes, as a
     # multiple, with the ends of its interval
     ratios: dict[_Key, tuple[float, float, float]]
-    caution: str = ""  # what `svmbench.evidence.unsteady` says of their times
+    caution: str = ""  # what `svmbench.evidence.steadiness.unsteady` says of their times
 
     def shown(self, one: Group, other: Group, asked: Asked) -> bool:
         """Whether the first group was shown to take less than the second."""
