@@ -78,7 +78,7 @@ def command(
 
     PROFILE is smoke (under a minute), default (25 minutes), full (hours), or a YAML file; without
     it, default. Finished measurements are reused. Ctrl-C keeps what was measured; run the same
-    command again to continue. At the end it writes tables and a page that says
+    command again to continue. At the end it writes tables, a plot and a page that says
     who is faster, and by how much.
     """
     options.refuse_cluster_for_nothing(cluster, report_only)
@@ -122,7 +122,7 @@ def _make(planned: Plan, asked: Options | None, *, quiet: bool) -> int:
         progress = None
         if asked is not None:
             progress = carry_out(planned, reporter, asked, lambda: open_doubts(planned))
-        reporter.writes("tables and the page")
+        reporter.writes("tables, the plot and the page")
         standing = write_bench(planned)
         options.mark_as_own(planned.root)
     if not quiet:

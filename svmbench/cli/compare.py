@@ -62,9 +62,7 @@ def command(
     machine, so their intervals are wider. One folder alone needs --labels: two solvers of one
     sweep, whose runs were interleaved, are compared.
 
-    Processor seconds scatter less than seconds on a machine that also does other work. Passes are
-    seconds in units of one streaming read of the data on the same machine: compare these if
-    the folders come from two machines.
+    Processor seconds scatter less than seconds on a machine that also does other work.
 
     Exits with code 4 if B is slower than A in some case by more than the margin, or reaches the
     accuracy less often. All cases are judged together.

@@ -98,9 +98,15 @@ class Named(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value in ("", "-"):
             what = "- stands for no file here" if value else "is empty"
-            self.fail(f"{what}; name a file or folder, or leave the option out", param, ctx)
-        converted: Any = super().convert(value, param, ctx)
-        path: Path = converted
+            kind = "file" if self.file_okay else "folder"
+            instead = ", or leave the option out" if isinstance(param, click.Option) else ""
+            self.fail(f"{what}; name a {kind}{instead}", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class _NewFile(Named):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        path: Path = super().convert(value, param, ctx)
         # /dev/stdout is such a link. To replace what it leads to would lose the other output.
         if path.is_symlink():
             places = path.readlink(), path.parent.resolve()
@@ -179,19 +185,35 @@ class Number(click.FloatRange):
     name = "number"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        _refuse_underscores(self, value, param, ctx)
         converted: Any = super().convert(value, param, ctx)
         if converted != converted:
             self.fail("nan is not a number", param, ctx)
         return converted
 
+    def _describe_range(self) -> str:
+        return "" if self.min is None and self.max is None else super()._describe_range()
+
 
 class WholeRange(click.IntRange):
     name = "whole number"
 
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        _refuse_underscores(self, value, param, ctx)
+        return super().convert(value, param, ctx)
+
+
+def _refuse_underscores(
+    kind: click.ParamType[Any], value: Any, param: click.Parameter | None, ctx: click.Context | None
+) -> None:
+    """Python takes 1_0 for 10, and other programs do not."""
+    if isinstance(value, str) and "_" in value:
+        kind.fail(f"{value!r} is not a number", param, ctx)
+
 
 def out_file(name: str, text: str) -> Callable[[Any], Any]:
     """The file to write, as the parameter ``name``; ``text`` is its help."""
-    kind = Named(dir_okay=False, path_type=Path)
+    kind = _NewFile(dir_okay=False, path_type=Path)
     return click.option("-o", "--out", name, type=kind, help=text)
 
 

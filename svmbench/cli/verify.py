@@ -68,6 +68,8 @@ def command(
     """
     # Deferred: SciPy takes longer to load than most commands to run.
     from rich.console import Console
+    from rich.live import Live
+    from rich.spinner import Spinner
 
     from svmbench.verify.folder import Verifier, is_bare
     from svmbench.verify.folder import folders as below
@@ -75,7 +77,9 @@ def command(
     everything_found = [folder for root in folders for folder in below(root)]
     chosen = [folder for folder in everything_found if folder in folders or not is_bare(folder)]
     verifier, results = Verifier(), []
-    with Console(stderr=True).status("opening") as status:
+    spinner = Spinner("dots", "opening")
+    # What is printed meanwhile may go to a file.
+    with Live(spinner, console=Console(stderr=True), transient=True, redirect_stdout=False):
         for folder in chosen:
             if not quiet:
                 click.echo(printable(f"{folder}:"))
@@ -83,7 +87,7 @@ def command(
                 verifier.folder(folder), _report(folder), _replayed(verifier, folder, number)
             ):
                 results.append(result)
-                status.update(f"{len(results)} verified")
+                spinner.update(text=f"{len(results)} verified")
                 if result.verdict != "holds" or everything:
                     click.echo(_line(result))
     if left := len(everything_found) - len(chosen):

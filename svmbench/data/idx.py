@@ -85,7 +85,7 @@ def _read(path: Path) -> tuple[Array, str]:
             raise DataError(f"{path}: byte 0: not the header of an IDX file; fetch it again")
         shape = np.frombuffer(head, dtype=">u4", offset=4).tolist()
         size = math.prod(shape)
-        require_memory(size, f"{path}: keeping it", "take fewer rows")
+        require_memory(size, f"{path}: keeping it", "take fewer rows, or fetch it again")
         # One more tells whether there are more.
         entries = stream.read(min(size + 1, sys.maxsize))
     if len(entries) != size:
@@ -94,5 +94,6 @@ def _read(path: Path) -> tuple[Array, str]:
             f"{path}: {found} the {len(head) + size} bytes that its header announces; fetch it"
             " again"
         )
-    digest = hashlib.sha256(head + entries).hexdigest()
-    return np.frombuffer(entries, dtype=np.uint8).reshape(shape), digest
+    digest = hashlib.sha256(head)
+    digest.update(entries)
+    return np.frombuffer(entries, dtype=np.uint8).reshape(shape), digest.hexdigest()

@@ -14,6 +14,7 @@ from typing import Any
 
 from svmbench.config import SolverSpec, Stop, Sweep
 from svmbench.data.dataset import Dataset
+from svmbench.errors import ConfigError
 from svmbench.harness.accounts import CLOCK_RULES
 from svmbench.harness.checkpoints import CHECKPOINT_RATIO, EACH_ITERATION, EACH_PASS
 from svmbench.harness.environment import fingerprint
@@ -95,7 +96,17 @@ class Run:
     @cached_property
     def build(self) -> dict[str, Any]:
         """The solver's build when the run was planned; a program's files may change later."""
-        return find_solver(self.solver.name).build_with(self.solver.parameters)
+        found = find_solver(self.solver.name).build_with(self.solver.parameters)
+        try:
+            fits = json.loads(json.dumps(found, allow_nan=False)) == found
+        except (TypeError, ValueError, RecursionError):
+            fits = False
+        if not fits:  # it is part of the run's identity
+            raise ConfigError(
+                f"solver {self.solver.name!r}: build() is wrong; add to super().build() names with "
+                "texts, finite numbers, lists or mappings"
+            )
+        return found
 
     def facts(self) -> dict[str, Any]:
         """Everything that could change what this run measures."""

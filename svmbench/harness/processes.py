@@ -45,7 +45,7 @@ class Worker:
 
     A launcher serves one repeat of all that is run on a data set of a sweep, so that no two pairs
     of runs share its layout of memory; of runs that take less than its own start, it serves so many
-    repeats that the starts take a tenth of the time. So does a process.
+    repeats that the starts take `START_SHARE` of the time. So does a process.
 
     - ``stderr``: standard error of the present process.
     - ``pid``: its id; 0 if there is none.

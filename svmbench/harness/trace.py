@@ -150,14 +150,14 @@ def _is_sound_end(end: dict[str, Any], lines: Sequence[bytes]) -> bool:
 COUNTS = ("presentations", "updates", "nonzeros", "wall", "cpu")
 
 _OF_POINT, _OF_REGRET = numbers(TRACES, "own"), numbers(REGRETS, "own")
-_OF_SOME_POINTS = (*numbers(RUNS, "first point", "last point"), "visits")
+_OF_SOME_POINTS = numbers(RUNS, "first point", "last point")
 _OF_HEADER, _OF_END = numbers(RUNS, "header"), numbers(RUNS, "end")
 
 
 def is_complete(trace: Trace) -> bool:
     """Whether every record has the fields of the tables: no hash protects a run without an end."""
     return (
-        _are_numbers([point.get(name) for point in trace.points for name in COUNTS])
+        _are_numbers([point.get(name) for point in trace.points for name in (*COUNTS, "visits")])
         and _have(trace.points, _OF_POINT)
         and _are_numbers_or_unknown(trace.points, (*_OF_POINT, *_OF_SOME_POINTS))
         and _have(trace.regrets, _OF_REGRET)

@@ -115,7 +115,9 @@ def regrets(solver: Solver, problem: Problem, seed: int) -> Iterator[dict[str, A
     if last < LEAST_STEPS or problem.bias != "none":
         return
     online: Any = solver
-    if getattr(online, "presented", None) is None:
+    if not all(hasattr(online, name) for name in ("presented", "iterate", "regret_bound")):
+        return
+    if online.presented is None:  # its steps have several rows
         return
     follower = Follower(solver, problem, seed)
     for steps in (*(2**k for k in range(2, last.bit_length()) if 2**k < last), last):

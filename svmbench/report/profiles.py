@@ -46,6 +46,8 @@ Curves = dict[str, tuple[list[float], list[float]]]
 def draw_profile(results: Results) -> list[Path]:
     """Write the picture if the sweep asks for plots; else remove that of an earlier report."""
     path = results.folder / "plots" / PROFILE
+    for name in ("profile-data.png", "profile-target.png"):  # of earlier versions
+        path.with_name(name).unlink(missing_ok=True)
     if not (results.plots and build_profiles(results)):
         path.with_suffix(".png").unlink(missing_ok=True)
         return []

@@ -275,7 +275,9 @@ def _fill(
     axes.set_xscale("log")
     axes.set_yscale("linear" if measure.share else "log")
     bottom, top = _limits(list(curves.values()), first, measure)
-    axes.set_ylim(cut_floor(bottom, levels) if measure.distance else bottom, top)
+    bottom = min([bottom, *(level / 1.3 for level in levels if level > 0)])
+    bottom = cut_floor(bottom, levels) if measure.distance else bottom
+    axes.set_ylim(bottom, top if measure.share else max(top, 2 * bottom))
     for level in levels:
         axes.axhline(level, color="#999999", linewidth=0.6, zorder=1)
     limit_abscissa(axes, list(curves.values()))
@@ -289,7 +291,9 @@ def _fill(
 def _levels(first: Group, measure: Measure, accuracies: Sequence[float]) -> Sequence[float]:
     """Where grey lines are: at the optimum of an objective, else at the accuracies asked for."""
     best = measure.optimum(first.middle("reference_dual"), first.lam, first.middle("m"))
-    return accuracies if best is None else [best]
+    if best is not None:
+        return [best]
+    return accuracies if measure.name in ("accuracy", "suboptimality") else ()
 
 
 def _height(
@@ -317,6 +321,7 @@ def _mark_ends(axes: Axes, curves: Mapping[str, Curve], least: float, style: Fig
             marker="v",
             color="black",
             markersize=0.5 * style.text,
+            zorder=5,  # above the curves' own ends
             label="no errors",
         )
 

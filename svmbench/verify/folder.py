@@ -267,7 +267,9 @@ def _check_rows(file: str, rows: list[dict[str, str]], known: list[dict[str, Any
     for row, wanted in zip(rows, known, strict=True):
         if list(row) != list(wanted):
             odd = sorted(set(map(str, row)) ^ set(wanted)) or ["their order"]
-            raise ContradictionError(f"{file}: its columns differ: {', '.join(odd)}")
+            raise MissingError(
+                f"{file}: its columns are of another version or were changed: {', '.join(odd)}"
+            )
         for column, value in wanted.items():
             if not _says(row[column], value):
                 raise ContradictionError(

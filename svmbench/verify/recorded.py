@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import ValidationError
 
 from svmbench.config import SolverSpec, Stop
 from svmbench.data.dataset import Dataset
@@ -20,7 +21,7 @@ from svmbench.harness.trace import COUNTS, Trace
 from svmbench.problem import Loss, Problem, accuracy_of, relative_gap
 from svmbench.records.bounds import lies_below
 from svmbench.reference.optimum import Reference
-from svmbench.solvers.checked import checked, names_of
+from svmbench.solvers.checked import checked
 from svmbench.solvers.registry import find_solver
 from svmbench.verify.outcome import ContradictionError, MissingError
 
@@ -41,11 +42,6 @@ def recorded_run(header: dict[str, Any], rows: Callable[[str], Dataset]) -> Reco
     """The run that a header describes, its rows found by their identity."""
     try:
         solver = find_solver(header["solver"])
-        others = [name for name in header["parameters"] if name not in names_of(solver.schema)]
-        if others:
-            raise MissingError(
-                f"its solver has no parameter {others[0]!r:.80} here: another version made the run"
-            )
         parameters = checked(solver.schema, header["parameters"])
         # A solver that has been told its horizon may not say any more that it needs one.
         told = getattr(parameters, solver(parameters).horizon_parameter or "precision")
@@ -77,6 +73,11 @@ def recorded_run(header: dict[str, Any], rows: Callable[[str], Dataset]) -> Reco
     except ConfigError:
         raise MissingError(
             f"its solver {header['solver']!r:.80} is not known here; give its plug-in with --plugin"
+        ) from None
+    except ValidationError as error:
+        what = ", ".join(".".join(map(str, each["loc"])) for each in error.errors())
+        raise MissingError(
+            f"its solver does not take its {what:.80} here: another version may have made the run"
         ) from None
     except (KeyError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
         reason = " ".join(str(error).split())

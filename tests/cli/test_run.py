@@ -142,7 +142,7 @@ def test_an_interruption_before_the_first_question_decides_nothing(run, tmp_path
 def test_an_empty_folder_is_refused(run):
     result = run("--out", "", "--dry-run")
     assert result.exit_code == 2
-    assert "is empty; name a file or folder, or leave the option out" in result.stderr
+    assert "is empty; name a folder, or leave the option out" in result.stderr
 
 
 def test_a_run_ends_with_its_answer(run, tmp_path, monkeypatch):

@@ -148,7 +148,7 @@ def test_three_classes(folder):
     ("args", "code", "message"),
     [
         (["missing.libsvm"], 3, "missing.libsvm"),
-        ([""], 2, "'DATA': is empty; name a file or folder"),
+        ([""], 2, "'DATA': is empty; name a file"),
         (["-"], 2, "- stands for no file here; name a file"),
         ([SPARSE, "-C", "0"], 2, "C must be positive"),
         ([SPARSE, "-C", "nan"], 2, "nan is not a number"),
@@ -165,7 +165,7 @@ def test_three_classes(folder):
         ([SPARSE, "--tol", "nan"], 2, "nan is not a number"),
         ([SPARSE, "--lambda", "1e308"], 2, "lambda = 1e+308 is out of range"),
         ([SPARSE, "-o", "/dev/null"], 2, "/dev/null: not a file, and not replaced"),
-        ([SPARSE, "-o", ""], 2, "'--out': is empty; name a file or folder"),
+        ([SPARSE, "-o", ""], 2, "'--out': is empty; name a file"),
         ([SPARSE, "-o", "-"], 2, "- stands for no file here"),
         ([SPARSE, "-o", "/dev/full"], 2, "/dev/full: not a file, and not replaced"),
         ([SPARSE, "-o", "."], 2, "'.' is a directory"),

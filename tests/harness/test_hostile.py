@@ -16,6 +16,7 @@ from svmbench.records.read import _read_environment
 from svmbench.report.write import write_report
 
 POINT = {
+    "visits": 1,
     **dict.fromkeys(("presentations", "updates", "nonzeros", "wall", "cpu"), 1),
     **dict.fromkeys(("primal", "accuracy", "dual", "gap", "train_error", "test_error")),
 }

@@ -143,9 +143,7 @@ def test_what_stays_open_at_the_end_of_the_budget_says_what_it_takes(simulation,
         "time: 3 s first repeats, 3 s further repeats of every cell, 6 s repeats for open questions"
     ]
     (line,) = open_questions([replace(still, doubt=replace(still.doubt, later=True))])
-    assert line.startswith(
-        "1 question open whose answers change no verdict: about 15 s more"
-    )
+    assert line.startswith("1 question open whose answers change no verdict: about 15 s more")
 
 
 def test_an_interruption_keeps_what_was_made_and_a_later_call_goes_on(simulation, tmp_path):

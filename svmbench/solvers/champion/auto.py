@@ -13,7 +13,7 @@ from svmbench.kernels.counters import Counters
 from svmbench.kernels.descent import Descent
 from svmbench.kernels.rng import Generator
 from svmbench.problem import Problem, relative_gap
-from svmbench.solvers.base import Iterating, Parameters, parameter
+from svmbench.solvers.base import Parameters, parameter
 from svmbench.solvers.champion.choice import FIRST_PASSES, NEWTON_GAP, ExpectedCosts, Method, chosen
 from svmbench.solvers.champion.dual_phase import DualPhase
 from svmbench.solvers.champion.interior_phase import InteriorPhase, load_methods
@@ -21,6 +21,7 @@ from svmbench.solvers.champion.multiplier_steps import weights_or_zeros
 from svmbench.solvers.champion.newton_phase import PENALTY, NewtonPhase
 from svmbench.solvers.champion.work import add_work
 from svmbench.solvers.cholesky import load
+from svmbench.solvers.iterating import Iterating
 from svmbench.solvers.second_order.normal_equations import MOST_FEATURES
 
 #: Penalty at the handover, times the gap as a share of P: at the optimum for sigma this share is

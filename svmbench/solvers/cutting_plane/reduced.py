@@ -17,7 +17,7 @@ from svmbench.data.dataset import FloatArray
 from svmbench.kernels.cutting_plane import maximise
 from svmbench.kernels.objective import combination
 from svmbench.problem import Problem
-from svmbench.solvers.base import Iterating
+from svmbench.solvers.iterating import Iterating
 
 #: Gap, as a share of the optimum, below which rounding dominates.
 ROUNDING = 1e-15

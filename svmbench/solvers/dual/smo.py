@@ -11,8 +11,9 @@ from svmbench.kernels.objective import combination
 from svmbench.kernels.smo import WorkingSet
 from svmbench.names import HINGES
 from svmbench.problem import Problem
-from svmbench.solvers.base import Iterating, Parameters, parameter
+from svmbench.solvers.base import Parameters, parameter
 from svmbench.solvers.dual.bias import best_bias
+from svmbench.solvers.iterating import Iterating
 
 #: Share of the violation over all rows to which a working set is solved.
 INNER = 0.1

@@ -38,8 +38,8 @@ from svmbench.kernels.equal_rows import group_equal
 from svmbench.kernels.objective import combination
 from svmbench.names import BIASES, CONSTRAINTS, HINGES
 from svmbench.problem import Problem
-from svmbench.solvers.base import Iterating
 from svmbench.solvers.cholesky import load, raised_factor
+from svmbench.solvers.iterating import Iterating
 from svmbench.solvers.second_order.l1_ball import BallTerms, centred_ball, room, starting_point
 from svmbench.solvers.second_order.normal_equations import NormalEquations
 

@@ -9,8 +9,9 @@ import numpy as np
 from svmbench.data.dataset import FloatArray
 from svmbench.names import BIASES
 from svmbench.problem import Problem, relative_gap
-from svmbench.solvers.base import Iterating, Parameters, parameter
+from svmbench.solvers.base import Parameters, parameter
 from svmbench.solvers.cholesky import load
+from svmbench.solvers.iterating import Iterating
 from svmbench.solvers.pairs import PrimalAndDual, WorkCount
 from svmbench.solvers.second_order.smooth import LOSSES, newton
 
