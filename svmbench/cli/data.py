@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +26,8 @@ def command() -> None:
 
 
 @command.command(name="list")
-def list_command() -> None:
+@options.as_json
+def list_command(as_json: bool) -> None:
     """List the data sets of the catalogue and where their files are.
 
     "cached" files are ready to run; "mirror", "downloaded" and "with svmbench" files are read
@@ -46,7 +48,11 @@ def list_command() -> None:
         "size",
         "title",
     )
-    click.echo(align(header, [_row(entry(name)) for name in names()]))
+    rows = [_row(entry(name)) for name in names()]
+    if as_json:
+        click.echo(json.dumps([dict(zip(header, row, strict=True)) for row in rows], indent=2))
+    else:
+        click.echo(align(header, rows))
 
 
 @command.command()

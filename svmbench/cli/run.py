@@ -293,8 +293,13 @@ def describe(sweep: Sweep, only: tuple[str, ...] = ()) -> str:
     ]
     problems = {(data, constant) for data, constant, _ in cells}
     widest = max(len(data) for data, _ in problems)
-    lines = [f"{data:<{widest}} {constant:<12} {solver.label}" for data, constant, solver in cells]
-    runs_a_repeat = sum(len(for_each_horizon(solver, sweep.stop)) for _, _, solver in cells)
+    runs_of = [len(for_each_horizon(solver, sweep.stop)) for _, _, solver in cells]
+    lines = [
+        f"{data:<{widest}} {constant:<12} {solver.label}"
+        + (f": {runs} runs a repeat, one for each tolerance or length" if runs > 1 else "")
+        for (data, constant, solver), runs in zip(cells, runs_of, strict=True)
+    ]
+    runs_a_repeat = sum(runs_of)
     references = len(problems) * sweep.reference.time_limit
 
     def longest(repeats: int) -> str:

@@ -1,6 +1,7 @@
 """``svmbench data``."""
 
 import hashlib
+import json
 
 import pytest
 from click.testing import CliRunner
@@ -127,3 +128,9 @@ def test_missing_data_is_one_line_and_3(args, message):
     assert (result.exit_code, result.stdout) == (3, "")
     assert result.stderr.startswith(f"svmbench: {message}")
     assert result.stderr.count("\n") == 1
+
+
+def test_the_list_is_json_if_asked_for():
+    listed = json.loads(CliRunner().invoke(main, ["data", "list", "--json"]).stdout)
+    (adult,) = [row for row in listed if row["name"] == "adult"]
+    assert adult["features"] == "123"
