@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -48,11 +48,10 @@ def list_command(as_json: bool) -> None:
         "size",
         "title",
     )
-    rows = [_row(entry(name)) for name in names()]
     if as_json:
-        click.echo(json.dumps([dict(zip(header, row, strict=True)) for row in rows], indent=2))
+        click.echo(json.dumps([_facts(entry(name)) for name in names()], indent=2))
     else:
-        click.echo(align(header, rows))
+        click.echo(align(header, [_row(entry(name)) for name in names()]))
 
 
 @command.command()
@@ -225,6 +224,17 @@ def _own_facts(entry: Entry) -> dict[str, str]:
         "cached": str(cached or "not yet; 'svmbench data fetch' or the first run does it"),
         "file": _bytes(path.stat().st_size),
         "sha256": text.sha256,
+    }
+
+
+def _facts(entry: Entry) -> dict[str, Any]:
+    return {
+        "name": entry.name,
+        "title": entry.title,
+        "rows": entry.train.rows,
+        "test_rows": entry.test.rows if entry.test else None,
+        "features": entry.n_features,
+        "files": _state(entry)[0],
     }
 
 

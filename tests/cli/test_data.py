@@ -133,4 +133,4 @@ def test_missing_data_is_one_line_and_3(args, message):
 def test_the_list_is_json_if_asked_for():
     listed = json.loads(CliRunner().invoke(main, ["data", "list", "--json"]).stdout)
     (adult,) = [row for row in listed if row["name"] == "adult"]
-    assert adult["features"] == "123"
+    assert (adult["rows"], adult["test_rows"], adult["features"]) == (32561, 16281, 123)
