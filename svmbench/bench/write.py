@@ -34,15 +34,19 @@ from svmbench.solvers.registry import solvers
 BUSY = 1.5
 
 
-def write_bench(plan: Plan) -> str:
-    """Write tables, plots, the environment and the page; who is ahead in how many cases."""
+def write_bench(plan: Plan) -> tuple[str, pd.DataFrame]:
+    """Write tables, plots, the environment and the page.
+
+    Returns in how many cases who is ahead, and the numbers of each case.
+    """
     found = read_found(plan)
     fastest, liblinear, asked = answered(found)
     against = compared(fastest)
     standing = standings(against)
+    ahead = ahead_table(against)
     tables = [
         fastest_table(found, against),
-        ahead_table(against),
+        ahead,
         ratios_table(found, compared(liblinear)),
     ]
     tables = [table for table in tables if table.sections]
@@ -73,7 +77,7 @@ def write_bench(plan: Plan) -> str:
             environment=list(environment_facts(facts)),
         ),
     )
-    return standing
+    return standing, ahead.records
 
 
 def _environment(found: Found) -> dict[str, Any]:

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 @options.cluster
 @options.out_folder("results/bench/PROFILE")
 @options.report_only
+@options.as_json
 @options.quiet
 def command(
     profile: str,
@@ -72,6 +73,7 @@ def command(
     wait_nodes: int,
     out: Path | None,
     report_only: bool,
+    as_json: bool,
     quiet: bool,
 ) -> int:
     """Compare our fastest solver with the programs that people use.
@@ -96,36 +98,39 @@ def command(
         offline=offline or report_only,
         fetch_all=fetch_all,
         dry_run=dry_run,
-        quiet=quiet,
+        quiet=quiet or as_json,
     )
     with options.place_of(cluster, wait_nodes) as place:
         planned = plan(chosen, root, allowed, place.machine)
-        if dry_run or not (quiet or report_only):
+        if dry_run or not (quiet or as_json or report_only):
             click.echo("\n".join([describe(planned), *nodes_lines(place)]))
         if dry_run:
             return 0
         asked = Options(
             fresh=fresh, retry_faults=retry_failed, keep_weights=keep_weights, place=place
         )
-        return _make(planned, None if report_only else asked, quiet=quiet)
+        return _make(planned, None if report_only else asked, quiet=quiet, as_json=as_json)
 
 
-def _make(planned: Plan, asked: Options | None, *, quiet: bool) -> int:
+def _make(planned: Plan, asked: Options | None, *, quiet: bool, as_json: bool) -> int:
     """Carry out the plan, unless nothing is asked for, and write its page."""
     from svmbench.bench.doubts import open_doubts
     from svmbench.bench.plan import carry_out
     from svmbench.bench.write import write_bench
+    from svmbench.cli.json_rows import json_of, plain_rows
     from svmbench.cli.progress import ProgressReporter
 
     begun = time.monotonic()
-    with ProgressReporter(quiet) as reporter:
+    with ProgressReporter(quiet or as_json) as reporter:
         progress = None
         if asked is not None:
             progress = carry_out(planned, reporter, asked, lambda: open_doubts(planned))
         reporter.writes("tables, the plot and the page")
-        standing = write_bench(planned)
+        standing, cases = write_bench(planned)
         options.mark_as_own(planned.root)
-    if not quiet:
+    if as_json:
+        click.echo(json_of(cases=plain_rows(cases), page=str(planned.root / "index.html")))
+    elif not quiet:
         if progress is not None:
             click.echo(_summary(progress, planned.sweeps, time.monotonic() - begun))
         click.echo(standing or "nothing was compared")

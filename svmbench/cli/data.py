@@ -57,7 +57,8 @@ def list_command(as_json: bool) -> None:
 @command.command()
 @click.argument("name", shell_complete=completion.data_names)
 @options.zero_based
-def info(name: str, zero_based: bool) -> None:
+@options.as_json
+def info(name: str, zero_based: bool, as_json: bool) -> None:
     """Describe the data set NAME.
 
     The description has its files, labels, licence, origin and stand-in. NAME is one of "svmbench
@@ -71,6 +72,11 @@ def info(name: str, zero_based: bool) -> None:
         raise click.UsageError(f"--zero-based is for a file; the catalogue knows {name}'s indices")
     found = catalogue.resolve(name).model_copy(update={"zero_based": zero_based})
     facts = _entry_facts(found) if known else _own_facts(found)
+    if as_json:
+        # All that the catalogue states has numbers; the file's facts are texts.
+        stated = found.model_dump(mode="json", exclude_none=True) if known else facts
+        click.echo(json.dumps(stated | {"name": found.name}, indent=2, ensure_ascii=False))
+        return
     lines = [f"{found.name}: {found.title}", ""]
     lines += [*textwrap.wrap(found.description, WIDTH), ""] if found.description else []
     width = max(map(len, facts)) + 2

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import click
 
+from svmbench.cli import options
+
 
 @click.command(name="doctor")
-def command() -> int:
+@options.as_json
+def command(as_json: bool) -> int:
     """Check the machine, the installation and the clock.
 
     It watches the load, times a fixed workload repeatedly, and checks the clock:
@@ -20,6 +23,7 @@ def command() -> int:
     from rich.console import Console
     from rich.text import Text
 
+    from svmbench.cli.json_rows import json_of, plain_rows
     from svmbench.harness.doctor import conclusion, examine
 
     styles = {"ok": "green", "warning": "yellow", "unfit": "red", "fault": "red"}
@@ -27,10 +31,15 @@ def command() -> int:
     checks = []
     for check in examine():
         checks.append(check)
+        if as_json:
+            continue
         line = Text(f"{check.verdict:<8}", styles[check.verdict])
         line.append(f"{check.what}: {check.found}", "default")
         if check.advice:
             line.append(f" ({check.advice})", "dim")
         console.print(line)
-    console.print(f"\n{conclusion(checks)}")
+    if as_json:
+        click.echo(json_of(checks=plain_rows(checks), conclusion=conclusion(checks)))
+    else:
+        console.print(f"\n{conclusion(checks)}")
     return int(any(check.verdict in ("unfit", "fault") for check in checks))

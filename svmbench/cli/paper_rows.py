@@ -1,11 +1,13 @@
-"""The rows of a paper's tables about one data set, as ``svmbench papers --only`` prints them."""
+"""The rows of papers' tables and their claims, as ``svmbench papers`` prints them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from svmbench.claims.parts import ClaimResult
 from svmbench.cli.columns import align
+from svmbench.cli.json_rows import json_of, plain_rows
 from svmbench.report.html import SIGNS
 from svmbench.report.table import Row, Section, Table
 
@@ -25,6 +27,39 @@ def rows_of(tables: Sequence[Table], claims: Sequence[ClaimResult], datasets: se
     if verdicts:
         found.append(align(("", "claim", "case"), verdicts))
     return "\n\n".join(found)
+
+
+def to_json(
+    items: Sequence[tuple[tuple[str, str], Sequence[Table], Sequence[ClaimResult]]],
+    datasets: set[str],
+    page: Path,
+) -> str:
+    """The numbers of tables, measured and published, and the claims; of some data sets or all."""
+    rows = [
+        {"table": table.kind, **row}
+        for _, tables, _ in items
+        for table in tables
+        for row in plain_rows(table.records)
+        if not datasets or row.get("dataset") in datasets
+    ]
+    judged = [
+        {
+            "item": "/".join(item),
+            "claim": result.claim.text,
+            "verdict": result.outcome,
+            "rests_on": result.basis,
+            "cases": [
+                {"place": case.place, "verdict": case.verdict, "numbers": case.text}
+                for case in result.cases
+                if not datasets or case.dataset in datasets
+            ],
+        }
+        for item, _, results in items
+        for result in results
+    ]
+    if datasets:
+        judged = [each for each in judged if each["cases"]]
+    return json_of(rows=rows, claims=judged, page=str(page))
 
 
 def _blocks(table: Table, datasets: set[str]) -> Iterator[str]:

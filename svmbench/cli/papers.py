@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -83,6 +83,7 @@ QUICK = "papers"
     help="Folder of papers, instead of those that come with svmbench.",
 )
 @options.report_only
+@options.as_json
 @options.quiet
 def command(
     names: tuple[str, ...],
@@ -101,6 +102,7 @@ def command(
     out: Path | None,
     folder: Path | None,
     report_only: bool,
+    as_json: bool,
     quiet: bool,
 ) -> int:
     """Regenerate the papers' tables and figures, and test the claims.
@@ -122,7 +124,10 @@ def command(
     known = papers(folder)
     chosen = choose(known, names)
     if listed:
-        click.echo(listing(known, chosen))
+        from svmbench.cli.json_rows import json_of
+
+        items = _items(known, chosen)
+        click.echo(json_of(items=items) if as_json else listing(known, chosen))
         return 0
     require_dataset(datasets_of(known, chosen), only)
     root = out or Path("results") / (f"{QUICK}-full" if full else QUICK)
@@ -132,7 +137,7 @@ def command(
         offline=offline or report_only,
         fetch_all=fetch_all,
         dry_run=dry_run,
-        quiet=quiet,
+        quiet=quiet or as_json,
     )
     with options.place_of(cluster, wait_nodes) as place:
         planned = planned_sweeps(
@@ -149,7 +154,7 @@ def command(
                 for each in planned
                 if set(only) & {data.label for data in each.sweep.datasets}
             ]
-        if dry_run or not (quiet or report_only or only):
+        if dry_run or not (quiet or as_json or report_only or only):
             said = plan(known, planned, limit)
             click.echo("\n".join([said, *nodes_lines(place)]))
         if dry_run:
@@ -169,6 +174,7 @@ def command(
                 only=only,
             ),
             quiet=quiet,
+            as_json=as_json,
         )
 
 
@@ -182,8 +188,9 @@ def _make(
     asked: Options,
     *,
     quiet: bool,
+    as_json: bool,
 ) -> int:
-    from svmbench.cli.paper_rows import rows_of
+    from svmbench.cli.paper_rows import rows_of, to_json
     from svmbench.cli.progress import ProgressReporter
     from svmbench.harness.series import run_series
     from svmbench.papers.doubts import Doubts
@@ -192,7 +199,7 @@ def _make(
     from svmbench.papers.written import outdated, remember
 
     begun = time.monotonic()
-    with ProgressReporter(quiet) as reporter:
+    with ProgressReporter(quiet or as_json) as reporter:
         runs = None if budget is None else budget - reserve(known, chosen, budget)
         doubts = Doubts(root, known, planned, chosen)
         result = run_series(planned, reporter, asked, budget=runs, doubts=doubts)
@@ -202,6 +209,10 @@ def _make(
             written = write_papers(root, known, stale, asked=chosen)
             remember(root, known, stale, written.files)
             options.mark_as_own(root)
+    if as_json:
+        by_item = [(item, written.tables.get(item, []), written.claims[item]) for item in chosen]
+        click.echo(to_json(by_item, set(asked.only), root / "index.html"))
+        return exit_code(result)
     if not quiet:
         click.echo(_summary(result, planned, root, time.monotonic() - begun))
     if asked.only and not (quiet or result.interrupted):
@@ -219,6 +230,14 @@ def require_dataset(datasets: Collection[DatasetSpec], names: Sequence[str]) -> 
     for name in names:
         if name not in labels:
             raise ConfigError(f"--only {name}: no such data set here; {nearest(name, labels)}")
+
+
+def _items(known: Mapping[str, Paper], chosen: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
+    items = [(f"{key}/{name}", known[key].items[name]) for key, name in chosen]
+    return [
+        {"name": name, "number": item.number, "title": item.title, "claims": len(item.claims)}
+        for name, item in items
+    ]
 
 
 def listing(known: Mapping[str, Paper], chosen: Sequence[tuple[str, str]]) -> str:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -38,12 +38,14 @@ if TYPE_CHECKING:
 )
 @click.option("--all", "everything", is_flag=True, help="Also list the numbers that hold.")
 @click.option("--quiet", is_flag=True, help="Print only what does not hold, and the summary.")
+@options.as_json
 @options.plugins
 def command(
     folders: tuple[Path, ...],
     number: int | None,
     everything: bool,
     quiet: bool,
+    as_json: bool,
     plugins: tuple[Path, ...],
 ) -> int:
     """Recompute the numbers in results, in extended precision.
@@ -71,17 +73,19 @@ def command(
     from rich.live import Live
     from rich.spinner import Spinner
 
+    from svmbench.cli.json_rows import json_of, plain_rows
     from svmbench.verify.folder import Verifier, is_bare
     from svmbench.verify.folder import folders as below
 
     everything_found = [folder for root in folders for folder in below(root)]
     chosen = [folder for folder in everything_found if folder in folders or not is_bare(folder)]
     verifier, results = Verifier(), []
+    shown: list[dict[str, Any]] = []
     spinner = Spinner("dots", "opening")
     # What is printed meanwhile may go to a file.
     with Live(spinner, console=Console(stderr=True), transient=True, redirect_stdout=False):
         for folder in chosen:
-            if not quiet:
+            if not (quiet or as_json):
                 click.echo(printable(f"{folder}:"))
             for result in chain(
                 verifier.folder(folder), _report(folder), _replayed(verifier, folder, number)
@@ -89,15 +93,24 @@ def command(
                 results.append(result)
                 spinner.update(text=f"{len(results)} verified")
                 if result.verdict != "holds" or everything:
-                    click.echo(_line(result))
-    if left := len(everything_found) - len(chosen):
-        click.echo(f"{counted(left, 'folder')} without runs and configuration: not verified")
-    if len(chosen) > 1:
-        click.echo(f"all {len(chosen)} folders:")
+                    shown.append({"folder": str(folder), **vars(result)})
+                    if not as_json:
+                        click.echo(_line(result))
+    verdicts = Counter(result.verdict for result in results)
     traces = sum(len(list((folder / "runs").glob("*.jsonl"))) for folder in chosen)
-    click.echo(_summary(results, traces))
-    verdicts = {result.verdict for result in results}
+    if as_json:
+        click.echo(json_of(verified=plain_rows(shown), counts=verdicts))
+    else:
+        _print_end(len(chosen), len(everything_found) - len(chosen), results, traces)
     return 1 if "does not hold" in verdicts else 3 if "not verified" in verdicts else 0
+
+
+def _print_end(folders: int, left: int, results: list[Verification], traces: int) -> None:
+    if left:
+        click.echo(f"{counted(left, 'folder')} without runs and configuration: not verified")
+    if folders > 1:
+        click.echo(f"all {folders} folders:")
+    click.echo(_summary(results, traces))
 
 
 def _report(folder: Path) -> Iterator[Verification]:

@@ -304,8 +304,10 @@ def _height(
     ems = 4.5 + 0.62 * max(map(len, labels))
     across = max(1, min(len(labels), int(style.width * 72 / (0.9 * style.text * ems))))
     legend_lines = -(-len(labels) // across)
+    # Title, numbers and labels take as much of a narrow panel as of a wide one.
+    aspect = style.aspect if columns == 1 else max(style.aspect, 1.0)
     # At least nine lines of text for the frame with its title and labels.
-    height = max(style.aspect * style.width / columns, 9 * style.text / 72)
+    height = max(aspect * style.width / columns, 9 * style.text / 72)
     return rows * height + 1.6 * style.text / 72 * legend_lines, across
 
 

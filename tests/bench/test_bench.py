@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pandas as pd
@@ -95,6 +96,8 @@ def test_an_open_comparison_gets_repeats_until_it_is_decided(bench, tmp_path):
     again = bench("doubtful.yaml")
     if ahead.pairs < 20:
         assert "0 new runs" in again.stdout
+    (told,) = json.loads(bench("doubtful.yaml", "--report-only", "--json").stdout)["cases"]
+    assert told["set"] == ahead.set
 
 
 def test_report_only_makes_no_runs(bench, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -108,6 +109,11 @@ def test_a_single_data_set_is_run_and_its_row_printed(papers, tmp_path):
         "in all: 2 cells, 2 runs" in papers("small/table-1", "--only", "heart", "--dry-run").stdout
     )
     assert "2 reused" in papers("small/table-1", "--dry-run").stdout
+    told = json.loads(papers("small/table-1", "--only", "heart", "--json").stdout)
+    assert {(row["dataset"], row["runs"]) for row in told["rows"]} == {("heart", 1)}
+    assert told["claims"][0]["item"] == "small/table-1"
+    (item,) = json.loads(papers("--list", "--json").stdout)["items"]
+    assert item["name"] == "small/table-1"
     unknown = papers("--only", "hart")
     assert (unknown.exit_code, unknown.stderr.count("\n")) == (2, 1)
     assert "--only hart: no such data set here; did you mean 'heart'?" in unknown.stderr

@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,9 @@ def test_a_sound_installation_is_found_sound():
     result = CliRunner().invoke(main, ["doctor"])
     assert result.exit_code == 0, result.output
     assert result.output.splitlines()[-1] == "fit to measure on"
+    told = json.loads(CliRunner().invoke(main, ["doctor", "--json"]).stdout)
+    assert {each["what"] for each in told["checks"]} == set(findings)
+    assert told["conclusion"] == "fit to measure on"
 
 
 def moments(busy, stolen):

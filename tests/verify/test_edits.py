@@ -1,6 +1,7 @@
 """`svmbench verify` finds every edit: of each column, each field of a trace, and each file."""
 
 import csv
+import json
 import re
 
 import pytest
@@ -225,6 +226,8 @@ def test_the_command_reports_a_changed_table(folder):
     assert result.exit_code == 1
     assert "does not hold: file tables/time.csv: is not what this version writes" in result.output
     assert "1 file: does not hold, or cannot be read" in result.output
+    told = json.loads(CliRunner().invoke(main, ["verify", str(folder), "--json"]).stdout)
+    assert [each["name"] for each in told["verified"]] == ["tables/time.csv"]
 
 
 def test_a_folder_that_is_not_there_is_said_so(tmp_path):

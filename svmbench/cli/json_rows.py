@@ -1,0 +1,25 @@
+"""What commands print with ``--json``."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+
+def plain_rows(rows: pd.DataFrame | Sequence[Any]) -> list[dict[str, Any]]:
+    """A dict a row of a frame or of dataclasses; None for numbers that are not finite."""
+    return [
+        {
+            str(key): None if isinstance(value, float) and not math.isfinite(value) else value
+            for key, value in row.items()
+        }
+        for row in pd.DataFrame(rows).to_dict("records")
+    ]
+
+
+def json_of(**facts: Any) -> str:
+    return json.dumps(facts, indent=2, ensure_ascii=False, allow_nan=False)
