@@ -189,6 +189,13 @@ def save_figure(figure: Figure, path: Path) -> Path:
 
 
 def picture(figure: Figure, suffix: str, dpi: float) -> bytes:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
     drawn = BytesIO()
-    figure.savefig(drawn, format=suffix, dpi=dpi, metadata=_METADATA[suffix])
+    if suffix == "png":  # `savefig` draws twice
+        figure.set_dpi(dpi)
+        canvas = FigureCanvasAgg(figure)
+        canvas.print_png(drawn, metadata=_METADATA[suffix])
+    else:
+        figure.savefig(drawn, format=suffix, dpi=dpi, metadata=_METADATA[suffix])
     return drawn.getvalue()

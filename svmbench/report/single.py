@@ -257,6 +257,8 @@ def _drawn(
     grid = grid[: len(panels)]
     _fit_legend(figure, _legend(figure, grid, style, across))
     _fit_names(figure, grid, columns)
+    if of_page and figure.get_figheight() == height:
+        figure.set_layout_engine("none")  # to lay it out again takes as long as to draw it
     for axes in grid:
         for at, axis in enumerate((axes.xaxis, axes.yaxis)):
             _thin_numbers(axis, at, 0.3 * style.text / 72 * figure.dpi)
