@@ -17,7 +17,7 @@ from svmbench.records.measures import Asked
 from svmbench.records.moments import in_order
 from svmbench.records.samples import Pairs, skipped_make_pairs
 from svmbench.records.spelling import short
-from svmbench.report.pairing import pairs_in_time
+from svmbench.report.pairing import pairs_in_time, steadier
 
 
 def ratios(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
@@ -51,7 +51,8 @@ def factor(
     rests_on = (*first.cells, *second.cells)
     if reason := says_nothing((first, second), asked):
         return ClaimPart(what, rests_on, paired((), (), *region), reason=reason)
-    found = pairs_in_time(first.group, second.group, asked)
+    groups = first.group, second.group
+    found = pairs_in_time(*groups, steadier(groups, asked))
     question = found.question(*region)
     if found and (reason := unreached((first, second), found, asked)):
         return ClaimPart(what, rests_on, question, reason=reason)

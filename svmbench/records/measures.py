@@ -52,6 +52,7 @@ class Measure:
     needs: str = ""  # column of its unit: if that is empty, the measure is unknown
     spent: str = ""  # if it is taken to an accuracy: the measure of the whole run, in its unit
     limit: str = ""  # if it is taken to an accuracy: the column of the sweep's limit in its unit
+    processor: str = ""  # if it is wall time: the measure of the same in processor time
     # whether it is the upper end of an interval that certainly holds the true value; the formula
     # gives the lower end with D_ref in the place of P_ref
     certified: bool = False
@@ -104,6 +105,7 @@ MEASURES = {
         Measure(
             "seconds", "seconds", "to accuracy", lambda runs: runs["seconds_to"],
             cost=True, per_machine=True, spent="train_seconds", limit="limit_seconds",
+            processor="cpu_seconds",
         ),
         Measure(
             "seconds_after_setup", "seconds after set-up", "to accuracy",
@@ -130,7 +132,7 @@ MEASURES = {
         # what the whole run took
         Measure(
             "train_seconds", "training time", "spent", lambda runs: runs["train_seconds"],
-            unit="s", cost=True, per_machine=True,
+            unit="s", cost=True, per_machine=True, processor="train_cpu_seconds",
         ),
         Measure(
             "train_seconds_after_setup", "training time after set-up", "spent",

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
 from svmbench.records.groups import Group
 from svmbench.records.measures import Asked
 from svmbench.records.moments import starts
-from svmbench.records.samples import Pairs, pairs
+from svmbench.records.samples import Pairs, pairs, samples
 
 #: Standard deviation, in logarithms, of a machine's speed on different days, and of the shift
 #: between two of them: assumed if nothing better is known.
@@ -26,6 +26,33 @@ ASSUMED_SHIFT = math.sqrt(2.0) * DAY_SCATTER
 #: Runs that started further apart met different states of the machine, whatever lies between them.
 #: One repeat of a slow sweep may take hours.
 LONGEST_APART = timedelta(hours=12)
+
+
+#: Wall time over processor time of a run that nothing kept waiting, at most.
+CALM = 1.1
+
+
+def steadier(groups: Sequence[Group], asked: Asked) -> Asked:
+    """Processor time in the place of wall time, where other programs kept some runs waiting.
+
+    All groups have one thread and a value in every repeat, and in some repeat no run waited: those
+    of a method that sleeps, or waits for a disk or another processor, always do.
+    """
+    if not asked.measure.processor:
+        return asked
+    instead = Asked(asked.measure.processor, asked.at)
+    calm, all_calm = [], True
+    for group in groups:
+        wall, processor = samples(group, asked), samples(group, instead)
+        if not wall or wall.keys() != processor.keys() or math.inf in wall.values():
+            return asked
+        if (group.runs["threads"] != 1).any():
+            return asked
+        calm.append({at for at, time in wall.items() if time <= CALM * processor[at]})
+        all_calm &= len(calm[-1]) == len(wall)
+    # Of two groups, the rule must not depend on which run of a pair is whose.
+    some = set.intersection(*calm) if len(calm) == 2 else all(calm)
+    return instead if some and not all_calm else asked
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from svmbench.records.read import Results, read_results
 from svmbench.records.samples import samples, skipped_make_pairs
 from svmbench.records.spelling import short
 from svmbench.records.statistics import estimate, median
-from svmbench.report.pairing import ASSUMED_SHIFT, samples_together
+from svmbench.report.pairing import ASSUMED_SHIFT, samples_together, steadier
 
 if TYPE_CHECKING:
     from svmbench.harness.doubts import Doubt
@@ -183,10 +183,17 @@ def _places(results: Results) -> Iterator[list[Group]]:
 
 def leader(groups: Sequence[Group], asked: Asked) -> Group | None:
     """The group with the best median; None if no median is finite."""
+    asked = ranked_by(groups, asked)
     medians = {at: _middle(group, asked) for at, group in enumerate(groups)}
     finite = {at: middle for at, middle in medians.items() if math.isfinite(middle)}
     best = max if asked.measure.more_is_better else min
     return groups[best(finite, key=finite.__getitem__)] if finite else None
+
+
+def ranked_by(groups: Sequence[Group], asked: Asked) -> Asked:
+    """The measure whose medians rank some groups: `steadier` of those that arrived."""
+    arrived = [one for one in groups if any(map(math.isfinite, samples(one, asked).values()))]
+    return steadier(arrived, asked) if arrived else asked
 
 
 def best_of(places: Sequence[tuple[Asked, Sequence[Group]]]) -> list[set[Group]]:
@@ -234,7 +241,7 @@ def _middle(group: Group, asked: Asked) -> float:
 
 def question_of(one: Group, other: Group, asked: Asked) -> Question:
     """Whether the second group's values are larger."""
-    found = samples_together(one, other, asked)
+    found = samples_together(one, other, steadier((one, other), asked))
     if found.paired:
         return found.pairs.question(1.0)
     return unpaired(found.pairs.a, found.pairs.b, ASSUMED_SHIFT, low=1.0)

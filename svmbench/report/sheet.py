@@ -195,7 +195,7 @@ def picture(figure: Figure, suffix: str, dpi: float) -> bytes:
     if suffix == "png":  # `savefig` draws twice
         figure.set_dpi(dpi)
         canvas = FigureCanvasAgg(figure)
-        canvas.print_png(drawn, metadata=_METADATA[suffix])
+        canvas.print_png(drawn, metadata=_METADATA[suffix])  # type: ignore[no-untyped-call]
     else:
         figure.savefig(drawn, format=suffix, dpi=dpi, metadata=_METADATA[suffix])
     return drawn.getvalue()

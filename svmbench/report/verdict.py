@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from svmbench.records.groups import Group, heading
 from svmbench.records.measures import Asked
@@ -20,7 +20,7 @@ from svmbench.records.states import in_words
 from svmbench.records.statistics import Estimate, estimate
 from svmbench.records.summaries import Summary
 from svmbench.report.numbers import interval_text
-from svmbench.report.questions import ALIKE, Order, order
+from svmbench.report.questions import ALIKE, Order, order, ranked_by
 from svmbench.report.tables.accuracy import summarise
 
 #: The only place if no accuracy was asked for.
@@ -237,6 +237,15 @@ def _lead(
     contenders: Sequence[_Contender],
     unit: str,
 ) -> Lead:
+    by = ranked_by([each.group for each in contenders], asked)
+    if by != asked:
+        unit += " of processor time"
+        contenders = [
+            replace(each, found=estimate(samples(each.group, by).values()))
+            if each.found.reached
+            else each
+            for each in contenders
+        ]
     ranked = sorted(contenders, key=lambda c: c.found.median if c.found.reached else math.inf)
     if not ranked or not math.isfinite(ranked[0].found.median):
         return Lead(place, "", "")

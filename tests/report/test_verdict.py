@@ -56,6 +56,27 @@ def test_a_solver_that_is_not_installed_is_no_rival(three, change, tmp_path):
     assert (lead.leader, lead.following, lead.clear) == ("dcd", "ocas, 2.5x", True)
 
 
+def test_where_runs_waited_processor_time_decides(three, change, tmp_path):
+    busy = np.where(np.arange(15) % 3 == 1, 5.0, 1.0)  # two of three pairs are calm
+    wall = {"dcd": 2 * STEADY * busy, "ocas": 3 * STEADY}
+    folder = tmp_path / "three"
+
+    def lead(**processor):
+        three(**wall)
+        for label, times in processor.items():
+            for repeat, time in enumerate(times):
+                columns = {f"cpu_seconds_to_{t}": time for t in (0.1, 0.01, 0.001)}
+                change(folder, f"label == '{label}' and repeat == {repeat}", threads=1, **columns)
+        return first(verdicts(read_results(folder))[0])
+
+    found = lead(dcd=2 * STEADY, ocas=3 * STEADY)
+    assert (found.leader, found.clear, found.value[-17:]) == ("dcd", True, "of processor time")
+    assert found.ahead.startswith("dcd was 1.5")
+    # One that sleeps half of its time is compared by what it takes.
+    found = lead(dcd=STEADY, ocas=3 * STEADY)
+    assert (found.leader, found.clear, found.value[-2:]) == ("dcd", False, " s")
+
+
 def test_what_the_pairs_show_is_clear(three):
     found = three(dcd=2 * STEADY, ocas=5 * STEADY[::-1], crawl=11 * STEADY)
     lead = first(found)

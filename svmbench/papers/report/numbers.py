@@ -17,7 +17,7 @@ from svmbench.records.states import ENDED_BADLY, STATES, in_words
 from svmbench.records.statistics import UNKNOWN, Estimate, estimate, median
 from svmbench.records.summaries import limit_words, summary
 from svmbench.report.numbers import digits_apart, interval_text
-from svmbench.report.pairing import pairs_in_time
+from svmbench.report.pairing import pairs_in_time, steadier
 from svmbench.report.tables.accuracy import accuracy_cell
 from svmbench.report.tables.words import fault_words
 
@@ -108,7 +108,8 @@ def ratio(own: MeasuredRow, other: MeasuredRow, asked: Asked) -> Number:
     Its interval is valid for any number of repeats and any reason to stop, so that it needs more of
     them than one for a fixed number. As long as neither end is known, it is absent.
     """
-    both = pairs_in_time(other.group, own.group, asked)
+    groups = other.group, own.group
+    both = pairs_in_time(*groups, steadier(groups, asked))
     if not len(both):
         return Number("—")
     (found,) = judge([paired(both.a, both.b, low=1.0)])

@@ -17,7 +17,7 @@ from svmbench.records.spelling import short
 from svmbench.records.statistics import median, reached
 from svmbench.records.summaries import Summary, summary
 from svmbench.report.numbers import finite, interval_text, number_text
-from svmbench.report.questions import order
+from svmbench.report.questions import leader, order
 from svmbench.report.table import Row, Section, Table, TableCell
 from svmbench.report.tables.words import (
     DEFINITIONS,
@@ -87,9 +87,10 @@ def _mark_best(
         for column, accuracy in enumerate(results.accuracies):
             asked = Asked(COUNTED[kind], accuracy)
             finite = [at for at in members if math.isfinite(rows[at][column].median)]
-            if not finite:
+            first = leader([groups[at] for at in finite], asked)
+            if first is None:
                 continue
-            least = min(finite, key=lambda at, column=column: rows[at][column].median)  # type: ignore[misc]
+            least = groups.index(first)
             slower = {
                 at
                 for at in members
@@ -196,7 +197,8 @@ def _notes(kind: str, everything: Sequence[tuple[Group, Summary]], distance: str
     yield from interval_notes({len(each.samples): each.coverage for _, each in everything})
     yield (
         "Bold: the least median of its λ and ε, and every other that was not shown to take "
-        "longer and whose interval meets that one's. If all may take the same, none is bold."
+        "longer and whose interval meets that one's. If all may take the same, none is bold. Where "
+        "other programs kept runs of one thread waiting, processor time decides."
     )
     if any(summary.limit for _, summary in everything):
         yield (
