@@ -5,6 +5,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.markers import default_environment
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -59,3 +60,12 @@ def test_every_locked_package_has_its_hashes_and_no_place():
     assert [pin.name for pin, hashes in pins if not hashes] == []
     assert "://" not in LOCK
     assert not re.search(r"^\s*-(?!-hash)", LOCK, re.MULTILINE)
+
+
+def test_the_conda_recipe_needs_what_the_project_needs():
+    recipe = (ROOT / ".ci" / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    needs = yaml.safe_load(recipe)["requirements"]["run"]
+    wanted = [f"python {PROJECT['project']['requires-python']}"]
+    wanted += [line.replace(">=", " >=") for line in PROJECT["project"]["dependencies"]]
+    assert [line.replace("matplotlib-base", "matplotlib") for line in needs] == wanted
+    assert f'version: "{PROJECT["project"]["version"]}"' in recipe
