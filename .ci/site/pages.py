@@ -51,7 +51,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
     facts = _all_facts()
     assert config.nav is not None
-    (solvers,) = (entry["Solvers"] for entry in config.nav if "Solvers" in entry)
+    (reference,) = (entry["Reference"] for entry in config.nav if "Reference" in entry)
+    (solvers,) = (entry["Solvers"] for entry in reference if "Solvers" in entry)
     for family in FAMILIES:
         pages = [f"solvers/{each['name']}.md" for each in facts if each["family"] == family]
         if pages:
