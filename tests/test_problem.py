@@ -48,6 +48,15 @@ def points(problem, seed):
     return w, alpha
 
 
+@given(problem=dyadic_problems(), seed=st.integers(0, 2**64 - 1))
+def test_around_zero_the_hinge_objective_has_a_gradient(problem, seed):
+    X, y = dense(problem.data), labels(problem.data)
+    w, _ = points(problem, seed)
+    w /= 2.0 * (1.0 + np.linalg.norm(w) * np.linalg.norm(X, axis=1).max())
+    expected = 1.0 - w @ (y @ X) / len(y) + problem.lam / 2.0 * (w @ w)
+    assert problem.primal(w) == pytest.approx(expected, rel=1e-12)
+
+
 @every_loss
 @every_problem
 def test_values_are_those_of_the_definitions(name, loss):
