@@ -23,7 +23,9 @@ from problems import (
 )
 from svmbench.kernels.sgd_qn import SgdQn as Kernel
 from svmbench.problem import Loss, Problem
+from svmbench.solvers.stochastic.olbfgs import Olbfgs
 from svmbench.solvers.stochastic.sgd_qn import SgdQn
+from svmbench.solvers.stochastic.svmsgd2 import Svmsgd2
 from twins.sgd_qn import SgdQn as Twin
 
 from . import scheduled
@@ -129,6 +131,19 @@ def test_the_scaling_never_exceeds_one_over_lambda(
         assert np.all(run.scaling <= 1.0 / problem.lam)
         floor = 0.01 * (1.0 - 1e-6)
         assert np.all(run.scaling >= floor / problem.lam)
+
+
+@scheduled.every_loss
+@scheduled.ordinary
+@pytest.mark.parametrize("solver", [Svmsgd2, SgdQn, Olbfgs])
+def test_single_precision_gives_the_cost_of_double(solver, name, loss):
+    problem = with_loss(PROBLEMS[name], loss)
+    costs = []
+    for precision in ("float64", "float32"):
+        run = at_start(solver, problem, 5, precision=precision)
+        run.advance(10 * problem.data.n_samples)
+        costs.append(problem.primal(run.w))
+    assert costs[1] == pytest.approx(costs[0], rel=1e-4)
 
 
 def test_the_scaling_has_a_floor():

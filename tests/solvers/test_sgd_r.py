@@ -9,6 +9,7 @@ from problems import (
     dyadic,
     every_precision,
     labels,
+    ordinary_problems,
 )
 from svmbench.problem import Problem
 from svmbench.solvers.stochastic.pegasos import Pegasos
@@ -34,6 +35,19 @@ def test_equals_its_twin_exactly_on_dyadic_data(precision, seed):
         assert (run.counters.presentations, run.counters.updates) == (plain.t, plain.M)
         np.testing.assert_array_equal(run.w, plain.w)
     assert 0 < plain.M < plain.t
+
+
+def test_its_dual_variables_leave_the_box():
+    problem = ordinary_problems()["overlapping"]
+    m = problem.data.n_samples
+    plain = RandomRows(dense(problem.data), labels(problem.data), problem.lam, 0)
+    largest = []
+    for t in range(1, 100 * m + 1):
+        plain.step()
+        if t % m == 0:
+            largest.append(plain.alpha.max())
+    assert min(largest) > 1.0
+    np.testing.assert_allclose(problem.weights(plain.alpha), plain.w, rtol=1e-12, atol=1e-12)
 
 
 def test_a_margin_of_one_is_an_error_unlike_in_pegasos():
