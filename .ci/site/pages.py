@@ -47,7 +47,7 @@ _CODE = re.compile(r"^(```[\s\S]*?^```|(?: {4}.*\n)+)", re.MULTILINE)
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Add the page of every solver to the navigation, by family."""
-    from svmbench.cli.solver_text import FAMILIES
+    from svmbench.cli.solvers import FAMILIES
 
     facts = _all_facts()
     assert config.nav is not None
@@ -170,7 +170,7 @@ def _relative(target: str, page: str) -> str:
 
 def solver_pages() -> dict[str, str]:
     """A page per solver, from its class, and their list."""
-    from svmbench.cli.solver_text import FAMILIES, heading_of
+    from svmbench.cli.solvers import FAMILIES, heading_of
 
     found = _all_facts()
     lines = ["# Solvers", "", "Each page is made from the solver's class.", ""]
@@ -188,14 +188,14 @@ def solver_pages() -> dict[str, str]:
 
 
 def _all_facts() -> list[dict[str, Any]]:
-    from svmbench.cli.solver_text import describe
+    from svmbench.cli.solvers import describe
     from svmbench.solvers.registry import solvers
 
     return [describe(solver) for solver in solvers().values()]
 
 
 def _solver(facts: dict[str, Any]) -> str:
-    from svmbench.cli.solver_text import NOTATION, facts_of
+    from svmbench.cli.solvers import NOTATION, facts_of
 
     paragraphs = facts["description"].split("\n\n")
     lines = [f"# {facts['name']}", "", _plain(facts["summary"]), ""]

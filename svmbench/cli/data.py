@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from svmbench.cli import completion, options
+from svmbench.cli import options
 from svmbench.cli.columns import WIDTH, align
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def list_command(as_json: bool) -> None:
 
 
 @command.command()
-@click.argument("name", shell_complete=completion.data_names)
+@click.argument("name", shell_complete=options.data_names)
 @options.zero_based
 @options.as_json
 def info(name: str, zero_based: bool, as_json: bool) -> None:
@@ -94,7 +94,7 @@ def info(name: str, zero_based: bool, as_json: bool) -> None:
 
 @command.command()
 @click.argument(
-    "names", metavar="NAME...", nargs=-1, required=True, shell_complete=completion.data_names
+    "names", metavar="NAME...", nargs=-1, required=True, shell_complete=options.data_names
 )
 @options.offline
 def fetch(names: tuple[str, ...], offline: bool) -> None:
@@ -309,8 +309,7 @@ def _state(entry: Entry) -> tuple[str, str]:
 
 
 def _origin(what: str, file: DataFile) -> dict[str, str]:
-    from svmbench.data.fetch import find, served_by
-    from svmbench.data.first_seen import first_seen
+    from svmbench.data.fetch import find, first_seen, served_by
 
     sha256 = file.sha256
     if sha256 is None:

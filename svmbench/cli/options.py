@@ -328,3 +328,26 @@ def seconds_of(option: str, text: str) -> float:
             f"{option} {text!r}: write seconds, or a duration such as 90s, 30m or 2h"
         ) from None
     return found
+
+
+def solver_names(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
+    """Solvers whose names begin so."""
+    from svmbench.solvers.registry import solvers
+
+    return [name for name in solvers() if name.startswith(begun)]
+
+
+def data_names(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
+    """Data sets of the catalogue whose names begin so."""
+    from svmbench.data.catalogue import names
+
+    return [name for name in names() if name.startswith(begun)]
+
+
+def paper_names(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
+    """Papers whose names begin so; after a slash, their items."""
+    from svmbench.papers.model import papers
+
+    known = papers(None)
+    choices = [f"{key}/{item}" for key, paper in known.items() for item in paper.names]
+    return [name for name in [*known, *choices] if name.startswith(begun)]

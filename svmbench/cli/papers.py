@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from svmbench.cli import completion, options
+from svmbench.cli import options
 from svmbench.cli.columns import align
 from svmbench.cli.series import (
     amount,
@@ -52,7 +52,7 @@ QUICK = "papers"
         "svmbench papers sgd-qn/table-5 --budget 10m",
     ),
 )
-@click.argument("names", metavar="[NAME...]", nargs=-1, shell_complete=completion.paper_names)
+@click.argument("names", metavar="[NAME...]", nargs=-1, shell_complete=options.paper_names)
 @click.option("--list", "listed", is_flag=True, help="List the papers and their items.")
 @click.option("--dry-run", is_flag=True, help="Print the plan: cells, longest time, stand-ins.")
 @click.option(

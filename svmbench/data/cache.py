@@ -85,7 +85,6 @@ def store(dataset: Dataset, key: str) -> Path:
         with _temporary_folder(final.parent) as folder:
             _write_entry(dataset, key, folder)
             _publish(folder, final)
-            sync_folder(final.parent)
     except OSError as error:
         raise DataError(
             f"{final}: cannot write the cache ({error.strerror});"
@@ -173,29 +172,30 @@ def content_hash(key: str) -> str | None:
     return _header_sha256(_read_header(path))
 
 
-def unfinished_entry(mark: str) -> Path:
-    """A folder for an entry that this process receives in pieces, for `admit_entry`."""
-    return cache_dir() / "datasets" / f"{_TEMPORARY}{os.getpid()}-{mark}"
+def packed(key: str) -> dict[str, bytes]:
+    """The files of an entry, by name."""
+    return {path.name: path.read_bytes() for path in entry_path(key).iterdir()}
 
 
-def admit_entry(folder: Path, key: str) -> None:
-    """Check all bytes of an entry that was received, and give it its place; remove the folder.
+def admit(files: dict[str, bytes], key: str, expected: str) -> None:
+    """Check all bytes of an entry that another machine sent, and put it into the cache.
 
-    Raises DataError when it is damaged, or the cache cannot be written.
+    Raises DataError if it is not what was to be moved, or the cache cannot be written.
     """
     final = entry_path(key)
     try:
-        verify(folder, key)
-        for path in folder.iterdir():
-            with path.open("rb") as stream:
-                os.fsync(stream.fileno())
-        sync_folder(folder)
-        _publish(folder, final)
-        sync_folder(final.parent)
+        final.parent.mkdir(parents=True, exist_ok=True)
+        with _temporary_folder(final.parent) as folder:
+            for name, content in files.items():
+                with (folder / Path(name).name).open("wb") as stream:
+                    stream.write(content)
+                    _sync(stream)
+            verify(folder, key)
+            _publish(folder, final)
     except OSError as error:
         raise DataError(f"{final}: cannot write the cache ({error.strerror})") from error
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    if content_hash(key) != expected:
+        raise DataError(f"{final}: not the rows that were to be moved here")
 
 
 def _write_entry(dataset: Dataset, key: str, folder: Path) -> None:
@@ -220,7 +220,6 @@ def _write_entry(dataset: Dataset, key: str, folder: Path) -> None:
     with (folder / HEADER).open("w", encoding="utf-8") as stream:
         json.dump(header, stream, indent=2)
         _sync(stream)
-    sync_folder(folder)
 
 
 def _write_array(array: Array, path: Path) -> dict[str, Any]:
@@ -290,6 +289,7 @@ def _map_array(path: Path, facts: dict[str, Any]) -> Array:
 
 
 def _publish(folder: Path, final: Path) -> None:
+    sync_folder(folder)
     # A rename onto a folder that is not empty fails. A sound entry there was written by another
     # process and is as good as ours; a damaged one is moved away before the next attempt.
     for _ in range(_ATTEMPTS):
@@ -300,6 +300,7 @@ def _publish(folder: Path, final: Path) -> None:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) and not final.is_dir():
                 raise
         else:
+            sync_folder(final.parent)
             return
         if open_cached(final) is not None:
             return

@@ -80,7 +80,7 @@ class Csv(CatalogueModel):
 
 
 class Recipe(CatalogueModel):
-    """How an author drew a simulated set; `svmbench.data.recipes` draws the same numbers.
+    """How an author drew a simulated set; `svmbench.data.synthetic` draws the same numbers.
 
     Rows are standard normal, and so is a vector beta; a row's label is the sign of its product
     with beta plus noise. All columns are then standardised, and some rows are set apart.

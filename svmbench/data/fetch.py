@@ -9,15 +9,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from svmbench.bundled import bundled
 from svmbench.data.cache import cache_dir
 from svmbench.data.catalogue import Conversion, DataFile, known_names, url_name
 from svmbench.data.download import UnreachableError, download_to
-from svmbench.data.first_seen import expected_sha256, record_path
+from svmbench.data.stamp import Stamp, stamp
 from svmbench.data.text_files import feed_text, text_sha256
-from svmbench.durable import ABANDONED_SECONDS
-from svmbench.errors import DataError
+from svmbench.durable import ABANDONED_SECONDS, write_text
+from svmbench.errors import DataError, UnwritableError
 
 _PARTIAL = ".partial-"
 
@@ -26,6 +27,53 @@ OFFLINE_SECONDS = 60.0
 
 #: Until when none is tried, and why.
 _offline = 0.0, ""
+
+
+class FirstSeen(BaseModel):
+    """The record of a file from when it was first read."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    sha256: str  # of the uncompressed content
+    stamp: Stamp  # the raw file's, compressed or not
+
+    def is_untouched(self, path: Path) -> bool:
+        """Whether the file at that path looks like the one that was hashed."""
+        return stamp(path) == self.stamp
+
+
+def record_path(wanted: DataFile) -> Path:
+    return cache_dir() / "first-seen" / f"{wanted.file}.json"
+
+
+def first_seen(wanted: DataFile) -> FirstSeen | None:
+    """Record of a file without a stated hash; a user's own file may change, and has none."""
+    if wanted.sha256 is not None or wanted.path is not None:
+        return None
+    try:
+        return FirstSeen.model_validate_json(record_path(wanted).read_bytes())
+    except (OSError, ValidationError):
+        return None
+
+
+def remember(wanted: DataFile, read: Stamp, sha256: str) -> None:
+    """Record the hash of a file that was read and found valid, if its hash is not stated."""
+    if wanted.sha256 is not None or wanted.path is not None:
+        return
+    record = FirstSeen(sha256=sha256, stamp=read)
+    target = record_path(wanted)
+    try:
+        write_text(target, record.model_dump_json(indent=2) + "\n")
+    except (OSError, UnwritableError) as error:
+        raise DataError(f"{error}; set SVMBENCH_CACHE") from None
+
+
+def expected_sha256(wanted: DataFile) -> str | None:
+    """Hash that a file's content must have: the stated one, else the first seen."""
+    if wanted.sha256 is not None:
+        return wanted.sha256
+    record = first_seen(wanted)
+    return record.sha256 if record else None
 
 
 class StorageError(DataError):

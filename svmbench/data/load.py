@@ -19,13 +19,19 @@ from svmbench.data import csvtext, idx, libsvm
 from svmbench.data.cache import entry_path, open_cached, store
 from svmbench.data.catalogue import DataFile, Entry, OwnFiles, Role, resolve
 from svmbench.data.dataset import Dataset
-from svmbench.data.fetch import MissingFileError, check_sha256, find, locate
-from svmbench.data.first_seen import expected_sha256, first_seen, remember
+from svmbench.data.fetch import (
+    MissingFileError,
+    check_sha256,
+    expected_sha256,
+    find,
+    first_seen,
+    locate,
+    remember,
+)
 from svmbench.data.libsvm import ParsedText
-from svmbench.data.recipes import RECIPES_VERSION, draw
 from svmbench.data.shape import Shape
 from svmbench.data.stamp import require_unchanged, stamp, stamp_before_reading
-from svmbench.data.synthetic import GENERATOR_VERSION
+from svmbench.data.synthetic import GENERATOR_VERSION, RECIPES_VERSION, draw
 from svmbench.data.synthetic import stand_in as make_stand_in
 from svmbench.data.text_files import text_sha256
 from svmbench.data.transforms import (

@@ -33,7 +33,7 @@ class ValueLaw(CatalogueModel):
 
 
 class Topics(CatalogueModel):
-    """The topics of a text stand-in's documents; `svmbench.data.topics` defines the law."""
+    """The topics of a text stand-in's documents, by the law of `synthetic.TopicModel`."""
 
     count: int = Field(default=20, gt=0)
     words: int = Field(default=1000, gt=0)

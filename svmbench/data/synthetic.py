@@ -27,7 +27,7 @@ keeps the balance.
   whatever its scale. Before that, ``margin_noise`` standard deviations of random noise are
   added to the score, so that the classes overlap most near the plane.
 - Topics, for texts: a document of a class draws part of its words from one of the class's
-  topics (`svmbench.data.topics`), so that single columns tell the classes.
+  topics (`TopicModel`), so that single columns tell the classes.
 - Means, for dense columns: the means of the classes are ``distance`` apart in a random
   direction. Along it, the values are log-normal if there is a ``skew``, else normal.
 
@@ -51,12 +51,100 @@ from typing import Any
 import numpy as np
 
 from svmbench.data.blocks import row_starts
+from svmbench.data.catalogue import Recipe
 from svmbench.data.dataset import Array, Dataset, FloatArray, Provenance
 from svmbench.data.scales import STAND_IN
-from svmbench.data.shape import Shape
+from svmbench.data.shape import Shape, Topics
 from svmbench.data.storage import FLOAT32_DIGITS, column_type, compact
-from svmbench.data.topics import Documents, TopicModel
 from svmbench.errors import DataError
+
+#: Added to the ranks of a topic's words, so that the first do not dominate.
+_SHIFT = 10
+
+#: Largest share of a document's words that come from its topic.
+_LARGEST_SHARE = 0.95
+
+
+@dataclass(frozen=True, eq=False)
+class Documents:
+    """The classes, topics and shares of some rows."""
+
+    positive: Array
+    topic: Array  # (shape (n,)) Even numbers are topics of the class -1, odd numbers of +1
+    share: FloatArray  # (shape (n,)) Probability that a word comes from the topic
+
+
+class TopicModel:
+    """The topics of a stand-in with d columns, and documents drawn from them.
+
+    **Topics.** Each class has ``count`` topics, and a topic has ``words`` columns of its own,
+    drawn at random from all columns. Its word of rank r has a probability proportional to 1 / (r +
+    10).
+
+    **Documents.** A document belongs to one topic of its class, all of which are equally likely.
+    Each of its words comes from that topic with the probability s, and else from the background,
+    which is Zipf's law of all columns. A document's s is ``share`` times a log-normal number of
+    mean 1 whose logarithm has the standard deviation ``spread``, but at most 0.95: a document with
+    a small s is hard to classify, as a short or general one is in reality. A fraction ``vague`` of
+    the documents has s = 0, so that nothing in them tells their class: they err half of the time
+    at a small loss, whereas a flipped label errs at a large one.
+    """
+
+    def __init__(
+        self, topics: Topics, positives: float, background: FloatArray, rng: np.random.Generator
+    ) -> None:
+        self._topics, self._positives = topics, positives
+        d = len(background)
+        words = min(topics.words, d)
+        self.words = np.stack(
+            [rng.choice(d, words, replace=False, shuffle=True) for _ in range(2 * topics.count)]
+        )
+        self.weights = 1.0 / (np.arange(words) + 1.0 + _SHIFT)
+        self.weights /= self.weights.sum()
+        self.background = background
+        self._cumulative = np.cumsum(self.weights)
+        self._cumulative_background = np.cumsum(background)
+
+    def documents(self, rng: np.random.Generator, n: int) -> Documents:
+        positive = rng.random(n) < self._positives
+        topic = 2 * rng.integers(self._topics.count, size=n) + positive
+        spread = self._topics.spread
+        share = self._topics.share * np.exp(spread * rng.standard_normal(n) - spread**2 / 2)
+        share = np.minimum(share, _LARGEST_SHARE)
+        if self._topics.vague > 0.0:
+            share[rng.random(n) < self._topics.vague] = 0.0
+        return Documents(positive, topic, share)
+
+    def draw(self, rng: np.random.Generator, topic: Array, share: FloatArray) -> Array:
+        """Draw a column for each pair of a topic and a share."""
+        of_topic = rng.random(len(topic)) < share
+        uniforms = rng.random(len(topic))
+        columns = np.empty(len(topic), dtype=np.int64)
+        ranks = np.searchsorted(self._cumulative, uniforms[of_topic], side="right")
+        columns[of_topic] = self.words[topic[of_topic], np.minimum(ranks, len(self.weights) - 1)]
+        others = np.searchsorted(self._cumulative_background, uniforms[~of_topic], side="right")
+        columns[~of_topic] = np.minimum(others, len(self.background) - 1)
+        return columns
+
+    def frequencies(self) -> FloatArray:
+        """Probabilities of the columns over all documents."""
+        topics = self._topics
+        share = (1.0 - topics.vague) * min(topics.share, _LARGEST_SHARE)
+        found: FloatArray = (1.0 - share) * self.background
+        for number, words in enumerate(self.words):
+            of_class = self._positives if number % 2 else 1.0 - self._positives
+            found[words] += share * of_class / topics.count * self.weights
+        return found
+
+    def row_weights(self, documents: Documents) -> FloatArray:
+        """Probabilities of the columns in every row, shape (n, d); for few columns."""
+        n, d = len(documents.topic), len(self.background)
+        own = np.zeros((len(self.words), d))
+        np.put_along_axis(own, self.words, np.broadcast_to(self.weights, self.words.shape), axis=1)
+        share = documents.share[:, np.newaxis]
+        weights: FloatArray = (1.0 - share) * self.background + share * own[documents.topic]
+        assert weights.shape == (n, d)
+        return weights
 
 
 def smallest(rng: np.random.Generator, lengths: Array, weights: FloatArray) -> Array:
@@ -443,3 +531,41 @@ class Maker:
         scores = chunk.scores(truth.w) + self.shape.margin_noise * truth.spread * chunk.normals
         positive: Array = scores + truth.b > 0.0
         return positive
+
+
+#: Part of the identity of drawn rows; raised whenever a recipe would give other numbers.
+RECIPES_VERSION = 1
+
+
+def draw(recipe: Recipe, name: str) -> tuple[Dataset, Dataset]:
+    """The rows of a simulated set itself, drawn again exactly as their author drew them.
+
+    NumPy's legacy generator gives the same numbers in every version of NumPy.
+    """
+    state = np.random.RandomState(recipe.seed)
+    x = state.randn(recipe.m, recipe.d)
+    beta = state.randn(recipe.d)
+    # Not by BLAS: its sums differ from machine to machine.
+    scores = np.einsum("ij,j->i", x, beta) + recipe.noise * state.randn(recipe.m)
+    labels = np.where(scores >= 0.0, 1, -1).astype(np.int8)
+    x = _standardised(x)
+    order = np.random.RandomState(recipe.split_seed).permutation(recipe.m)
+    n_test = math.ceil(recipe.test * recipe.m)
+    settings = json.dumps(
+        {"recipe": RECIPES_VERSION, **recipe.model_dump(mode="json")}, sort_keys=True
+    )
+    parts = []
+    for part, rows in ((name, order[n_test:]), (f"{name}.t", order[:n_test])):
+        digest = hashlib.sha256(f"{settings} {part}".encode()).hexdigest()
+        provenance = Provenance(source=f"drawn {settings}", sha256=digest)
+        parts.append(
+            Dataset(part, recipe.d, None, None, x[rows].copy(), labels[rows].copy(), provenance)
+        )
+    return parts[0], parts[1]
+
+
+def _standardised(x: FloatArray) -> FloatArray:
+    """Columns with mean 0 and variance 1 over all rows."""
+    centred = x - x.mean(axis=0)
+    scaled: FloatArray = centred / np.sqrt(np.mean(centred**2, axis=0))
+    return scaled

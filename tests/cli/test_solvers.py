@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 import plugins
 from svmbench.cli import main
-from svmbench.cli.solver_text import FAMILIES
+from svmbench.cli.solvers import FAMILIES
 from svmbench.names import BIASES, CONSTRAINTS, LOSSES
 from svmbench.solvers import registry
 from svmbench.solvers.checked import json_schema

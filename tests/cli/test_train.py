@@ -485,7 +485,7 @@ def test_pictures_that_are_interrupted_leave_no_files(folder, monkeypatch):
     def stop(*args, **how):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("svmbench.train.plot._as_svg", stop)
+    monkeypatch.setattr("svmbench.train.files._as_svg", stop)
     for options in (["--path"], ["--cv", "2"], ["--path", "--cv", "2"]):
         assert invoke("train", SPARSE, "-o", "m", *options).exit_code == 130
         assert list(folder.iterdir()) == []

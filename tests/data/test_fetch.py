@@ -13,8 +13,7 @@ from refusals import refusal
 
 from svmbench.data import download, fetch
 from svmbench.data.catalogue import DataFile
-from svmbench.data.fetch import downloads, locate
-from svmbench.data.first_seen import remember
+from svmbench.data.fetch import downloads, locate, remember
 from svmbench.data.stamp import stamp
 
 TEXT = b"+1 1:1\n-1 2:1\n"

@@ -8,7 +8,7 @@ import pytest
 
 from svmbench.data.catalogue import entry
 from svmbench.data.load import load
-from svmbench.data.recipes import draw
+from svmbench.data.synthetic import draw
 from svmbench.errors import DataError
 
 SIMULATED = entry("simulated").recipe

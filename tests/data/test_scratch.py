@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from svmbench.data import scratch, storage
+from svmbench.data import storage
 from svmbench.data.libsvm import parse_libsvm, to_dataset
 from svmbench.errors import DataError
 
@@ -13,7 +13,7 @@ ROWS = 60_000
 @pytest.fixture(autouse=True)
 def on_a_disk(monkeypatch):
     """Folders of tests count as such, wherever they are."""
-    monkeypatch.setattr(scratch, "_IN_MEMORY", ())
+    monkeypatch.setattr(storage, "_OF_MEMORY", ())
 
 
 def lines(kind):
@@ -72,7 +72,7 @@ def test_a_disk_without_room_is_one_line(tmp_path, monkeypatch):
     path = tmp_path / "a.libsvm"
     path.write_text("".join(lines("ones")))
     monkeypatch.setattr(storage, "available_memory", lambda: 0)
-    monkeypatch.setattr(scratch, "_SHARE", 0.0)
+    monkeypatch.setattr(storage, "_SHARE", 0.0)
     with pytest.raises(
         DataError, match=r"a\.libsvm: reading further rows needs more than the 0\.0 GB"
     ):

@@ -8,13 +8,14 @@ import pytest
 from small_sweep import runs_csv, sweep
 
 from svmbench.data.cache import (
+    admit,
     cache_dir,
     content_hash,
     entry_path,
     open_cached,
+    packed,
 )
 from svmbench.data.load import load
-from svmbench.data.moved import admit, packed
 from svmbench.errors import DataError
 from svmbench.harness.environment import environment
 from svmbench.harness.place import Node, NodeLostError

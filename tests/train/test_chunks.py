@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from problems import assert_bounds
 from svmbench.cli import main
-from svmbench.data import scratch, storage
+from svmbench.data import storage
 from svmbench.errors import DataError
 from svmbench.problem import Problem, relative_gap
 from svmbench.train import classes
@@ -29,7 +29,7 @@ def large(tmp_path, monkeypatch):
         for columns in np.cumsum(rng.integers(1, 44, (40_000, 9)), axis=1):
             label = 1 if plane[columns].sum() + rng.normal() > 0 else -1
             file.write(f"{label} {' '.join(f'{j + 1}:1' for j in columns)}\n")
-    monkeypatch.setattr(scratch, "_IN_MEMORY", ())  # wherever the folders of tests are
+    monkeypatch.setattr(storage, "_OF_MEMORY", ())  # wherever the folders of tests are
     monkeypatch.setattr(storage, "available_memory", lambda: MEMORY)
     monkeypatch.setattr(classes, "available_memory", lambda: MEMORY)
     return path

@@ -12,8 +12,7 @@ from typing import Any
 
 from distributed import Client
 
-from svmbench.data.cache import content_hash
-from svmbench.data.moved import packed
+from svmbench.data.cache import content_hash, packed
 from svmbench.durable import replacing
 from svmbench.errors import ConfigError
 from svmbench.harness.assignment import Assignment

@@ -22,9 +22,8 @@ from typing import Any, ParamSpec, TypeVar
 import dask.config
 from distributed import get_worker
 
-from svmbench.data.cache import content_hash
+from svmbench.data.cache import admit, content_hash
 from svmbench.data.load import load
-from svmbench.data.moved import admit
 from svmbench.errors import SvmbenchError
 from svmbench.harness.assignment import Assignment, own_solver_of
 from svmbench.harness.environment import environment, fingerprint
