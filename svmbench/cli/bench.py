@@ -49,32 +49,17 @@ if TYPE_CHECKING:
     "[default: the profile's]",
 )
 @options.plugins
-@options.fetch_all
-@options.offline
-@options.fresh
-@options.retry_failed
-@options.keep_weights
-@options.cluster
 @options.out_folder("results/bench/PROFILE")
 @options.report_only
-@options.as_json
-@options.quiet
+@options.running
 def command(
     profile: str,
     dry_run: bool,
     budget: str | None,
     plugins: tuple[Path, ...],
-    fetch_all: bool,
-    offline: bool,
-    fresh: bool,
-    retry_failed: bool,
-    keep_weights: bool,
-    cluster: str | None,
-    wait_nodes: int,
     out: Path | None,
     report_only: bool,
-    as_json: bool,
-    quiet: bool,
+    running: options.Running,
 ) -> int:
     """Compare our fastest solver with the programs that people use.
 
@@ -83,33 +68,26 @@ def command(
     command again to continue. At the end it writes tables, a plot and a page that says
     who is faster, and by how much.
     """
-    options.refuse_cluster_for_nothing(cluster, report_only)
+    running.refuse_cluster_if(report_only)
     from svmbench.bench.plan import plan
     from svmbench.bench.profile import load_profile
     from svmbench.durable import require_free
-    from svmbench.harness.sweeps import Options
 
     chosen = load_profile(profile).with_plugins(plugins)
     allowed = chosen.budget if budget is None else options.seconds_of("--budget", budget)
     root = out or Path("results") / "bench" / chosen.name
     require_free(root, ("index.html",), (options.OWN, "tables"))
-    options.fetched(
-        [each.data for each in chosen.sets],
-        offline=offline or report_only,
-        fetch_all=fetch_all,
-        dry_run=dry_run,
-        quiet=quiet or as_json,
-    )
-    with options.place_of(cluster, wait_nodes) as place:
+    quiet = running.quiet or running.as_json
+    running = running._replace(offline=running.offline or report_only, quiet=quiet)
+    running.fetch([each.data for each in chosen.sets], dry_run=dry_run)
+    with running.place() as place:
         planned = plan(chosen, root, allowed, place.machine)
-        if dry_run or not (quiet or as_json or report_only):
+        if dry_run or not (quiet or report_only):
             click.echo("\n".join([describe(planned), *nodes_lines(place)]))
         if dry_run:
             return 0
-        asked = Options(
-            fresh=fresh, retry_faults=retry_failed, keep_weights=keep_weights, place=place
-        )
-        return _make(planned, None if report_only else asked, quiet=quiet, as_json=as_json)
+        asked = None if report_only else running.asked(place)
+        return _make(planned, asked, quiet=quiet, as_json=running.as_json)
 
 
 def _make(planned: Plan, asked: Options | None, *, quiet: bool, as_json: bool) -> int:
@@ -121,7 +99,7 @@ def _make(planned: Plan, asked: Options | None, *, quiet: bool, as_json: bool) -
     from svmbench.cli.progress import ProgressReporter
 
     begun = time.monotonic()
-    with ProgressReporter(quiet or as_json) as reporter:
+    with ProgressReporter(quiet) as reporter:
         progress = None
         if asked is not None:
             progress = carry_out(planned, reporter, asked, lambda: open_doubts(planned))

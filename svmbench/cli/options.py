@@ -8,51 +8,21 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 if TYPE_CHECKING:
     from svmbench.config.dataset_spec import DatasetSpec
     from svmbench.harness.place import Place
+    from svmbench.harness.sweeps import Options
 
 #: Marks a folder whose page may be written again.
 OWN = "page.json"
 
 offline = click.option("--offline", is_flag=True, help="Do not look for data on the network.")
-
-#: For commands that look for data on the network only if asked to.
-fetch_all = click.option(
-    "--fetch-all",
-    is_flag=True,
-    help="Download all data that are not on this machine, not only up to 300 MB.",
-)
-
-fresh = click.option("--fresh", is_flag=True, help="Rerun everything, finished or not.")
-
-retry_failed = click.option("--retry-failed", is_flag=True, help="Rerun what failed.")
-
-keep_weights = click.option(
-    "--keep-weights",
-    is_flag=True,
-    help="Keep the final weights of each run, for 'svmbench verify'; runs without them are rerun.",
-)
-
-_cluster = click.option(
-    "--cluster",
-    metavar="ADDRESS",
-    help="Execute the runs on the nodes of a Dask cluster, given by its scheduler's address or "
-    "file (scheduler.json).",
-)
-_wait_nodes = click.option(
-    "--wait-nodes", metavar="N", default=0, type=click.IntRange(0), help="Wait for N nodes first."
-)
-
-
-def cluster(command: Callable[..., Any]) -> Callable[..., Any]:
-    return _cluster(_wait_nodes(command))
-
 
 report_only = click.option(
     "--report-only", is_flag=True, help="Run nothing; rewrite tables, plots and page."
@@ -124,59 +94,114 @@ def out_folder(default: str) -> Callable[[Any], Any]:
     )
 
 
-def refuse_cluster_for_nothing(cluster: str | None, report_only: bool) -> None:
-    if cluster is not None and report_only:
-        raise click.UsageError("--report-only runs nothing; leave --cluster out")
+class Running(NamedTuple):
+    """How runs are carried out, by the options that `running` adds to a command."""
+
+    fresh: bool
+    retry_failed: bool
+    keep_weights: bool
+    fetch_all: bool
+    offline: bool
+    cluster: str | None
+    wait_nodes: int
+    as_json: bool
+    quiet: bool
+
+    def refuse_cluster_if(self, report_only: bool) -> None:
+        if self.cluster is not None and report_only:
+            raise click.UsageError("--report-only runs nothing; leave --cluster out")
+
+    def fetch(self, datasets: Iterable[DatasetSpec], *, dry_run: bool, real: bool = False) -> None:
+        """Say what is missing of data sets, and download it unless this is a ``--dry-run``."""
+        from svmbench.harness.fetching import fetching
+
+        if self.offline and self.fetch_all:
+            raise click.UsageError("--fetch-all and --offline; keep one of them")
+        if self.offline:
+            return
+        missing = fetching(datasets, everything=self.fetch_all or real)
+        if not self.quiet:
+            for line in missing.words:
+                click.echo(line, err=True)
+        if not dry_run:
+            missing.fetch()
+
+    @contextmanager
+    def place(self, jobs: int = 1) -> Iterator[Place]:
+        """Where runs are carried out: on this machine unless there is ``--cluster``.
+
+        Raises ConfigError if Dask is not installed, or there is no cluster.
+        """
+        from svmbench.errors import ConfigError
+        from svmbench.harness.place import Place
+
+        if self.cluster is None:
+            yield Place(jobs)
+            return
+        if jobs > 1:
+            raise click.UsageError("--cluster and --jobs; a node carries out one run at a time")
+        try:
+            from svmbench.harness.cluster.place import DaskPlace
+        except ModuleNotFoundError as error:
+            if (error.name or "").partition(".")[0] not in ("dask", "distributed"):
+                raise
+            raise ConfigError(
+                "--cluster needs Dask, which is not installed: pip install distributed"
+            ) from None
+        with DaskPlace(self.cluster, self.wait_nodes) as place:
+            yield place
+
+    def asked(self, place: Place, **more: Any) -> Options:
+        """What a series of sweeps is asked for; ``more`` are further fields."""
+        from svmbench.harness.sweeps import Options
+
+        return Options(
+            fresh=self.fresh, retry_faults=self.retry_failed, keep_weights=self.keep_weights,
+            place=place, **more,
+        )  # fmt: skip
 
 
-def fetched(
-    datasets: Iterable[DatasetSpec],
-    *,
-    offline: bool,
-    fetch_all: bool,
-    dry_run: bool,
-    quiet: bool,
-    real: bool = False,
-) -> None:
-    """Say what is missing of data sets, and download it unless this is a ``--dry-run``."""
-    from svmbench.harness.fetching import fetching
+def running(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of `Running` to a command, which gets them as ``running``."""
 
-    if offline and fetch_all:
-        raise click.UsageError("--fetch-all and --offline; keep one of them")
-    if offline:
-        return
-    missing = fetching(datasets, everything=fetch_all or real)
-    if not quiet:
-        for line in missing.words:
-            click.echo(line, err=True)
-    if not dry_run:
-        missing.fetch()
+    @wraps(command)
+    def with_running(**given: Any) -> Any:
+        own = {name: given.pop(name) for name in Running._fields}
+        return command(running=Running(**own), **given)
 
-
-@contextmanager
-def place_of(cluster: str | None, wait_nodes: int, jobs: int = 1) -> Iterator[Place]:
-    """Where ``--cluster`` has runs carried out; on this machine without it.
-
-    Raises ConfigError if Dask is not installed, or there is no cluster.
-    """
-    from svmbench.errors import ConfigError
-    from svmbench.harness.place import Place
-
-    if cluster is None:
-        yield Place(jobs)
-        return
-    if jobs > 1:
-        raise click.UsageError("--cluster and --jobs; a node carries out one run at a time")
-    try:
-        from svmbench.harness.cluster.place import DaskPlace
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in ("dask", "distributed"):
-            raise
-        raise ConfigError(
-            "--cluster needs Dask, which is not installed: pip install distributed"
-        ) from None
-    with DaskPlace(cluster, wait_nodes) as place:
-        yield place
+    for option in (
+        quiet,
+        as_json,
+        click.option(
+            "--wait-nodes",
+            metavar="N",
+            default=0,
+            type=click.IntRange(0),
+            help="Wait for N nodes first.",
+        ),
+        click.option(
+            "--cluster",
+            metavar="ADDRESS",
+            help="Execute the runs on the nodes of a Dask cluster, given by its scheduler's "
+            "address or file (scheduler.json).",
+        ),
+        offline,
+        click.option(
+            "--fetch-all",
+            is_flag=True,
+            help="Download all data that are not on this machine, not only up to 300 MB.",
+        ),
+        click.option(
+            "--keep-weights",
+            is_flag=True,
+            help="Keep the final weights of each run, for 'svmbench verify'; runs without them are "
+            "rerun.",
+        ),
+        click.option("--retry-failed", is_flag=True, help="Rerun what failed."),
+        click.option("--fresh", is_flag=True, help="Rerun everything, finished or not."),
+    ):
+        with_running = option(with_running)
+    return with_running
 
 
 class Number(click.FloatRange):

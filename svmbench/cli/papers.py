@@ -69,12 +69,6 @@ QUICK = "papers"
     metavar="DATASET",
     help="Run only what is about this data set, and print its rows of the tables. May be repeated.",
 )
-@options.fetch_all
-@options.fresh
-@options.retry_failed
-@options.keep_weights
-@options.offline
-@options.cluster
 @options.out_folder("results/papers, with --full results/papers-full")
 @click.option(
     "--from",
@@ -83,8 +77,7 @@ QUICK = "papers"
     help="Folder of papers, instead of those that come with svmbench.",
 )
 @options.report_only
-@options.as_json
-@options.quiet
+@options.running
 def command(
     names: tuple[str, ...],
     listed: bool,
@@ -92,18 +85,10 @@ def command(
     budget: str | None,
     full: bool,
     only: tuple[str, ...],
-    fetch_all: bool,
-    fresh: bool,
-    retry_failed: bool,
-    keep_weights: bool,
-    offline: bool,
-    cluster: str | None,
-    wait_nodes: int,
     out: Path | None,
     folder: Path | None,
     report_only: bool,
-    as_json: bool,
-    quiet: bool,
+    running: options.Running,
 ) -> int:
     """Regenerate the papers' tables and figures, and test the claims.
 
@@ -112,12 +97,11 @@ def command(
     stand-ins, which are marked. Missing runs are executed, finished ones reused. Ctrl-C keeps what
     was measured; run the same command again to continue.
     """
-    options.refuse_cluster_for_nothing(cluster, report_only)
+    running.refuse_cluster_if(report_only)
     written = budget if budget is not None or full else DEFAULT_BUDGET
     seconds = None if written is None else options.seconds_of("--budget", written)
     limit = ONLY_SECONDS if only and budget is None else seconds
     from svmbench.durable import require_free
-    from svmbench.harness.sweeps import Options
     from svmbench.papers.model import papers
     from svmbench.papers.plan import choose, datasets_of, planned_sweeps
 
@@ -127,19 +111,18 @@ def command(
         from svmbench.cli.json_rows import json_of
 
         items = _items(known, chosen)
-        click.echo(json_of(items=items) if as_json else listing(known, chosen))
+        click.echo(json_of(items=items) if running.as_json else listing(known, chosen))
         return 0
     require_dataset(datasets_of(known, chosen), only)
     root = out or Path("results") / (f"{QUICK}-full" if full else QUICK)
     require_free(root, ("index.html",), (options.OWN,))
-    options.fetched(
+    quiet = running.quiet or running.as_json
+    running = running._replace(offline=running.offline or report_only, quiet=quiet)
+    running.fetch(
         [each for each in datasets_of(known, chosen) if not only or each.label in only],
-        offline=offline or report_only,
-        fetch_all=fetch_all,
         dry_run=dry_run,
-        quiet=quiet or as_json,
     )
-    with options.place_of(cluster, wait_nodes) as place:
+    with running.place() as place:
         planned = planned_sweeps(
             known,
             chosen,
@@ -154,7 +137,7 @@ def command(
                 for each in planned
                 if set(only) & {data.label for data in each.sweep.datasets}
             ]
-        if dry_run or not (quiet or as_json or report_only or only):
+        if dry_run or not (quiet or report_only or only):
             said = plan(known, planned, limit)
             click.echo("\n".join([said, *nodes_lines(place)]))
         if dry_run:
@@ -166,15 +149,9 @@ def command(
             root,
             [] if report_only else planned,
             limit,
-            Options(
-                fresh=fresh,
-                retry_faults=retry_failed,
-                keep_weights=keep_weights,
-                place=place,
-                only=only,
-            ),
+            running.asked(place, only=only),
             quiet=quiet,
-            as_json=as_json,
+            as_json=running.as_json,
         )
 
 
@@ -199,7 +176,7 @@ def _make(
     from svmbench.papers.written import outdated, remember
 
     begun = time.monotonic()
-    with ProgressReporter(quiet or as_json) as reporter:
+    with ProgressReporter(quiet) as reporter:
         runs = None if budget is None else budget - reserve(known, chosen, budget)
         doubts = Doubts(root, known, planned, chosen)
         result = run_series(planned, reporter, asked, budget=runs, doubts=doubts)

@@ -77,7 +77,6 @@ WRITING_TABLES = "interrupted; writing tables (Ctrl-C again to skip)"
     help="Number of runs at the same time. They disturb each other and are marked as contended "
     "if there is more than one.",
 )
-@options.cluster
 @click.option("--real", is_flag=True, help="Fail rather than use a stand-in.")
 @click.option(
     "--stand-in", is_flag=True, help="Use the data sets' synthetic stand-ins, whatever is here."
@@ -90,32 +89,18 @@ WRITING_TABLES = "interrupted; writing tables (Ctrl-C again to skip)"
     f"'papers --budget {STAND_IN_BUDGET / 60:.0f}m' has it]",
 )
 @options.plugins
-@options.fresh
-@options.retry_failed
-@options.keep_weights
-@options.fetch_all
-@options.offline
-@options.as_json
-@options.quiet
+@options.running
 def command(
     config: Path,
     out: Path | None,
     dry_run: bool,
     only: tuple[str, ...],
     jobs: int,
-    cluster: str | None,
-    wait_nodes: int,
     real: bool,
     stand_in: bool,
     scale: float | None,
     plugins: tuple[Path, ...],
-    fresh: bool,
-    retry_failed: bool,
-    keep_weights: bool,
-    fetch_all: bool,
-    offline: bool,
-    as_json: bool,
-    quiet: bool,
+    running: options.Running,
 ) -> int:
     """Run the sweep CONFIG, then write its tables, plots and page.
 
@@ -129,49 +114,40 @@ def command(
     from svmbench.errors import DataError
     from svmbench.harness.only import require_match
     from svmbench.harness.series import PlannedSweep
-    from svmbench.harness.sweeps import Options
 
     if real and stand_in:
         raise click.UsageError("--real and --stand-in; keep one of them")
-    if stand_in and fetch_all:
+    if stand_in and running.fetch_all:
         raise click.UsageError("--fetch-all and --stand-in; keep one of them")
     sweep = with_plugins(load_sweep(config), plugins)
     require_match(sweep, only)
     begun = time.monotonic()
-    options.fetched(
-        sweep.datasets,
-        offline=offline or stand_in,
-        fetch_all=fetch_all,
-        dry_run=dry_run,
-        quiet=quiet,
-        real=real,
-    )
-    with options.place_of(cluster, wait_nodes, jobs) as place:
+    here = running._replace(offline=running.offline or stand_in)
+    here.fetch(sweep.datasets, dry_run=dry_run, real=real)
+    with running.place(jobs) as place:
         source = partial(_source, real=real, stand_in=stand_in, scale=scale)
         sources = tuple(map(source, sweep.datasets))
         if dry_run:
-            here = [source.words for source in sources if source.words]
-            click.echo("\n".join([describe(sweep, only), *here, *nodes_lines(place)]))
+            words = [source.words for source in sources if source.words]
+            click.echo("\n".join([describe(sweep, only), *words, *nodes_lines(place)]))
             return 0
         planned = PlannedSweep(
-            "", "", sweep.name, sweep, out or _folder(sweep, sources), sources, offline,
+            "", "", sweep.name, sweep, out or _folder(sweep, sources), sources,
+            running.offline,
             place.machine,
         )  # fmt: skip
-        if not quiet:
+        if not running.quiet:
             for each in filter(None, (source.words for source in sources)):
                 click.echo(f"{each}; --real refuses it", err=True)
-        asked = Options(
-            fresh=fresh, retry_faults=retry_failed, only=only, jobs=jobs,
-            keep_weights=keep_weights, place=place,
-        )  # fmt: skip
-        result = _made(planned, asked, hidden=quiet or as_json)
+        asked = running.asked(place, only=only, jobs=jobs)
+        result = _made(planned, asked, hidden=running.quiet or running.as_json)
     if result.faults:
         raise DataError(result.faults[0])
     if result.interrupted and not result.made + result.reused:
         raise KeyboardInterrupt  # there is nothing to show
-    if as_json and result.outcomes:
+    if running.as_json and result.outcomes:
         click.echo(_as_json(planned.folder))
-    elif not quiet and result.outcomes:
+    elif not running.quiet and result.outcomes:
         click.echo(_told(planned, result, time.monotonic() - begun))
     if result.interrupted:
         raise KeyboardInterrupt
