@@ -21,12 +21,12 @@ from svmbench.records.spelling import short
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from svmbench.data.dataset import FloatArray
+    from svmbench.data.liblinear_model import LiblinearModel
     from svmbench.data.tables import OnMissing
     from svmbench.engine.effort import Effort
     from svmbench.train.classes import Trained
     from svmbench.train.examples import Examples
-    from svmbench.train.files import PathFiles
+    from svmbench.train.files import Files
     from svmbench.train.objective import Objective
     from svmbench.train.path import Point
     from svmbench.train.validation import Validation
@@ -172,18 +172,20 @@ def command(
         from svmbench.engine.effort import Effort
         from svmbench.errors import DataError
         from svmbench.train.examples import read_examples, read_others, with_even_columns
-        from svmbench.train.files import tested
+        from svmbench.train.files import Files, tested
 
     _refuse_two_ways_to_c(cost, lam, folds, along)
     limit = options.seconds_of("--time-limit", time_limit) if time_limit else math.inf
-    effort = Effort(seed, limit, threads)
     class_weights = _class_weights(weights)
-    request = _Request(options.model_target(model, data), folds, along, _values(values))
+    request = _Request(
+        Files.beside(options.model_target(model, data)), folds, along, _values(values),
+        tolerance, Effort(seed, limit, threads), quiet or as_json,
+    )  # fmt: skip
     if request.values and folds is None and not along:
         raise click.UsageError("--Cs gives the values that --cv and --path try; add one of them")
     if test is not None and not request.one_c:
         raise click.UsageError("--test needs a model, and --path alone writes none; add --cv K")
-    for each in request.files():
+    for each in request.written():
         require_replaceable(each, data, *filter(None, [test]))
         require_writable(each)
     begun = time.monotonic()
@@ -206,66 +208,58 @@ def command(
     examples, sizes = with_even_columns(examples) if scale else (examples, None)
     read = time.monotonic() - begun
     objective = _objective(loss, cost, lam, bias, examples)
-    found = _trained(request, examples, objective, tolerance, effort, hidden=quiet or as_json)
+    found = _trained(request, examples, objective)
     taken = time.monotonic() - begun - read
-    facts = _written(request, examples, found, tolerance, sizes)
-    if new is not None and found.trained is not None:
-        own = found.trained.model if sizes is None else found.trained.model.of_columns_times(sizes)
+    own = None if found.trained is None else found.trained.model
+    own = own if own is None or sizes is None else own.of_columns_times(sizes)
+    facts = _written(request, found, own)
+    if new is not None and own is not None:
         facts["test"] = tested(own, new)
     if as_json:
         import json
 
         click.echo(json.dumps(facts, indent=2))
     elif not quiet:
-        click.echo("\n".join(_lines(request, examples, found, facts, read, taken)))
+        click.echo("\n".join(_lines(request, found, facts, read, taken)))
     if not quiet:
-        for line in _remarks(examples, found, facts, new):
+        for line in _remarks(found, facts, new):
             click.echo(line, err=True)
-    return _shortcomings(found, tolerance, effort.time_limit, quiet)
+    return _shortcomings(request, found, quiet)
 
 
 class _Request(NamedTuple):
-    model: Path  # the model's file; all other files are named after it
+    files: Files
     folds: int | None  # folds of the cross-validation that chooses C
     along: bool  # whether a path is trained
     values: tuple[float, ...]  # ascending values of C to try; empty if they are to be found
+    tolerance: float
+    effort: Effort
+    hidden: bool  # whether progress is not shown
 
     @property
     def one_c(self) -> bool:
         """Whether there is a C for a model: given, by default, or chosen by cross-validation."""
         return self.folds is not None or not self.along
 
-    def files(self) -> Iterator[Path]:
-        from svmbench.train.files import PathFiles, certificate_path, validation_plot_path
-
-        if self.one_c:
-            yield from (self.model, certificate_path(self.model))
-        if self.folds is not None:
-            yield validation_plot_path(self.model)
-        if self.along:
-            yield from PathFiles.beside(self.model)
+    def written(self) -> list[Path]:
+        files, there = self.files, [self.one_c] * 2 + [self.folds is not None] + [self.along] * 3
+        return [path for path, written in zip(files, there, strict=True) if written]
 
 
 class _Fitted(NamedTuple):
+    examples: Examples
     objective: Objective  # with the C of the model
     validation: Validation | None
     points: Sequence[Point]  # of the path; empty without one
     trained: Trained | None  # the model; None if there is no C for it
 
 
-def _trained(
-    request: _Request,
-    examples: Examples,
-    objective: Objective,
-    tolerance: float,
-    effort: Effort,
-    *,
-    hidden: bool,
-) -> _Fitted:
+def _trained(request: _Request, examples: Examples, objective: Objective) -> _Fitted:
     """Choose C, train the path, and train the model unless the path has it."""
     from svmbench.train.classes import train
 
     values, complete = request.values, bool(request.values)
+    tolerance, effort = request.tolerance, request.effort
     if not complete and (request.folds is not None or request.along):
         from svmbench.train.path import grid
 
@@ -274,7 +268,7 @@ def _trained(
     if request.folds is not None:
         from svmbench.train.validation import SELECTION, cross_validate
 
-        with _shown(hidden, "{}: C = {:g}") as show:
+        with _shown(request.hidden, "{}: C = {:g}") as show:
 
             def progress(fold: int | None, C: float) -> None:
                 show("all folds" if fold is None else f"fold {fold + 1} of {request.folds}", C)
@@ -288,111 +282,74 @@ def _trained(
     points: list[Point] = []
     model: Trained | None = None
     if request.along:
-        points, at_c = _trained_along(
-            values, examples, objective, tolerance, effort, complete=complete, hidden=hidden
-        )
-        model = at_c if request.one_c else None
+        from svmbench.train.path import path, point
+
+        with _shown(request.hidden, "value {} of C, " + f"of at most {len(values)}") as show:
+            show(1)
+            models = path(examples, objective, values, tolerance, effort, complete=complete)
+            for C, at in zip(values, models, strict=False):
+                points.append(point(examples, at, replace(objective, C=C)))
+                show(len(points) + 1)
+                if request.one_c and objective.C == C:
+                    model = at
     if request.one_c and model is None:
-        with _shown(hidden, "training class {}: {}") as show:
+        with _shown(request.hidden, "training class {}: {}") as show:
             model = train(
                 examples, objective, tolerance, effort,
                 progress=lambda label, gap: show(label, nearness(gap)),
             )  # fmt: skip
-    return _Fitted(objective, validation, points, model)
+    return _Fitted(examples, objective, validation, points, model)
 
 
-def _trained_along(
-    values: tuple[float, ...],
-    examples: Examples,
-    objective: Objective,
-    tolerance: float,
-    effort: Effort,
-    *,
-    complete: bool,
-    hidden: bool,
-) -> tuple[list[Point], Trained | None]:
-    """The points of a path, and its model at the objective's C, if it comes so far."""
-    from svmbench.train.path import path, point
-
-    points: list[Point] = []
-    at_c: Trained | None = None
-    with _shown(hidden, "value {} of C, " + f"of at most {len(values)}") as show:
-        show(1)
-        models = path(examples, objective, values, tolerance, effort, complete=complete)
-        for C, at in zip(values, models, strict=False):
-            points.append(point(examples, at, replace(objective, C=C)))
-            show(len(points) + 1)
-            if objective.C == C:
-                at_c = at
-    return points, at_c
-
-
-def _written(
-    request: _Request,
-    examples: Examples,
-    found: _Fitted,
-    tolerance: float,
-    sizes: FloatArray | None,
-) -> dict[str, Any]:
-    """Write the files; the facts that they hold. Columns were divided by the sizes."""
+def _written(request: _Request, found: _Fitted, model: LiblinearModel | None) -> dict[str, Any]:
+    """Write the files; the facts that they hold."""
     from svmbench.durable import replacing
     from svmbench.train import files
 
-    objective, validation, points, trained = found
+    examples, objective, validation, points, trained = found
     own: dict[str, Any] = {}
     of_path: dict[str, Any] = {}
     # Files are written once all pictures are drawn: Ctrl-C meanwhile leaves no part of them.
     pictures: dict[Path, bytes] = {}
-    beside = files.PathFiles.beside(request.model)
     if validation is not None:
-        from svmbench.train.files import validation_plot
-
-        pictures[files.validation_plot_path(request.model)] = validation_plot(validation)
+        pictures[request.files.validation] = files.validation_plot(validation)
     if request.along:
-        from svmbench.train.files import path_plot
-
-        pictures[beside.plot] = path_plot(points, validation)
-        of_path = files.path_facts(points, examples, objective, tolerance, validation)
-    if trained is not None:
+        pictures[request.files.plot] = files.path_plot(points, validation)
+        of_path = files.path_facts(points, examples, objective, request.tolerance, validation)
+    if trained is not None and model is not None:
         own = files.certificate(trained, examples, objective, validation)
-        model = trained.model if sizes is None else trained.model.of_columns_times(sizes)
-        files.save(request.model, model, own)
+        files.save(request.files.model, model, own)
     for name, picture in pictures.items():
         with replacing(name, "wb") as file:
             file.write(picture)
     if request.along:
-        files.save_path(beside, of_path)
+        files.save_path(request.files, of_path)
     return of_path | own
 
 
 def _lines(
-    request: _Request,
-    examples: Examples,
-    found: _Fitted,
-    facts: dict[str, Any],
-    read: float,
-    taken: float,
+    request: _Request, found: _Fitted, facts: dict[str, Any], read: float, taken: float
 ) -> Iterator[str]:
     """What is printed: the path, the errors of cross-validation, the model."""
-    from svmbench.train.files import PathFiles, validation_plot_path
-
-    objective, validation, _, trained = found
+    files = request.files
     if request.along:
-        yield from path_text(facts["values"], PathFiles.beside(request.model))
-    if validation is not None:
-        yield from validation_table(validation)
-        yield f"plot: {validation_plot_path(request.model)}"
-    if trained is not None:
-        yield from summary(examples, objective, trained, facts, request.model, read, taken)
+        yield from path_text(facts["values"])
+        yield f"path: {files.table}, {files.document}, plot: {files.plot}"
+    if found.validation is not None:
+        yield from validation_table(found.validation)
+        yield f"plot: {files.validation}"
+    if found.trained is not None:
+        yield from summary(found, found.trained, facts, files.certificate)
+    yield f"{read:.2f} s reading, {taken:.2f} s training"
+    if found.trained is not None:
+        yield f"model: {files.model}, certificate: {files.certificate}"
     else:
-        yield f"{read:.2f} s reading, {taken:.2f} s training"
         yield "no model is written: choose C with --cv K, or train with -C"
 
 
-def _remarks(
-    examples: Examples, found: _Fitted, facts: dict[str, Any], test: Examples | None
-) -> Iterator[str]:
+def _remarks(found: _Fitted, facts: dict[str, Any], test: Examples | None) -> Iterator[str]:
     """What is doubtful about the model that was asked for, and about its test."""
+    examples = found.examples
     if found.validation is not None and found.validation.useless:
         from svmbench.train.validation import USELESS
 
@@ -409,9 +366,10 @@ def _remarks(
         yield from filter(None, (test.strange, test.of_others(examples.classes)))
 
 
-def _shortcomings(found: _Fitted, tolerance: float, time_limit: float, quiet: bool) -> int:
+def _shortcomings(request: _Request, found: _Fitted, quiet: bool) -> int:
     """Say what falls short of what was asked for; the exit code."""
-    _, validation, points, trained = found
+    _, _, validation, points, trained = found
+    tolerance, time_limit = request.tolerance, request.effort.time_limit
     notes, failures = [], []
     if validation is not None and validation.gap > validation.tolerance:
         notes.append(
@@ -517,8 +475,8 @@ def nearness(gap: float) -> str:
     return f"within {gap:.1e} of the optimum" if math.isfinite(gap) else "no lower bound above 0"
 
 
-def path_text(records: Sequence[dict[str, Any]], files: PathFiles) -> list[str]:
-    """A path, one line for each C, and where its files are."""
+def path_text(records: Sequence[dict[str, Any]]) -> list[str]:
+    """A path, one line for each C."""
     validated = "validation_error" in records[0]
     head = f"{'C':>12}  {'objective':>13}  {'gap':>7}  {'vs. w = 0':>9}  train error"
     lines = [head + ("  validation error" if validated else "")]
@@ -531,7 +489,7 @@ def path_text(records: Sequence[dict[str, Any]], files: PathFiles) -> list[str]:
         if validated and each["validation_error"] is not None:
             line += f"  {each['validation_error']:>16.2%}"
         lines.append(line)
-    return [*lines, f"path: {files.table}, {files.document}, plot: {files.plot}"]
+    return lines
 
 
 def validation_table(validation: Validation) -> list[str]:
@@ -566,22 +524,14 @@ def errors_text(examples: Examples, facts: dict[str, Any]) -> list[str]:
 
 
 def summary(
-    examples: Examples,
-    objective: Objective,
-    trained: Trained,
-    facts: dict[str, Any],
-    path: Path,
-    read: float,
-    taken: float,
+    found: _Fitted, trained: Trained, facts: dict[str, Any], certificate: Path
 ) -> list[str]:
-    """The rows, the problem, each fit's certificate and errors, and where the model is.
+    """The rows, the problem, each fit's certificate and errors.
 
     ``facts`` are those of `svmbench.train.files.certificate`, and of a test.
     """
-    from svmbench.train.files import certificate_path
-
-    rows, model = examples.rows, trained.model
-    m = rows.n_samples
+    examples, objective = found.examples, found.objective
+    rows, model, m = examples.rows, trained.model, examples.rows.n_samples
     bias = {"none": "no bias", "free": "free bias"}.get(objective.bias, "regularised bias")
     lines = [
         f"{rows.summary}, {len(model.labels)} classes",
@@ -605,10 +555,7 @@ def summary(
         )
     if len(trained.fits) > _LISTED:
         lines.append(
-            f"{len(trained.fits) - _LISTED} more classes, in {certificate_path(path)}; the worst "
+            f"{len(trained.fits) - _LISTED} more classes, in {certificate}; the worst "
             f"of all: {nearness(trained.gap)}"
         )
-    lines += errors_text(examples, facts)
-    lines.append(f"{read:.2f} s reading, {taken:.2f} s training")
-    lines.append(f"model: {path}, certificate: {certificate_path(path)}")
-    return lines
+    return lines + errors_text(examples, facts)

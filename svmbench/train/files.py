@@ -49,22 +49,20 @@ def certificate_path(model: Path) -> Path:
     return model.parent / f"{model.name}.json"  # a folder has no name to change
 
 
-def validation_plot_path(model: Path) -> Path:
-    """Path of the picture of cross-validation that belongs to a model."""
-    return model.with_name(f"{model.name}.cv.svg")
+class Files(NamedTuple):
+    """Where the files of a training go, which are named after the model's."""
 
-
-class PathFiles(NamedTuple):
-    """Where a path's files go."""
-
-    table: Path
+    model: Path
+    certificate: Path
+    validation: Path  # picture of cross-validation
+    table: Path  # table, document, plot: of a path
     document: Path
     plot: Path
 
     @classmethod
-    def beside(cls, model: Path) -> PathFiles:
-        """Files named after a model's, whether or not it is written."""
-        return cls(*(model.with_name(f"{model.name}.path.{end}") for end in ("csv", "json", "svg")))
+    def beside(cls, model: Path) -> Files:
+        ends = ("json", "cv.svg", "path.csv", "path.json", "path.svg")
+        return cls(model, *(model.parent / f"{model.name}.{end}" for end in ends))
 
 
 def save(path: Path, model: LiblinearModel, facts: dict[str, Any]) -> None:
@@ -77,7 +75,7 @@ def save(path: Path, model: LiblinearModel, facts: dict[str, Any]) -> None:
     _write_json(certificate_path(path), {**facts, "model_sha256": written})
 
 
-def save_path(files: PathFiles, facts: dict[str, Any]) -> None:
+def save_path(files: Files, facts: dict[str, Any]) -> None:
     """Write the table and the document of a path, from the `path_facts`."""
     import csv  # a training without a path needs the names of the files only
 
