@@ -101,20 +101,11 @@ class Encoding:
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> Encoding:
         """The encoding with these facts."""
+        from pydantic import TypeAdapter, ValidationError  # slow to load
+
         try:
-            columns = tuple(
-                EncodedColumn(
-                    str(each["name"]),
-                    None if each["texts"] is None else tuple(map(str, each["texts"])),
-                    None if each["mean"] is None else float(each["mean"]),
-                )
-                for each in facts["columns"]
-            )
-            classes = facts["classes"]
-            named = None if classes is None else tuple(map(str, classes))
-            missing: OnMissing = "mean" if facts.get("missing") == "mean" else "refuse"
-            return cls(str(facts["target"]), columns, named, missing)
-        except (KeyError, TypeError, ValueError):
+            return TypeAdapter(cls).validate_python(dict(facts))
+        except ValidationError:
             raise DataError("the model's JSON does not say how to read tables") from None
 
 
@@ -192,18 +183,8 @@ def _encoding(path: Path, frame: pd.DataFrame, target: str | None, missing: OnMi
 
 def _of_categories(path: Path, values: pd.Series) -> EncodedColumn:
     name, texts = str(values.name), values.fillna(NO_TEXT).unique().tolist()
-    _refuse_numbers_in_words(path, name, texts)
-    if len(texts) > max(_MOST_TEXTS, len(values) / 2):
-        raise DataError(
-            f"{path}: column {name!r} has {len(texts):,} different texts in {len(values):,} rows;"
-            f" if it names the rows, add --drop {name}"
-        )
-    return EncodedColumn(name, tuple(sorted(texts)))
-
-
-def _refuse_numbers_in_words(path: Path, name: str, texts: Sequence[str]) -> None:
-    """Refuse a column of quantities that would become a feature for each of their texts."""
     present = [text for text in texts if text != NO_TEXT]
+    # A column of quantities would become a feature for each of their texts.
     for form, remedy in _QUANTITIES.items():
         alike = [text for text in present if re.fullmatch(form, text)]
         if 2 * len(alike) > len(present):
@@ -211,6 +192,12 @@ def _refuse_numbers_in_words(path: Path, name: str, texts: Sequence[str]) -> Non
                 f"{path}: column {name!r} has {remedy} instead of {alike[0]!r}, add --drop {name}, "
                 "or put a letter before each if they are names"
             )
+    if len(texts) > max(_MOST_TEXTS, len(values) / 2):
+        raise DataError(
+            f"{path}: column {name!r} has {len(texts):,} different texts in {len(values):,} rows;"
+            f" if it names the rows, add --drop {name}"
+        )
+    return EncodedColumn(name, tuple(sorted(texts)))
 
 
 def _refuse_missing(path: Path, columns: pd.DataFrame, remedy: str) -> None:
@@ -375,6 +362,8 @@ def read_frame(path: Path, wanted: Wanted) -> tuple[pd.DataFrame, str]:
 
 def decided(path: Path, frame: pd.DataFrame, wanted: Wanted) -> pd.DataFrame:
     """The columns of a frame that are wanted, each as numbers or as texts."""
+    import pandas as pd
+
     if not len(frame):
         raise DataError(f"{path}: has no rows")
     if wanted.columns is not None:
@@ -384,7 +373,21 @@ def decided(path: Path, frame: pd.DataFrame, wanted: Wanted) -> pd.DataFrame:
                 raise DataError(f"{path}: no column {name!r}, which the model knows; {near}")
         needed = {*wanted.columns, wanted.target}
         frame = frame[[name for name in frame.columns if name in needed]]
-    return _decided(path, frame, wanted)
+    if not frame.columns.is_unique:
+        name = frame.columns[frame.columns.duplicated()][0]
+        raise DataError(f"{path}: two columns are called {name!r}; rename one")
+    kinds = dict(zip(frame.columns, frame.dtypes, strict=True))
+    numbers = [
+        name
+        for name, kind in kinds.items()
+        if pd.api.types.is_numeric_dtype(kind)
+        and kind.kind != "c"
+        and name not in wanted.in_texts
+        and not (kind.kind == "b" and name == wanted.target)  # classes are True and False
+    ]
+    parts = {name: _of_texts(path, frame[name], wanted) for name in kinds.keys() - {*numbers}}
+    whole = frame[numbers].astype(np.float64)
+    return pd.concat([whole, pd.DataFrame(parts)], axis=1)[list(kinds)] if parts else whole
 
 
 def is_numbers(values: pd.Series) -> bool:
@@ -498,20 +501,12 @@ def _of_arrays(path: Path, content: bytes, wanted: Wanted) -> pd.DataFrame:
     return frame if y is None else frame.assign(y=y)
 
 
-def _of_parquet(path: Path, content: bytes, wanted: Wanted) -> pd.DataFrame:
+def _of_columns(path: Path, content: bytes, wanted: Wanted) -> pd.DataFrame:
     import pandas as pd
 
-    return _with_names(path, pd.read_parquet(io.BytesIO(content)))
-
-
-def _of_feather(path: Path, content: bytes, wanted: Wanted) -> pd.DataFrame:
-    import pandas as pd
-
-    return _with_names(path, pd.read_feather(io.BytesIO(content)))
-
-
-def _with_names(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
-    """A frame whose named index is a column again, as it is in the file."""
+    read = pd.read_parquet if kind_of(path) == "parquet" else pd.read_feather
+    frame = read(io.BytesIO(content))
+    # A named index is a column again, as it is in the file.
     if any(name is not None for name in frame.index.names):
         frame = frame.reset_index()
     names = [str(name).strip() for name in frame.columns]
@@ -522,30 +517,9 @@ def _with_names(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
 _READERS = {
     "text": _of_text,
     "numpy": _of_arrays,
-    "parquet": _of_parquet,
-    "feather": _of_feather,
+    "parquet": _of_columns,
+    "feather": _of_columns,
 }
-
-
-def _decided(path: Path, frame: pd.DataFrame, wanted: Wanted) -> pd.DataFrame:
-    """Each column as numbers or as texts; those of numbers at once, as there may be many."""
-    import pandas as pd
-
-    if not frame.columns.is_unique:
-        name = frame.columns[frame.columns.duplicated()][0]
-        raise DataError(f"{path}: two columns are called {name!r}; rename one")
-    kinds = dict(zip(frame.columns, frame.dtypes, strict=True))
-    numbers = [
-        name
-        for name, kind in kinds.items()
-        if pd.api.types.is_numeric_dtype(kind)
-        and kind.kind != "c"
-        and name not in wanted.in_texts
-        and not (kind.kind == "b" and name == wanted.target)  # classes are True and False
-    ]
-    parts = {name: _of_texts(path, frame[name], wanted) for name in kinds.keys() - {*numbers}}
-    whole = frame[numbers].astype(np.float64)
-    return pd.concat([whole, pd.DataFrame(parts)], axis=1)[list(kinds)] if parts else whole
 
 
 def _of_texts(path: Path, values: pd.Series, wanted: Wanted) -> pd.Series:
