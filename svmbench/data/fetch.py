@@ -16,7 +16,7 @@ from svmbench.data.cache import cache_dir
 from svmbench.data.catalogue import Conversion, DataFile, known_names, url_name
 from svmbench.data.download import UnreachableError, download_to
 from svmbench.data.stamp import Stamp, stamp
-from svmbench.data.text_files import feed_text, text_sha256
+from svmbench.data.text_files import chunks, text_sha256
 from svmbench.durable import ABANDONED_SECONDS, write_text
 from svmbench.errors import DataError, UnwritableError
 
@@ -239,13 +239,7 @@ def _check(url: str, wanted: DataFile, path: Path) -> None:
     if expected_sha256(wanted) is not None:
         check_sha256(url, wanted, text_sha256(path), remedy="its content has changed")
         return
-    size = 0
-
-    def count(piece: bytes) -> None:
-        nonlocal size
-        size += len(piece)
-
-    feed_text(path, count)
+    size = sum(map(len, chunks(path)))
     if size != (wanted.bytes or size):
         raise DataError(f"{url}: its text has {size} bytes, not {wanted.bytes}")
 

@@ -7,6 +7,7 @@ import io
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -120,12 +121,10 @@ def _uncompressed(path: Path) -> Path:
     return path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
 
 
-def feed_text(path: Path, *consumers: Callable[[bytes], Any]) -> None:
-    """Pass the uncompressed bytes of a file to each consumer, some MB at a time."""
+def chunks(path: Path) -> Iterator[bytes]:
+    """The uncompressed bytes of a file, some MB at a time."""
     with reading(path) as stream:
-        while chunk := stream.read(_CHUNK):
-            for consume in consumers:
-                consume(chunk)
+        yield from iter(partial(stream.read, _CHUNK), b"")
 
 
 @contextmanager
@@ -170,5 +169,6 @@ def _require_plain(path: Path) -> None:
 
 def text_sha256(path: Path) -> str:
     digest = hashlib.sha256()
-    feed_text(path, digest.update)
+    for chunk in chunks(path):
+        digest.update(chunk)
     return digest.hexdigest()
