@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+import os
+import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,11 +20,10 @@ from svmbench.engine.effort import USUAL, Effort
 from svmbench.engine.fit import Fit, fit
 from svmbench.engine.methods import Known
 from svmbench.errors import ConfigError, DataError
+from svmbench.kernels.equal_rows import count_alike, group_equal
 from svmbench.memory import available_memory, require_memory
 from svmbench.problem import Problem
 from svmbench.proof import TINY
-from svmbench.train.arranged import arranged, has_room_to_copy
-from svmbench.train.blas import OneThread
 from svmbench.train.examples import Examples, SquaredLengths, scaled
 from svmbench.train.objective import SOLVER_TYPES, Objective
 
@@ -36,6 +38,54 @@ LITTLE = 1 << 24
 
 #: What the user can do about too many columns.
 _FEWER_COLUMNS = "drop unused columns"
+
+
+class OneThread:
+    """Limits the BLAS that is loaded so far to one thread wherever it is entered.
+
+    The limit holds for the whole process: the first user sets it, and the last one lifts it.
+    """
+
+    _lock, _users = threading.Lock(), 0
+    _limit: Any = None
+    # To find the libraries takes longer than many a fit: what was found with so many modules.
+    _found: tuple[int, Any] = (0, None)
+
+    def __init__(self) -> None:
+        self._blas = None if _begun_with_one() else self._found_now()
+
+    @classmethod
+    def _found_now(cls) -> Any:
+        modules = len(sys.modules)  # a library is loaded by an import
+        if cls._found[0] != modules:
+            from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+            cls._found = modules, ThreadpoolController().select(user_api="blas")
+        return cls._found[1]
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        if self._blas is None:
+            yield
+            return
+        cls = OneThread
+        with cls._lock:
+            if cls._users == 0:
+                cls._limit = self._blas.limit(limits=1)
+            cls._users += 1
+        try:
+            yield
+        finally:
+            with cls._lock:
+                cls._users -= 1
+                if cls._users == 0:
+                    cls._limit.restore_original_limits()
+
+
+def _begun_with_one() -> bool:
+    """Whether BLAS was told to have one thread before it was loaded, as `svmbench train` does."""
+    told = os.environ.get("OPENBLAS_NUM_THREADS") == "1"
+    return told and "openblas" in str(np.show_config(mode="dicts"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,6 +195,77 @@ class Training:
             weights[:, self._columns] = model.weights
             model = replace(model, weights=weights)
         return Trained(model, fits)
+
+
+#: Share of the rows that may differ for equal ones to be merged: to find and to copy them takes as
+#: long as several passes, and weights take time, too.
+MOST_DIFFERENT = 0.5
+
+#: Entries that are read in the time that a processor loses where a row has another length than the
+#: one before: it has foretold the end of a loop wrongly. Measured by products with the rows of w8a.
+MISPREDICTION = 40
+
+#: Bytes of rows that are copied without asking how much memory is free, and the share of the free
+#: memory that a copy may take.
+SMALL_BYTES, ROOM = 1 << 26, 0.5
+
+#: Longest length that is told from longer ones.
+_LONGEST = np.iinfo(np.uint16).max
+
+
+def arranged(examples: Examples, objective: Objective) -> Examples:
+    """The examples merged or in another order where that saves much time and memory has room.
+
+    P and D remain the same numbers. The losses of equal rows are equal, and so may be their dual
+    variables, because D is concave.
+    """
+    if not has_room_to_copy(examples.rows):
+        return examples
+    examples = merged(examples, objective)
+    order = order_by_length(examples.rows)
+    return examples if order is None else examples.chosen(order)
+
+
+def has_room_to_copy(rows: Dataset) -> bool:
+    """Whether there is room in memory for a copy of the rows; not of rows in a file."""
+    if rows.mapped_bytes:
+        return False
+    size = rows.nbytes
+    return size <= SMALL_BYTES or size <= ROOM * (available_memory() or math.inf)
+
+
+def merged(examples: Examples, objective: Objective) -> Examples:
+    """The examples without repeated rows, if these are most of them; else as they are."""
+    most = int(MOST_DIFFERENT * examples.rows.n_samples)
+    if not may_merge(examples, objective):
+        return examples
+    weights, rows = examples.row_weights, examples.rows
+    first, sums = group_equal(rows.rows, examples.labels, weights, most)
+    if first is None or not np.isfinite(sums).all():
+        return examples
+    return replace(examples.chosen(first), row_weights=sums)
+
+
+def may_merge(examples: Examples, objective: Objective) -> bool:
+    """Whether `merged` looks for equal rows: counting cannot exclude that they are enough."""
+    weighted = examples.row_weights is not None or examples.class_weights
+    if objective.loss == "hinge" and objective.bias != "free" and not weighted:
+        return False
+    most = int(MOST_DIFFERENT * examples.rows.n_samples)
+    return int(count_alike(examples.rows.rows, examples.labels)) <= most
+
+
+def order_by_length(rows: Dataset) -> Array | None:
+    """Rows in ascending order of their lengths, if a pass then takes half as long; else None."""
+    if rows.indptr is None:
+        return None
+    lengths = rows.rows.lengths()
+    changes = np.count_nonzero(lengths[1:] != lengths[:-1])
+    if MISPREDICTION * changes < rows.nnz:
+        return None
+    # NumPy sorts short integers by their digits, several times as fast as others.
+    order: Array = np.argsort(np.minimum(lengths, _LONGEST).astype(np.uint16), kind="stable")
+    return order
 
 
 def drop_empty_columns(examples: Examples) -> tuple[Examples, Array | None]:

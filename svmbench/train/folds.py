@@ -25,8 +25,14 @@ from svmbench.memory import available_memory
 from svmbench.names import HINGES
 from svmbench.problem import UNIT, rounding_of
 from svmbench.proof import LEAST, DualSums, proven_by_sums
-from svmbench.train.arranged import may_merge, order_by_length
-from svmbench.train.classes import Trained, drop_empty_columns, model_of, run_in_threads
+from svmbench.train.classes import (
+    Trained,
+    drop_empty_columns,
+    may_merge,
+    model_of,
+    order_by_length,
+    run_in_threads,
+)
 from svmbench.train.examples import Examples, scaled
 from svmbench.train.objective import Objective
 from svmbench.train.path import COUNT, Begun, Ending, of_zero

@@ -14,8 +14,7 @@ from svmbench.data.dataset import Array, FloatArray
 from svmbench.engine.effort import USUAL, Effort
 from svmbench.errors import DataError
 from svmbench.records.spelling import counted
-from svmbench.train.blas import OneThread
-from svmbench.train.classes import run_in_threads, weight_of_errors
+from svmbench.train.classes import OneThread, run_in_threads, weight_of_errors
 from svmbench.train.examples import Examples
 from svmbench.train.folds import FoldFits
 from svmbench.train.objective import Objective

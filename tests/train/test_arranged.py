@@ -10,8 +10,7 @@ from svmbench.data.derived import with_constant
 from svmbench.names import TRAINED_LOSSES
 from svmbench.problem import Problem
 from svmbench.train import classes
-from svmbench.train.arranged import MOST_DIFFERENT, merged
-from svmbench.train.classes import train
+from svmbench.train.classes import MOST_DIFFERENT, merged, train
 from svmbench.train.examples import Examples
 from svmbench.train.objective import Objective
 from svmbench.train.path import grid, path
