@@ -9,9 +9,8 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
@@ -35,7 +34,6 @@ from svmbench.train.classes import (
 )
 from svmbench.train.examples import Examples, scaled
 from svmbench.train.objective import Objective
-from svmbench.train.path import COUNT, Begun, Ending, of_zero
 
 #: Rows visited at one C, as a multiple of all, after which folds are trained one by one: what was
 #: done by then has cost no more than that will.
@@ -73,7 +71,7 @@ _SUMS, _COUNTS, _NONE = 7, 5, np.zeros(0)
 
 
 class FoldFits:
-    """Fits of all folds, at one C after the other; ``left``: folds whose path has not ended."""
+    """Fits of all folds, at one C after the other, as long as `train` certifies all of them."""
 
     def __init__(
         self, examples: Examples, objective: Objective, of_row: Array, folds: int, effort: Effort
@@ -82,9 +80,7 @@ class FoldFits:
         if order is not None:  # that of each fold's rows when they are trained on by themselves
             examples, of_row = examples.chosen(order), of_row[order]
         self._order, self._examples, self._of_row = order, examples, of_row
-        self._objective, self._folds, self._effort = objective, folds, effort
-        self._endings: list[Ending] = []
-        self.left = list(range(folds))
+        self._objective, self._effort = objective, effort
         used, _ = drop_empty_columns(examples)
         groups = [range(first, min(first + WIDTH, folds)) for first in range(0, folds, WIDTH)]
         self._lanes = [
@@ -110,43 +106,7 @@ class FoldFits:
             and not may_merge(examples, objective)
         )
 
-    def path(
-        self,
-        values: Iterable[float],
-        tolerance: float,
-        *,
-        complete: bool,
-        count: int = COUNT,
-        progress: Callable[[int], None] = lambda k: None,
-    ) -> Iterator[tuple[Array, dict[int, float]]]:
-        """Train at each C, until folds are better trained one by one, or nothing changes."""
-        self._endings = [
-            Ending(partial(self._of_zero, fold), tolerance, count) for fold in range(self._folds)
-        ]
-        for k, C in enumerate(values):
-            progress(k)
-            if not self._train(C, tolerance):
-                return
-            fits = {fold: self.certified(fold) for fold in self.left}
-            yield self._wrong(), {fold: max(fit.gap for fit in fits[fold]) for fold in fits}
-            for fold in fits:
-                if self._endings[fold].after(fits[fold]) and not complete:
-                    self.left.remove(fold)
-            if not self.left:
-                return
-        self.left = []
-
-    def rest(self, fold: int) -> tuple[Examples, Begun]:
-        """The rows to train a fold on by itself, and where its path has come to."""
-        with np.errstate(all="ignore"):
-            fits = tuple(lanes[fold // WIDTH].state(fold) for lanes in self._lanes)
-        finite = all(np.isfinite(fit.w).all() and math.isfinite(fit.primal) for fit in fits)
-        near = finite and max(fit.gap for fit in fits) <= NEAR
-        model = model_of(self._examples.classes, self._objective, fits)
-        last = Trained(model, fits) if near else None
-        return self.learning(fold), Begun(self._endings[fold], last)
-
-    def _train(self, C: float, tolerance: float) -> bool:
+    def train(self, C: float, tolerance: float, left: Sequence[int]) -> bool:
         """Train all classes of the folds that are left; whether all are certified."""
         until, failed = time.monotonic() + self._effort.time_limit, threading.Event()
 
@@ -160,16 +120,25 @@ class FoldFits:
 
         def train(k: int) -> bool:
             with np.errstate(all="ignore"):  # what is out of range is not certified
-                return lanes[k].train(objective, tolerance, self.left, due)
+                return lanes[k].train(objective, tolerance, left, due)
 
         threads = min(self._effort.threads, len(lanes))
         return all(run_in_threads(train, range(len(lanes)), threads, failed))
+
+    def last(self, fold: int) -> Trained | None:
+        """What a fold has come to, to train on by itself; None if that is far from the best."""
+        with np.errstate(all="ignore"):
+            fits = tuple(lanes[fold // WIDTH].state(fold) for lanes in self._lanes)
+        finite = all(np.isfinite(fit.w).all() and math.isfinite(fit.primal) for fit in fits)
+        if not finite or max(fit.gap for fit in fits) > NEAR:
+            return None
+        return Trained(model_of(self._examples.classes, self._objective, fits), fits)
 
     def certified(self, fold: int) -> tuple[Fit, ...]:
         """A fold's last fits, one for each class, without their vectors."""
         return tuple(of_class[fold // WIDTH].fits[fold] for of_class in self._lanes)
 
-    def _wrong(self) -> Array:
+    def wrong(self) -> Array:
         """Rows that the models without their folds predict wrongly, as they were given."""
         values = np.stack([sum(each.values for each in of_class) for of_class in self._lanes], 1)
         wrong: Array = classes_of(self._examples.classes, values) != self._examples.labels
@@ -180,9 +149,6 @@ class FoldFits:
     def learning(self, fold: int) -> Examples:
         """The rows that a fold is trained on."""
         return self._examples.chosen(np.flatnonzero(self._of_row != fold))
-
-    def _of_zero(self, fold: int, k: int) -> float:
-        return of_zero(self._examples, k, self._objective, self._of_row != fold)
 
 
 class _Lanes:

@@ -15,7 +15,6 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 
@@ -115,17 +114,16 @@ def path(
     effort: Effort = USUAL,
     *,
     complete: bool = False,
-    begun: Begun | None = None,
+    ending: Ending | None = None,
+    last: Trained | None = None,
 ) -> Iterator[Trained]:
     """Train at each C, from the smallest on, until nothing changes or a fit is not certified.
 
     - ``complete``: train at every value, whatever changes or is certified.
-    - ``begun``: where the path begins, if smaller values were trained at elsewhere.
+    - ``ending, last``: of a path that was begun elsewhere, at smaller values.
     """
     training = Training(examples, objective, effort)
-    ending, last = begun or Begun(
-        Ending(lambda k: of_zero(examples, k, objective), tolerance, len(values)), None
-    )
+    ending = ending or Ending(lambda k: of_zero(examples, k, objective), tolerance, len(values))
     for C in values:
         last = training.at(replace(objective, C=C), tolerance, start=last)
         yield last
@@ -159,13 +157,6 @@ class Ending:
         """Whether a fit kept the weights it began from, and they are better than w = 0."""
         enough = 1.0 - max(_LEARNT, 3.0 * self._tolerance)
         return now.method == AT_START and now.primal <= enough * self._of_zero(k)
-
-
-class Begun(NamedTuple):
-    """A path up to some C: whether it ends, and the model there, if later fits begin from it."""
-
-    ending: Ending
-    last: Trained | None
 
 
 def _is_exhausted(old: Fit, now: Fit, tolerance: float) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
@@ -14,11 +14,11 @@ from svmbench.data.dataset import Array, FloatArray
 from svmbench.engine.effort import USUAL, Effort
 from svmbench.errors import DataError
 from svmbench.records.spelling import counted
-from svmbench.train.classes import OneThread, run_in_threads, weight_of_errors
+from svmbench.train.classes import OneThread, Trained, run_in_threads, weight_of_errors
 from svmbench.train.examples import Examples
 from svmbench.train.folds import FoldFits
 from svmbench.train.objective import Objective
-from svmbench.train.path import COUNT, FACTOR, MOST, Begun, Ending, of_zero, path
+from svmbench.train.path import COUNT, FACTOR, MOST, Ending, of_zero, path
 
 #: Relative gap to which the fits that choose C are certified, unless the model's is larger.
 SELECTION = 1e-2
@@ -135,7 +135,15 @@ def cross_validate(
     fold_weights = np.bincount(of_row, weights=costs, minlength=folds).astype(np.float64)
     tried, gaps = list(values), [0.0]
     errors: list[list[float]] = [[] for _ in range(folds)]
-    begun: dict[int, Begun] = {}
+    endings = [
+        Ending(
+            partial(of_zero, examples, objective=objective, chosen=of_row != fold),
+            tolerance,
+            len(values),
+        )
+        for fold in range(folds)
+    ]
+    lasts: dict[int, Trained | None] = {}
 
     def note(fold: int, cost: float, gap: float) -> None:
         errors[fold].append(cost)
@@ -160,12 +168,6 @@ def cross_validate(
         tried.extend([tried[-1] * FACTOR ** (1 + k) for k in range(more)])
         return True
 
-    def trying() -> Iterator[float]:
-        k = 0
-        while k < len(tried) or goes_on():
-            yield tried[k]
-            k += 1
-
     at_once = None
     if not one_by_one and FoldFits.suit(examples, objective, folds):
         at_once = FoldFits(examples, objective, of_row, folds, effort)
@@ -175,42 +177,48 @@ def cross_validate(
         given_up=lambda: failed.is_set() or effort.given_up(),
     )
 
+    def train_at_once() -> list[int]:
+        """Train all folds at once; those that are better trained by themselves from here on."""
+        left, k = list(range(folds)), 0
+        while at_once is not None and left:
+            if k == len(tried) and not goes_on():
+                return []
+            progress(None, tried[k])
+            if not at_once.train(tried[k], tolerance, left):
+                return left
+            wrong = costs * at_once.wrong()
+            cost_of = np.bincount(of_row, weights=wrong, minlength=folds).tolist()
+            fits_of = {fold: at_once.certified(fold) for fold in left}
+            for fold, fits in fits_of.items():
+                note(fold, cost_of[fold], max(fit.gap for fit in fits))
+                if endings[fold].after(fits) and not complete:
+                    left.remove(fold)
+            k += 1
+        return left
+
     def train_fold(fold: int) -> None:
         """Train a fold by itself at the values that are left."""
         left_out, cost = examples.chosen(np.flatnonzero(of_row == fold)), costs[of_row == fold]
         if at_once is None:
-            chosen = of_row != fold
-            learning = examples.chosen(np.flatnonzero(chosen))
-            ending = Ending(
-                lambda k: of_zero(examples, k, objective, chosen), tolerance, len(values)
-            )
-            begun.setdefault(fold, Begun(ending, None))
-        elif fold in begun:
-            learning = at_once.learning(fold)
+            learning = examples.chosen(np.flatnonzero(of_row != fold))
         else:
-            learning, begun[fold] = at_once.rest(fold)
+            learning = at_once.learning(fold)
+            if fold not in lasts:
+                lasts[fold] = at_once.last(fold)
         rest = tuple(tried[len(errors[fold]) :])
         for trained in path(
-            learning, objective, rest, tolerance, each, complete=complete, begun=begun[fold]
-        ):
+            learning, objective, rest, tolerance, each, complete=complete,
+            ending=endings[fold], last=lasts.get(fold),
+        ):  # fmt: skip
             progress(fold, tried[len(errors[fold])])
             note(fold, weight_of_errors(trained.model, left_out, cost), trained.gap)
-            begun[fold] = begun[fold]._replace(last=trained)
+            lasts[fold] = trained
 
     with OneThread().held():
-        left = list(range(folds))
-        if at_once is not None:
-            for wrong, gap_of in at_once.path(
-                trying(), tolerance, complete=complete, count=len(values),
-                progress=lambda k: progress(None, tried[k]),
-            ):  # fmt: skip
-                cost_of = np.bincount(of_row, weights=costs * wrong, minlength=folds).tolist()
-                for fold, gap in gap_of.items():
-                    note(fold, cost_of[fold], gap)
-            left = at_once.left
+        left = train_at_once()
         while left:
             run_in_threads(train_fold, left, min(effort.threads, folds), failed)
-            left = [fold for fold in left if not begun[fold].ending.over]
+            left = [fold for fold in left if not endings[fold].over]
             if not (left and goes_on()):
                 break
     return found()
