@@ -37,17 +37,7 @@ def list_command(as_json: bool) -> None:
     """
     from svmbench.data.catalogue import entry, names
 
-    header = (
-        "name",
-        "rows",
-        "test rows",
-        "features",
-        "density",
-        "+1",
-        "files",
-        "size",
-        "title",
-    )
+    header = ("name", "rows", "test rows", "features", "density", "+1", "files", "size", "title")
     if as_json:
         click.echo(json.dumps([_facts(entry(name)) for name in names()], indent=2))
     else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -242,28 +241,6 @@ def out_file(name: str, text: str) -> Callable[[Any], Any]:
     return click.option("-o", "--out", name, type=kind, help=text)
 
 
-model_file = out_file(
-    "model", "The model's file.  [default: DATA's name with .model, in this folder]"
-)
-
-
-def tolerance(default: float) -> Callable[[Any], Any]:
-    """The relative gap to which a model is certified."""
-    return click.option(
-        "--tol",
-        "tolerance",
-        type=Number(0.0, math.inf, min_open=True, max_open=True),
-        default=default,
-        show_default=True,
-        help="Train until P is proven to exceed the least possible by at most this fraction.",
-    )
-
-
-def seed(text: str) -> Callable[[Any], Any]:
-    kind = WholeRange(0, 2**64 - 1)
-    return click.option("--seed", type=kind, default=0, show_default=True, help=text)
-
-
 def text_file(name: str) -> Callable[[Any], Any]:
     """The argument ``name``, a file of rows to read."""
     return click.argument(name, type=Named(path_type=Path))
@@ -309,13 +286,6 @@ def target(path: Path) -> Path:
     from svmbench.durable import resolved
 
     return resolved(path) if path.is_symlink() else path
-
-
-def model_target(model: Path | None, data: Path) -> Path:
-    """The model's file to write: the one given, or DATA's name with .model, in this folder."""
-    from svmbench.data.libsvm import plain_name
-
-    return target(model or Path(f"{plain_name(data)}.model"))
 
 
 @contextmanager

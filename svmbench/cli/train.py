@@ -47,7 +47,7 @@ _USUAL_WIDTH = 80
 @options.missing_values
 @options.dropped_columns
 @options.zero_based
-@options.model_file
+@options.out_file("model", "The model's file.  [default: DATA's name with .model, in this folder]")
 @click.option(
     "--test",
     type=options.Named(path_type=Path),
@@ -112,7 +112,14 @@ _USUAL_WIDTH = 80
     help="Divide each column by its largest absolute value. The model is that of the rows as they "
     "are in DATA.",
 )
-@options.tolerance(1e-4)
+@click.option(
+    "--tol",
+    "tolerance",
+    type=options.Number(0.0, math.inf, min_open=True, max_open=True),
+    default=1e-4,
+    show_default=True,
+    help="Train until P is proven to exceed the least possible by at most this fraction.",
+)
 @click.option(
     "--time-limit",
     default="",
@@ -127,7 +134,13 @@ _USUAL_WIDTH = 80
     help="Number of classes to train at the same time; with --cv, of folds. With two classes, "
     "the threads share the work of auto, which trains with the hinge loss.",
 )
-@options.seed("Seed of the random orders of rows.")
+@click.option(
+    "--seed",
+    type=options.WholeRange(0, 2**64 - 1),
+    default=0,
+    show_default=True,
+    help="Seed of the random orders of rows.",
+)
 @options.as_json
 @options.quiet
 def command(
@@ -168,6 +181,7 @@ def command(
     Exits with code 1 if a fit ended before it reached its tolerance.
     """
     with options.loading_numpy():
+        from svmbench.data.libsvm import plain_name
         from svmbench.durable import require_replaceable, require_writable
         from svmbench.engine.effort import Effort
         from svmbench.errors import DataError
@@ -177,9 +191,10 @@ def command(
     _refuse_two_ways_to_c(cost, lam, folds, along)
     limit = options.seconds_of("--time-limit", time_limit) if time_limit else math.inf
     class_weights = _class_weights(weights)
+    model = options.target(model or Path(f"{plain_name(data)}.model"))
     request = _Request(
-        Files.beside(options.model_target(model, data)), folds, along, _values(values),
-        tolerance, Effort(seed, limit, threads), quiet or as_json,
+        Files.beside(model), folds, along, _values(values), tolerance,
+        Effort(seed, limit, threads), quiet or as_json,
     )  # fmt: skip
     if request.values and folds is None and not along:
         raise click.UsageError("--Cs gives the values that --cv and --path try; add one of them")

@@ -35,6 +35,9 @@ LARGEST_LABEL = 2**31 - 1
 #: Header lines and their number of values; None for one per class.
 _KEYS = {"solver_type": 1, "nr_class": 1, "label": None, "nr_feature": 1, "bias": 1}
 
+#: These lines, in any order, and that of ``w``.
+_HEADER_LINES = len(_KEYS) + 1
+
 #: Weights that are turned into text at a time.
 _AT_A_TIME = 1 << 16
 
@@ -138,8 +141,10 @@ def read_liblinear(path: Path) -> LiblinearModel:
             raise DataError(f"{path}: no such model; check the path") from None
         reason = error.strerror if isinstance(error, OSError) else "not text"
         raise DataError(f"{path}: cannot be read as a model: {reason}") from None
-    lines, begin = _header_lines(text)
-    header, after = _header(path, lines)
+    *lines, body = [*text.split("\n", _HEADER_LINES), ""][: _HEADER_LINES + 1]
+    if not (lines[-1] or body):  # behind the last line end
+        lines.pop()
+    header = _header(path, lines)
     labels = tuple(_whole(path, 3, label) for label in header["label"])
     if not -LARGEST_LABEL - 1 <= min(labels) <= max(labels) <= LARGEST_LABEL:
         raise DataError(f"{path}:3: a label beyond {LARGEST_LABEL}; the file is damaged")
@@ -153,7 +158,7 @@ def read_liblinear(path: Path) -> LiblinearModel:
     wanted = d + (constant >= 0.0)
     if not text.endswith("\n"):  # the digits of the last weight may be cut
         raise DataError(f"{path}: the last line has no line end; the file is cut short")
-    weights = _weights(path, text[begin:], after + 1, k)
+    weights = _weights(path, body, k)
     if len(weights) != wanted:
         raise DataError(
             f"{path}: {len(weights)} lines of weights, not {wanted}; the file is damaged"
@@ -165,21 +170,7 @@ def read_liblinear(path: Path) -> LiblinearModel:
     return LiblinearModel(kind, labels, np.ascontiguousarray(weights[:d].T), biases, constant)
 
 
-def _header_lines(text: str) -> tuple[list[str], int]:
-    """The lines up to that of ``w``, and where the next one begins; all if there is none."""
-    lines, begin = [], 0
-    while begin < len(text):
-        end = text.find("\n", begin)
-        end = len(text) if end < 0 else end
-        lines.append(text[begin:end])
-        begin = end + 1
-        if lines[-1].split()[:1] == ["w"]:
-            break
-    return lines, begin
-
-
-def _header(path: Path, lines: list[str]) -> tuple[dict[str, list[str]], int]:
-    """The values of the header, and the number of its lines."""
+def _header(path: Path, lines: list[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for number, line in enumerate(lines, 1):
         key, *values = line.split() or [""]
@@ -192,7 +183,7 @@ def _header(path: Path, lines: list[str]) -> tuple[dict[str, list[str]], int]:
                 raise DataError(f"{path}: a model of one class; two are needed to predict")
             if classes != len(found["label"]) or classes < 2:
                 raise DataError(f"{path}: {len(found['label'])} labels of {classes} classes")
-            return found, number
+            return found
         if key not in _KEYS or (_KEYS[key] is not None and len(values) != _KEYS[key]):
             raise DataError(
                 f"{path}:{number}: {line[:60]!r} is no line of a LIBLINEAR model; name the model"
@@ -216,14 +207,16 @@ def _whole(path: Path, line: int, text: str) -> int:
         raise DataError(f"{path}:{line}: {text[:60]!r} is no whole number") from None
 
 
-def _weights(path: Path, text: str, first: int, k: int) -> FloatArray:
-    """Lines of k weights as an array; ``first`` is the number of the first line."""
+def _weights(path: Path, text: str, k: int) -> FloatArray:
+    """Lines of k weights as an array."""
     with warnings.catch_warnings(action="ignore", category=UserWarning), suppress(ValueError):
         found = np.loadtxt(StringIO(text), ndmin=2, comments=None)  # warns where there is no line
         found = found if found.size else found.reshape(0, k)
         if found.shape[1] == k and np.isfinite(found).all():
             return np.asarray(found)
-    for number, line in enumerate(text.split("\n"), first):  # one by one, to say what is wrong
+    for number, line in enumerate(
+        text.split("\n"), _HEADER_LINES + 1
+    ):  # one by one, to say what is wrong
         words = line.split()
         if words and len(words) != k:
             raise DataError(f"{path}:{number}: {len(words)} weights, not {k}; the file is damaged")

@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -116,19 +116,14 @@ class ParsedText:
     @property
     def provenance(self) -> Provenance:
         """Name and hash of the content; for two files, the hash of their hashes."""
-        labels = [] if self.label_sha256 is None else [self.label_sha256]
+        digest = self.sha256
+        if self.label_sha256 is not None:
+            digest = hashlib.sha256(f"{digest}{self.label_sha256}".encode()).hexdigest()
         return Provenance(
             plain_name(self.path),
-            combined_sha256([self.sha256, *labels]),
+            digest,
             ("zero-based",) if self.zero_based else (),
         )
-
-
-def combined_sha256(hashes: Sequence[str]) -> str:
-    """The hash of one file, or the hash of the hashes of two."""
-    if len(hashes) == 1:
-        return hashes[0]
-    return hashlib.sha256("".join(hashes).encode()).hexdigest()
 
 
 def plain_name(path: Path) -> str:
