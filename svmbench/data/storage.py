@@ -108,17 +108,6 @@ class Scratch:
                 self._drop()
         return place
 
-    def empty(self, length: int, dtype: np.dtype[Any]) -> Array:
-        """A new array in the file, to be written to; it must have an entry at least."""
-        offset = -(-self._size // mmap.ALLOCATIONGRANULARITY) * mmap.ALLOCATIONGRANULARITY
-        size = length * dtype.itemsize
-        self._room.take(offset + size - self._size)
-        with self._room.writing():
-            # A page without a place on the disk would end the process when it is written to.
-            os.posix_fallocate(self._file.fileno(), offset, size)
-        self._size = offset + size
-        return self._mapped(Extent(offset, dtype, (length,)), mmap.ACCESS_WRITE)
-
     def arrays(self, places: Sequence[Extent | None]) -> list[Array | None]:
         """Map arrays that were put into the file, read-only."""
         whole: mmap.mmap | None = None
@@ -127,11 +116,6 @@ class Scratch:
                 self._file.flush()
             whole = mmap.mmap(self._file.fileno(), self._size, access=mmap.ACCESS_READ)
         return [None if place is None else _view(whole, place) for place in places]
-
-    def _mapped(self, place: Extent, access: int) -> Array:
-        size = place.dtype.itemsize * place.shape[0]
-        mapped = mmap.mmap(self._file.fileno(), size, access=access, offset=place.offset)
-        return _view(mapped, place._replace(offset=0))
 
     def _drop(self) -> None:
         self._file.flush()
@@ -143,25 +127,18 @@ class Scratch:
 
 
 def adjacent(arrays: Sequence[Array | None]) -> Array | None:
-    """All entries of arrays of one type that lie in a file, each right behind the one before."""
+    """All entries of all arrays of a kind, if they are of one type and lie in a file."""
     first = arrays[0] if arrays else None
     mapping = mapping_of(first)
     if first is None or mapping is None:
         return None
-    address, size = _address(first), 0
+    # The file has nothing else between the arrays of a kind if they are of one type.
     for array in arrays:
         if array is None or array.dtype != first.dtype or mapping_of(array) is not mapping:
             return None
-        if _address(array) != address + size * first.itemsize:
-            return None
-        size += array.size
-    offset = address - np.frombuffer(mapping, np.uint8, 1).ctypes.data
+    offset = first.ctypes.data - np.frombuffer(mapping, np.uint8, 1).ctypes.data
+    size = sum(array.size for array in arrays if array is not None)
     return _view(mapping, Extent(offset, first.dtype, (size,)))
-
-
-def _address(array: Array) -> int:
-    address: int = array.__array_interface__["data"][0]
-    return address
 
 
 def _view(mapped: mmap.mmap | None, place: Extent) -> Array:
@@ -379,9 +356,16 @@ def _in_memory(length: int, dtype: np.dtype[Any]) -> Array:
 
 
 def _in_file(length: int, dtype: np.dtype[Any]) -> Array:
-    if not length:  # an array without entries has no place in a file
+    from tempfile import TemporaryFile
+
+    size, room = length * dtype.itemsize, Room("storing its rows")
+    if not size:  # an array without entries has no place in a file
         return _in_memory(length, dtype)
-    return Scratch(Room("storing its rows")).empty(length, dtype)
+    room.take(size)
+    with room.writing(), TemporaryFile(dir=room.folder) as file:
+        # A page without a place on the disk would end the process when it is written to.
+        os.posix_fallocate(file.fileno(), 0, size)
+        return _view(mmap.mmap(file.fileno(), size), Extent(0, dtype, (length,)))
 
 
 def _is_in_file(part: Part) -> bool:

@@ -45,6 +45,7 @@ import json
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import NormalDist
 from typing import Any
 
@@ -210,15 +211,6 @@ _COUNT_STOP = 0.5  # a count stops with this probability
 _SPARSE_ENOUGH = 16  # d over the mean row length above which drawing beats sorting
 
 
-@dataclass(frozen=True, eq=False)
-class Truth:
-    """The separating plane from which a stand-in's labels are generated."""
-
-    w: FloatArray
-    b: float  # a row is +1 if w.x + b > 0, before labels are flipped
-    spread: float  # standard deviation of w.x over the rows
-
-
 def stand_in(
     shape: Shape, name: str, *, scale: float = 1.0, seed: int | None = None
 ) -> tuple[Dataset, Dataset | None]:
@@ -231,16 +223,10 @@ def stand_in(
             " lower it in the set's description"
         )
     maker = Maker(shape, shape.seed if seed is None else seed)
-    truth = maker.truth()
-    train = maker.rows(_TRAIN, _rows_at(shape.m, scale), truth, name, scale)
+    train = maker.rows(_TRAIN, shape.m, name, scale)
     if not shape.m_test:
         return train, None
-    test = maker.rows(_TEST, _rows_at(shape.m_test, scale), truth, f"{name}.t", scale)
-    return train, test
-
-
-def _rows_at(m: int, scale: float) -> int:
-    return max(1, round(m * scale))
+    return train, maker.rows(_TEST, shape.m_test, f"{name}.t", scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,36 +295,24 @@ class Maker:
         normalised: FloatArray = weights / weights.sum()
         return normalised
 
-    @property
-    def pilot_rows(self) -> int:
-        if self._by_class:
-            return 0
+    @cached_property
+    def plane(self) -> tuple[float, float]:
+        """What is added to w.x to have the wanted share of positives, and the deviation of w.x."""
         p = self.shape.positives
         # About a thousand rows of the rarer class, so that its share is right to a few per cent.
         wanted = 1000 / max(min(p, 1.0 - p), 1e-9)
-        return int(min(max(wanted, _PILOT_ROWS), 16 * _PILOT_ROWS))
-
-    def truth(self) -> Truth:
-        """The plane that gives the wanted share of positives, computed from pilot rows."""
-        if self._by_class:
-            return Truth(np.zeros(self.shape.d), math.nan, 0.0)
-        p = self.shape.positives
-        chunks = self._chunks(_PILOT, self.pilot_rows)
-        scores = np.concatenate([chunk.scores(self.w) for _, chunk in chunks])
+        rows = int(min(max(wanted, _PILOT_ROWS), 16 * _PILOT_ROWS))
+        scores = np.concatenate([chunk.scores(self.w) for _, chunk in self._chunks(_PILOT, rows)])
         spread = float(scores.std())
-        noisy = scores + self.shape.margin_noise * spread * self._stream(
-            _PILOT, 0, 2
-        ).standard_normal(len(scores))
-        b = (
-            -float(np.quantile(noisy, 1.0 - p))
-            if 0.0 < p < 1.0
-            else math.copysign(math.inf, p - 0.5)
-        )
-        return Truth(self.w, b, spread)
+        noise = self._stream(_PILOT, 0, 2).standard_normal(len(scores))
+        noisy = scores + self.shape.margin_noise * spread * noise
+        if not 0.0 < p < 1.0:
+            return math.copysign(math.inf, p - 0.5), spread
+        return -float(np.quantile(noisy, 1.0 - p)), spread
 
-    def rows(self, part: int, m: int, truth: Truth, name: str, scale: float) -> Dataset:
-        """The first m rows of a part, with their labels."""
-        shape = self.shape
+    def rows(self, part: int, published: int, name: str, scale: float) -> Dataset:
+        """The first rows of a part, with their labels; that share of the published number."""
+        shape, m = self.shape, max(1, round(published * scale))
         labels = np.empty(m, dtype=np.int8)
         dense = shape.columns.law == "dense"
         indptr: Array | None = None if dense else self._indptr(part, m)
@@ -355,7 +329,7 @@ class Maker:
                 indices[at] = chunk.columns
             if values is not None:
                 values[at] = chunk.values
-            labels[rows] = self._labels(chunk, truth)
+            labels[rows] = self._labels(chunk)
         provenance = self._provenance(part, scale)
         if indptr is not None and indices is not None and values is not None:
             sparse_bytes = indptr.nbytes + indices.nbytes + values.nbytes
@@ -513,24 +487,17 @@ class Maker:
             values *= self.scales[every]
         return values
 
-    @property
-    def _by_class(self) -> bool:
-        """Whether a row's class is drawn before its values."""
-        return self.shape.topics is not None or self.shape.means is not None
-
-    def _labels(self, chunk: _Chunk, truth: Truth) -> Array:
-        positive = chunk.positive if chunk.positive is not None else self._sides(chunk, truth)
+    def _labels(self, chunk: _Chunk) -> Array:
+        positive = chunk.positive
+        if positive is None:
+            b, spread = self.plane
+            scores = chunk.scores(self.w) + self.shape.margin_noise * spread * chunk.normals
+            positive = scores + b > 0.0
         p, noise = self.shape.positives, self.shape.noise
         if noise > 0.0:
             share = np.where(positive, noise / (2 * p), noise / (2 - 2 * p))
             positive = positive ^ (chunk.uniforms < share)
         return np.where(positive, 1, -1).astype(np.int8)
-
-    def _sides(self, chunk: _Chunk, truth: Truth) -> Array:
-        """On which side of the plane each row lies, with noise added to the score."""
-        scores = chunk.scores(truth.w) + self.shape.margin_noise * truth.spread * chunk.normals
-        positive: Array = scores + truth.b > 0.0
-        return positive
 
 
 #: Part of the identity of drawn rows; raised whenever a recipe would give other numbers.

@@ -129,8 +129,8 @@ def test_balance(name, positives, noise):
 
 
 def errors(shape, data):
-    truth = Maker(shape, shape.seed).truth()
-    scores = data.rows.dot(truth.w) + truth.b
+    maker = Maker(shape, shape.seed)
+    scores = data.rows.dot(maker.w) + maker.plane[0]
     return np.where(scores > 0.0, 1, -1) != data.labels, scores
 
 
