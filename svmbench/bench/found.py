@@ -14,7 +14,7 @@ import pandas as pd
 from svmbench.bench.plan import Plan
 from svmbench.claims.measured import MeasuredRow
 from svmbench.config import Sweep
-from svmbench.data.scales import scale_in, scale_text
+from svmbench.data.dataset import scale_in, scale_text
 from svmbench.harness.plan import for_each_horizon
 from svmbench.harness.series import PlannedSweep
 from svmbench.records.columns import of_accuracy

@@ -16,7 +16,7 @@ from svmbench.bench.plots import write_plots
 from svmbench.bench.tables.ratios import ahead_table, compared, ratios_table, standings
 from svmbench.bench.tables.seconds import fastest_table
 from svmbench.bench.versus import answered
-from svmbench.data.scales import scale_text
+from svmbench.data.dataset import scale_text
 from svmbench.durable import write_text
 from svmbench.evidence.steadiness import unsteady
 from svmbench.harness.environment import environment

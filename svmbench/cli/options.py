@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import wraps
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -203,36 +204,27 @@ def running(command: Callable[..., Any]) -> Callable[..., Any]:
     return with_running
 
 
-class Number(click.FloatRange):
-    """A number in a range, which nan is not in: no range of click's excludes it."""
-
-    name = "number"
+class _Plain:
+    """Numbers as other programs read them: Python takes 1_0 for 10."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        _refuse_underscores(self, value, param, ctx)
-        converted: Any = super().convert(value, param, ctx)
-        if converted != converted:
-            self.fail("nan is not a number", param, ctx)
+        if isinstance(value, str) and "_" in value:
+            self.fail(f"{value!r} is not a number", param, ctx)  # type: ignore[attr-defined]
+        converted: Any = super().convert(value, param, ctx)  # type: ignore[misc]
+        if converted != converted:  # no range of click's excludes it
+            self.fail("nan is not a number", param, ctx)  # type: ignore[attr-defined]
         return converted
+
+
+class Number(_Plain, click.FloatRange):
+    name = "number"
 
     def _describe_range(self) -> str:
         return "" if self.min is None and self.max is None else super()._describe_range()
 
 
-class WholeRange(click.IntRange):
+class WholeRange(_Plain, click.IntRange):
     name = "whole number"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        _refuse_underscores(self, value, param, ctx)
-        return super().convert(value, param, ctx)
-
-
-def _refuse_underscores(
-    kind: click.ParamType[Any], value: Any, param: click.Parameter | None, ctx: click.Context | None
-) -> None:
-    """Python takes 1_0 for 10, and other programs do not."""
-    if isinstance(value, str) and "_" in value:
-        kind.fail(f"{value!r} is not a number", param, ctx)
 
 
 def out_file(name: str, text: str) -> Callable[[Any], Any]:
@@ -325,24 +317,19 @@ def seconds_of(option: str, text: str) -> float:
     return found
 
 
-def solver_names(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
-    """Solvers whose names begin so."""
-    from svmbench.solvers.registry import solvers
-
-    return [name for name in solvers() if name.startswith(begun)]
+def _completion(known: Callable[[], Iterable[str]]) -> Callable[..., list[str]]:
+    """What the shell completes: the known names that begin as what was typed."""
+    return lambda context, parameter, begun: [name for name in known() if name.startswith(begun)]
 
 
-def data_names(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
-    """Data sets of the catalogue whose names begin so."""
-    from svmbench.data.catalogue import names
-
-    return [name for name in names() if name.startswith(begun)]
-
-
-def paper_names(context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
-    """Papers whose names begin so; after a slash, their items."""
+def _papers() -> Iterator[str]:
+    """Papers and their items."""
     from svmbench.papers.model import papers
 
-    known = papers(None)
-    choices = [f"{key}/{item}" for key, paper in known.items() for item in paper.names]
-    return [name for name in [*known, *choices] if name.startswith(begun)]
+    for key, paper in papers(None).items():
+        yield from (key, *(f"{key}/{item}" for item in paper.names))
+
+
+solver_names = _completion(lambda: import_module("svmbench.solvers.registry").solvers())
+data_names = _completion(lambda: import_module("svmbench.data.catalogue").names())
+paper_names = _completion(_papers)

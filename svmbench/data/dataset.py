@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import mmap
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -163,3 +164,20 @@ def mapping_of(array: Any) -> mmap.mmap | None:
     while array is not None and not isinstance(array, mmap.mmap):
         array = getattr(array, "base", None)
     return array
+
+
+#: How the source of a stand-in begins; its settings follow.
+STAND_IN = "stand-in "
+
+
+def scale_in(source: str) -> float:
+    """Scale of a stand-in by the source that its rows name; nan if it does not tell."""
+    try:
+        return float(json.loads(source.removeprefix(STAND_IN))["scale"])
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+        return math.nan
+
+
+def scale_text(scale: float) -> str:
+    """The scale of a stand-in as pages and plans print it; "unknown" if it is nan."""
+    return "unknown" if math.isnan(scale) else f"{scale:.4g}"

@@ -86,10 +86,6 @@ class LiblinearModel:
         """The labels of decision values: of two the first if positive, else that of the largest."""
         return classes_of(self.labels, values)
 
-    def places_of(self, values: FloatArray) -> Array:
-        """The numbers of these labels, from 0, shape (m,)."""
-        return classes_of(tuple(range(len(self.labels))), values)
-
 
 def classes_of(labels: tuple[int, ...], values: FloatArray) -> Array:
     """`LiblinearModel.classes_of`, for a model of these classes."""

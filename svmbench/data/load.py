@@ -29,7 +29,6 @@ from svmbench.data.fetch import (
     remember,
 )
 from svmbench.data.libsvm import ParsedText
-from svmbench.data.shape import Shape
 from svmbench.data.stamp import require_unchanged, stamp, stamp_before_reading
 from svmbench.data.synthetic import GENERATOR_VERSION, RECIPES_VERSION, draw
 from svmbench.data.synthetic import stand_in as make_stand_in
@@ -145,26 +144,17 @@ def _load_stand_in(wanted: Entry, scale: float) -> Loaded:
             f"{wanted.name}: no stand-in is described; run without --stand-in, or describe one"
             " (datasets/README.md)"
         )
-    seed = _stand_in_seed(wanted, shape)
+    seed = shape.seed
+    if wanted.positive_chosen:
+        # Another class against the rest is another problem, though of the same shape.
+        seed += zlib.crc32(repr(wanted.positive).encode())
+    facts = shape.model_dump(mode="json", exclude_defaults=True)
+    identity = [GENERATOR_VERSION, facts, scale, seed]
 
     def make() -> TrainAndTest:
         return make_stand_in(shape, wanted.name, scale=scale, seed=seed)
 
-    return _generated(*_stand_in_key(wanted, shape, scale), make)
-
-
-def _stand_in_key(wanted: Entry, shape: Shape, scale: float) -> tuple[str, list[Any], bool]:
-    """The name of a stand-in's rows, what determines them, and whether there are test rows."""
-    facts = shape.model_dump(mode="json", exclude_defaults=True)
-    identity = [GENERATOR_VERSION, facts, scale, _stand_in_seed(wanted, shape)]
-    return f"{wanted.name}-stand-in", identity, shape.m_test > 0
-
-
-def _stand_in_seed(wanted: Entry, shape: Shape) -> int:
-    if not wanted.positive_chosen:
-        return shape.seed
-    # Another class against the rest is another problem, though of the same shape.
-    return shape.seed + zlib.crc32(repr(wanted.positive).encode())
+    return _generated(f"{wanted.name}-stand-in", identity, shape.m_test > 0, make)
 
 
 def _load_drawn(wanted: Entry) -> Loaded:

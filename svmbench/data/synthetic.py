@@ -53,8 +53,7 @@ import numpy as np
 
 from svmbench.data.blocks import row_starts
 from svmbench.data.catalogue import Recipe
-from svmbench.data.dataset import Array, Dataset, FloatArray, Provenance
-from svmbench.data.scales import STAND_IN
+from svmbench.data.dataset import STAND_IN, Array, Dataset, FloatArray, Provenance
 from svmbench.data.shape import Shape, Topics
 from svmbench.data.storage import FLOAT32_DIGITS, column_type, compact
 from svmbench.errors import DataError

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from svmbench.config import Sweep, dump_sweep
-from svmbench.data.scales import scale_in
+from svmbench.data.dataset import scale_in
 from svmbench.durable import is_own_file
 from svmbench.errors import ConfigError
 from svmbench.harness.environment import fingerprint

@@ -14,9 +14,9 @@ from functools import cached_property
 
 from svmbench.config.dataset_spec import DatasetSpec
 from svmbench.data.catalogue import Entry, resolve
+from svmbench.data.dataset import scale_text
 from svmbench.data.fetch import find
 from svmbench.data.load import is_cached
-from svmbench.data.scales import scale_text
 from svmbench.data.shape import Shape
 from svmbench.data.transforms import Derived, rows_after, scales_between
 from svmbench.data.transforms.rows import Swap

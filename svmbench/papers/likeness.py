@@ -10,7 +10,7 @@ from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.model import Claim
 from svmbench.claims.places import same
 from svmbench.data.catalogue import Entry, entry, names
-from svmbench.data.scales import scale_in
+from svmbench.data.dataset import scale_in
 from svmbench.data.shape import ERROR_TOLERANCE, PRIMAL_TOLERANCE, CalibrationTarget
 from svmbench.papers.model import Item
 from svmbench.papers.published import PublishedValue

@@ -13,7 +13,7 @@ import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from svmbench.data.scales import scale_in
+from svmbench.data.dataset import scale_in
 from svmbench.errors import DataError
 from svmbench.records.groups import heading
 from svmbench.records.read import Results

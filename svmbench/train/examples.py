@@ -23,7 +23,7 @@ from svmbench.memory import require_memory
 from svmbench.records.spelling import counted
 
 if TYPE_CHECKING:
-    from svmbench.data.tables import EncodedTable, Encoding, OnMissing
+    from svmbench.data.tables import Encoding, OnMissing
 
 _ROWS_AT_A_TIME = 1 << 20
 
@@ -324,9 +324,20 @@ def read_examples(
     if kind_of(path):
         if zero_based:
             raise DataError(f"{path}: is a table; --zero-based is of LIBSVM text")
-        from svmbench.data.tables import read_table  # few fits read tables
+        from svmbench.data.in_memory import as_dataset  # needs scipy, which text does without
+        from svmbench.data.tables import read_table
 
-        return _of_table(read_table(path, target, missing, dropped, encoding), path)
+        table = read_table(path, target, missing, dropped, encoding)
+        origin = Provenance(path.name, table.sha256)
+        rows = replace(as_dataset(table.X), name=path.name, provenance=origin)
+        return Examples(
+            rows,
+            np.zeros(rows.n_samples, dtype=np.int64) if table.labels is None else table.labels,
+            names=table.encoding.names,
+            encoding=table.encoding,
+            labelled=table.labels is not None,
+            unknown=table.unknown,
+        )
     if target is not None or missing != "refuse" or dropped:
         raise DataError(
             f"{path}: is LIBSVM text by its name, and --target, --missing and --drop are of tables;"
@@ -379,22 +390,6 @@ def _whole_number(name: str) -> int | None:
     except ValueError:
         return None
     return int(number) if number.is_integer() else None
-
-
-def _of_table(table: EncodedTable, path: Path) -> Examples:
-    from svmbench.data.in_memory import as_dataset  # needs scipy, which text does without
-
-    origin = Provenance(path.name, table.sha256)
-    rows = replace(as_dataset(table.X), name=path.name, provenance=origin)
-    none = np.zeros(rows.n_samples, dtype=np.int64)
-    return Examples(
-        rows,
-        none if table.labels is None else table.labels,
-        names=table.encoding.names,
-        encoding=table.encoding,
-        labelled=table.labels is not None,
-        unknown=table.unknown,
-    )
 
 
 def _whole(labels: Array, path: Path) -> Array:

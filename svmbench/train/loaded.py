@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp  # type: ignore[import-untyped]
 
 from svmbench.data.in_memory import as_dataset
-from svmbench.data.liblinear_model import LiblinearModel, read_liblinear
+from svmbench.data.liblinear_model import LiblinearModel, classes_of, read_liblinear
 from svmbench.data.tables import Encoding, encoded
 from svmbench.durable import resolved
 from svmbench.errors import DataError
@@ -58,7 +58,9 @@ class LoadedModel:
 
     def predict(self, X: Any) -> Any:
         """The classes of rows, shape (m,); ``X`` and errors as in `decision_function`."""
-        return np.array(self.classes)[self._model.places_of(self._values(X))]
+        labels = self._model.labels
+        places = classes_of(tuple(range(len(labels))), self._values(X))
+        return np.array(self.classes)[places]
 
     def _values(self, X: Any) -> Any:
         if hasattr(X, "to_pandas"):

@@ -11,8 +11,8 @@ from scipy.stats import ks_2samp
 from problems import dense
 from svmbench.data import synthetic
 from svmbench.data.catalogue import entry, names
+from svmbench.data.dataset import scale_in
 from svmbench.data.load import load
-from svmbench.data.scales import scale_in
 from svmbench.data.shape import Shape
 from svmbench.data.synthetic import Maker, stand_in
 from svmbench.data.transforms import Derived, MaxAbs, Rows, Swap

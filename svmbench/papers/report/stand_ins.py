@@ -8,7 +8,7 @@ import pandas as pd
 
 from svmbench.claims.measured import MeasuredRow
 from svmbench.data.catalogue import entry, names
-from svmbench.data.scales import scale_in, scale_text
+from svmbench.data.dataset import scale_in, scale_text
 from svmbench.data.shape import calibration
 from svmbench.papers.report.layout import ItemResults
 from svmbench.records.spelling import short
