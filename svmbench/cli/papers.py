@@ -186,7 +186,7 @@ def _make(
             written = write_papers(root, known, stale, asked=chosen)
             remember(root, known, stale, written.files)
             options.mark_as_own(root)
-    if as_json:
+    if as_json and not result.interrupted:
         by_item = [(item, written.tables.get(item, []), written.claims[item]) for item in chosen]
         click.echo(to_json(by_item, set(asked.only), root / "index.html"))
         return exit_code(result)

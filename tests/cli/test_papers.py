@@ -237,6 +237,7 @@ def test_exit_codes(papers, monkeypatch, change, code, said):
     result = papers()
     assert result.exit_code == code, result.output
     assert said in result.output
+    assert papers("--json").exit_code == code
 
 
 def test_data_that_cannot_be_read_are_exit_code_3_after_all_else(papers, tmp_path):
