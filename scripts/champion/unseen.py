@@ -27,6 +27,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from svmbench.data.catalogue import Chosen
 from svmbench.data.dataset import Array, Dataset
 from svmbench.data.load import load
 from svmbench.data.storage import compact
@@ -181,8 +182,8 @@ def breast_cancer() -> Dataset:
 
 def pair_of_digits() -> Dataset:
     """MNIST, 3 against 5."""
-    threes = load({"name": "mnist", "positive": 3}, offline=True).train
-    fives = load({"name": "mnist", "positive": 5}, offline=True).train
+    threes = load(Chosen(name="mnist", positive=(3,)), offline=True).train
+    fives = load(Chosen(name="mnist", positive=(5,)), offline=True).train
     chosen = np.flatnonzero((threes.labels > 0) | (fives.labels > 0))
     return part(threes, "mnist, 3 and 5", chosen)
 

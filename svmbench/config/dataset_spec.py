@@ -35,7 +35,7 @@ from svmbench.config.fields import (
 )
 from svmbench.config.reading import Strict, refuse
 from svmbench.data import catalogue
-from svmbench.data.catalogue import OwnFiles
+from svmbench.data.catalogue import Chosen, OwnFiles
 from svmbench.data.libsvm import label_text, plain_name
 from svmbench.data.transforms import TRANSFORMS, Derived, suffix
 from svmbench.data.transforms.columns import Bias
@@ -169,7 +169,7 @@ class DatasetSpec(Strict):
     @property
     def source(self) -> str | OwnFiles | Derived:
         """The argument of `svmbench.data.load.load`."""
-        source: str | OwnFiles | dict[str, Any] = self._plain_label
+        source: str | OwnFiles | Chosen = self._plain_label
         if self.path is not None:
             source = OwnFiles(
                 path=self.path,
@@ -180,8 +180,8 @@ class DatasetSpec(Strict):
                 name=self._plain_label,
             )
         elif self.positive is not None:
-            source = {"name": self._plain_label, "positive": self.positive}
-        if isinstance(source, dict) or self.chain or self.label != self._plain_label:
+            source = Chosen(name=self._plain_label, positive=self.positive)
+        if isinstance(source, Chosen) or self.chain or self.label != self._plain_label:
             return Derived(source, self.chain, self.label)
         return source
 

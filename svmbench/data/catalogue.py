@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
@@ -215,26 +214,18 @@ def read_entry(path: Path) -> Entry:
     return found
 
 
-def resolve(spec: str | Mapping[str, Any] | OwnFiles | Entry) -> Entry:
-    """Find the entry that ``spec`` means.
+def resolve(spec: str | Chosen | OwnFiles | Entry) -> Entry:
+    """Find the entry that ``spec`` means; a text is a catalogue name or a path.
 
-    That is a catalogue name; a path (with a slash in it, or of a file that exists); or a mapping as
-    in `Chosen` or, with a path, as in `OwnFiles`.
+    It is a path with a slash in it, or of a file that exists.
     """
-    if isinstance(spec, Entry):
-        return spec
     if isinstance(spec, str):
         if spec not in names() and ("/" in spec or "\\" in spec or not _not_a_file(Path(spec))):
             return _own_entry(OwnFiles(path=Path(spec)))
         return entry(spec)
-    if isinstance(spec, Mapping):
-        try:
-            if "name" in spec and "path" not in spec:
-                return _chosen_entry(Chosen.model_validate(dict(spec)))
-            spec = OwnFiles.model_validate(dict(spec))
-        except ValidationError as error:
-            raise ConfigError(f"data set: {_first_problem(error)}") from None
-    return _own_entry(spec)
+    if isinstance(spec, Entry):
+        return spec
+    return _chosen_entry(spec) if isinstance(spec, Chosen) else _own_entry(spec)
 
 
 def _chosen_entry(chosen: Chosen) -> Entry:

@@ -7,7 +7,7 @@ import json
 import logging
 import re
 import zlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -17,7 +17,7 @@ import numpy as np
 
 from svmbench.data import csvtext, idx, libsvm
 from svmbench.data.cache import entry_path, open_cached, store
-from svmbench.data.catalogue import DataFile, Entry, OwnFiles, Role, resolve
+from svmbench.data.catalogue import Chosen, DataFile, Entry, OwnFiles, Role, resolve
 from svmbench.data.dataset import Dataset
 from svmbench.data.fetch import (
     MissingFileError,
@@ -64,7 +64,7 @@ class Loaded:
 
 
 def load(
-    spec: str | Mapping[str, Any] | OwnFiles | Entry | Derived,
+    spec: str | Chosen | OwnFiles | Entry | Derived,
     *,
     offline: bool = False,
     stand_in: float | None = None,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from problems import read_libsvm
 from svmbench.data import csvtext, libsvm
 from svmbench.data.cache import open_cached, store
-from svmbench.data.catalogue import Csv, read_entry, resolve
+from svmbench.data.catalogue import Csv, OwnFiles, read_entry, resolve
 from svmbench.data.dataset import Dataset
 from svmbench.data.idx import parse_idx
 from svmbench.data.libsvm import parse_libsvm
@@ -127,13 +127,13 @@ def test_pipes_and_devices_are_refused(tmp_path):
         with pytest.raises(DataError, match="a pipe or a device"):
             read_libsvm(path)
         with pytest.raises(DataError, match="a device or a pipe, not a file"):
-            resolve({"path": path})
+            resolve(OwnFiles(path=path))
 
 
 @pytest.mark.parametrize("name", ["x" * 5000, "a/" * 3000 + "b", "nul\0nul"])
 def test_names_that_no_file_can_have_are_refused(name):
     with pytest.raises(DataError):
-        resolve({"path": name})
+        resolve(OwnFiles(path=name))
     with pytest.raises(DataError):
         read_libsvm(name)
 

@@ -12,7 +12,7 @@ from refusals import refusal
 
 from svmbench.data import libsvm, text_files
 from svmbench.data.cache import cache_dir, open_cached, verify
-from svmbench.data.catalogue import Csv, DataFile, Entry
+from svmbench.data.catalogue import Chosen, Csv, DataFile, Entry, OwnFiles
 from svmbench.data.load import load
 from svmbench.data.transforms import Derived, Rows, Swap
 from svmbench.errors import DataError
@@ -92,14 +92,14 @@ def test_second_load_needs_no_raw_file(places, no_reading):
 
 
 def test_second_load_of_own_files_reads_nothing(places, no_reading):
-    spec = {"path": places / "mirror" / "rows.xz", "test": places / "mirror" / "rows.t"}
+    spec = OwnFiles(path=places / "mirror" / "rows.xz", test=places / "mirror" / "rows.t")
     first = load(spec)
     no_reading()
     assert load(spec).test.identity == first.test.identity
 
 
 def test_own_files_decide_together(places):
-    loaded = load({"path": places / "mirror" / "rows.xz", "test": places / "mirror" / "rows.t"})
+    loaded = load(OwnFiles(path=places / "mirror" / "rows.xz", test=places / "mirror" / "rows.t"))
     assert loaded.train.n_features == loaded.test.n_features == 5
     assert loaded.train.labels.tolist() == [-1, 1, -1]
     assert loaded.test.labels.tolist() == [1, -1]
@@ -108,14 +108,14 @@ def test_own_files_decide_together(places):
 def test_own_test_file_of_one_class(places):
     test = places / "only-ones"
     test.write_bytes(b"1 1:1\n1 2:1\n")
-    loaded = load({"path": places / "mirror" / "rows.xz", "test": test})
+    loaded = load(OwnFiles(path=places / "mirror" / "rows.xz", test=test))
     assert loaded.test.labels.tolist() == [-1, -1]  # 1 is the lesser label of the training rows
 
 
 def test_own_test_file_with_strange_labels(places):
     test = places / "strange"
     test.write_bytes(b"0 1:1\n3 2:1\n")
-    message = refusal(load, {"path": places / "mirror" / "rows.xz", "test": test})
+    message = refusal(load, OwnFiles(path=places / "mirror" / "rows.xz", test=test))
     assert message.startswith(f"{test}: labels 0, 3 do not occur in ")
 
 
@@ -176,7 +176,7 @@ def test_rows_of_labels_with_many_digits_are_told_apart(places):
     path = places / "ids.libsvm"
     path.write_text("1000001 1:1\n1000002 1:2\n1000003 1:3\n")
     one, other = (
-        load({"path": str(path), "positive": label}).train for label in (1000001, 1000002)
+        load(OwnFiles(path=str(path), positive=label)).train for label in (1000001, 1000002)
     )
     assert (one.labels.tolist(), other.labels.tolist()) == ([1, -1, -1], [-1, 1, -1])
     assert other.provenance.transforms == ("positive 1000002",)
@@ -342,7 +342,7 @@ def test_tiny_sets_need_nothing(name, monkeypatch):
 
 def test_mnist(real_data, monkeypatch):
     monkeypatch.setenv("SVMBENCH_MIRROR", str(real_data))
-    loaded = load({"name": "mnist", "positive": [1, 3, 5, 7, 9]})
+    loaded = load(Chosen(name="mnist", positive=[1, 3, 5, 7, 9]))
     assert (loaded.train.n_samples, loaded.train.nnz) == (60000, 8994156)
     assert (loaded.test.n_samples, loaded.test.nnz) == (10000, 1511219)
     assert loaded.train.n_features == loaded.test.n_features == 784

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from svmbench.data.catalogue import entry
+from svmbench.data.catalogue import Chosen, entry
 from svmbench.data.load import load
 from svmbench.data.synthetic import draw
 from svmbench.errors import DataError
@@ -67,4 +67,4 @@ def test_a_recipe_excludes_files_and_a_stand_in(more, message, tmp_path):
 
 def test_drawn_rows_have_labels_of_their_own():
     with pytest.raises(DataError, match=r"^simulated: .* leave 'positive' out$"):
-        load({"name": "simulated", "positive": -1})
+        load(Chosen(name="simulated", positive=-1))

@@ -10,7 +10,7 @@ from scipy.stats import ks_2samp
 
 from problems import dense
 from svmbench.data import synthetic
-from svmbench.data.catalogue import entry, names
+from svmbench.data.catalogue import Chosen, entry, names
 from svmbench.data.dataset import scale_in
 from svmbench.data.load import load
 from svmbench.data.shape import Shape
@@ -257,7 +257,7 @@ def test_a_stand_in_takes_the_place_of_a_set(monkeypatch):
 
 @pytest.mark.usefixtures("cache", "small")
 def test_stand_ins_of_other_scales_and_classes_are_others():
-    spec = {"name": "mnist", "positive": 3}
+    spec = Chosen(name="mnist", positive=3)
     loaded = [
         load("mnist", stand_in=0.001),
         load("mnist", stand_in=0.002),

@@ -11,6 +11,7 @@ from problems import STORAGES, dataset, dense, dyadic
 from svmbench import memory
 from svmbench.data import blocks
 from svmbench.data.cache import open_cached
+from svmbench.data.catalogue import Chosen
 from svmbench.data.dataset import Provenance
 from svmbench.data.derived import take_rows
 from svmbench.data.load import load
@@ -366,7 +367,7 @@ def test_all_that_is_done_is_part_of_the_key():
         Derived("tiny-sparse", CHAIN[::-1], "mine"),
         Derived("tiny-dense", CHAIN, "mine"),
         Derived("tiny-sparse", (), "mine"),
-        Derived({"name": "tiny-sparse", "positive": -1}, CHAIN, "mine"),
+        Derived(Chosen(name="tiny-sparse", positive=-1), CHAIN, "mine"),
     ]
     loaded = [load(spec) for spec in specs]
     assert len({one.train_path for one in loaded}) == len(specs)

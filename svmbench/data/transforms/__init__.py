@@ -25,7 +25,7 @@ the same rows on every machine and with every version of NumPy.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +37,7 @@ from svmbench.data.transforms.step import Portion, TrainAndTest, Transform
 from svmbench.data.transforms.values import Factor, MaxAbs, UnitNorm
 
 if TYPE_CHECKING:
-    from svmbench.data.catalogue import Entry, OwnFiles
+    from svmbench.data.catalogue import Chosen, Entry, OwnFiles
 
 #: Raised whenever the same transform gives other rows, so that caches are rebuilt.
 TRANSFORMS_VERSION = 1
@@ -61,7 +61,7 @@ class Derived:
     """A data set derived from another by transforms."""
 
     # the other, as `svmbench.data.catalogue.resolve` takes it
-    source: str | Mapping[str, Any] | OwnFiles | Entry
+    source: str | Chosen | OwnFiles | Entry
     transforms: tuple[Transform, ...]  # applied in order; may be empty
     name: str  # name of the result
 
