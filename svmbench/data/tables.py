@@ -104,9 +104,12 @@ class Encoding:
         from pydantic import TypeAdapter, ValidationError  # slow to load
 
         try:
-            return TypeAdapter(cls).validate_python(dict(facts))
+            found = TypeAdapter(cls).validate_python(dict(facts))
         except ValidationError:
-            raise DataError("the model's JSON does not say how to read tables") from None
+            found = None
+        if found is None or not found.columns:
+            raise DataError("the model's JSON does not say how to read tables")
+        return found
 
 
 class EncodedTable(NamedTuple):

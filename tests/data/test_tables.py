@@ -389,3 +389,12 @@ def test_truth_values_may_be_missing_where_a_mean_stands_for_them(folder):
     frame = pd.DataFrame({"b": [True, None, False]}, dtype=object)
     values = svmbench.load_model("m").decision_function(frame)
     assert values[1] == pytest.approx((values[0] + values[2]) / 2)
+
+
+@pytest.mark.parametrize("change", [{"columns": []}, {"columns": [{"name": 3}]}, {"target": None}])
+def test_a_json_that_does_not_say_how_to_read_tables(folder, change):
+    (folder / "a.csv").write_text("a,y\n1,p\n2,q\n")
+    facts = read_table(folder / "a.csv", "y").encoding.facts()
+    assert Encoding.of(facts).facts() == facts
+    with pytest.raises(DataError, match="does not say how to read tables"):
+        Encoding.of({**facts, **change})
