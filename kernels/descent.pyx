@@ -33,7 +33,7 @@ from .pairs cimport axpy_in_pairs, dot_in_pairs
 from .provenance cimport build_record
 from .rng cimport Generator, rng_shuffle
 from .rows cimport (
-    DENSE_F32, DENSE_F64, I32_F32, I32_F64, I32_ONES, U16_F32, U16_F64, U16_ONES,
+    DENSE_F32, I32_F32, I32_F64, I32_ONES, U16_F32, U16_F64, U16_ONES,
     CompactRows, Rows, prefetch, row_nonzeros, sum_squares,
 )
 
@@ -481,7 +481,7 @@ cdef class Descent(Counters):
         cdef double[::1] found = np.empty(n), alphas = np.empty(n)
         with nogil:
             for k in range(n):
-                self._find_margins(k * stride, k * stride + 1, &found[k])
+                act(self, k * stride, k * stride + 1, NULL, &found[k])
                 alphas[k] = self._alpha_of(k * stride)
                 self.nonzeros += (self.rows.c.d if self._is_dense
                                   else self._sparse[k * stride].n)
@@ -504,7 +504,7 @@ cdef class Descent(Counters):
                 for k in range(self.active):
                     self._order[k] = <int32_t> k
                 rng_shuffle(&rng.c, &self._order[0], self.active)
-            self._visit(self.active, &state)
+            act(self, 0, self.active, &state, NULL)
         self._take(&state, self.active)
         self._gain, self._entries = state.gain / state.entries, state.entries
         self.largest, self.smallest, self.slack_sum = state.largest, state.smallest, state.slack
@@ -529,39 +529,6 @@ cdef class Descent(Counters):
         self.updates += state.updates
         self.nonzeros += state.entries + state.moved
 
-    cdef void _visit(self, Py_ssize_t n, Pass *state) noexcept nogil:
-        """Visit the first n records of the order."""
-        cdef const Rows *rows = &self.rows.c
-        cdef double lam_m = self.lam * rows.m
-        cdef void *records = self._records()
-        cdef double *w = &self._w[0]
-        cdef int32_t *order = &self._order[0]
-        cdef int8_t *fate = &self._fate[0]
-        if rows.storage == U16_ONES:
-            descend(records, order, n, rows.d, <const uint16_t *> rows.indices,
-                    <const int8_t *> NULL, lam_m, w, fate, state)
-        elif rows.storage == U16_F32:
-            descend(records, order, n, rows.d, <const uint16_t *> rows.indices,
-                    <const float *> rows.values, lam_m, w, fate, state)
-        elif rows.storage == U16_F64:
-            descend(records, order, n, rows.d, <const uint16_t *> rows.indices,
-                    <const double *> rows.values, lam_m, w, fate, state)
-        elif rows.storage == I32_ONES:
-            descend(records, order, n, rows.d, <const int32_t *> rows.indices,
-                    <const int8_t *> NULL, lam_m, w, fate, state)
-        elif rows.storage == I32_F32:
-            descend(records, order, n, rows.d, <const int32_t *> rows.indices,
-                    <const float *> rows.values, lam_m, w, fate, state)
-        elif rows.storage == I32_F64:
-            descend(records, order, n, rows.d, <const int32_t *> rows.indices,
-                    <const double *> rows.values, lam_m, w, fate, state)
-        elif rows.storage == DENSE_F32:
-            descend(records, order, n, rows.d, <const int8_t *> NULL,
-                    <const float *> rows.values, lam_m, w, fate, state)
-        elif rows.storage == DENSE_F64:
-            descend(records, order, n, rows.d, <const int8_t *> NULL,
-                    <const double *> rows.values, lam_m, w, fate, state)
-
     def revisit(self):
         """Visit again the rows whose steps gained much in the last pass, as long as each does.
 
@@ -576,7 +543,7 @@ cdef class Descent(Counters):
             while self._again and entries < self._entries:
                 self._begin(&state)
                 n = self._again
-                self._visit(n, &state)
+                act(self, 0, n, &state, NULL)
                 self._take(&state, n)
                 entries += state.entries
         self._again = 0
@@ -657,7 +624,7 @@ cdef class Descent(Counters):
         cdef Py_ssize_t k, last, begin = 0
         while begin < self.m:
             last = min(self.m, begin + MARGINS)
-            self._find_margins(begin, last, out)
+            act(self, begin, last, NULL, out)
             for k in range(begin, last):
                 gradient = out[k - begin] - 1.0
                 alpha = self._alpha_of(k)
@@ -676,32 +643,39 @@ cdef class Descent(Counters):
         found.slack, found.scaled, found.alphas = slack, scaled_slack, alphas
         found.largest, found.smallest = largest, smallest
 
-    cdef void _find_margins(self, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
-        """Margins y_i w.x_i of the records from ``begin`` to ``end``."""
-        cdef const Rows *rows = &self.rows.c
-        cdef void *records = self._records()
-        cdef const double *w = &self._w[0]
-        if rows.storage == U16_ONES:
-            margins(records, begin, end, rows.d, <const uint16_t *> rows.indices,
-                    <const int8_t *> NULL, w, self._varied, out)
-        elif rows.storage == U16_F32:
-            margins(records, begin, end, rows.d, <const uint16_t *> rows.indices,
-                    <const float *> rows.values, w, self._varied, out)
-        elif rows.storage == U16_F64:
-            margins(records, begin, end, rows.d, <const uint16_t *> rows.indices,
-                    <const double *> rows.values, w, self._varied, out)
-        elif rows.storage == I32_ONES:
-            margins(records, begin, end, rows.d, <const int32_t *> rows.indices,
-                    <const int8_t *> NULL, w, self._varied, out)
-        elif rows.storage == I32_F32:
-            margins(records, begin, end, rows.d, <const int32_t *> rows.indices,
-                    <const float *> rows.values, w, self._varied, out)
-        elif rows.storage == I32_F64:
-            margins(records, begin, end, rows.d, <const int32_t *> rows.indices,
-                    <const double *> rows.values, w, self._varied, out)
-        elif rows.storage == DENSE_F32:
-            margins(records, begin, end, rows.d, <const int8_t *> NULL,
-                    <const float *> rows.values, w, self._varied, out)
-        else:
-            margins(records, begin, end, rows.d, <const int8_t *> NULL,
-                    <const double *> rows.values, w, self._varied, out)
+
+cdef void act(Descent self, Py_ssize_t begin, Py_ssize_t end, Pass *state,
+              double *out) noexcept nogil:
+    """Visit records of the order, or find margins y_i w.x_i of records, if ``state`` is NULL."""
+    cdef const Rows *rows = &self.rows.c
+    cdef const uint16_t *u16 = <const uint16_t *> rows.indices
+    cdef const int32_t *i32 = <const int32_t *> rows.indices
+    cdef const float *f32 = <const float *> rows.values
+    cdef const double *f64 = <const double *> rows.values
+    if rows.storage == U16_ONES:
+        act_on(self, u16, <const int8_t *> NULL, begin, end, state, out)
+    elif rows.storage == U16_F32:
+        act_on(self, u16, f32, begin, end, state, out)
+    elif rows.storage == U16_F64:
+        act_on(self, u16, f64, begin, end, state, out)
+    elif rows.storage == I32_ONES:
+        act_on(self, i32, <const int8_t *> NULL, begin, end, state, out)
+    elif rows.storage == I32_F32:
+        act_on(self, i32, f32, begin, end, state, out)
+    elif rows.storage == I32_F64:
+        act_on(self, i32, f64, begin, end, state, out)
+    elif rows.storage == DENSE_F32:
+        act_on(self, <const int8_t *> NULL, f32, begin, end, state, out)
+    else:
+        act_on(self, <const int8_t *> NULL, f64, begin, end, state, out)
+
+
+cdef void act_on(Descent self, const column_t *columns, const entry_t *entries, Py_ssize_t begin,
+                 Py_ssize_t end, Pass *state, double *out) noexcept nogil:
+    cdef Py_ssize_t d = self.rows.c.d
+    cdef double *w = &self._w[0]
+    if state != NULL:
+        descend(self._records(), &self._order[0], end, d, columns, entries,
+                self.lam * self.rows.c.m, w, &self._fate[0], state)
+    else:
+        margins(self._records(), begin, end, d, columns, entries, w, self._varied, out)
