@@ -65,7 +65,7 @@ def solution(const double[:, ::1] factor, const double[::1] right):
         for i in range(d):
             x[i] /= factor[i, i]
             if i + 1 < d:
-                dense_axpy(-x[i], &factor[i, i + 1], d - i - 1, &x[i + 1])
+                dense_axpy(-x[i], &factor[i, i + 1], d - i - 1, <const double *> NULL, &x[i + 1])
         for i in range(d - 1, -1, -1):
             if i + 1 < d:
                 x[i] -= dense_dot(&factor[i, i + 1], d - i - 1, &x[i + 1])

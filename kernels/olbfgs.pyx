@@ -81,7 +81,8 @@ cdef void multiply(Olbfgs self, weight_t *direction) noexcept nogil:
         product = self._inverse[slot] * dense_dot(
             pair_at(self, self._sigmas, slot, direction), d, direction)
         self._product[slot] = product
-        dense_axpy(<weight_t> -product, pair_at(self, self._psis, slot, direction), d, direction)
+        dense_axpy(<weight_t> -product, pair_at(self, self._psis, slot, direction),
+                   d, <const weight_t *> NULL, direction)
         middle += self._ratio[slot] / self.pairs
     for j in range(d):
         direction[j] = <weight_t> (direction[j] * middle)
@@ -89,7 +90,8 @@ cdef void multiply(Olbfgs self, weight_t *direction) noexcept nogil:
         slot = (self.head + self.rank - self.pairs + k) % self.rank
         product = self._product[slot] - self._inverse[slot] * dense_dot(
             pair_at(self, self._psis, slot, direction), d, direction)
-        dense_axpy(<weight_t> product, pair_at(self, self._sigmas, slot, direction), d, direction)
+        dense_axpy(<weight_t> product, pair_at(self, self._sigmas, slot, direction),
+                   d, <const weight_t *> NULL, direction)
 
 
 cdef void keep_pair(Olbfgs self, Py_ssize_t i, double push, const weight_t *step) noexcept nogil:

@@ -8,6 +8,7 @@
 #
 #   row_dot(rows, i, w)       x_i . w          n_i multiply-adds, four accumulators
 #   row_axpy(rows, i, c, w)   w += c x_i       n_i multiply-adds
+#   row_scaled_axpy(..., b, w)    w_j += c b_j x_ij, with the roundings of row_axpy where b_j = 1
 #   row_norm2(rows, i)        ||x_i||^2        n_i multiply-adds, in double
 #   row_nonzeros(rows, i)     n_i              stored entries (d for dense rows)
 #   look_ahead(rows, order, position, end)     asks memory for the rows of steps to come: what a
@@ -117,25 +118,27 @@ cdef inline weight_t dense_dot(const value_t *x, Py_ssize_t n, const weight_t *w
     return (((s[0] + rest) + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
 
 
-cdef inline void ones_axpy(weight_t c, const index_t *j, Py_ssize_t n,
+# In these, b is NULL where it is one.
+
+cdef inline void ones_axpy(weight_t c, const index_t *j, Py_ssize_t n, const weight_t *b,
                            weight_t *w) noexcept nogil:
     cdef Py_ssize_t k
     for k in range(n):
-        w[j[k]] += c
+        w[j[k]] += c if b == NULL else <weight_t> (c * b[j[k]])
 
 
 cdef inline void sparse_axpy(weight_t c, const index_t *j, const value_t *x, Py_ssize_t n,
-                             weight_t *w) noexcept nogil:
+                             const weight_t *b, weight_t *w) noexcept nogil:
     cdef Py_ssize_t k
     for k in range(n):
-        w[j[k]] += <weight_t> (c * x[k])
+        w[j[k]] += <weight_t> ((c if b == NULL else c * b[j[k]]) * x[k])
 
 
-cdef inline void dense_axpy(weight_t c, const value_t *x, Py_ssize_t n,
+cdef inline void dense_axpy(weight_t c, const value_t *x, Py_ssize_t n, const weight_t *b,
                             weight_t *w) noexcept nogil:
     cdef Py_ssize_t k
     for k in range(n):
-        w[k] += <weight_t> (c * x[k])
+        w[k] += <weight_t> ((c if b == NULL else c * b[k]) * x[k])
 
 
 cdef inline double sum_squares(const value_t *x, Py_ssize_t n) noexcept nogil:
@@ -250,26 +253,35 @@ cdef inline weight_t row_dot(const Rows *rows, Py_ssize_t i, const weight_t *w) 
     return dense_dot(<const double *> rows.values + k, n, w)
 
 
-cdef inline void row_axpy(const Rows *rows, Py_ssize_t i, weight_t c, weight_t *w) noexcept nogil:
+cdef inline void row_scaled_axpy(const Rows *rows, Py_ssize_t i, weight_t c, const weight_t *b,
+                                 weight_t *w) noexcept nogil:
     cdef Py_ssize_t n = row_nonzeros(rows, i)
     cdef Py_ssize_t k = i * rows.d if rows.storage >= DENSE_F32 else rows.indptr[i]
     cdef int storage = rows.storage
     if storage == U16_ONES:
-        ones_axpy(c, <const uint16_t *> rows.indices + k, n, w)
+        ones_axpy(c, <const uint16_t *> rows.indices + k, n, b, w)
     elif storage == U16_F32:
-        sparse_axpy(c, <const uint16_t *> rows.indices + k, <const float *> rows.values + k, n, w)
+        sparse_axpy(c, <const uint16_t *> rows.indices + k, <const float *> rows.values + k,
+                    n, b, w)
     elif storage == U16_F64:
-        sparse_axpy(c, <const uint16_t *> rows.indices + k, <const double *> rows.values + k, n, w)
+        sparse_axpy(c, <const uint16_t *> rows.indices + k, <const double *> rows.values + k,
+                    n, b, w)
     elif storage == I32_ONES:
-        ones_axpy(c, <const int32_t *> rows.indices + k, n, w)
+        ones_axpy(c, <const int32_t *> rows.indices + k, n, b, w)
     elif storage == I32_F32:
-        sparse_axpy(c, <const int32_t *> rows.indices + k, <const float *> rows.values + k, n, w)
+        sparse_axpy(c, <const int32_t *> rows.indices + k, <const float *> rows.values + k,
+                    n, b, w)
     elif storage == I32_F64:
-        sparse_axpy(c, <const int32_t *> rows.indices + k, <const double *> rows.values + k, n, w)
+        sparse_axpy(c, <const int32_t *> rows.indices + k, <const double *> rows.values + k,
+                    n, b, w)
     elif storage == DENSE_F32:
-        dense_axpy(c, <const float *> rows.values + k, n, w)
+        dense_axpy(c, <const float *> rows.values + k, n, b, w)
     else:
-        dense_axpy(c, <const double *> rows.values + k, n, w)
+        dense_axpy(c, <const double *> rows.values + k, n, b, w)
+
+
+cdef inline void row_axpy(const Rows *rows, Py_ssize_t i, weight_t c, weight_t *w) noexcept nogil:
+    row_scaled_axpy(rows, i, c, <const weight_t *> NULL, w)
 
 
 cdef inline double row_norm2(const Rows *rows, Py_ssize_t i) noexcept nogil:

@@ -31,26 +31,15 @@
 #             (2010), in the form of the code released with it.
 
 from libc.math cimport pow
-from libc.stdint cimport int32_t, int64_t, uint16_t
+from libc.stdint cimport int32_t, int64_t
+
+import numpy as np
 
 from .loss cimport Loss, best_alpha, loss_of, loss_value
+from .normal cimport unpack_row
 from .provenance cimport build_record
 from .rows cimport (
-    DENSE_F32,
-    I32_F32,
-    I32_F64,
-    I32_ONES,
-    U16_F32,
-    U16_F64,
-    U16_ONES,
-    CompactRows,
-    Rows,
-    index_t,
-    row_axpy,
-    row_dot,
-    row_nonzeros,
-    value_t,
-    weight_t,
+    CompactRows, Rows, row_axpy, row_dot, row_nonzeros, row_scaled_axpy, weight_t,
 )
 from .rowwise cimport RowWise, Weights, more_rows, next_row
 
@@ -109,12 +98,15 @@ cdef class SgdQn(Svmsgd2):
     cdef public bint due  # whether the next row moves b
     cdef public bint released  # whether ratios have the weights of the released program
     cdef public double r  # 2/r is the weight of the next ratio; inf keeps b as it is
-    cdef Weights _b, _room          # room for a row's entries of b
+    cdef Weights _b, _room          # room for a row's entries of b, and for the row
+    cdef int32_t[::1] _columns
+    cdef double[::1] _values
 
     def __init__(self, CompactRows rows, order, double lam, double t0, int64_t skip, loss,
                  precision="float64"):
         super().__init__(rows, order, lam, t0, skip, loss, precision)
         self._b, self._room = Weights(rows.c.d, precision), Weights(rows.c.d, precision)
+        self._columns, self._values = np.empty(rows.c.d + 1, np.int32), np.empty(rows.c.d + 1)
         self.b = self._b.array
         self.b[:] = 1.0
         self.r = 2.0
@@ -189,55 +181,6 @@ cdef inline void scale(weight_t *w, Py_ssize_t d, weight_t factor) noexcept nogi
         w[j] = w[j] * factor
 
 
-cdef inline void ones_weighted(weight_t c, const index_t *j, Py_ssize_t n, const weight_t *b,
-                               weight_t *w) noexcept nogil:
-    cdef Py_ssize_t k
-    for k in range(n):
-        w[j[k]] += <weight_t> (c * b[j[k]])
-
-
-cdef inline void sparse_weighted(weight_t c, const index_t *j, const value_t *x, Py_ssize_t n,
-                                 const weight_t *b, weight_t *w) noexcept nogil:
-    cdef Py_ssize_t k
-    for k in range(n):
-        w[j[k]] += <weight_t> (c * b[j[k]] * x[k])
-
-
-cdef inline void dense_weighted(weight_t c, const value_t *x, Py_ssize_t n, const weight_t *b,
-                                weight_t *w) noexcept nogil:
-    cdef Py_ssize_t k
-    for k in range(n):
-        w[k] += <weight_t> (c * b[k] * x[k])
-
-
-cdef inline void row_weighted_axpy(const Rows *rows, Py_ssize_t i, weight_t c, const weight_t *b,
-                                   weight_t *w) noexcept nogil:
-    """w_j += c b_j x_ij, with the roundings of row_axpy where b_j = 1."""
-    cdef Py_ssize_t n = row_nonzeros(rows, i)
-    cdef Py_ssize_t k = i * rows.d if rows.storage >= DENSE_F32 else rows.indptr[i]
-    cdef int storage = rows.storage
-    if storage == U16_ONES:
-        ones_weighted(c, <const uint16_t *> rows.indices + k, n, b, w)
-    elif storage == U16_F32:
-        sparse_weighted(c, <const uint16_t *> rows.indices + k, <const float *> rows.values + k,
-                        n, b, w)
-    elif storage == U16_F64:
-        sparse_weighted(c, <const uint16_t *> rows.indices + k, <const double *> rows.values + k,
-                        n, b, w)
-    elif storage == I32_ONES:
-        ones_weighted(c, <const int32_t *> rows.indices + k, n, b, w)
-    elif storage == I32_F32:
-        sparse_weighted(c, <const int32_t *> rows.indices + k, <const float *> rows.values + k,
-                        n, b, w)
-    elif storage == I32_F64:
-        sparse_weighted(c, <const int32_t *> rows.indices + k, <const double *> rows.values + k,
-                        n, b, w)
-    elif storage == DENSE_F32:
-        dense_weighted(c, <const float *> rows.values + k, n, b, w)
-    else:
-        dense_weighted(c, <const double *> rows.values + k, n, b, w)
-
-
 cdef void advance_dense(Sgd self, weight_t *w, int64_t target) noexcept nogil:
     cdef const Rows *rows = &self.rows.c
     cdef double lam = self.lam, t0 = self.t0, pull
@@ -270,8 +213,8 @@ cdef void advance_published(SgdQn self, weight_t *w, weight_t *b, int64_t target
     while more_rows(self, target):
         pull = present(self, w)
         if pull != 0.0:
-            row_weighted_axpy(rows, self.i,
-                              <weight_t> (pull / (self.presentations + t0) / lam * self.y), b, w)
+            row_scaled_axpy(rows, self.i,
+                            <weight_t> (pull / (self.presentations + t0) / lam * self.y), b, w)
             count_update(self)
         if self.due:
             self.due = False
@@ -313,40 +256,16 @@ cdef void advance_corrected(SgdQnCorrected self, weight_t *w, weight_t *b,
                 saved[j] = w[j]
                 w[j] *= <weight_t> shrinkage(b[j], self.skip)
         if pull != 0.0:
-            row_weighted_axpy(rows, self.i, <weight_t> (pull / lam * self.y), b, w)
+            row_scaled_axpy(rows, self.i, <weight_t> (pull / lam * self.y), b, w)
             count_update(self)
 
 
-# One entry at a time, for what happens once in skip steps.
-
-cdef inline Py_ssize_t first_entry(const Rows *rows, Py_ssize_t i) noexcept nogil:
-    return i * rows.d if rows.storage >= DENSE_F32 else rows.indptr[i]
-
-
-cdef inline Py_ssize_t entry_column(const Rows *rows, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-    if rows.storage >= DENSE_F32:
-        return k - i * rows.d
-    if rows.storage <= U16_F64:
-        return (<const uint16_t *> rows.indices)[k]
-    return (<const int32_t *> rows.indices)[k]
-
-
-cdef inline double entry_value(const Rows *rows, Py_ssize_t k) noexcept nogil:
-    cdef int storage = rows.storage
-    if rows.values == NULL:
-        return 1.0
-    if storage == U16_F32 or storage == I32_F32 or storage == DENSE_F32:
-        return (<const float *> rows.values)[k]
-    return (<const double *> rows.values)[k]
-
-
-cdef inline void replace_entries(const Rows *rows, Py_ssize_t i, const weight_t *room,
+cdef inline void replace_entries(SgdQn self, Py_ssize_t n, const weight_t *room,
                                  weight_t *b) noexcept nogil:
-    """b_j <- the row's number in room, for j with a stored x_ij."""
-    cdef Py_ssize_t first = first_entry(rows, i)
+    """b_j <- the row's number in room, for the n columns j that were unpacked."""
     cdef Py_ssize_t k
-    for k in range(row_nonzeros(rows, i)):
-        b[entry_column(rows, i, first + k)] = room[k]
+    for k in range(n):
+        b[self._columns[k]] = room[k]
 
 
 cdef inline double share_of(SgdQn self) noexcept nogil:
@@ -361,13 +280,13 @@ cdef void move_published(SgdQn self, double pull, double bend, double share,
     """b <- b + share (q - b) with a floor; bend is (t+t0)(g - g') of the row's own step."""
     cdef const Rows *rows = &self.rows.c
     cdef weight_t *room = <weight_t *> self._room.data
-    cdef Py_ssize_t i = self.i, first = first_entry(rows, self.i)
     cdef double gain
-    cdef Py_ssize_t j, k
+    cdef Py_ssize_t j, k, n = 0
     if bend > 0.0:
-        for k in range(row_nonzeros(rows, i)):
-            gain = b[entry_column(rows, i, first + k)]
-            if entry_value(rows, first + k) != 0.0:
+        n = unpack_row(rows, self.i, &self._columns[0], &self._values[0])
+        for k in range(n):
+            gain = b[self._columns[k]]
+            if self._values[k] != 0.0:
                 gain += share * (pull * gain / (pull * gain + bend) - gain)
             else:
                 gain += share * (1.0 - gain)
@@ -375,8 +294,7 @@ cdef void move_published(SgdQn self, double pull, double bend, double share,
     for j in range(rows.d):
         gain = b[j]
         b[j] = <weight_t> (gain + share * (1.0 - gain))
-    if bend > 0.0:
-        replace_entries(rows, i, room, b)
+    replace_entries(self, n, room, b)
 
 
 cdef void move_corrected(SgdQnCorrected self, double change, const weight_t *w,
@@ -387,12 +305,10 @@ cdef void move_corrected(SgdQnCorrected self, double change, const weight_t *w,
     cdef weight_t *room = <weight_t *> self._room.data
     cdef int64_t steps = self.presentations - self.moved
     cdef double lam = self.lam
-    cdef Py_ssize_t i = self.i, first = first_entry(rows, self.i)
     cdef double x, apart, ratio
-    cdef Py_ssize_t j, k
-    for k in range(row_nonzeros(rows, i)):
-        j = entry_column(rows, i, first + k)
-        x = entry_value(rows, first + k)
+    cdef Py_ssize_t j, k, n = unpack_row(rows, self.i, &self._columns[0], &self._values[0])
+    for k in range(n):
+        j, x = self._columns[k], self._values[k]
         apart = <double> w[j] - old[j]
         ratio = 1.0                             # rho over lam
         if x != 0.0:
@@ -403,7 +319,7 @@ cdef void move_corrected(SgdQnCorrected self, double change, const weight_t *w,
         room[k] = <weight_t> (b[j] / (1.0 + steps * ratio * b[j]))
     for j in range(rows.d):
         b[j] = <weight_t> (b[j] / (1.0 + steps * b[j]))
-    replace_entries(rows, i, room, b)
+    replace_entries(self, n, room, b)
 
 
 def mean_loss(CompactRows rows, const weight_t[::1] w, const int32_t[::1] order, loss):
