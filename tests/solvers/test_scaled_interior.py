@@ -4,16 +4,20 @@ import numpy as np
 import pytest
 
 from problems import PROBLEMS, dataset
+from svmbench.kernels.counters import Counters
 from svmbench.problem import Problem
+from svmbench.solvers.champion.interior_phase import InteriorPhase
 from svmbench.solvers.second_order.scaled_interior import ScaledInterior
 from twins.objective import gap_of
 from twins.optimum import optimum
 
 
 def ended(problem):
-    run = ScaledInterior(problem)
+    zeros = np.zeros(problem.data.n_features), np.zeros(problem.data.n_samples)
+    run = InteriorPhase(problem, *zeros, Counters())
+    assert type(run._solver) is ScaledInterior
     for iterations in range(200):
-        run.advance(1)
+        run.iterate()
         if run.exhausted:
             return run, iterations
     raise AssertionError("it does not end")
@@ -41,7 +45,8 @@ def scaled(m, d, seed, largest=9.0):
 @pytest.mark.parametrize("in_features", [False, True])
 def test_both_forms_of_the_system_solve_features_of_any_scale(m, d, in_features):
     problem = scaled(m, d, m + d)
-    run = ScaledInterior(problem)
+    run = ScaledInterior()
+    run.start(problem, 0)
     run._in_features = in_features
     primal, dual = np.inf, 0.0
     for _ in range(100):

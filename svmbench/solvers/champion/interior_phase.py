@@ -14,7 +14,6 @@ from svmbench.problem import Problem
 
 if TYPE_CHECKING:
     from svmbench.solvers.second_order.ipm import Ipm
-    from svmbench.solvers.second_order.scaled_interior import ScaledInterior
 
 
 def load_methods() -> None:
@@ -83,12 +82,10 @@ class InteriorPhase:
         return self._solver.exhausted
 
 
-def _solver_for(problem: Problem) -> ScaledInterior | Ipm:
+def _solver_for(problem: Problem) -> Ipm:
     from svmbench.solvers.second_order.ipm import Ipm
     from svmbench.solvers.second_order.scaled_interior import ScaledInterior, fits
 
-    if fits(problem.data.n_samples, problem.data.n_features):
-        return ScaledInterior(problem)
-    solver = Ipm()
+    solver = ScaledInterior() if fits(problem.data.n_samples, problem.data.n_features) else Ipm()
     solver.start(problem, seed=0)
     return solver

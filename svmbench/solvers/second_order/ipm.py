@@ -27,7 +27,7 @@ only the second phase.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -97,7 +97,7 @@ class NewtonStep(NamedTuple):
 class System(NamedTuple):
     """A factor, with the rows' curvature and the ball's terms for the eliminated variables."""
 
-    factor: FloatArray
+    factor: Any
     curvature: FloatArray
     ball: BallTerms | None
 
@@ -131,6 +131,8 @@ class Ipm(Iterating):
         "the path is ours.",
         "How much of the second-order correction to take: the weight that lengthens the step.",
     )
+
+    _negligible = NEGLIGIBLE
 
     def load(self) -> None:
         load()
@@ -283,7 +285,7 @@ class Ipm(Iterating):
         alpha, r, xi, v = self._alpha, self._r, self._xi, self._v
         system = self._system()
         mu = self._mean(self._products_after(None, 0.0))
-        if system is None or mu < NEGLIGIBLE * self._primal:
+        if system is None or mu < self._negligible * self._primal:
             self._stopped = self._exhausted = True
             return
         infeasible = self._margins + self._nu * alpha - 1.0 - r + (xi if self._bounded else 0.0)
@@ -373,9 +375,17 @@ class Ipm(Iterating):
 
     def _solve(self, system: System, wanted: FloatArray, of: Products, towards: bool) -> NewtonStep:
         """Newton step for these right-hand sides, and ``towards`` w(alpha)."""
-        alpha, r, xi = self._alpha, self._r, self._xi
+        dw, dalpha, dx, ds = self._eliminated(system, wanted, of, towards)
+        dr = (of.r - self._r * dalpha) / self._alpha
+        dxi = (of.xi + self._xi * dalpha) / self._v if self._bounded else np.zeros(0)
+        return NewtonStep(dw, dalpha, dr, dxi, dx, ds)
+
+    def _eliminated(
+        self, system: System, wanted: FloatArray, of: Products, towards: bool
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Changes of w, alpha and the ball's x and s, all by way of that of w."""
         change = wanted / system.curvature
-        pull = self._weighted_sum(alpha + change if towards else change)
+        pull = self._weighted_sum(self._alpha + change if towards else change)
         if towards:
             pull -= self._regular * self._w
         d, dx, ds = self._data.n_features, np.zeros(0), np.zeros(0)
@@ -386,10 +396,7 @@ class Ipm(Iterating):
             pull[:d] += demand.right
             dw = normal.solution(system.factor, pull)
             dx, ds = system.ball.complete(demand, dw[:d])
-        dalpha = (wanted - self._products(dw)) / system.curvature
-        dr = (of.r - r * dalpha) / alpha
-        dxi = (of.xi + xi * dalpha) / self._v if self._bounded else np.zeros(0)
-        return NewtonStep(dw, dalpha, dr, dxi, dx, ds)
+        return dw, (wanted - self._products(dw)) / system.curvature, dx, ds
 
     def _reach(self, step: NewtonStep) -> float:
         """Largest multiple of the step that keeps all variables positive."""
