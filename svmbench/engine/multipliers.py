@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 import numpy as np
 
 from svmbench.data.dataset import Dataset
-from svmbench.kernels import normal
 from svmbench.kernels.multipliers import Multipliers
 from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.champion.multiplier_steps import (
@@ -24,8 +22,10 @@ from svmbench.solvers.champion.multiplier_steps import (
     LOWERED,
     NEGLIGIBLE,
     UNSOLVED,
+    InnerProblem,
+    Seen,
 )
-from svmbench.solvers.cholesky import factor_cost, factor_of
+from svmbench.solvers.cholesky import factor_cost
 from svmbench.solvers.dual.bias import best_bias
 from svmbench.solvers.pairs import PrimalAndDual, WorkCount, never
 from svmbench.solvers.second_order.newton_systems import SystemWork
@@ -66,12 +66,12 @@ def newton(
     """Newton steps on multipliers for the hinge, whose systems are solved by Cholesky factors."""
     done = WorkCount() if count is None else count
     inner = _InnerProblems(problem, done)
-    inner.begin(start)
+    inner.start(start)
     inner_steps, unsolved, before, solvable, found = 0, 0, math.inf, True, False
     least, stalled = math.inf, 0
     while True:
         seen = inner.seen()
-        near = seen.within(wanted)
+        near = inner.within(seen, wanted)
         ended = unsolved >= UNSOLVED or stalled >= _STALLED or not solvable
         ended = ended or inner.penalty > LARGEST_PENALTY or not math.isfinite(seen.primal)
         turn = done.entries > unshown and is_turn(done.steps)
@@ -81,7 +81,7 @@ def newton(
         if ended:
             return
         found = found or near
-        solved = seen.solves(wanted)
+        solved = inner.solved(seen, wanted)
         if solved or inner_steps >= INNER_STEPS:
             unsolved = 0 if solved or seen.primal <= FALLING * before else unsolved + 1
             before, inner_steps, found = seen.primal, 0, False
@@ -98,44 +98,23 @@ def step_work(data: Dataset, system: SystemWork) -> float:
     return 3.0 * data.nnz + _STEP_WORK * data.n_samples + system.on(_CURVED_SHARE)
 
 
-class _Seen(NamedTuple):
-    """What is known of a point."""
-
-    primal: float
-    gap: float  # P - D, where alpha is balanced
-    rest: float  # the gap without the gradient's part
-    imbalance: float  # |sum r_i alpha_i y_i|/m; 0 without a free bias
-
-    def within(self, wanted: float) -> bool:
-        """Whether the relative gap is as wanted, and alpha balanced enough for it to be true."""
-        balanced = self.imbalance <= _UNBALANCED_SHARE * wanted * self.primal
-        return balanced and self.gap <= wanted * (self.primal - self.gap)
-
-    def solves(self, wanted: float) -> bool:
-        """Whether the inner problem is solved as far as its centres make it worth while."""
-        rounding = 0.1 * NEGLIGIBLE * self.primal
-        balanced = max(_UNBALANCED_SHARE * max(wanted * self.primal, self.rest), rounding)
-        enough = max(INNER_SHARE * self.rest, rounding)
-        return self.imbalance <= balanced and self.gap - self.rest <= enough
-
-
-class _InnerProblems:
+class _InnerProblems(InnerProblem):
     """The smooth function, as its centres move, and the point on it."""
 
+    _floor = -1.0  # none
+
     def __init__(self, problem: Problem, done: WorkCount) -> None:
+        free = problem.bias == "free"
+        state = Multipliers(problem.data.rows, problem.lam, counts=problem.row_weights, free=free)
+        super().__init__(state, problem.lam, free)
         self._problem, self._done = problem, done
-        self._free = problem.bias == "free"
-        self._state = Multipliers(
-            problem.data.rows, problem.lam, counts=problem.row_weights, free=self._free
-        )
-        d = problem.data.n_features + self._free
-        self._system, self._factoring = np.zeros((d, d)), factor_cost(d)
+        self._factoring = factor_cost(problem.data.n_features + free)
 
     @property
     def penalty(self) -> float:
-        return float(self._state.penalty)
+        return float(self.state.penalty)
 
-    def begin(self, start: PrimalAndDual | None) -> None:
+    def start(self, start: PrimalAndDual | None) -> None:
         """Begin from zeros without a start, or with one that is far off.
 
         Small dual variables are of use even then, because they tell the penalty.
@@ -149,44 +128,40 @@ class _InnerProblems:
             if relative_gap(primal, dual) <= _LARGEST_GAP or 0.0 < least < LOWERED * FROM_ZERO:
                 gap = max(primal - dual, 1e-9 * primal)
                 penalty = max(_WARM_PENALTY * dual / gap, least or FROM_ZERO)
-                self._state.begin(w, alpha, penalty, bias)
+                self.begin(w, alpha, penalty, bias)
                 return
-        self._state.begin(np.zeros(data.n_features), np.full(data.n_samples, 0.5), FROM_ZERO)
+        self.begin(np.zeros(data.n_features), np.full(data.n_samples, 0.5), FROM_ZERO)
 
-    def seen(self) -> _Seen:
-        """P and the gap, from the sums over the rows that are kept."""
-        state, lam, m = self._state, self._problem.lam, self._problem.data.n_samples
-        gradient = state.pull - lam * state.w
-        rest = state.slack_sum / m
-        mean = (state.alpha_sum + state.slack_sum) / m
-        primal = mean + state.w @ (0.5 * lam * state.w - state.pull) - state.bias * state.bias_pull
-        gap = rest + float(gradient @ gradient) / (2.0 * lam)
-        return _Seen(float(primal), gap, rest, abs(state.bias_pull) if self._free else 0.0)
+    @property
+    def _imbalance(self) -> float:
+        """|sum r_i alpha_i y_i|/m; 0 without a free bias."""
+        return abs(self.state.bias_pull) if self._free else 0.0
+
+    def within(self, seen: Seen, wanted: float) -> bool:
+        """Whether the relative gap is as wanted, and alpha balanced enough for it to be true."""
+        balanced = self._imbalance <= _UNBALANCED_SHARE * wanted * seen.primal
+        return balanced and seen.gap <= wanted * (seen.primal - seen.gap)
+
+    def solved(self, seen: Seen, wanted: float) -> bool:
+        """Whether the inner problem is solved as far as its centres make it worth while."""
+        rounding = 0.1 * NEGLIGIBLE * seen.primal
+        balanced = max(_UNBALANCED_SHARE * max(wanted * seen.primal, seen.rest), rounding)
+        enough = max(INNER_SHARE * seen.rest, rounding)
+        return self._imbalance <= balanced and seen.left <= enough
 
     def move_centres(self, solved: bool) -> None:
         """Begin the next inner problem, an easier one where the last was not solved."""
-        self._state.recentre(self.penalty * (_GROWTH if solved else 1.0 / _FALL))
+        self.state.recentre(self.penalty * (_GROWTH if solved else 1.0 / _FALL))
 
     def step(self) -> bool:
-        """Take Newton's step; False where rounding has made its system indefinite."""
-        state, done, d = self._state, self._done, len(self._state.w)
-        m, scale = self._problem.data.n_samples, state.penalty / self._problem.data.n_samples
-        system, right = self._system, state.pull - self._problem.lam * state.w
-        np.multiply(state.curvature, scale, out=system[:d, :d])
-        system[:d, :d].flat[:: d + 1] += self._problem.lam
-        if self._free:  # as if a row had curvature, where none has
-            system[:d, d] = scale * state.border
-            system[d, d] = scale * max(state.corner, 1.0)
-            right = np.append(right, state.bias_pull)
-        before = state.nonzeros
-        factor = factor_of(system)
-        if factor is not None:
-            state.move(normal.solution(factor, right))
-        done.entries += state.nonzeros - before + self._factoring + _STEP_WORK * m
-        return factor is not None
+        before = self.state.nonzeros
+        moved = super().step()
+        each = self._factoring + _STEP_WORK * self._problem.data.n_samples
+        self._done.entries += self.state.nonzeros - before + each
+        return moved
 
     def pair(self) -> PrimalAndDual:
         """What is yielded: with the best bias, and with a balanced alpha."""
-        w, problem = np.array(self._state.w), self._problem
+        w, problem = np.array(self.state.w), self._problem
         bias = best_bias(problem, problem.data.rows.dot(w)) if self._free else 0.0
-        return w, bias, problem.repaired(np.array(self._state.alpha))
+        return w, bias, problem.repaired(np.array(self.state.alpha))

@@ -17,8 +17,7 @@ from svmbench.solvers.base import Parameters, parameter
 from svmbench.solvers.champion.choice import FIRST_PASSES, NEWTON_GAP, ExpectedCosts, Method, chosen
 from svmbench.solvers.champion.dual_phase import DualPhase
 from svmbench.solvers.champion.interior_phase import InteriorPhase, load_methods
-from svmbench.solvers.champion.multiplier_steps import weights_or_zeros
-from svmbench.solvers.champion.newton_phase import PENALTY, NewtonPhase
+from svmbench.solvers.champion.newton_phase import PENALTY, NewtonPhase, weights_or_zeros
 from svmbench.solvers.champion.work import add_work
 from svmbench.solvers.cholesky import load
 from svmbench.solvers.iterating import Iterating
