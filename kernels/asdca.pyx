@@ -25,7 +25,7 @@ __build__ = build_record()
 cdef class Asdca(RowWise):
     """Steps of k rows. A batch may be left half-way; x stays what it was until the batch ends."""
 
-    cdef readonly object x, z, u, alpha  # the output, w(alpha) and (1 - theta) x + theta z
+    cdef readonly object w, z, u, alpha  # the output x, w(alpha) and (1 - theta) x + theta z
     cdef readonly object total  # sum of the x that steps start from; None until begin_sum
     cdef readonly double lam, gamma, theta
     cdef readonly Py_ssize_t batch
@@ -41,7 +41,7 @@ cdef class Asdca(RowWise):
             raise ValueError(f"an order of {self.end} rows does not hold batches of {batch}")
         self.batch, self.lam, self.gamma, self.theta = batch, lam, gamma, theta
         self._x, self._z, self._u = (Weights(rows.c.d, precision) for _ in range(3))
-        self.x, self.z, self.u = self._x.array, self._z.array, self._u.array
+        self.w, self.z, self.u = self._x.array, self._z.array, self._u.array
         self.alpha = np.zeros(rows.c.m)
         self._alpha = self.alpha
         self.sum_at = NULL

@@ -56,11 +56,6 @@ cdef class InBall(RowWise):
         self.sum_at = &self._total[0]
 
     @property
-    def iterate(self):
-        """The current w, which the next step starts from; a new array."""
-        return self.w.copy()
-
-    @property
     def total(self):
         """The sum of iterates, shape (d,); a new array."""
         return np.array(self._total)

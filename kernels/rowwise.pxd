@@ -29,7 +29,7 @@ cdef class RowWise(Counters):
     # position, its entries that have been presented, to 0.
     cdef readonly object order
     cdef public Py_ssize_t position
-    cdef Py_ssize_t end                 # rows of the order that take part: all, unless shrunk
+    cdef readonly Py_ssize_t end        # rows of the order that take part: all, unless shrunk
     cdef int32_t *row_at                # the order
     cdef int32_t[::1] _order
 

@@ -37,6 +37,16 @@ cdef class RowWise(Counters):
         self.end = self._order.shape[0]
         self.row_at = &self._order[0] if self.end else NULL
 
+    @property
+    def summed(self):
+        """Number of iterates in the sum; 0 where there is none."""
+        return 0
+
+    @property
+    def iterate(self):
+        """The current w, which the next step starts from, shape (d,), float64; a new array."""
+        return self.w.astype(np.float64)
+
 
 cdef class DualWise(RowWise):
     """A method that takes the rows that are not zero, and keeps a dual variable for each row."""

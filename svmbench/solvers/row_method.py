@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,9 @@ class RowMethod(Solver):
 
     #: Presentations before the iterates are summed, for a mean of them; inf for the last one.
     _begins: float = math.inf
+
+    #: Whether its own rule has held, if it has one.
+    _stopped = False
 
     def _begin(self, problem: Problem, seed: int, rows: int | None = None) -> None:
         self._problem, self._rng = problem, Generator(seed)
@@ -43,18 +45,22 @@ class RowMethod(Solver):
 
     def _run(self, target: int) -> None:
         """Take steps until the presentations reach ``target``; without rows they count alone."""
-        kernel = self._kernel
+        kernel, stopped = self._kernel, self._stopped
         if not len(self._order):
-            kernel.presentations = max(target, kernel.presentations)
-        while kernel.presentations < target:
-            if kernel.position == len(self._order):
+            kernel.presentations, self._stopped = max(target, kernel.presentations), True
+        while kernel.presentations < target and not (self.halts and self._stopped > stopped):
+            if kernel.position == kernel.end:
                 self._next_order()
                 kernel.position = 0
             kernel.advance(target)
+            if kernel.position == kernel.end:
+                self._end_pass()
 
-    @abstractmethod
     def _next_order(self) -> None:
-        """Draw the next order into ``_order``."""
+        """Draw the next order into ``_order``, if all passes do not have the same."""
+
+    def _end_pass(self) -> None:
+        """Look at a whole pass, and perhaps begin the next one."""
 
     @property
     def w(self) -> FloatArray:
@@ -62,3 +68,27 @@ class RowMethod(Solver):
         kernel = self._kernel
         found: FloatArray = kernel.total / kernel.summed if kernel.summed else kernel.iterate
         return found
+
+    @property
+    def iterate(self) -> FloatArray:
+        """The vector that the next step starts from, shape (d,)."""
+        last: FloatArray = self._kernel.iterate
+        return last
+
+    @property
+    def presented(self) -> int | None:
+        """Row of the last step; None where a step has several."""
+        return int(self._order[self._kernel.position - 1])
+
+
+class DualMethod(RowMethod):
+    """A method whose kernel keeps dual variables in their box."""
+
+    @property
+    def alpha(self) -> FloatArray:
+        """The dual variables, shape (m,); a new array."""
+        alpha: FloatArray = self._kernel.alpha.copy()
+        return alpha
+
+    def dual(self) -> float:
+        return self._problem.dual(self.alpha)

@@ -7,13 +7,12 @@ from typing import Literal
 
 import numpy as np
 
-from svmbench.data.dataset import FloatArray
 from svmbench.kernels.asdca import Asdca as AsdcaKernel
 from svmbench.kernels.sampling import draw_batches
 from svmbench.problem import Problem
 from svmbench.solvers.base import parameter
 from svmbench.solvers.output import OutputParameters
-from svmbench.solvers.row_method import RowMethod
+from svmbench.solvers.row_method import DualMethod
 
 
 class AsdcaParameters(OutputParameters):
@@ -56,7 +55,7 @@ class AsdcaParameters(OutputParameters):
     )
 
 
-class Asdca(RowMethod):
+class Asdca(DualMethod):
     """Dual ascent on batches of rows, with a second sequence that gives it momentum.
 
     Its dual variables stay in their box and so certify the output. The last ones certify the
@@ -104,22 +103,6 @@ class Asdca(RowMethod):
 
     def step_rows(self, m: int) -> int:
         return min(self.parameters.batch or min(8, max(1, m // 8)), m)
-
-    @property
-    def w(self) -> FloatArray:
-        kernel = self._kernel
-        w: FloatArray = kernel.x.astype(np.float64)
-        return kernel.total / kernel.summed if kernel.summed else w
-
-    @property
-    def alpha(self) -> FloatArray:
-        """The dual variables after the last step, shape (m,); a new array."""
-        alpha: FloatArray = self._kernel.alpha.copy()
-        return alpha
-
-    def dual(self) -> float:
-        """D of the dual variables, with w(alpha) recomputed."""
-        return self._problem.dual(self._kernel.alpha)
 
     def _next_order(self) -> None:
         draw_batches(self._rng, self._order, self._permutation, self._kernel.batch)

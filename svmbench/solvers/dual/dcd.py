@@ -7,16 +7,17 @@ from typing import Literal
 
 import numpy as np
 
-from svmbench.data.dataset import Array, Dataset, FloatArray
+from svmbench.data.dataset import Array, Dataset
 from svmbench.errors import SvmbenchError
 from svmbench.kernels.dcd import Dcd as DcdKernel
 from svmbench.kernels.rng import Generator
 from svmbench.kernels.sampling import draw_blocks
 from svmbench.names import HINGES, LOSSES
 from svmbench.problem import Problem
-from svmbench.solvers.base import EitherParameters, Solver, parameter
+from svmbench.solvers.base import EitherParameters, parameter
 from svmbench.solvers.dual.accelerator import Accelerator
 from svmbench.solvers.dual.greedy import HIGH_GAIN, TYPICAL
+from svmbench.solvers.row_method import DualMethod
 
 #: The step that sdca and dcd share.
 COORDINATE_STEP = """
@@ -121,7 +122,7 @@ class RowOrder:
         return np.flatnonzero(there).astype(np.int32)
 
 
-class Dcd(Solver):
+class Dcd(DualMethod):
     """Exact minimisation over one dual variable at a time, in a new random order each pass."""
 
     name = "dcd"
@@ -170,8 +171,7 @@ class Dcd(Solver):
             problem.lam, problem.loss, given.shrinking, given.precision, problem.row_weights,
             self._constant,
         )  # fmt: skip
-        self.counters = self._kernel = DcdKernel(data.rows, *steps)
-        self._order = self._kernel.order
+        self._take(DcdKernel(data.rows, *steps), drawn=True)
         blocks = given.order == "blocks"
         self._orders = RowOrder(self._rng, data, self._order, given, blocks)
         if given.greedy:
@@ -198,32 +198,6 @@ class Dcd(Solver):
         if given.acceleration and given.precision != "float64":
             raise SvmbenchError("dcd: acceleration needs precision float64")
 
-    def advance(self, steps: int) -> None:
-        kernel = self._kernel
-        target = kernel.presentations + steps
-        stopped = self._stopped
-        if not len(self._order):
-            kernel.presentations, self._stopped = target, True
-        while kernel.presentations < target and not (self.halts and self._stopped > stopped):
-            kernel.advance(target)
-            if kernel.position == kernel.active:
-                self._end_pass()
-
-    @property
-    def w(self) -> FloatArray:
-        """The weights w(alpha), as updated."""
-        w: FloatArray = self._kernel.w.astype(np.float64)
-        return w
-
-    @property
-    def alpha(self) -> FloatArray:
-        """The dual variables, shape (m,); a new array."""
-        alpha: FloatArray = self._kernel.alpha.copy()
-        return alpha
-
-    def dual(self) -> float:
-        return self._problem.dual(self._kernel.alpha)
-
     @property
     def stopped(self) -> bool:
         """Whether a pass over all rows stayed within the tolerance."""
@@ -249,9 +223,9 @@ class Dcd(Solver):
         if self.parameters.greedy:
             self._expect(kernel.slack_sum / m)
         within = max(largest - smallest, abs(largest), abs(smallest)) <= self._tolerance
-        if kernel.active == 0:
+        if kernel.end == 0:
             within = True  # all rows are shrunk: none can violate
-        whole = kernel.active == rows
+        whole = kernel.end == rows
         if whole:
             self._restored_at = kernel.presentations
         if whole and within:
@@ -266,7 +240,7 @@ class Dcd(Solver):
                 self._accelerator.interrupt()
         else:
             kernel.tighten(TYPICAL if self.parameters.greedy else math.inf)
-        self._orders.draw(self._order[: kernel.active])
+        self._orders.draw(self._order[: kernel.end])
         kernel.begin_pass()
         self._begin_pass()
         kernel.revisit()
@@ -277,7 +251,7 @@ class Dcd(Solver):
         if accelerator is None:
             return
         if accelerator.may_begin:
-            accelerator.begin(self._order[: kernel.active], kernel.alpha, kernel.w)
+            accelerator.begin(self._order[: kernel.end], kernel.alpha, kernel.w)
         self._earlier, self._touched = self._bound(), kernel.nonzeros
 
     def _accelerate(self) -> None:

@@ -15,7 +15,7 @@ from svmbench.problem import Problem
 from svmbench.solvers.base import parameter
 from svmbench.solvers.dual.dcd import COORDINATE_STEP
 from svmbench.solvers.output import OutputParameters
-from svmbench.solvers.row_method import RowMethod
+from svmbench.solvers.row_method import DualMethod
 
 
 class SdcaParameters(OutputParameters):
@@ -34,7 +34,7 @@ class SdcaParameters(OutputParameters):
     )
 
 
-class Sdca(RowMethod):
+class Sdca(DualMethod):
     """Exact maximisation of the dual over one variable at a time.
 
     The mean of feasible dual variables is feasible, so that every output has dual variables
@@ -92,9 +92,6 @@ class Sdca(RowMethod):
         # Rounding must not take the mean out of the box.
         mean: FloatArray = (tau * alpha + kernel.beta) / tau
         return np.clip(mean, 0.0, self._problem.loss.upper)
-
-    def dual(self) -> float:
-        return self._problem.dual(self.alpha)
 
     def _next_order(self) -> None:
         if self.parameters.sampling == "perm":

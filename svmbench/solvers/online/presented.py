@@ -73,17 +73,6 @@ class Presented(RowMethod):
         mean: FloatArray = (kernel.total + kernel.iterate) / (kernel.steps + 1)
         return mean
 
-    @property
-    def iterate(self) -> FloatArray:
-        """The vector that the next step starts from, shape (d,)."""
-        last: FloatArray = self._kernel.iterate
-        return last
-
-    @property
-    def presented(self) -> int:
-        """Row of the last step."""
-        return int(self._order[self._kernel.position - 1])
-
     def regret_bound(self, steps: int) -> float | None:
         """A proved bound on the regret after ``steps`` steps, or None."""
         return None

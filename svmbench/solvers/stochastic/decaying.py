@@ -97,9 +97,6 @@ class FixedOrder(RowMethod):
         last: float = kernel.bias
         return (kernel.bias_sum + last) / (kernel.summed + 1.0) if kernel.summed else last
 
-    def _next_order(self) -> None:
-        """All epochs have the same order."""
-
     def _make_kernel(self, order: Array, eta0: float, decay: float) -> DecayingSgd:
         schedule = Schedule(eta0, decay, self.quarters)
         problem, precision = self._problem, self.parameters.precision

@@ -9,7 +9,8 @@ from svmbench.errors import ConfigError
 from svmbench.kernels.mpu import MarginPerceptron
 from svmbench.kernels.rng import Generator
 from svmbench.problem import Problem
-from svmbench.solvers.base import Parameters, Solver, parameter
+from svmbench.solvers.base import Parameters, parameter
+from svmbench.solvers.row_method import DualMethod
 
 #: Largest count up to which doubles represent every integer.
 LARGEST_COUNT = 2.0**53
@@ -25,7 +26,7 @@ class MpuParameters(Parameters):
     )
 
 
-class Mpu(Solver):
+class Mpu(DualMethod):
     """Perceptron updates at margins up to b, undone at margins beyond b + ||x_i||^2.
 
     With integers 0 <= I_i <= N, a = sum I_i y_i x_i and b = N lambda m, the weights are a/b and
@@ -67,26 +68,16 @@ class Mpu(Solver):
         self._problem = problem
         self._rng = Generator(seed)
         self._delta: float = self.parameters.delta or 0.01
-        self.counters = self._kernel = MarginPerceptron(data.rows)
+        self._take(MarginPerceptron(data.rows), drawn=True)
         most = self._largest_count()
         self._kernel.begin(most, most * problem.lam * data.n_samples)
-        self._order = self._kernel.order
         self._stopped = False
         self._rng.shuffle(self._order)
 
-    def advance(self, steps: int) -> None:
-        kernel = self._kernel
-        target = kernel.presentations + steps
-        stopped = self._stopped
-        if not len(self._order):
-            kernel.presentations = target
-            self._stopped = True
-        while kernel.presentations < target and not (self.halts and self._stopped > stopped):
-            kernel.advance(target)
-            if kernel.position == len(self._order):
-                self._stopped = self._stopped or kernel.changes == 0
-                self._rng.shuffle(self._order)
-                kernel.begin_pass()
+    def _end_pass(self) -> None:
+        self._stopped = self._stopped or self._kernel.changes == 0
+        self._rng.shuffle(self._order)
+        self._kernel.begin_pass()
 
     @property
     def w(self) -> FloatArray:
@@ -98,9 +89,6 @@ class Mpu(Solver):
         """The dual variables I_i/N, shape (m,); a new array."""
         alpha: FloatArray = self._kernel.alpha / self._kernel.most
         return alpha
-
-    def dual(self) -> float:
-        return self._problem.dual(self.alpha)
 
     @property
     def stopped(self) -> bool:

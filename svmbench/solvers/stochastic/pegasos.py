@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from svmbench.data.dataset import FloatArray
 from svmbench.errors import ConfigError
 from svmbench.kernels.batches import Batches
 from svmbench.kernels.pegasos import Pegasos as PegasosKernel
@@ -110,17 +109,8 @@ class Pegasos(RowMethod):
             self._begins = epochs * epoch + steps * self._batch
 
     @property
-    def iterate(self) -> FloatArray:
-        """The vector that the next step starts from, shape (d,)."""
-        last: FloatArray = self._kernel.iterate
-        return last
-
-    @property
     def presented(self) -> int | None:
-        """Row of the last step; None where a step has several."""
-        if self._batch > 1:
-            return None
-        return int(self._order[self._kernel.position - 1])
+        return None if self._batch > 1 else super().presented
 
     def regret_bound(self, steps: int) -> float:
         """The logarithmic bound on the regret after ``steps`` steps."""

@@ -8,11 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from svmbench.data.dataset import FloatArray
-from svmbench.kernels.rng import Generator
 from svmbench.kernels.sgd_primal import Perceptron
 from svmbench.problem import Problem, relative_gap
-from svmbench.solvers.base import EitherParameters, Solver, parameter
+from svmbench.solvers.base import EitherParameters, parameter
+from svmbench.solvers.row_method import RowMethod
 
 #: The form that sgd-r shares with the permuted ones.
 PERCEPTRON_FORM = """
@@ -43,7 +42,7 @@ class PassParameters(EitherParameters):
     )
 
 
-class PermutedPasses(Solver):
+class PermutedPasses(RowMethod):
     """A new permutation per pass; each row is presented ``multiplicity`` times in succession."""
 
     schema = PassParameters
@@ -67,31 +66,13 @@ class PermutedPasses(Solver):
         """Times each row is presented in succession in pass ``number``, counted from 1."""
 
     def start(self, problem: Problem, seed: int) -> None:
-        data = problem.data
-        self._problem = problem
-        self._rng = Generator(seed)
-        self._order = np.arange(data.n_samples, dtype=np.int32)
+        self._begin(problem, seed)
         self._dual = -math.inf
         self._stopped = False
         self._pass = 0
-        precision = self.parameters.precision
-        self.counters = self._kernel = Perceptron(data.rows, self._order, problem.lam, precision)
+        rows, precision = problem.data.rows, self.parameters.precision
+        self._take(Perceptron(rows, self._order, problem.lam, precision), drawn=True)
         self._begin_pass()
-
-    def advance(self, steps: int) -> None:
-        kernel = self._kernel
-        target = kernel.presentations + steps
-        stopped = self._stopped
-        while kernel.presentations < target and not (self.halts and self._stopped > stopped):
-            kernel.advance(target)
-            if kernel.position == len(self._order):
-                self._end_pass()
-                self._begin_pass()
-
-    @property
-    def w(self) -> FloatArray:
-        w: FloatArray = self._kernel.w
-        return w
 
     def dual(self) -> float:
         return self._dual
@@ -107,6 +88,11 @@ class PermutedPasses(Solver):
         self._rng.shuffle(self._order)
 
     def _end_pass(self) -> None:
+        self._judge()
+        self._begin_pass()
+
+    def _judge(self) -> None:
+        """Find D, and whether the rule holds."""
         lam, t = self._problem.lam, self._kernel.presentations
         a = self._kernel.a.astype(np.float64, copy=False)
         penalty = float(a @ a) / (2.0 * lam * t * t)

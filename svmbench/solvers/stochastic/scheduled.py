@@ -121,11 +121,6 @@ class Scheduled(RowMethod):
             self._rng.shuffle(self._order)
 
     @property
-    def w(self) -> FloatArray:
-        last: FloatArray = self._kernel.w.astype(np.float64)
-        return last
-
-    @property
     def t0(self) -> float:
         """The t0 in use: given, found by the search, or that of the released formula."""
         return self._t0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from svmbench.data.dataset import FloatArray
 from svmbench.kernels.sampling import draw_rows
 from svmbench.kernels.sgd_primal import Perceptron
 from svmbench.problem import Problem
@@ -40,8 +39,3 @@ class SgdR(RowMethod):
 
     def _next_order(self) -> None:
         draw_rows(self._rng, self._order, len(self._order))
-
-    @property
-    def w(self) -> FloatArray:
-        w: FloatArray = self._kernel.w
-        return w
