@@ -9,7 +9,7 @@ import numpy as np
 
 from svmbench.data.dataset import Array, Dataset
 from svmbench.data.storage import FLOAT32_DIGITS, column_type
-from svmbench.kernels import subset
+from svmbench.kernels.rows import take_rows as taken_rows
 
 #: Least number that single precision holds with all its digits.
 TINY32 = float(np.finfo(np.float32).tiny)
@@ -25,7 +25,7 @@ MANY_COLUMNS = 100
 
 
 def take_rows(data: Dataset, chosen: Array) -> Dataset:
-    taken = subset.take_rows(data.rows, np.asarray(chosen, dtype=np.int32))
+    taken = taken_rows(data.rows, np.asarray(chosen, dtype=np.int32))
     return replace(
         data,
         indptr=taken.indptr,

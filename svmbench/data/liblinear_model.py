@@ -21,7 +21,7 @@ import numpy as np
 from svmbench.data.dataset import Array, Dataset, FloatArray
 from svmbench.durable import replacing
 from svmbench.errors import DataError, is_endless
-from svmbench.kernels.scores import decision_values
+from svmbench.kernels.normal import decision_values
 
 #: Its kinds of classification, whose prediction is the sign or the largest decision value.
 CLASSIFIERS = (

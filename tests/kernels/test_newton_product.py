@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from problems import dataset, dense, every_storage
-from svmbench.kernels.newton import weighted_product, weighted_squares
+from svmbench.kernels.normal import weighted_product, weighted_squares
 
 
 @pytest.mark.parametrize("storage", ["dense float64", "int32+float64"])

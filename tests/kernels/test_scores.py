@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from problems import dataset, dense, every_storage
-from svmbench.kernels.scores import decision_values
+from svmbench.kernels.normal import decision_values
 
 
 @every_storage

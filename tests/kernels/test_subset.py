@@ -5,7 +5,7 @@ import pytest
 
 from problems import dataset, dense, dyadic, every_storage
 from svmbench.data.dataset import Dataset
-from svmbench.kernels.subset import take_rows
+from svmbench.kernels.rows import take_rows
 
 
 def made(storage, m=23, d=9, seed=0):

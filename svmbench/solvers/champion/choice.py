@@ -9,9 +9,8 @@ import numpy as np
 
 from svmbench.kernels.counters import Counters
 from svmbench.kernels.rng import Generator
-from svmbench.kernels.rows import CompactRows
+from svmbench.kernels.rows import CompactRows, take_rows
 from svmbench.kernels.sampling import draw_rows
-from svmbench.kernels.subset import take_rows
 from svmbench.solvers.champion.dual_phase import DualPhase
 from svmbench.solvers.champion.work import add_work
 from svmbench.solvers.cholesky import factor_cost

@@ -12,9 +12,8 @@ from svmbench.kernels.counters import Counters
 from svmbench.kernels.descent import Descent
 from svmbench.kernels.multipliers import Multipliers
 from svmbench.kernels.rng import Generator
-from svmbench.kernels.rows import CompactRows
+from svmbench.kernels.rows import CompactRows, take_rows
 from svmbench.kernels.sampling import draw_rows
-from svmbench.kernels.subset import take_rows
 from svmbench.solvers.champion.multiplier_steps import (
     FALLING,
     FROM_ZERO,

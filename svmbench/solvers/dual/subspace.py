@@ -14,8 +14,7 @@ from svmbench.data.dataset import Array, FloatArray
 from svmbench.kernels import normal
 from svmbench.kernels.counters import Counters
 from svmbench.kernels.objective import combination
-from svmbench.kernels.rows import CompactRows
-from svmbench.kernels.subset import take_rows
+from svmbench.kernels.rows import CompactRows, take_rows
 from svmbench.solvers.cholesky import factor_cost, raised_factor
 from svmbench.solvers.second_order.normal_equations import NormalEquations, costs
 

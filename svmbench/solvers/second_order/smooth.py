@@ -17,7 +17,7 @@ import numpy as np
 
 from svmbench.data.dataset import Array, FloatArray
 from svmbench.data.derived import take_rows
-from svmbench.kernels.newton import weighted_product, weighted_squares
+from svmbench.kernels.normal import weighted_product, weighted_squares
 from svmbench.kernels.objective import balance, combination
 from svmbench.kernels.rng import Generator
 from svmbench.kernels.sampling import draw_batches
