@@ -6,7 +6,6 @@ from svmbench.engine import methods
 from svmbench.names import BIASES, CONSTRAINTS, HINGES
 from svmbench.problem import Loss, Problem
 from svmbench.reference import optimum as references
-from svmbench.reference import search
 from svmbench.reference.optimum import certified_optimum
 from twins import objective as twin
 from twins.exact import exact_dual
@@ -148,9 +147,9 @@ def test_the_lower_bound_of_huge_rows_is_no_more_than_its_alpha_proves(scale, ra
 def test_every_class_is_certified_with_few_features_and_with_many(
     few, loss, bias, constraint, monkeypatch
 ):
-    for module in (methods, search):
+    for module in (methods, references):
         monkeypatch.setattr(module, "INTERIOR_FEATURES", 2000 if few else 5)
-    monkeypatch.setattr(search, "FIRST_FEATURES", 3)
+    monkeypatch.setattr(references, "FIRST_FEATURES", 3)
     problem = with_class(made(loss), loss, bias)
     if constraint == "l1":
         size = float(np.abs(optimum(problem).w).sum())
@@ -178,7 +177,7 @@ def test_every_class_is_certified_with_few_features_and_with_many(
 @pytest.mark.parametrize("constraint", CONSTRAINTS)
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_edge_problems_have_references(name, constraint, bias, few, monkeypatch):
-    for module in (methods, search):
+    for module in (methods, references):
         monkeypatch.setattr(module, "INTERIOR_FEATURES", 2000 if few else 1)
     if bias == "free" and not has_both_classes(PROBLEMS[name]):
         with pytest.raises(ValueError, match="one class only"):

@@ -16,7 +16,7 @@ from svmbench.names import HINGES, LOSSES
 from svmbench.problem import Problem
 from svmbench.solvers.base import EitherParameters, parameter
 from svmbench.solvers.dual.accelerator import Accelerator
-from svmbench.solvers.dual.greedy import HIGH_GAIN, TYPICAL
+from svmbench.solvers.dual.progress import HIGH_GAIN, TYPICAL
 from svmbench.solvers.row_method import DualMethod
 
 #: The step that sdca and dcd share.

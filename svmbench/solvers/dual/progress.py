@@ -1,9 +1,20 @@
-"""How much work passes still need, by what those so far have gained per entry."""
+"""What passes of dual descent do beyond one visit to each row, and how much work they still need.
+
+The first is explained in docs/champion-evidence.md.
+"""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left
+
+#: Rows are visited again whose step gained more per entry than so many times what the last pass
+#: gained.
+HIGH_GAIN = 3.0
+
+#: Rows at a bound are also shrunk where their gradient points outwards by more than so many times
+#: the mean projected gradient of the last pass, which is far less than its extremes.
+TYPICAL = 2.0
 
 
 class PastGaps:
