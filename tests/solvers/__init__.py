@@ -2,4 +2,4 @@
 
 import pytest
 
-pytest.register_assert_rewrite("solvers.scheduled", "solvers.cutting_planes")
+pytest.register_assert_rewrite("solvers.cutting_planes")

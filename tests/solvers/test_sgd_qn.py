@@ -1,4 +1,4 @@
-"""sgd-qn as published against its twin, svmsgd2, and the bound on its scaling."""
+"""The scaling of sgd-qn as published: its ratios in exact arithmetic, its bounds; its first t0."""
 
 from fractions import Fraction
 from functools import partial
@@ -16,49 +16,21 @@ from problems import (
     dense,
     dyadic_problems,
     every_precision,
-    every_problem,
     labels,
     losses,
+    ordinary_problems,
     with_loss,
 )
 from svmbench.kernels.sgd_qn import SgdQn as Kernel
+from svmbench.names import LOSSES
 from svmbench.problem import Loss, Problem
 from svmbench.solvers.stochastic.olbfgs import Olbfgs
 from svmbench.solvers.stochastic.sgd_qn import SgdQn
 from svmbench.solvers.stochastic.svmsgd2 import Svmsgd2
 from twins.sgd_qn import SgdQn as Twin
 
-from . import scheduled
-
 started = partial(at_start, SgdQn)
-twin_of = partial(scheduled.twin_of, Twin)
-
-
 every_averaging = pytest.mark.parametrize("averaging", ["printed", "released"])
-
-
-@every_averaging
-@pytest.mark.parametrize("sampling", ["fixed", "permuted"])
-@pytest.mark.parametrize("skip", [None, 1, 4])
-@scheduled.every_loss
-@every_problem
-def test_equals_its_twin_step_by_step(name, loss, skip, sampling, averaging):
-    problem = with_loss(PROBLEMS[name], loss)
-    run = started(problem, 31, skip=skip, sampling=sampling, averaging=averaging)
-    plain = twin_of(problem, 31, skip=skip, sampling=sampling, averaging=averaging)
-    # The twin's ratios are of differences that cancel; the kernel's have a closed form.
-    scheduled.assert_equals(run, plain, 1e-10, lambda plain: plain.B)
-
-
-@scheduled.every_loss
-@every_problem
-def test_with_the_released_t0_it_equals_its_twin(name, loss):
-    problem = with_loss(PROBLEMS[name], loss)
-    run = started(problem, 31, t0_rule="released")
-    plain = twin_of(problem, 31, t0_rule="released")
-    assert run.t0 == pytest.approx(plain.t0, rel=1e-15)
-    plain.t0 = run.t0
-    scheduled.assert_equals(run, plain, 1e-10, lambda plain: plain.B)
 
 
 @pytest.mark.parametrize(
@@ -133,8 +105,8 @@ def test_the_scaling_never_exceeds_one_over_lambda(
         assert np.all(run.scaling >= floor / problem.lam)
 
 
-@scheduled.every_loss
-@scheduled.ordinary
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("name", ordinary_problems())
 @pytest.mark.parametrize("solver", [Svmsgd2, SgdQn, Olbfgs])
 def test_single_precision_gives_the_cost_of_double(solver, name, loss):
     problem = with_loss(PROBLEMS[name], loss)

@@ -1,4 +1,4 @@
-"""svmsgd2 against its twin, its search for t0, and what its schedule promises."""
+"""svmsgd2's search for t0, its skip, and what its schedule promises."""
 
 from functools import partial
 
@@ -12,27 +12,14 @@ from problems import (
     dataset,
     dense,
     dyadic,
-    every_problem,
+    ordinary_problems,
     with_loss,
 )
+from svmbench.names import LOSSES
 from svmbench.problem import Loss, Problem
 from svmbench.solvers.stochastic.svmsgd2 import Svmsgd2
-from twins.sgd_qn import Svmsgd2 as Twin
-
-from . import scheduled
 
 started = partial(at_start, Svmsgd2)
-twin_of = partial(scheduled.twin_of, Twin)
-
-
-@pytest.mark.parametrize("sampling", ["fixed", "permuted"])
-@pytest.mark.parametrize("skip", [None, 1, 5])
-@scheduled.every_loss
-@every_problem
-def test_equals_its_twin_step_by_step(name, loss, skip, sampling):
-    problem = with_loss(PROBLEMS[name], loss)
-    run = started(problem, 31, skip=skip, sampling=sampling)
-    scheduled.assert_equals(run, twin_of(problem, 31, skip=skip, sampling=sampling), 1e-12)
 
 
 @pytest.mark.parametrize("name", ["sparse", "zero-rows", "more-features-than-rows"])
@@ -43,8 +30,8 @@ def test_skip_comes_from_the_share_of_nonzeros(name):
     assert started(PROBLEMS[name], skip=3)._skip == 3
 
 
-@scheduled.every_loss
-@scheduled.ordinary
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("name", ordinary_problems())
 def test_the_search_keeps_the_steps_from_exploding(name, loss):
     problem = with_loss(PROBLEMS[name], loss)
     run = started(problem)
