@@ -43,11 +43,13 @@ def started(method, problem, seed=1, **parameters):
     return run
 
 
-def twin_of(method, problem, run, seed=1, printed=False):
+def twin_of(method, problem, run, seed=1, printed=False, per_epoch=False):
     X, y = dense(problem.data), labels(problem.data)
     batch = min(METHODS[method][2], len(y))
     steps = (batch, run._mu0, run._increment)
-    return Subgradient(X, y, problem.lam, seed, *steps, printed, shuffles=method != "gd")
+    return Subgradient(
+        X, y, problem.lam, seed, *steps, printed, shuffles=method != "gd", per_epoch=per_epoch
+    )
 
 
 @every_precision
@@ -75,18 +77,25 @@ def test_equals_its_twin_step_by_step(name, method, parameters, precision):
 
 
 @every_precision
+@pytest.mark.parametrize(
+    ("lam", "form", "mu_grows", "steps"),
+    [
+        (2.0**-12, "printed", "per-step", {"mu0": 10.0, "increment": 0.01}),
+        (2.0**-6, "consistent", "per-epoch", {"mu0": 2.0, "increment": 1.5}),
+    ],
+)
 @pytest.mark.parametrize("method", ["sgd", "minibatch"])
-def test_the_printed_form_equals_its_twin(method, precision):
-    problem = Problem(PROBLEMS["sparse"].data, 2.0**-12, bias="free")
-    steps = {"mu0": 10.0, "increment": 0.01}
-    run = started(method, problem, 5, precision=precision, form="printed", **steps)
-    plain = twin_of(method, problem, run, 5, printed=True)
+def test_other_forms_equal_their_twins(method, lam, form, mu_grows, steps, precision):
+    problem = Problem(PROBLEMS["sparse"].data, lam, bias="free")
+    run = started(method, problem, 5, precision=precision, form=form, mu_grows=mu_grows, **steps)
+    plain = twin_of(method, problem, run, 5, form == "printed", mu_grows == "per-epoch")
     for _ in range(300):
         plain.step()
         run.advance(1)
         atol = 8.0 * TOLERANCE[precision]
         assert_close(run.w, plain.w, rtol=0.0, atol=atol)
         assert_close(run.bias, plain.b, rtol=0.0, atol=atol)
+    assert (run._mu0, run._increment) == (steps["mu0"], steps["increment"])
     assert 0 < plain.updates < plain.presentations
 
 
@@ -125,21 +134,3 @@ def test_the_default_steps_of_the_printed_form_do_not_turn_w_round_either(method
     assert run._mu0 == pytest.approx(rows * (1.0 + longest) + whole, rel=1e-12)
     run.advance(5 * problem.data.n_samples)
     assert problem.primal(run.w, run.bias) < 2.0 * optimum(problem).upper
-
-
-@every_precision
-@pytest.mark.parametrize("method", ["sgd", "minibatch"])
-def test_mu_that_grows_per_epoch_equals_its_twin(method, precision):
-    problem = PROBLEMS["sparse"]
-    steps = {"mu0": 2.0, "increment": 1.5}
-    run = started(method, problem, 5, precision=precision, mu_grows="per-epoch", **steps)
-    X, y = dense(problem.data), labels(problem.data)
-    plain = Subgradient(X, y, problem.lam, 5, METHODS[method][2], **steps, per_epoch=True)
-    while plain.epoch < 3:
-        plain.step()
-        run.advance(1)
-        atol = 8.0 * TOLERANCE[precision]
-        assert_close(run.w, plain.w, rtol=0.0, atol=atol)
-        assert_close(run.bias, plain.b, rtol=0.0, atol=atol)
-    assert (run._mu0, run._increment) == (2.0, 1.5)
-    assert 0 < plain.updates < plain.presentations

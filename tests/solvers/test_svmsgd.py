@@ -28,70 +28,47 @@ from twins.optimum import optimum
 from twins.rng import shuffled
 
 TOLERANCE = {"float64": 1e-12, "float32": 3e-5}
+SEVERAL = (*ordinary_problems(), "zero-rows")
 started = partial(at_start, SvmSgd)
 
 
-def twin_of(problem, order, eta0):
-    X, y, lam = dense(problem.data), labels(problem.data), problem.lam
-    return Decaying(X, y, lam, eta0, lam * eta0, 1.0, cycle(order))
+def twin_of(problem, order, rate=0.0, eta0=None):
+    """Its twin, with the first step that the twin's search finds unless given."""
+    X, y, lam, loss = dense(problem.data), labels(problem.data), problem.lam, problem.loss.name
+    eta0 = eta0 or searched(X[order], y[order], lam, rate, loss)
+    return Decaying(X, y, lam, eta0, lam * eta0, 1.0, cycle(order), bias_rate=rate, loss=loss)
 
 
-def assert_steps_agree(run, plain, tolerance):
+@every_precision
+@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+@pytest.mark.parametrize(
+    ("name", "rate"),  # 0: no bias; None: its own rate
+    [
+        *((name, 0.0) for name in (*SEVERAL, "one-row", "one-class")),
+        *((name, rate) for name in SEVERAL for rate in (None, 0.01, 0.5)),
+    ],
+)
+def test_equals_its_twin_step_by_step(name, rate, loss, precision):
+    bias = "none" if rate == 0.0 else "free"
+    problem = replace(PROBLEMS[name], loss=Loss(loss), bias=bias)
+    run = started(problem, 17, precision=precision, bias_rate=rate or None)
+    rate = max(0.01, min(1.0, problem.lam)) if rate is None else rate
+    plain = twin_of(problem, shuffled(problem.data.n_samples, 17), rate)
+    assert run._eta0 == plain.eta0
+    close = {"rtol": 0.0, "atol": TOLERANCE[precision] / np.sqrt(problem.lam)}
     for _ in range(600):
         plain.step()
         run.advance(1)
         assert run.counters.updates == plain.updates
-        assert_close(run.w, plain.w, rtol=0.0, atol=tolerance)
-        assert_close(run.bias, plain.b, rtol=0.0, atol=tolerance)
-
-
-@every_precision
-@pytest.mark.parametrize("name", [*ordinary_problems(), "zero-rows", "one-row", "one-class"])
-def test_equals_its_twin_step_by_step(name, precision):
-    problem = PROBLEMS[name]
-    run = started(problem, 17, precision=precision)
-    order = shuffled(problem.data.n_samples, 17)
-    X, y = dense(problem.data)[order], labels(problem.data)[order]
-    eta0 = searched(X, y, problem.lam)
-    assert run._eta0 == eta0
-    plain = twin_of(problem, order, eta0)
-    assert_steps_agree(run, plain, TOLERANCE[precision] / np.sqrt(problem.lam))
-
-
-@every_precision
-@pytest.mark.parametrize("rate", [0.01, 0.5])
-@pytest.mark.parametrize("name", [*ordinary_problems(), "zero-rows"])
-def test_with_a_free_bias_equals_its_twin(name, rate, precision):
-    problem = replace(PROBLEMS[name], bias="free")
-    run = started(problem, 17, precision=precision, bias_rate=rate)
-    order = shuffled(problem.data.n_samples, 17)
-    X, y, lam = dense(problem.data), labels(problem.data), problem.lam
-    assert run._eta0 == searched(X[order], y[order], lam, rate)
-    plain = Decaying(X, y, lam, run._eta0, lam * run._eta0, 1.0, cycle(order), bias_rate=rate)
-    assert_steps_agree(run, plain, TOLERANCE[precision] / np.sqrt(lam))
-    assert run.bias != 0.0
-
-
-@every_precision
-@pytest.mark.parametrize("bias", ["none", "free"])
-@pytest.mark.parametrize("name", [*ordinary_problems(), "zero-rows"])
-def test_with_the_logistic_loss_equals_its_twin(name, bias, precision):
-    problem = replace(PROBLEMS[name], loss=Loss("logistic"), bias=bias)
-    run = started(problem, 17, precision=precision)
-    order = shuffled(problem.data.n_samples, 17)
-    X, y, lam = dense(problem.data), labels(problem.data), problem.lam
-    rate = max(0.01, min(1.0, lam)) if bias == "free" else 0.0
-    assert run._eta0 == searched(X[order], y[order], lam, rate, "logistic")
-    steps = (lam, run._eta0, lam * run._eta0, 1.0, cycle(order))
-    plain = Decaying(X, y, *steps, bias_rate=rate, loss="logistic")
-    assert_steps_agree(run, plain, TOLERANCE[precision] / np.sqrt(lam))
+        assert_close(run.w, plain.w, **close)
+        assert_close(run.bias, plain.b, **close)
     assert (run.bias != 0.0) == (bias == "free")
 
 
 def test_stored_takes_the_rows_as_they_are():
     problem = PROBLEMS["overlapping"]
     run = started(problem, 5, order="stored")
-    plain = twin_of(problem, range(50), run._eta0)
+    plain = twin_of(problem, range(50), eta0=run._eta0)
     for _ in range(130):
         plain.step()
     run.advance(130)
