@@ -154,19 +154,6 @@ def test_columns_ten_orders_of_magnitude_apart_do_not_stop_newton_steps(lam):
     assert true_gap(problem, run) <= 1e-6 * (1.0 + 1e-3)
 
 
-def test_told_to_halt_it_returns_when_its_rule_first_holds():
-    for method in METHODS:
-        patient, halting = (started(PROBLEMS["sparse"], 7, method=method) for _ in range(2))
-        halting.halts = True
-        halting.advance(MOST)
-        steps = 0
-        while not patient.stopped:
-            patient.advance(1)
-            steps += 1
-        assert 0 < steps < MOST
-        assert np.array_equal(patient.w, halting.w)
-
-
 @pytest.mark.parametrize("name", ["sorted-by-label", "badly-scaled", "many-rows"])
 def test_a_start_near_the_optimum_saves_passes(name):
     problem = MADE[name]

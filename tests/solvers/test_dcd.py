@@ -225,17 +225,3 @@ def test_when_it_stops_the_optimality_conditions_hold(name, loss, tolerance):
     assert np.all(np.abs(violations(problem, run)) <= 1.01 * (tolerance + drift) + 1e-12)
     if tolerance <= 1e-6:
         assert gap_of(problem, run.w, run.alpha) <= 1e-4 * optimum(problem).upper
-
-
-def test_told_to_halt_it_returns_when_its_rule_first_holds():
-    problem = PROBLEMS["overlapping"]
-    patient, halting = started(problem, 7), started(problem, 7)
-    halting.halts = True
-    halting.advance(10**6)
-    assert halting.stopped
-    patient.advance(halting.counters.presentations)
-    assert patient.stopped
-    np.testing.assert_array_equal(patient.w, halting.w)
-    patient.advance(100)
-    halting.advance(100)
-    np.testing.assert_array_equal(patient.w, halting.w)

@@ -141,23 +141,6 @@ def test_counts_stay_in_their_box_and_make_the_weights(problem, seed, delta):
         assert run.dual() <= optimum(problem).upper * (1.0 + 1e-9)
 
 
-def test_told_to_halt_it_returns_when_its_rule_first_holds():
-    problem = PROBLEMS["overlapping"]
-    patient, halting = (started(problem, 7, delta=0.1) for _ in range(2))
-    halting.halts = True
-    halting.advance(10**6)
-    assert halting.stopped
-    assert halting.counters.presentations % 50 == 0
-    patient.advance(halting.counters.presentations - 1)
-    assert not patient.stopped
-    patient.advance(1)
-    assert patient.stopped
-    for run in (patient, halting):
-        run.advance(170)
-        assert run.stopped
-    assert patient.w.tobytes() == halting.w.tobytes()
-
-
 def test_a_delta_that_asks_for_too_many_values_is_refused():
     with pytest.raises(ConfigError, match=r"mpu: delta 1e-17 .* more than 2\^53; raise delta"):
         started(PROBLEMS["overlapping"], delta=1e-17)

@@ -66,18 +66,3 @@ def test_equals_its_twin_step_by_step(kind, sampling, project, batch):
                 assert_close(run.w, expected, rtol=0.0, atol=TOLERANCE[precision] * size)
         norms = [np.linalg.norm(w) for w in plain.iterates[1:]]
         assert max(norms) <= (1.0 + 1e-12) * size or not project
-
-
-@every_sampling
-@pytest.mark.parametrize("batch", [1, 8])
-def test_a_mean_can_begin_at_any_step(sampling, batch):
-    problem = PROBLEMS["sparse"]
-    options = {"batch": batch, "sampling": sampling}
-    run = started(problem, 4, output="average", begin=31, **options)
-    plain = twin_of(problem, 4, **options)
-    for _ in range(80):
-        plain.step()
-        run.advance(1)
-        assert run.counters.presentations == plain.presentations
-        expected = np.mean(plain.iterates[31:], axis=0) if len(plain.iterates) > 31 else plain.w
-        assert_close(run.w, expected, rtol=0.0, atol=1e-10 / problem.lam)

@@ -136,15 +136,3 @@ def test_schedules():
     doubled = SgdM(SgdMParameters(schedule="blocks"))
     expected = [4, 5, 6, 8, 9, 10, 11, 12, 13, *range(16, 28)]
     assert [k for k in range(1, 32) if doubled.multiplicity(k) == 2] == expected
-
-
-@pytest.mark.parametrize("solver", [SgdS, SgdM])
-def test_told_to_halt_it_returns_at_the_pass_that_is_certified(solver):
-    problem = ordinary_problems()["overlapping"]
-    run = solver(solver.schema(epsilon=0.1))
-    run.start(problem, 3)
-    run.halts = True
-    run.advance(10**7)
-    assert run.stopped
-    assert run.counters.presentations < 10**7
-    assert problem.primal(run.w) / run.dual() - 1.0 <= 0.1

@@ -119,21 +119,6 @@ def test_the_mean_is_feasible_and_certifies_itself(sampling, problem, loss, seed
     assert dual <= optimum(problem).upper * (1.0 + 1e-9)
 
 
-@every_sampling
-def test_a_mean_can_begin_at_any_step(sampling):
-    problem = PROBLEMS["sparse"]
-    run = started(problem, 9, sampling=sampling, output="average", begin=77)
-    plain = twin_of(problem, 9, sampling)
-    for step in range(1, 150):
-        run.advance(1)
-        plain.step()
-        for found, part in ((run.w, 0), (run.alpha, 1)):
-            expected = [pair[part] for pair in plain.iterates[77:]] or [
-                (plain.w, plain.alpha)[part]
-            ]
-            assert_close(found, np.mean(expected, axis=0), rtol=0.0, atol=1e-11, err_msg=str(step))
-
-
 @pytest.mark.parametrize("bad", [{"begin": 3}, {"begin": -1, "output": "average"}])
 def test_a_beginning_without_a_mean_is_refused(bad):
     with pytest.raises(ValueError, match="begin"):

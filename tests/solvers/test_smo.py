@@ -181,17 +181,3 @@ def test_a_pair_takes_the_step_of_the_exact_maximum():
     assert (run.w.tolist(), run.bias) == ([1.0], 0.0)
     assert (run._violation, run.stopped) == (0.0, True)
     assert run.dual() == problem.primal(run.w, run.bias) == 0.25
-
-
-def test_told_to_halt_it_returns_when_its_rule_first_holds():
-    problem = freed(ORDINARY["overlapping"])
-    halting = started(problem, working_set=8)
-    halting.halts = True
-    halting.advance(10**6)
-    assert halting.stopped
-    stepwise = stopped(problem, working_set=8)
-    assert halting.w.tobytes() == stepwise.w.tobytes()
-    assert halting.bias == stepwise.bias
-    before = halting._violation
-    halting.advance(100)  # it has stopped, and goes on
-    assert halting._violation < before / 100.0
