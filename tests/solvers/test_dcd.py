@@ -46,10 +46,6 @@ def twin_of(problem, seed=1, **parameters):
     )
 
 
-def progress(run):
-    return run.counters.presentations, run.counters.updates, run.counters.active, run.stopped
-
-
 def violations(problem, run):
     """Projected gradients of all rows with n_i > 0, at the current alpha."""
     X, y = dense(problem.data), labels(problem.data)
@@ -62,6 +58,32 @@ def violations(problem, run):
     return np.array(G)[np.any(X != 0.0, axis=1)]
 
 
+def follow(name, loss, seed, atol=1e-9, *, counted=False, **options):
+    """Advance it and its twin until a decision is close to a tie."""
+    problem = with_loss(PROBLEMS[name], loss)
+    if counted:
+        problem = weighted(problem)
+    is_dense = problem.data.indptr is None
+    run = started(problem, seed, **options)
+    plain = twin_of(problem, seed, dense=is_dense, **options)
+    scale = 1.0 + np.max(np.abs(plain.X)) / problem.lam
+    for _ in range(60):
+        steps = 1 + problem.data.n_samples // 5
+        run.advance(steps)
+        plain.advance(steps)
+        # A gradient of rounding's size is a violation or none: it decides what shrinks.
+        extremes = (run.counters.upper, run.counters.lower, plain.above, plain.below)
+        tie = min(np.min(np.abs(extremes)), plain.closest) < 1e-13
+        tie = tie or (plain.acceleration and plain.plane.closest < 1e-10)
+        if tie or gap_of(problem, plain.w, plain.alpha) < 1e-13:
+            break
+        seen = run.counters.presentations, run.counters.active, run.stopped
+        assert seen == (plain.presentations, plain.active, plain.stopped)
+        assert abs(run.counters.updates - plain.updates) <= plain.negligible
+        assert_close(run.alpha, plain.alpha, rtol=0.0, atol=atol)
+        assert_close(run.w, plain.w, rtol=0.0, atol=atol * scale)
+
+
 @pytest.mark.parametrize(
     "parameters",
     [{}, {"shrinking": False}, {"tolerance": 1e-9, "restore_after": 2.0}, {"tolerance": 10.0}],
@@ -71,57 +93,14 @@ def violations(problem, run):
 @every_loss
 @every_problem
 def test_equals_its_twin(name, loss, counted, parameters):
-    problem = with_loss(PROBLEMS[name], loss)
-    if counted:
-        problem = weighted(problem)
-    run, plain = started(problem, 31, **parameters), twin_of(problem, 31, **parameters)
-    scale = 1.0 + np.max(np.abs(plain.X)) / problem.lam
-    for _ in range(60):
-        steps = 1 + problem.data.n_samples // 5
-        run.advance(steps)
-        plain.advance(steps)
-        extremes = (run.counters.upper, run.counters.lower, plain.above, plain.below)
-        if gap_of(problem, plain.w, plain.alpha) < 1e-14 or np.min(np.abs(extremes)) < 1e-13:
-            break  # a gradient of rounding's size is a violation or none: it decides what shrinks
-        assert progress(run) == (plain.presentations, plain.updates, plain.active, plain.stopped)
-        assert_close(run.alpha, plain.alpha, rtol=0.0, atol=1e-12)
-        assert_close(run.w, plain.w, rtol=0.0, atol=1e-12 * scale)
-
-
-def follow_options(name, loss, seed, *, counted=False, **options):
-    """Advance both until a decision is close to a tie; the twin, with the steps it took."""
-    problem = with_loss(PROBLEMS[name], loss)
-    if counted:
-        problem = weighted(problem)
-    is_dense = problem.data.indptr is None
-    run, plain = (
-        started(problem, seed, **options),
-        twin_of(problem, seed, dense=is_dense, **options),
-    )
-    scale = 1.0 + np.max(np.abs(plain.X)) / problem.lam
-    for _ in range(60):
-        steps = 1 + problem.data.n_samples // 5
-        run.advance(steps)
-        plain.advance(steps)
-        extremes = (run.counters.upper, run.counters.lower, plain.above, plain.below)
-        tie = min(np.min(np.abs(extremes)), plain.closest) < 1e-13
-        tie = tie or (plain.acceleration and plain.plane.closest < 1e-10)
-        if tie or gap_of(problem, plain.w, plain.alpha) < 1e-13:
-            break
-        seen = run.counters.presentations, run.counters.active, run.stopped
-        assert seen == (plain.presentations, plain.active, plain.stopped)
-        assert abs(run.counters.updates - plain.updates) <= plain.negligible
-        assert_close(run.alpha, plain.alpha, rtol=0.0, atol=1e-9)
-        atol = 1e-9 * scale
-        assert_close(run.w, plain.w, rtol=0.0, atol=atol)
-    return plain
+    follow(name, loss, 31, 1e-12, counted=counted, **parameters)
 
 
 @pytest.mark.parametrize("acceleration", [False, True])
 @every_hinge
 @every_problem
 def test_greedy_it_equals_its_twin(name, loss, acceleration):
-    follow_options(name, loss, 31, greedy=True, acceleration=acceleration)
+    follow(name, loss, 31, greedy=True, acceleration=acceleration)
 
 
 @pytest.fixture
@@ -136,7 +115,7 @@ def frequent_steps(monkeypatch):
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_accelerated_it_equals_its_twin(name, loss, counted, frequent_steps):
     for seed in (31, 32):
-        follow_options(name, loss, seed, counted=counted, acceleration=True)
+        follow(name, loss, seed, counted=counted, acceleration=True)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +141,7 @@ def test_float32_follows_its_twin_for_some_epochs(name, loss):
     for _ in range(4 * problem.data.n_samples):
         run.advance(1)
         plain.advance(1)
-        assert progress(run)[2:] == (plain.active, plain.stopped)
+        assert (run.counters.active, run.stopped) == (plain.active, plain.stopped)
         # A step of single precision's rounding is an update to one of them and none to the other.
         assert abs(run.counters.updates - plain.updates) <= 1 + 0.01 * plain.presentations
         assert_close(run.alpha, plain.alpha, rtol=0.0, atol=2e-4)

@@ -203,42 +203,22 @@ def test_a_number_is_the_weight_of_every_row(weight):
         LinearSVC().fit(X, y, sample_weight=1j * weight)
 
 
-def with_a_falling_pointer(X):
-    X.indptr[3] = 0
-
-
-def with_a_pointer_beyond_its_end(X):
-    X.indptr[1] = 1000
-
-
-def with_a_first_pointer_that_is_not_0(X):
-    X.indptr[0] = 3
-
-
-def with_an_index_beyond_its_end(X):
-    X.indices[0] = 99
-
-
-def with_a_negative_index(X):
-    X.indices[0] = -1
-
-
 @pytest.mark.parametrize("kind", [sp.csr_matrix, sp.csr_array, sp.csc_matrix, sp.bsr_matrix])
 @pytest.mark.parametrize(
-    "change",
+    ("array", "at", "value"),
     [
-        with_a_falling_pointer,
-        with_a_pointer_beyond_its_end,
-        with_a_first_pointer_that_is_not_0,
-        with_an_index_beyond_its_end,
-        with_a_negative_index,
+        ("indptr", 3, 0),
+        ("indptr", 1, 1000),
+        ("indptr", 0, 3),
+        ("indices", 0, 99),
+        ("indices", 0, -1),
     ],
 )
-def test_a_matrix_whose_indices_lead_outside_it_is_refused(kind, change):
+def test_a_matrix_whose_indices_lead_outside_it_is_refused(kind, array, at, value):
     """SciPy reads there unchecked, which gives other numbers or ends the process."""
     X, y = rows()
     changed = kind(X)
-    change(changed)
+    getattr(changed, array)[at] = value
     for call in (LinearSVC().fit, LinearSVC().fit(X, y).score):
         with pytest.raises(ValueError, match=r"^X: "):
             call(changed, y)

@@ -132,37 +132,19 @@ def test_more_folds_than_rows_of_a_class():
         cross_validate(examples, Objective(), 3, (1.0,))
 
 
-@every_loss
-def test_validation_errors_are_those_of_models_without_the_fold(loss):
-    examples, objective = noisy(classes=3), Objective(loss, bias="free")
-    values = (0.01, 0.1, 1.0)
-    found = cross_validate(examples, objective, 4, values, 1e-8, Effort(seed=1))
-    of_row = assign_folds(examples, 4, seed=1)
-    for fold, column in ((0, 1), (3, 2)):
-        model = train(
-            examples.chosen(np.flatnonzero(of_row != fold)),
-            replace(objective, C=values[column]), 1e-8,
-        ).model  # fmt: skip
-        left = examples.chosen(np.flatnonzero(of_row == fold))
-        wrong = model.classes_of(model.decision_values(left.rows)) != left.labels
-        assert found.errors[fold, column] == wrong.sum()
-    assert found.effective_rows == 80
-    assert found.best == values[int(found.errors.sum(axis=0).argmin())]
-    for error, low, high in found.shares():
-        assert 0.0 <= low <= error <= high <= 1.0
-
-
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("classes", [2, 3])
-def test_validation_errors_count_with_the_weights_of_training(classes):
-    examples = noisy(classes=classes)
-    rng = np.random.default_rng(7)
-    examples = replace(
-        examples, row_weights=rng.integers(1, 6, size=80).astype(float), class_weights={1: 3.0}
-    )
-    objective, values = Objective("squared-hinge", bias="free"), (0.01, 0.1, 1.0)
+@every_loss
+def test_validation_errors_are_those_of_models_without_the_fold(loss, classes, weighted):
+    """They count with the weights of training."""
+    examples, costs = noisy(classes=classes), np.ones(80)
+    if weighted:
+        given = np.random.default_rng(7).integers(1, 6, size=80).astype(float)
+        examples = replace(examples, row_weights=given, class_weights={1: 3.0})
+        costs = given * np.where(examples.labels == 1, 3.0, 1.0)
+    objective, values = Objective(loss, bias="free"), (0.01, 0.1, 1.0)
     found = cross_validate(examples, objective, 4, values, 1e-8, Effort(seed=1))
     of_row = assign_folds(examples, 4, seed=1)
-    costs = examples.row_weights * np.where(examples.labels == 1, 3.0, 1.0)
     for fold, column in ((0, 1), (3, 2)):
         model = train(
             examples.chosen(np.flatnonzero(of_row != fold)),
@@ -172,10 +154,12 @@ def test_validation_errors_count_with_the_weights_of_training(classes):
         wrong = model.classes_of(model.decision_values(left.rows)) != left.labels
         share = found.errors[fold, column] / found.fold_weights[fold]
         cost = costs[of_row == fold]
-        assert wrong.any()
         assert share == pytest.approx(cost[wrong].sum() / cost.sum(), rel=1e-14)
     assert found.effective_rows == pytest.approx(costs.sum() ** 2 / (costs**2).sum(), rel=1e-14)
-    assert found.effective_rows < 80
+    assert found.best == found.values[int(found.errors.sum(axis=0).argmin())]
+    assert found.errors.any()
+    for error, low, high in found.shares():
+        assert 0.0 <= low <= error <= high <= 1.0
 
 
 @pytest.mark.parametrize("wrong", [0, 1, 13, 79, 80])

@@ -1,7 +1,5 @@
 """LinearSVCPath trains at each C, and keeps scikit-learn's conventions."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -24,28 +22,6 @@ UNEQUAL = {
 @parametrize_with_checks([LinearSVCPath([0.01, 1.0])], expected_failed_checks=lambda _: UNEQUAL)
 def test_scikit_learn_s_checks(estimator, check):
     check(estimator)
-
-
-def objective(w, X, y, loss, C):
-    """1/2 ||w||^2 + C times the sum of the losses, which is 1-strongly convex."""
-    short_by = np.maximum(0.0, 1.0 - y * (X @ w))
-    return 0.5 * w @ w + C * np.sum(short_by if loss == "hinge" else short_by**2)
-
-
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-@pytest.mark.parametrize("seed", range(5))
-def test_weights_stand_for_repeated_rows_as_exactly_as_tol_tells(loss, seed):
-    X, y = rows(m=40, seed=seed)
-    signs, tol = np.where(y == "b", 1.0, -1.0), 1e-12
-    counts = np.random.default_rng(seed).integers(0, 4, size=len(y))
-    path = partial(LinearSVCPath, [0.01, 1.0], loss=loss, tol=tol, fit_intercept=False)
-    weighted = path().fit(X, y, counts.astype(float))
-    repeated = path().fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
-    for k, C in enumerate(weighted.Cs_):
-        w, other = weighted.coefs_[k, 0], repeated.coefs_[k, 0]
-        P = objective(w, np.repeat(X, counts, axis=0), np.repeat(signs, counts), loss, C)
-        # Both are within tol of the optimum, and 1/2 ||w - w*||^2 is at most P - P*.
-        assert np.linalg.norm(w - other) <= 2.0 * np.sqrt(2.0 * tol * P)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
