@@ -8,12 +8,12 @@ import math
 import re
 import shutil
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import pandas as pd
 import pytest
 from claims_support import noisy
 from claims_support import row as planted
+from pages import Page
 
 from svmbench.papers.folders import read_item
 from svmbench.papers.model import papers
@@ -235,56 +235,17 @@ def test_latex_compiles(papered, tmp_path, assert_compiles):
 # ---------------------------------------------------------------- the page
 
 
-class Tables(HTMLParser):
-    """The page's tables by id: rows of texts; and all ids, links and tags."""
-
-    VOID = ("meta", "br", "hr", "img", "link")
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tables: dict[str, list[list[str]]] = {}
-        self.ids: list[str] = []
-        self.links: list[str] = []
-        self.sources: list[str] = []
-        self._open: list[str] = []
-        self._rows: list[list[str]] = []
-        self._cell = False
-        self.feed(text)
-        self.close()
-        assert not self._open
-
-    def handle_starttag(self, tag, attrs):
-        given = dict(attrs)
-        self.ids += [given["id"]] if "id" in given else []
-        self.links += [given["href"]] if tag == "a" else []
-        self.sources += [given[name] for name in ("src", "data") if name in given]
-        if tag not in self.VOID:
-            self._open.append(tag)
-        if tag == "table":
-            self._rows = self.tables.setdefault(given.get("id", ""), [])
-        if tag == "tr":
-            self._rows.append([])
-        if tag in ("td", "th"):
-            self._rows[-1].append("")
-            self._cell = True
-
-    def handle_endtag(self, tag):
-        assert self._open.pop() == tag
-        if tag in ("td", "th"):
-            self._cell = False
-
-    def handle_data(self, data):
-        if self._cell:
-            self._rows[-1][-1] += data.strip()
-
-
 def test_page_csv_and_markdown_agree(page, papered, source):
-    shown = Tables(page).tables
+    shown = Page(page)
     for at, heads in ((0, 2), (1, 2)):
         table, _ = build_paper_table(source, at)
         section = table.sections[0]
         name = f"table-{at + 1}"
-        on_page = shown[f"demo-times-{name}"][heads:]
+        (on_page,) = (
+            shown.grid(each)[heads:]
+            for each in shown.all("table")
+            if each["attributes"].get("id") == f"demo-times-{name}"
+        )
         printed = grids((papered / "demo" / "times" / f"{name}.md").read_text(encoding="utf-8"))
         assert len(on_page) == len(printed) == len(section.rows)
         for cells, (key, fields) in zip(on_page, printed.items(), strict=True):
@@ -318,11 +279,12 @@ def test_every_median_of_the_csv_is_printed(times, errors, papered):
 
 
 def test_page_needs_nothing_else_and_its_links_lead_somewhere(page):
-    found = Tables(page)
-    assert all(source.startswith("data:image/png;base64,") for source in found.sources)
-    assert len(found.ids) == len(set(found.ids))
-    inside = [link[1:] for link in found.links if link.startswith("#")]
-    assert set(inside) <= set(found.ids)
+    found = Page(page)
+    ids = found.given("id")
+    assert all(each.startswith("data:image/png;base64,") for each in found.given("src", "data"))
+    assert len(ids) == len(set(ids))
+    inside = [link[1:] for link in found.given("href") if link.startswith("#")]
+    assert set(inside) <= set(ids)
     assert {"claims", "missing", "demo", "demo-times", "demo-nothing"} <= set(inside)
     (script,) = re.findall(r"<script>(.*?)</script>", page, re.S)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -338,7 +300,7 @@ def test_page_says_nothing_when_nothing_was_run(paper_files, tmp_path):
     assert {path.suffix for path in written} == {".md", ".csv", ".tex", ".html"}
     page = (tmp_path / "results" / "index.html").read_text(encoding="utf-8")
     assert page.count("<img") == 0
-    Tables(page)
+    Page(page)
 
 
 def test_only_the_items_asked_for_are_written_anew(papered, tmp_path):
