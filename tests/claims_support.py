@@ -10,6 +10,7 @@ import pandas as pd
 from svmbench.claims.judge import judge_claims
 from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.model import Claim
+from svmbench.config import Sweep
 from svmbench.records.groups import Group
 
 INF = math.inf
@@ -113,3 +114,15 @@ def found(wanted, *rows):
     (results,) = judge_claims([([wanted], rows)])
     (result,) = results
     return result
+
+
+def sweep(**keys):
+    """A sweep that runs a and b on adult."""
+    given = {
+        "version": 1,
+        "name": "base",
+        "datasets": ["adult"],
+        "solvers": [{"name": "dcd", "label": "a"}, {"name": "pegasos", "label": "b"}],
+        "stop": {"accuracy": [1e-1, 1e-2], "max_epochs": 10},
+    }
+    return Sweep.model_validate(given | keys)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 
 import numpy as np
+from small_sweep import sweep as small_sweep
 
-from svmbench.config import Sweep
 from svmbench.harness import crew, options, series, sweeps
 from svmbench.harness.series import PlannedSweep
 from svmbench.harness.sources import Source
@@ -89,18 +89,9 @@ def point(wall, accuracy):
 
 def sweep_of(*solvers, repeats, dataset="tiny-separable", **changes):
     """A small sweep."""
-    return Sweep.model_validate(
-        {
-            "version": 1,
-            "name": "simulated",
-            "datasets": [dataset],
-            "lambda": [0.01],
-            "solvers": list(solvers),
-            "stop": {"accuracy": [0.1], "max_epochs": 100, "time_limit": 10.0},
-            "repeats": repeats,
-            **changes,
-        }
-    )
+    stop = {"accuracy": [0.1], "max_epochs": 100, "time_limit": 10.0}
+    given = {"datasets": [dataset], "solvers": list(solvers), "stop": stop, "repeats": repeats}
+    return small_sweep(**given | changes)
 
 
 def planned_of(sweep, folder):

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
+from small_sweep import sweep as small_sweep
 
-from svmbench.config import Sweep
 from svmbench.harness import blocks, crew, planned_sweep, supervise
 from svmbench.harness.sweeps import Options, run_sweep
 from svmbench.harness.trace import close_trace
@@ -34,17 +34,7 @@ def at_once(monkeypatch):
 
 
 def sweep(*solvers, repeats=2, lam=(0.01,)):
-    return Sweep.model_validate(
-        {
-            "version": 1,
-            "name": "small",
-            "datasets": ["tiny-separable"],
-            "lambda": list(lam),
-            "solvers": list(solvers),
-            "stop": {"accuracy": [0.1], "max_epochs": 100, "time_limit": 10.0},
-            "repeats": repeats,
-        }
-    )
+    return small_sweep(**{"lambda": list(lam), "solvers": list(solvers), "repeats": repeats})
 
 
 def change(monkeypatch, name):

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from small_sweep import ONE_RUN, sweep
 
 import plugins
 from problems import dataset
 from svmbench.cli import main
-from svmbench.config import Sweep
 from svmbench.data.load import load
 from svmbench.harness.measurement import Measurement, Terms
 from svmbench.harness.sweeps import run_sweep
@@ -92,19 +92,9 @@ def test_a_solver_that_leaves_the_ball_has_failed(tmp_path):
     ],
 )
 def test_a_sweep_trains_and_certifies_its_class(solver, asked, of_class, tmp_path):
-    sweep = Sweep.model_validate(
-        {
-            "version": 1,
-            "name": "class",
-            "datasets": ["tiny-dense"],
-            "lambda": [0.01],
-            "solvers": [solver],
-            "stop": {"accuracy": [0.1], "max_epochs": 3000, "time_limit": 10.0},
-            "repeats": 1,
-            **asked,
-        }
-    )
-    outcome = run_sweep(sweep, tmp_path)
+    stop = {"accuracy": [0.1], "max_epochs": 3000, "time_limit": 10.0}
+    wanted = sweep(datasets=["tiny-dense"], solvers=[solver], stop=stop, **asked)
+    outcome = run_sweep(wanted, tmp_path)
     row = pd.read_csv(outcome.folder / "runs.csv").iloc[0]
     plain = Problem(load("tiny-dense", offline=True).train, 0.01)
     problem = replace(plain, **of_class)
@@ -121,16 +111,8 @@ def test_a_sweep_trains_and_certifies_its_class(solver, asked, of_class, tmp_pat
 
 def test_rows_of_one_class_and_a_free_bias_are_refused_in_a_line(tmp_path):
     (tmp_path / "one.svm").write_text("+1 1:1\n+1 2:1\n+1 1:2 2:1\n")
-    sweep = {
-        "version": 1,
-        "name": "one",
-        "datasets": [{"path": "one.svm"}],
-        "bias": "free",
-        "lambda": [0.01],
-        "solvers": ["smo"],
-        "stop": {"max_epochs": 1},
-    }
-    (tmp_path / "sweep.yaml").write_text(json.dumps(sweep))
+    own = {"datasets": [{"path": "one.svm"}], "solvers": ["smo"], "bias": "free"}
+    (tmp_path / "sweep.yaml").write_text(json.dumps(ONE_RUN | own))
     arguments = ["run", str(tmp_path / "sweep.yaml"), "--out", str(tmp_path / "out"), "--quiet"]
     result = CliRunner().invoke(main, arguments, prog_name="svmbench")
     assert result.exit_code == 3

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from small_sweep import sweep
 from zoo import SPECIMENS, WORK
 
-from svmbench.config import Sweep
 from svmbench.errors import UnwritableError
 from svmbench.harness.sweeps import Options, run_sweep
 from svmbench.harness.trace import read_trace
@@ -17,19 +17,12 @@ from svmbench.verify.folder import Verifier
 REACHED = ("seconds", "cpu_seconds", "epochs", "data_passes")
 pytestmark = pytest.mark.skipif(not Path("/proc/stat").exists(), reason="needs Linux")
 
-CONFIG = {
-    "version": 1,
-    "name": "zoo",
-    "datasets": ["tiny-separable"],
-    "lambda": [0.01],
-    "stop": {
-        "accuracy": [0.1, 0.001],
-        "max_epochs": 300,
-        "time_limit": 5.0,
-        "grace": 1.0,
-        "memory_limit": 300_000_000,
-    },
-    "repeats": 1,
+STOP = {
+    "accuracy": [0.1, 0.001],
+    "max_epochs": 300,
+    "time_limit": 5.0,
+    "grace": 1.0,
+    "memory_limit": 300_000_000,
 }
 
 
@@ -37,9 +30,8 @@ CONFIG = {
 def test_specimen(entry, tmp_path, install):
     install(f"zoo:{entry.solver.__name__}")
     # The limit of the one that would never end; others may need it on a busy machine.
-    stop = CONFIG["stop"] | ({"time_limit": 2.0} if entry.state == "time_limit" else {})
-    asked = CONFIG | {"solvers": [entry.solver.name, "dcd"], "stop": stop}
-    outcome = run_sweep(Sweep.model_validate(asked), tmp_path)
+    stop = STOP | ({"time_limit": 2.0} if entry.state == "time_limit" else {})
+    outcome = run_sweep(sweep(solvers=[entry.solver.name, "dcd"], stop=stop), tmp_path)
     runs = pd.read_csv(outcome.folder / "runs.csv", keep_default_na=False).set_index("label")
     found = runs.loc[entry.solver.name]
     assert found["state"] == entry.state, found["reason"]
@@ -70,7 +62,7 @@ def test_specimen(entry, tmp_path, install):
 def test_the_report_warns_of_time_off_the_clock(tmp_path, install):
     install("zoo:TrainsInW", "zoo:WorksInStep")
     solvers = ["trains-in-w", "works-in-step", "dcd"]
-    run_sweep(Sweep.model_validate(CONFIG | {"solvers": solvers}), tmp_path)
+    run_sweep(sweep(solvers=solvers, stop=STOP), tmp_path)
     said = [notice for notice in notices(read_results(tmp_path), []) if "in doubt" in notice.text]
     assert [notice.text.partition(":")[0] for notice in said] == solvers[:2]
     assert all(notice.of_time for notice in said)
@@ -78,8 +70,8 @@ def test_the_report_warns_of_time_off_the_clock(tmp_path, install):
 
 def test_kept_weights_refute_an_understated_p(tmp_path, install):
     install("zoo:CostUnderstated")
-    sweep = Sweep.model_validate(CONFIG | {"solvers": ["cost-understated", "dcd"]})
-    run_sweep(sweep, tmp_path, options=Options(keep_weights=True))
+    wanted = sweep(solvers=["cost-understated", "dcd"], stop=STOP)
+    run_sweep(wanted, tmp_path, options=Options(keep_weights=True))
     said = {each.name: each.reason for each in Verifier().folder(tmp_path) if each.reason}
     ((name, reason),) = said.items()
     assert "cost-understated" in name
@@ -88,14 +80,14 @@ def test_kept_weights_refute_an_understated_p(tmp_path, install):
 
 @pytest.mark.parametrize("name", ["{id}.part", "{id}.jsonl"])
 def test_a_folder_in_place_of_a_trace_ends_the_sweep_in_one_line(tmp_path, name):
-    sweep = Sweep.model_validate(CONFIG | {"solvers": ["dcd"]})
-    run_sweep(sweep, tmp_path)
+    wanted = sweep()
+    run_sweep(wanted, tmp_path)
     (trace,) = (tmp_path / "runs").glob("*.jsonl")
     trace.unlink()
     place = tmp_path / "runs" / name.format(id=trace.stem)
     place.mkdir()
     with pytest.raises(UnwritableError, match="remove what is in its place"):
-        run_sweep(sweep, tmp_path)
+        run_sweep(wanted, tmp_path)
     assert not list((tmp_path / "runs").glob("*.tmp"))
     place.rmdir()
-    assert run_sweep(sweep, tmp_path).made == 1
+    assert run_sweep(wanted, tmp_path).made == 1

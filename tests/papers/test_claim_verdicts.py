@@ -8,16 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from claims_support import INF, MANY, claim, found, noisy, row, widens
+from claims_support import INF, MANY, claim, found, noisy, row, sweep, widens
 from pydantic import ValidationError
 
 from svmbench.claims.empty import check_claims
 from svmbench.claims.judge import judge_claims
-from svmbench.config.sweep import Sweep
 from svmbench.errors import ConfigError
 from svmbench.papers.model import papers
 
 PUBLISHED = Path("configs/papers/sgd-revisited/published.tsv")
+AT = {"lambda": 1e-3}
 
 
 def both(factor, dataset="adult", **noise):
@@ -272,18 +272,6 @@ def test_a_solver_is_not_compared_with_itself(kind, keys):
         claim(kind, **keys)
 
 
-def sweep(**keys):
-    given = {
-        "version": 1,
-        "name": "base",
-        "datasets": ["adult"],
-        "lambda": 1e-3,
-        "solvers": [{"name": "dcd", "label": "a"}, {"name": "pegasos", "label": "b"}],
-        "stop": {"accuracy": [1e-1, 1e-2], "max_epochs": 10},
-    }
-    return Sweep.model_validate(given | keys)
-
-
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
@@ -299,15 +287,15 @@ def sweep(**keys):
     ],
 )
 def test_names_that_no_sweep_has_are_refused(wanted, message):
-    check_claims(Path("table.yaml"), [claim()], {"base": sweep()})
+    check_claims(Path("table.yaml"), [claim()], {"base": sweep(**AT)})
     with pytest.raises(ConfigError, match=message):
-        check_claims(Path("table.yaml"), [wanted], {"base": sweep()})
+        check_claims(Path("table.yaml"), [wanted], {"base": sweep(**AT)})
 
 
 @pytest.mark.parametrize("at", [1e-1, 1e-2])
 def test_a_sweep_that_runs_until_a_tighter_accuracy_is_refused(at):
     wanted = claim("reaches", solvers=["a"], measure={"epochs": at})
-    endless = sweep(stop={"accuracy": [1e-1, 1e-2]})
+    endless = sweep(**AT, stop={"accuracy": [1e-1, 1e-2]})
     with pytest.raises(ConfigError, match=r"runs until the accuracy 0\.01 is reached"):
         check_claims(Path("table.yaml"), [wanted], {"base": endless})
 

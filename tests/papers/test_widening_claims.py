@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from claims_support import INF, MANY, found, noisy, row, widens
+from claims_support import INF, MANY, found, noisy, row, sweep, widens
 from results_folders import write_results
 from small_paper import TABLE, write_small_paper
 
 from svmbench.claims.cheapest import cheapest
 from svmbench.claims.empty import check_claims
 from svmbench.claims.judge import judge_claims
-from svmbench.config import Sweep
 from svmbench.errors import ConfigError
 from svmbench.papers.doubts import Doubts
 from svmbench.papers.model import papers
@@ -200,23 +199,10 @@ def test_a_smaller_stand_in_does_not_test_what_depends_on_its_rows():
     assert found(widens(least_rows={"adult": 1001}), *rows).verdict == "not testable"
 
 
-def sweep(c, *datasets):
-    return Sweep.model_validate(
-        {
-            "version": 1,
-            "name": "base",
-            "datasets": list(datasets),
-            "C": c,
-            "solvers": [{"name": "dcd", "label": "a"}, {"name": "pegasos", "label": "b"}],
-            "stop": {"accuracy": [1e-2], "max_epochs": 10},
-        }
-    )
-
-
 def test_two_sweeps_of_one_data_set_at_one_c_are_refused():
-    sweeps = {"c-1": sweep(1, "adult"), "c-10": sweep(10, "adult"), "others": sweep(10, "w8a")}
+    sweeps = {"c-1": sweep(C=1), "c-10": sweep(C=10), "others": sweep(C=10, datasets=["w8a"])}
     check_claims(Path("table.yaml"), [widens()], sweeps)
-    sweeps["again"] = sweep([1, 10], "adult")
+    sweeps["again"] = sweep(C=[1, 10])
     with pytest.raises(ConfigError, match="two sweeps run its solvers at C = 1"):
         check_claims(Path("table.yaml"), [widens()], sweeps)
     named = widens(where={"sweep": ["c-1", "c-10"]})

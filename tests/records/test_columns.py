@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from small_sweep import sweep
 
-from svmbench.config import Sweep
 from svmbench.harness.sweeps import run_sweep
 from svmbench.records.columns import OF_ACCURACY, REGRETS, RUNS, TRACES
 from svmbench.records.measures import Asked
@@ -20,21 +20,12 @@ ACCURACIES = (0.1, 0.01)
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A small sweep as it is really made; steps of 1 row, of 4, and of all."""
-    sweep = Sweep.model_validate(
-        {
-            "version": 1,
-            "name": "small",
-            "datasets": ["tiny-separable"],
-            "lambda": [0.01],
-            "solvers": ["pegasos", {"name": "pegasos", "batch": 4}, "gd", "sgd-qn"],
-            "stop": {"accuracy": list(ACCURACIES), "max_epochs": 50},
-            "repeats": 1,
-            "regret": True,
-        }
-    )
+    solvers = ["pegasos", {"name": "pegasos", "batch": 4}, "gd", "sgd-qn"]
+    stop = {"accuracy": list(ACCURACIES), "max_epochs": 50}
+    wanted = sweep(solvers=solvers, stop=stop, regret=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SVMBENCH_CACHE", str(tmp_path_factory.mktemp("cache")))
-        return run_sweep(sweep, tmp_path_factory.mktemp("results")).folder
+        return run_sweep(wanted, tmp_path_factory.mktemp("results")).folder
 
 
 def header(path: Path) -> list[str]:
