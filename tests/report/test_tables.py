@@ -141,22 +141,6 @@ def test_a_skipped_repeat_is_no_run_that_was_made(make_results, tmp_path):
     assert "≥ 60 s, 1 of 2" in to_markdown(table)
 
 
-def test_a_skipped_repeat_says_nothing_where_the_limited_one_had_arrived(make_results, tmp_path):
-    folder = make_results(tmp_path / "r", repeats=3, labels=("crawl",), lambdas=(1e-4,))
-    path = folder / "runs.csv"
-    runs = pd.read_csv(path)
-    adult = runs["dataset"] == "adult"
-    runs.loc[adult, "state"] = ["time_limit", "skipped", "skipped"]
-    runs.loc[adult, ["seconds_to_0.1", "epochs_to_0.1"]] = math.nan
-    runs.loc[0, ["seconds_to_0.1", "epochs_to_0.1"]] = [5.0, 8.0]
-    runs.to_csv(path, index=False)
-    table = next(t for t in build_tables(read_results(folder)) if t.kind == "time")
-    row = record(table, "crawl", accuracy=0.1)
-    assert (row["reached"], row["runs"], row["median_seconds"]) == (1, 1, 5.0)
-    row = record(table, "crawl", accuracy=0.001)  # the limit kept it from this one
-    assert (row["reached"], row["runs"]) == (0, 3)
-
-
 def test_bold_are_the_least_and_all_not_shown_to_take_longer(make_results, tmp_path):
     folder = make_results(tmp_path / "r", repeats=14, datasets=(("adult", False),))
     runs = pd.read_csv(folder / "runs.csv")
