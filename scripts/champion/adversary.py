@@ -1,37 +1,21 @@
-"""Generated problems that try to make `auto` choose badly: its cost over that of its best method.
+"""Generated problems that try to make a fit choose badly among its methods.
 
-Each seed draws one problem of every kind: its size, its noise, its lambda and its rows. What a rule
-was written with is thus never what it is judged by: take other seeds. `auto` and its own methods
-run in turns, in one thread, until their own stopping rule certifies the gap `--tolerance`. The
-table has CPU milliseconds (start and certificate included; the least of the repeats, which all do
-the same) and the ratios of CPU time and of work (entries read or written; factorisations and outer
-products are not in it). A method ends at `--patience` times the best so far. Problems that no
-method solves in `--most` CPU seconds are named and left out of the summary.
+Each seed draws one problem of every kind: its size, its noise, its lambda and its rows. The scripts
+of scripts/train/ measure fits on them.
 """
 
 from __future__ import annotations
 
-import argparse
-import math
-import statistics
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import NamedTuple
+from collections.abc import Callable
 
 import numpy as np
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-from unseen import METHODS, Cost, Method, dense_set, run, shown, sparse_set
+from unseen import dense_set, sparse_set
 
 from svmbench.data.dataset import Array, Dataset
-from svmbench.durable import write_text
 from svmbench.problem import Problem
-from svmbench.solvers.cholesky import load
 
 #: Rows, entries of a matrix before zeros are dropped, and lambda.
 ROWS, MOST_ENTRIES, LAMBDAS = (500.0, 50_000.0), 8e6, (1e-7, 1e-3)
-
-#: CPU seconds from which a run is hardly disturbed by others.
-LONG = 2e-3
 
 
 def between(rng: np.random.Generator, low: float, high: float) -> float:
@@ -218,102 +202,3 @@ def drawn(kind: int, seed: int) -> Problem:
     rng = np.random.default_rng((seed, kind))
     lam = between(rng, *LAMBDAS)
     return Problem(KINDS[kind](rng), lam)
-
-
-class Row(NamedTuple):
-    """The least costs of one problem."""
-
-    seed: int
-    problem: Problem
-    costs: dict[Method, Cost]
-
-    def ratio(self, of: str) -> float:
-        """Cost of auto over that of its best own method; nan where none ended."""
-        best = min(getattr(self.costs[method], of) for method in METHODS[1:])
-        return getattr(self.costs["choose"], of) / best if best < math.inf else math.nan
-
-    def line(self) -> str:
-        """A line of the table."""
-        data, lam = self.problem.data, self.problem.lam
-        numbers = [data.n_samples, data.n_features, f"{data.nnz / data.n_samples:.0f}"]
-        cells = [f"{data.name}, {self.seed}", *numbers, f"{lam:.0e}"]
-        cells += [shown(1e3 * self.costs[method].seconds, 1) for method in METHODS]
-        cells += [shown(self.ratio("seconds")), shown(self.ratio("work"))]
-        return "| " + " | ".join(map(str, [*cells, self.costs["choose"].remark])) + " |"
-
-
-def measured(kind: int, seed: int, given: argparse.Namespace) -> Row:
-    """Run all methods in turn, several times."""
-    problem = drawn(kind, seed)
-    costs = dict.fromkeys(METHODS, Cost(math.inf, math.inf, ""))
-    least = given.most / given.patience
-    for _ in range(given.repeats):
-        for method in METHODS:
-            cost = run(problem, method, given.tolerance, seed, given.patience * least)
-            costs[method] = min(costs[method], cost)
-            least = min(least, cost.seconds)
-    return Row(seed, problem, costs)
-
-
-def summary(rows: Sequence[Row]) -> str:
-    """Median, ninth decile and worst of the ratios, of all problems and of those that take long."""
-    lines = []
-    long = [row for row in rows if min(cost.seconds for cost in row.costs.values()) > LONG]
-    kinds: tuple[tuple[str, Sequence[Row]], ...]
-    kinds = (("seconds", rows), ("seconds", long), ("work", rows))
-    for of, some in kinds:
-        known = sorted(row.ratio(of) for row in some if not math.isnan(row.ratio(of)))
-        if known:
-            tenth = known[int(0.9 * (len(known) - 1))]
-            mean = math.exp(statistics.fmean(map(math.log, known)))
-            above = f", on those that take {1e3 * LONG:g} ms" if some is long else ""
-            lines.append(
-                f"auto over its best own, {of}{above}: median {statistics.median(known):.2f}, "
-                f"mean {mean:.3f}, nine in ten up to {tenth:.2f}, worst {known[-1]:.2f}, "
-                f"{sum(each > 1.25 for each in known)} of {len(known)} above 1.25\n"
-            )
-    unsolved = [f"{row.problem.data.name}, {row.seed}" for row in rows
-                if math.isnan(row.ratio("seconds"))]  # fmt: skip
-    if unsolved:
-        lines.append(f"no method ended: {'; '.join(unsolved)}\n")
-    return "".join(lines)
-
-
-def arguments() -> argparse.Namespace:
-    """The options of the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("seeds", nargs="*", type=int, default=[0])
-    parser.add_argument("--kinds", nargs="+", help="first words of the names of kinds; all kinds")
-    parser.add_argument("--tolerance", type=float, default=1e-3)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--most", type=float, default=3.0, help="CPU seconds of one run")
-    parser.add_argument("--patience", type=float, default=3.0)
-    parser.add_argument("--out", type=Path, help="Markdown file for the table")
-    return parser.parse_args()
-
-
-def main() -> None:
-    """Measure each kind with each seed, and print the table."""
-    given = arguments()
-    load()
-    titles = ["kind, seed", "m", "d", "entries per row", "λ"]
-    titles += [f"{method}, ms" for method in METHODS] + ["time", "work", "auto chose"]
-    lines = ["| " + " | ".join(titles) + " |", "|" + "---|" * len(titles)]
-    print("\n".join(lines), flush=True)
-    rows = []
-    for seed in given.seeds:
-        for kind, make in enumerate(KINDS):
-            name = make.__name__.replace("_", " ")
-            if not given.kinds or any(name.startswith(word) for word in given.kinds):
-                rows.append(measured(kind, seed, given))
-                lines.append(rows[-1].line())
-                print(lines[-1], flush=True)
-    text = summary(rows)
-    print(text, end="")
-    if given.out:
-        write_text(given.out, "\n".join([*lines, "", text]))
-
-
-if __name__ == "__main__":
-    with threadpool_limits(1):
-        main()

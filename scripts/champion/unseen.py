@@ -1,7 +1,7 @@
 """How close `auto` comes to the best of its own methods, and to its peers, on unseen data sets.
 
 Nine are generated and five derived from real ones; docs/champion-evidence.md says which of them
-were in view when a rule was written. `--tuned` adds sets the constants of auto were chosen with.
+were in view when a rule was written.
 Each own method runs until its own stopping rule certifies the gap `--tolerance`; of each peer, the
 first run of its ladder counts whose P is within it of a certified bound. All take turns in one
 thread, own methods in random order: the first one finds the rows in no cache. The table has medians
@@ -20,8 +20,6 @@ import random
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -31,7 +29,6 @@ from svmbench.data.catalogue import Chosen
 from svmbench.data.dataset import Array, Dataset
 from svmbench.data.load import load
 from svmbench.data.storage import compact
-from svmbench.durable import write_text
 from svmbench.errors import SvmbenchError
 from svmbench.problem import Problem
 from svmbench.solvers.base import Solver
@@ -195,11 +192,6 @@ def late_reuters() -> Dataset:
     return test
 
 
-def catalogued(name: str) -> Dataset:
-    """The training rows of a set of the catalogue."""
-    return load(name, offline=True).train
-
-
 UNSEEN: tuple[Callable[[], Dataset], ...] = (
     skewed_scales,
     near_duplicates,
@@ -216,14 +208,6 @@ UNSEEN: tuple[Callable[[], Dataset], ...] = (
     pair_of_digits,
     late_reuters,
 )
-TUNED = ("w8a", "adult", "mnist", "kddcup10", "covtype.20k", "imdb.tfidf", "reuters21578",
-         "mushrooms", "spam_corpus", "heart_scale")  # fmt: skip
-
-
-def named(name: str) -> Dataset:
-    """A set of `UNSEEN` by the name of its function, in words; else one of the catalogue."""
-    made = {make.__name__.replace("_", " "): make for make in UNSEEN}
-    return made.get(name, partial(catalogued, name))()
 
 
 class Cost(NamedTuple):
@@ -319,13 +303,10 @@ def of_peer(
     return found
 
 
-def sets(wanted: Sequence[str], tuned: bool) -> Iterator[Dataset]:
+def sets(wanted: Sequence[str]) -> Iterator[Dataset]:
     """The sets whose name begins with one of the wanted words; those that are missing are named."""
-    made: list[tuple[str, Callable[[], Dataset]]]
-    made = [(make.__name__.replace("_", " "), make) for make in UNSEEN]
-    if tuned:
-        made += [(name, partial(catalogued, name)) for name in TUNED]
-    for name, make in made:
+    for make in UNSEEN:
+        name = make.__name__.replace("_", " ")
         if not wanted or any(name.startswith(word) for word in wanted):
             try:
                 yield make()
@@ -390,23 +371,21 @@ def shown(value: float, digits: int = 2) -> str:
     return f"{value:.{digits}f}" if math.isfinite(value) else "-"
 
 
-def table(rows: Sequence[Row], peers: Sequence[str], counts: bool) -> str:
+def table(rows: Sequence[Row], peers: Sequence[str]) -> str:
     """The rows in Markdown, and auto's largest and median ratio to its best own method."""
     own = [*(f"{method}, work" for method in METHODS), "auto over best own, work"]
-    if not counts:
-        own += [*(f"{method}, ms" for method in METHODS), "auto over best own, s"]
-        own += [f"{name} over auto" for name in peers]
+    own += [*(f"{method}, ms" for method in METHODS), "auto over best own, s"]
+    own += [f"{name} over auto" for name in peers]
     lines = ["| set | lambda | " + " | ".join([*own, "auto chose"]) + " |"]
     lines.append("|" + "---|" * (len(own) + 3))
     for row in rows:
         cells = [shown(row.work[method], 1) for method in METHODS] + [shown(row.ratio("work"))]
-        if not counts:
-            cells += [shown(1e3 * row.seconds[method], 1) for method in METHODS]
-            cells += [shown(row.ratio("seconds"))]
-            cells += [shown(row.peers[name] / row.seconds["choose"]) for name in peers]
+        cells += [shown(1e3 * row.seconds[method], 1) for method in METHODS]
+        cells += [shown(row.ratio("seconds"))]
+        cells += [shown(row.peers[name] / row.seconds["choose"]) for name in peers]
         chose = row.remark.split(":")[0]
         lines.append(f"| {row.name} | {row.lam:g} | " + " | ".join([*cells, chose]) + " |")
-    kinds: tuple[Literal["work", "seconds"], ...] = ("work",) if counts else ("work", "seconds")
+    kinds: tuple[Literal["work", "seconds"], ...] = ("work", "seconds")
     for of in kinds:
         known = [row.ratio(of) for row in rows if not math.isnan(row.ratio(of))]
         if known:
@@ -429,11 +408,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--patience", type=float, default=4.0)
     parser.add_argument("--minutes", type=float, default=9.0, help="of all problems together")
     parser.add_argument("--peers", nargs="*", default=list(PEERS))
-    parser.add_argument("--counts", action="store_true", help="work alone, and no peers")
-    parser.add_argument("--tuned", action="store_true", help="add the sets of tuning")
-    parser.add_argument("--out", type=Path, help="Markdown file for the table")
     given = parser.parse_args()
-    given.peers = [] if given.counts else given.peers
     for name in [name for name in given.peers if find_solver(name).missing()]:
         print(f"{name}: left out: {find_solver(name).missing()}")
         given.peers.remove(name)
@@ -445,8 +420,8 @@ def main() -> None:
     given = arguments()
     end = time.monotonic() + 60.0 * given.minutes
     rows: list[Row] = []
-    left = len(given.lam) * (len(given.sets) or len(UNSEEN) + len(TUNED) * given.tuned)
-    for data in sets(given.sets, given.tuned):
+    left = len(given.lam) * (len(given.sets) or len(UNSEEN))
+    for data in sets(given.sets):
         for lam in given.lam:
             now = time.monotonic()
             rows.append(measured(data, lam, given, now + max(0.0, end - now) / max(left, 1)))
@@ -454,10 +429,7 @@ def main() -> None:
             ratio, chose = shown(rows[-1].ratio("work")), rows[-1].remark
             print(f"{data.name}, {lam:g}: work {ratio}; {chose}", flush=True)
     if rows:
-        text = table(rows, given.peers, given.counts)
-        print(text, end="")
-        if given.out:
-            write_text(given.out, text)
+        print(table(rows, given.peers), end="")
 
 
 if __name__ == "__main__":
