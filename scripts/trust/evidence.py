@@ -3,8 +3,7 @@
 The script compares equal methods on pages of several questions, and judges each page after every
 repeat: the first verdict of a difference is false, and ends the page. So does it with methods whose
 median ratio is exactly the one that is asked about. It also compares methods that differ by a known
-factor, until the evidence shows the difference. Then it does both with ratios on two problems, and
-asks whether they differ.
+factor, until the evidence shows the difference.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
 import click
 import numpy as np
@@ -21,7 +20,7 @@ from svmbench.cli.columns import align
 from svmbench.data.dataset import FloatArray
 from svmbench.evidence.page import LEVEL, verdicts
 from svmbench.evidence.processes import RatioEvidence
-from svmbench.evidence.questions import Question, changing
+from svmbench.evidence.questions import Question
 
 Noise = Callable[[np.random.Generator, int, int], FloatArray]
 
@@ -42,11 +41,6 @@ REPEATS = 100
 POWER = {10.0: 6, 3.0: 6, 2.0: 8, 1.5: 16, 1.2: 56, 1.1: 170}
 TRIALS = 4000
 HORIZON = 600
-
-#: Pages of equal ratios on two problems; and factors between such ratios, and their trials.
-PAGES_OF_CHANGES = 300
-CHANGES = (3.0, 2.0, 1.5)
-TRIALS_OF_CHANGES = 100
 
 
 def normal(random: np.random.Generator, questions: int, repeats: int) -> FloatArray:
@@ -175,8 +169,6 @@ EQUAL: dict[str, Noise] = {
 UNEQUAL: dict[str, Noise] = {"one-sided": one_sided, "half slow": half_slow}
 FACTOR = 1.5
 
-OF_CHANGES = ("normal", "Student, 3", "common rival")
-
 TAILS: dict[str, Noise] = {"normal": normal, "Student, 3": student(3)}
 
 
@@ -247,38 +239,6 @@ def pairs_to_decide(noise: Noise, factor: float, trials: int, seed: int) -> Floa
     return needed
 
 
-def pairs_until_change(logs: FloatArray, wanted: Collection[str]) -> float:
-    """Number of pairs on each of two problems after which their ratios have one of these verdicts.
-
-    - ``wanted``: verdicts on the claim that the second ratio is the larger one.
-
-    Returns +inf if all repeats give none of them.
-    """
-    for look in range(1, logs.shape[1] + 1):
-        before, after = page(logs[:, :look])
-        if verdicts([changing(before, after, low=1.0)])[0] in wanted:
-            return look
-    return math.inf
-
-
-def false_changes(noise: Noise, pages: int, seed: int) -> int:
-    """Number of pages that show a change although both ratios are equal."""
-    random = np.random.default_rng((seed, 2))
-    wrong = ("holds", "does not hold")
-    found = (pairs_until_change(noise(random, 2, REPEATS), wrong) for _ in range(pages))
-    return sum(needed < math.inf for needed in found)
-
-
-def pairs_to_show_change(noise: Noise, factor: float, trials: int, seed: int) -> float:
-    """Median number of pairs on each problem until the change of a ratio is shown."""
-    random = np.random.default_rng((seed, round(1000 * factor)))
-    change = np.array([[0.0], [math.log(factor)]])
-    needed = [
-        pairs_until_change(noise(random, 2, REPEATS) + change, ("holds",)) for _ in range(trials)
-    ]
-    return float(np.quantile(needed, 0.5, method="inverted_cdf"))
-
-
 @click.command(help=(__doc__ or "").split("\n\n")[0])
 @click.option("--scale", default=1.0, show_default=True, help="Factor of pages and trials.")
 @click.option("--seed", default=1, show_default=True)
@@ -312,16 +272,6 @@ def main(scale: float, seed: int) -> None:
             rows.append((*cells, f"{halfway:.0f}", f"{most:.0f}"))
     print(f"\nMethods that differ, {trials} trials: pairs until it is shown on a page of its own\n")
     print(align(("noise", "factor", "decided", "half", "nine of ten"), rows))
-    pages, trials = max(int(scale * PAGES_OF_CHANGES), 2), max(int(scale * TRIALS_OF_CHANGES), 2)
-    rows = []
-    for name in OF_CHANGES:
-        false = false_changes(EQUAL[name], pages, seed)
-        wrong |= false > LEVEL * pages + 3 * math.sqrt(LEVEL * pages)
-        halves = [pairs_to_show_change(EQUAL[name], factor, trials, seed) for factor in CHANGES]
-        share = f"{false} of {pages} ({100 * false / pages:.1f} %)"
-        rows.append((name, share, *(f"{half:.0f}" for half in halves)))
-    print("\nRatios on two problems: false pages of equal ones; pairs until half are shown\n")
-    print(align(("noise", "equal", *(f"factor {factor:g}" for factor in CHANGES)), rows))
     print(f"\n{time.monotonic() - begun:.0f} s")
     sys.exit(1 if wrong else 0)
 
