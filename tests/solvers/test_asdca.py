@@ -5,8 +5,6 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import problems
 from problems import (
@@ -14,7 +12,6 @@ from problems import (
     at_start,
     dataset,
     dense,
-    dyadic_problems,
     every_precision,
     labels,
     ordinary_problems,
@@ -55,29 +52,6 @@ def test_equals_its_twin_batch_by_batch(name, batch, theta):
         assert run.counters.presentations == step * run.counters.batch
         assert_close(run.alpha, plain.alpha, rtol=0.0, atol=1e-12)
         assert_close(run.w, plain.x, rtol=0.0, atol=1e-12 * size)
-
-
-@every_precision
-@given(
-    problem=dyadic_problems(),
-    gamma=st.sampled_from([2.0**-20, 0.125, 1.0, 7.5]),
-    seed=st.integers(0, 2**64 - 1),
-    theta=st.one_of(st.none(), st.floats(1e-6, 1.0)),
-    batch=st.integers(1, 9),
-)
-def test_the_dual_variables_stay_in_their_box_and_certify(
-    precision, problem, gamma, seed, theta, batch
-):
-    problem = Problem(problem.data, problem.lam, Loss("smoothed-hinge", gamma))
-    best = optimum(problem)
-    run = started(problem, seed, theta=theta, batch=batch, precision=precision)
-    for _ in range(30):
-        run.advance(1 + seed % 5)
-        alpha = run.alpha
-        assert np.all(alpha >= 0.0)
-        assert np.all(alpha <= 1.0)
-        assert run.dual() == problem.dual(alpha)
-        assert run.dual() <= best.upper * (1.0 + 1e-9)
 
 
 @pytest.mark.parametrize("caution", [0.25, 0.5, 1.0])

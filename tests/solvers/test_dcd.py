@@ -4,17 +4,13 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import twins.dcd
 from problems import (
     PROBLEMS,
-    all_losses,
     assert_close,
     at_start,
     dense,
-    dyadic_problems,
     every_precision,
     every_problem,
     labels,
@@ -24,7 +20,6 @@ from problems import (
 )
 from svmbench.errors import SvmbenchError
 from svmbench.names import HINGES, LOSSES
-from svmbench.problem import Problem
 from svmbench.solvers.dual import accelerator
 from svmbench.solvers.dual.dcd import Dcd
 from twins import coordinate, objective
@@ -161,29 +156,6 @@ def test_reaches_its_stated_accuracy(name, loss, precision):
         assert problem.primal(run.w) - best.lower <= allowed
         assert best.upper - run.dual() <= allowed
         assert gap_of(problem, run.w, run.alpha) <= allowed
-
-
-@given(dyadic_problems(), all_losses, st.integers(0, 2**64 - 1), st.booleans())
-def test_invariants(problem, loss, seed, shrinking):
-    problem = Problem(problem.data, problem.lam, loss)
-    best = optimum(problem)
-    run = started(problem, seed, shrinking=shrinking)
-    X, y = dense(problem.data), labels(problem.data)
-    last = problem.dual(run.alpha)
-    upper = objective.upper_bound(loss)
-    for _ in range(40):
-        run.advance(1 + seed % 7)
-        alpha = run.alpha
-        assert np.all(alpha >= 0.0)
-        assert np.all(alpha <= upper)
-        assert sorted(run._order) == np.flatnonzero(np.any(X != 0.0, axis=1)).tolist()
-        expected = objective.weights(X, y, problem.lam, alpha)
-        size = 1.0 + np.max(np.abs(X)) * np.max(alpha) / problem.lam
-        assert_close(run.w, expected, rtol=0.0, atol=1e-13 * size)
-        dual = run.dual()
-        assert dual >= last - 1e-13 * (1.0 + abs(last))
-        assert dual <= best.upper * (1.0 + 1e-9)
-        last = dual
 
 
 @every_loss

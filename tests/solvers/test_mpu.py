@@ -125,22 +125,6 @@ def test_the_promise_is_attained():
     assert min(gaps) > 0.9
 
 
-@given(dyadic_problems(), st.integers(0, 2**64 - 1), st.sampled_from([2.0, 0.1]))
-def test_counts_stay_in_their_box_and_make_the_weights(problem, seed, delta):
-    run = started(problem, seed, delta=delta)
-    values = values_of(problem, delta)
-    for _ in range(40):
-        run.advance(1 + seed % 5)
-        counts = run.alpha * values
-        np.testing.assert_allclose(counts, np.round(counts), rtol=0.0, atol=1e-9 * values)
-        assert np.all(run.alpha >= 0.0)
-        assert np.all(run.alpha <= 1.0)
-        expected = problem.weights(run.alpha)
-        size = 1.0 + np.max(np.abs(expected))
-        np.testing.assert_allclose(run.w, expected, rtol=0.0, atol=1e-11 * size)
-        assert run.dual() <= optimum(problem).upper * (1.0 + 1e-9)
-
-
 def test_a_delta_that_asks_for_too_many_values_is_refused():
     with pytest.raises(ConfigError, match=r"mpu: delta 1e-17 .* more than 2\^53; raise delta"):
         started(PROBLEMS["overlapping"], delta=1e-17)

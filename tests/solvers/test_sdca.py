@@ -67,28 +67,6 @@ def test_equals_its_twin(name, loss, sampling):
 
 
 @every_sampling
-@given(problem=dyadic_problems(), loss=all_losses, seed=st.integers(0, 2**64 - 1))
-def test_invariants(sampling, problem, loss, seed):
-    problem = Problem(problem.data, problem.lam, loss)
-    best = optimum(problem)
-    run = started(problem, seed, sampling=sampling)
-    X, y = dense(problem.data), labels(problem.data)
-    last = problem.dual(run.alpha)
-    for _ in range(40):
-        run.advance(1 + seed % 3)
-        alpha = run.alpha
-        assert np.all(alpha >= 0.0)
-        assert np.all(alpha <= objective.upper_bound(loss))
-        expected = objective.weights(X, y, problem.lam, alpha)
-        size = 1.0 + np.max(np.abs(X)) * np.max(alpha) / problem.lam
-        assert_close(run.w, expected, rtol=0.0, atol=1e-13 * size)
-        dual = run.dual()
-        assert dual >= last - 1e-13 * (1.0 + abs(last))
-        assert dual <= best.upper * (1.0 + 1e-9)
-        last = dual
-
-
-@every_sampling
 @given(
     problem=dyadic_problems(),
     loss=all_losses,
