@@ -78,5 +78,5 @@ def epochs_to(
 
 def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A Markdown table, as on the page."""
-    lines = [header, ["---"] + ["---:"] * (len(header) - 1), *rows]
-    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+    first, *others = ("| " + " | ".join(line) + " |\n" for line in (header, *rows))
+    return first + "|---|" + "---:|" * (len(header) - 1) + "\n" + "".join(others)
