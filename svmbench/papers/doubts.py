@@ -11,9 +11,8 @@ from svmbench.claims.judge import KnownParts
 from svmbench.claims.measured import MeasuredRow, rows, unchanged
 from svmbench.claims.parts import ClaimResult
 from svmbench.harness.series import Doubt, PlannedSweep
-from svmbench.papers.folders import sweep_folder
-from svmbench.papers.judged import judged
 from svmbench.papers.model import Paper
+from svmbench.papers.results import ItemResults, judged, sweep_folder
 from svmbench.records.read import Results, read_results
 
 #: The results of a sweep, and its rows.
@@ -49,21 +48,8 @@ class Doubts:
 
     def __call__(self) -> list[Doubt]:
         """The open questions, each once."""
-        read = {
-            (key, name): self._results(paper, name)
-            for key, paper in self._papers.items()
-            for name in paper.items
-        }
         claims = judged(
-            self._papers,
-            {
-                item: {sweep: results for sweep, (results, _) in sweeps.items()}
-                for item, sweeps in read.items()
-            },
-            {
-                item: [row for _, measured in sweeps.values() for row in measured]
-                for item, sweeps in read.items()
-            },
+            [self._item(paper, name) for paper in self._papers.values() for name in paper.items],
             self._known,
         )
         found: dict[object, Doubt] = {}
@@ -97,13 +83,14 @@ class Doubts:
                             first,
                         )
 
-    def _results(self, paper: Paper, item: str) -> dict[str, _Read]:
-        found = {}
-        for key in paper.items[item].sweeps:
-            folder = sweep_folder(self._root, paper, item, key)
-            if (folder / "runs.csv").exists():
-                found[key] = self._results_in(folder, key)
-        return found
+    def _item(self, paper: Paper, item: str) -> ItemResults:
+        read = {
+            key: self._results_in(folder, key)
+            for key in paper.items[item].sweeps
+            if ((folder := sweep_folder(self._root, paper, item, key)) / "runs.csv").exists()
+        }
+        results = {key: results for key, (results, _) in read.items()}
+        return ItemResults(paper, item, results, [row for _, rows in read.values() for row in rows])
 
     def _results_in(self, folder: Path, sweep: str) -> _Read:
         status = (folder / "runs.csv").stat()

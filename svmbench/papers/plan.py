@@ -9,8 +9,8 @@ from svmbench.config.dataset_spec import DatasetSpec
 from svmbench.errors import ConfigError, nearest
 from svmbench.harness.series import PlannedSweep
 from svmbench.harness.sources import Source, source_of
-from svmbench.papers.folders import sweep_folder
 from svmbench.papers.model import Paper
+from svmbench.papers.results import sweep_folder
 
 #: Entries of a stand-in's rows per second of the budget. A claim needs eight or nine repeats of its
 #: cells, so that these must be cheap.

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import svmbench
 from svmbench.durable import is_own_file, write_text
-from svmbench.papers.folders import sweep_folder
 from svmbench.papers.model import Paper
+from svmbench.papers.results import sweep_folder
 
 NAME = "written.json"
 

@@ -16,7 +16,7 @@ from svmbench.papers.report.drawing import (
     Panel,
     say_missing,
 )
-from svmbench.papers.report.layout import ItemResults
+from svmbench.papers.results import ItemResults
 from svmbench.records.measures import MEASURES
 from svmbench.report.curves import (
     Curve,

@@ -14,8 +14,8 @@ import pandas as pd
 
 from svmbench.claims.measured import MeasuredRow
 from svmbench.papers.model import FigureShape
-from svmbench.papers.report.layout import ItemResults
 from svmbench.papers.report.numbers import number
+from svmbench.papers.results import ItemResults
 from svmbench.records.abscissae import ABSCISSAE
 from svmbench.records.measures import MEASURES, Asked
 from svmbench.records.read import read_regret

@@ -18,8 +18,8 @@ from svmbench.papers.report.drawing import (
     Series,
     axis_words,
 )
-from svmbench.papers.report.layout import ItemResults
 from svmbench.papers.report.planes import Planes
+from svmbench.papers.results import ItemResults
 from svmbench.records.groups import heading
 from svmbench.records.measures import MEASURES
 from svmbench.records.spelling import place_words, short

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
-from svmbench.claims.measured import MeasuredRow, fills, rows
+from svmbench.claims.measured import MeasuredRow, fills
 from svmbench.claims.places import AXES, same
-from svmbench.papers.likeness import Likeness, likenesses
-from svmbench.papers.model import Item, Paper, TableShape
+from svmbench.papers.model import Item, TableShape
 from svmbench.papers.published import Published, PublishedValue
-from svmbench.papers.slots import catalogued, slots
-from svmbench.records.read import Results
+from svmbench.papers.results import ItemResults
 from svmbench.records.spelling import short
 
 Value = str | float
@@ -20,70 +17,6 @@ Key = tuple[Value, ...]
 
 #: Order of numbers on an axis: False for ascending, True for descending.
 _DESCENDING = {"lambda": True, "C": False, "m": False}
-
-
-@dataclass(frozen=True)
-class ItemResults:
-    paper: Paper
-    name: str  # the item's key
-    # the results of its sweeps, by key; those that were not run are absent
-    results: Mapping[str, Results]
-    rows: list[MeasuredRow] = field(init=False)  # those of all its sweeps
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "rows", rows(self.results))
-
-    @property
-    def item(self) -> Item:
-        return self.paper.items[self.name]
-
-    @property
-    def place(self) -> tuple[str, str]:
-        return self.paper.key, self.name
-
-    def slots(self) -> list[dict[str, Value]]:
-        """The cells of its sweeps: each row's place, without axes that only the rows know."""
-        return slots(self.paper, self.name, self.results)
-
-    def not_run(self) -> list[dict[str, Value]]:
-        """The expected cells that have no row."""
-        return [slot for slot in self.slots() if not any(fills(row, slot) for row in self.rows)]
-
-    def stand_ins(self, rows: Iterable[MeasuredRow] | None = None) -> list[str]:
-        """Data sets of which some or all rows are not the real ones."""
-        return named_once(self.labelled_stand_ins(rows))
-
-    def labelled_stand_ins(
-        self, rows: Iterable[MeasuredRow] | None = None
-    ) -> list[tuple[str, str]]:
-        """The name in the catalogue and the label of each stand-in, in the order of the rows."""
-        members = [
-            (row.sweep, row.group.dataset)
-            for row in (self.rows if rows is None else rows)
-            if row.group.stand_in
-        ]
-        return [(self.catalogued.get(member, member[1]), member[1]) for member in members]
-
-    @cached_property
-    def likeness(self) -> dict[str, Likeness]:
-        """How like their sets its stand-ins are, by label."""
-        return likenesses(self.item, self.rows, self.catalogued)
-
-    @cached_property
-    def catalogued(self) -> dict[tuple[str, str], str]:
-        """Names in the catalogue by sweep and label."""
-        return catalogued(self.paper, self.name, self.results)
-
-
-def named_once(stand_ins: Iterable[tuple[str, str]]) -> list[str]:
-    """Each data set once: by its label, or by its name in the catalogue if it has several labels.
-
-    A set has several labels, for example, if it is cut to several sizes.
-    """
-    labels: dict[str, list[str]] = {}
-    for name, label in stand_ins:
-        labels.setdefault(name, []).append(label)
-    return [name if len(set(members)) > 1 else members[0] for name, members in labels.items()]
 
 
 def axes_of(row: MeasuredRow) -> dict[str, Value]:
@@ -126,7 +59,7 @@ def lay_out(source: ItemResults, shape: TableShape) -> Layout:
     for the solver.
     """
     measured = [row for row in source.rows if row.lies_in(shape.of)]
-    slots = [slot for slot in source.slots() if _within(slot, shape)]
+    slots = [slot for slot in source.slots if _within(slot, shape)]
     places: list[dict[str, Value]] = [axes_of(row) for row in measured]
     places += [slot for slot in slots if not any(fills(row, slot) for row in measured)]
     needed = (*shape.rows, *shape.columns)
@@ -169,7 +102,7 @@ def _placed(
 ) -> Iterator[tuple[Quoted, dict[str, Value]]]:
     needed = (*shape.rows, *shape.columns)
     measures = {measure.column for measure in shape.measures}
-    others = [*source.slots(), *map(axes_of, source.rows)]
+    others = [*source.slots, *map(axes_of, source.rows)]
     others = [place for place in others if not _within(place, shape)]
     for quoted in quotations(source.item):
         given = quoted.place()

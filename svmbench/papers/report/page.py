@@ -14,15 +14,14 @@ from svmbench.evidence.steadiness import unsteady
 from svmbench.papers.model import Item, Paper
 from svmbench.papers.published import Published
 from svmbench.papers.report.layout import (
-    ItemResults,
     Quoted,
     axis_name,
     axis_text,
-    named_once,
     quotations,
 )
 from svmbench.papers.report.numbers import published_text
 from svmbench.papers.report.tables import MARKS, READING
+from svmbench.papers.results import ItemResults, named_once
 from svmbench.records.read import Results
 from svmbench.records.spelling import counted
 from svmbench.report.html import SIGNS, Figure, environment_facts, render
@@ -66,7 +65,7 @@ class ItemView:
     @property
     def not_run(self) -> str:
         """Which part of it was not run, in words; empty if all was."""
-        asked, missing = len(self.source.slots()), len(self.source.not_run())
+        asked, missing = len(self.source.slots), len(self.source.not_run)
         if not asked or not missing:
             return ""
         if not self.source.rows:

@@ -10,7 +10,7 @@ from svmbench.claims.measured import MeasuredRow
 from svmbench.data.catalogue import entry, names
 from svmbench.data.dataset import scale_in, scale_text
 from svmbench.data.shape import calibration
-from svmbench.papers.report.layout import ItemResults
+from svmbench.papers.results import ItemResults
 from svmbench.records.spelling import short
 
 

@@ -15,7 +15,6 @@ from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.places import AXES
 from svmbench.papers.model import TableShape
 from svmbench.papers.report.layout import (
-    ItemResults,
     Key,
     Layout,
     Quoted,
@@ -31,6 +30,7 @@ from svmbench.papers.report.numbers import (
     ratio,
 )
 from svmbench.papers.report.stand_ins import stand_in_notes
+from svmbench.papers.results import ItemResults
 from svmbench.records.columns import SCHEMA_VERSION
 from svmbench.records.groups import Group
 from svmbench.records.measures import Asked

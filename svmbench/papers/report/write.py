@@ -9,14 +9,12 @@ from typing import NamedTuple
 
 from svmbench.claims.parts import ClaimResult
 from svmbench.durable import write_text
-from svmbench.papers.folders import read_item
-from svmbench.papers.judged import judged
 from svmbench.papers.model import Paper
 from svmbench.papers.plan import left_out
 from svmbench.papers.report.figures import caption, look, write_figures
-from svmbench.papers.report.layout import ItemResults
 from svmbench.papers.report.page import ItemView, PaperView, to_page
 from svmbench.papers.report.tables import build_paper_table
+from svmbench.papers.results import ItemResults, judged, read_item
 from svmbench.report.html import Figure, figure_of
 from svmbench.report.markup import write_tables
 from svmbench.report.table import Table
@@ -49,19 +47,11 @@ def write_papers(
 
     Raises DataError if results cannot be read.
     """
-    sources = [
-        ItemResults(paper, name, read_item(root, paper, name))
-        for paper in papers.values()
-        for name in paper.items
-    ]
+    sources = [read_item(root, paper, name) for paper in papers.values() for name in paper.items]
     page = root / "index.html"
     written: list[Path] = []
     views: dict[tuple[str, str], ItemView] = {}
-    claims = judged(
-        papers,
-        {source.place: source.results for source in sources},
-        {source.place: source.rows for source in sources},
-    )
+    claims = judged(sources)
     for source in sources:
         place, results = source.place, claims[source.place]
         if not (source.rows or asked is None or place in asked):

@@ -2,12 +2,11 @@
 
 import pytest
 
-from svmbench.papers.folders import read_item
 from svmbench.papers.model import papers
-from svmbench.papers.report.layout import ItemResults
+from svmbench.papers.results import ItemResults, read_item
 
 
 @pytest.fixture(scope="module")
 def source(papered) -> ItemResults:
     paper = papers(papered / "papers")["demo"]
-    return ItemResults(paper, "times", read_item(papered, paper, "times"))
+    return read_item(papered, paper, "times")

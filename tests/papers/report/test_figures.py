@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from svmbench.data.load import load
 from svmbench.harness.sweeps import run_sweep
-from svmbench.papers.folders import read_item
 from svmbench.papers.model import FigureShape, papers
 from svmbench.papers.published import Published
 from svmbench.papers.report.figures import caption, draw
-from svmbench.papers.report.layout import ItemResults
 from svmbench.papers.report.numbers import number
 from svmbench.papers.report.planes import final_line, points
+from svmbench.papers.results import ItemResults, read_item
 from svmbench.records.measures import Asked
 
 
@@ -45,7 +46,7 @@ def test_a_curve_of_one_run_is_its_trace(papered, tmp_path, y, column, make_resu
         tmp_path / "demo" / "times" / "base",
         repeats=1, labels=("dcd",), lambdas=(1e-4,), datasets=(("adult", False),),
     )  # fmt: skip
-    source = ItemResults(paper, "times", read_item(tmp_path, paper, "times"))
+    source = read_item(tmp_path, paper, "times")
     figure = draw(source, shape(x="epochs", y=y))
     line = drawn(figure.axes[0], "dcd")
     trace = pd.read_csv(tmp_path / "demo" / "times" / "base" / "traces.csv").iloc[1:]
@@ -67,7 +68,7 @@ def test_published_curves_are_drawn_on_the_axes_they_are_of(source):
     published = Published.model_validate({"source": "Figure 9", "mark": "read", "curves": curves})
     item = source.item.model_copy(update={"published": (published,)})
     paper = source.paper.model_copy(update={"items": {**source.paper.items, "times": item}})
-    source = ItemResults(paper, "times", source.results)
+    source = replace(source, paper=paper)
     asked = shape(x="epochs", y="train_error", log_x=False, log_y=False)
     figure = draw(source, asked)
     adult, other = figure.axes[0], figure.axes[1]
@@ -161,7 +162,7 @@ def planes(paper_files, tmp_path_factory) -> ItemResults:
     paper = papers(files)["demo"]
     for key in ("base", "regret", "apart"):
         run_sweep(paper.items["plane"].sweep_at(key, full=False), root / "demo" / "plane" / key)
-    return ItemResults(paper, "plane", read_item(root, paper, "plane"))
+    return read_item(root, paper, "plane")
 
 
 def test_lines_have_the_scores_they_stand_for(planes):

@@ -15,12 +15,11 @@ from claims_support import noisy
 from claims_support import row as planted
 from pages import Page
 
-from svmbench.papers.folders import read_item
 from svmbench.papers.model import papers
-from svmbench.papers.report.layout import ItemResults
 from svmbench.papers.report.numbers import number, ratio
 from svmbench.papers.report.tables import build_paper_table
 from svmbench.papers.report.write import write_papers
+from svmbench.papers.results import read_item
 from svmbench.records.measures import Asked
 from svmbench.records.samples import pairs
 from svmbench.report import questions
@@ -128,7 +127,7 @@ def test_what_was_not_reached_gives_a_bound_on_the_ratio(papered, make_results, 
         train_seconds=60.0,
         **{f"{name}_to_0.01": None for name in ("seconds", "epochs")},
     )
-    source = ItemResults(paper, "times", read_item(tmp_path, paper, "times"))
+    source = read_item(tmp_path, paper, "times")
     own, other = (row_of(source, "adult", 1e-4, label) for label in ("pegasos", "dcd"))
     seconds = Asked(name="seconds", at=1e-2)
     assert number(own, seconds).text == "≥ 60 s, 0 of 3"
@@ -139,7 +138,7 @@ def test_what_was_not_reached_gives_a_bound_on_the_ratio(papered, make_results, 
     assert ratio(other, own, seconds).text.startswith("≤ ")
     assert math.isnan(ratio(own, other, seconds).found.median)
     change(tmp_path / "demo" / "times" / "base", "label == 'pegasos'", state="diverged")
-    source = ItemResults(paper, "times", read_item(tmp_path, paper, "times"))
+    source = read_item(tmp_path, paper, "times")
     own = row_of(source, "adult", 1e-4, "pegasos")  # it would never have arrived
     assert {ratio(own, other, seconds).text, ratio(other, own, seconds).text} == {"—"}
 
@@ -152,7 +151,7 @@ def test_a_diverged_run_counts_as_infinite_in_objectives(papered, tmp_path, chan
         "label == 'dcd' and repeat == 0",
         state="diverged", primal=None, accuracy=None, train_error=None, test_error=None,
     )  # fmt: skip
-    source = ItemResults(paper, "times", read_item(tmp_path, paper, "times"))
+    source = read_item(tmp_path, paper, "times")
     row = row_of(source, "adult", 1e-4, "dcd")
     primal = number(row, Asked(name="primal"))
     assert primal.found.high == math.inf
