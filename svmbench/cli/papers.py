@@ -172,8 +172,7 @@ def _make(
     from svmbench.harness.series import run_series
     from svmbench.papers.doubts import Doubts
     from svmbench.papers.plan import reserve
-    from svmbench.papers.report.write import write_papers
-    from svmbench.papers.written import outdated, remember
+    from svmbench.papers.report.write import outdated, write_papers
 
     begun = time.monotonic()
     with ProgressReporter(quiet) as reporter:
@@ -184,7 +183,6 @@ def _make(
             reporter.writes("tables, figures and claims")
             stale = outdated(root, known, chosen) if planned else chosen
             written = write_papers(root, known, stale, asked=chosen)
-            remember(root, known, stale, written.files)
             options.mark_as_own(root)
     if as_json and not result.interrupted:
         by_item = [(item, written.tables.get(item, []), written.claims[item]) for item in chosen]

@@ -18,9 +18,9 @@ def command(folder: Path) -> None:
     traces.csv and environment.json there, and runs nothing. It writes tables/ as Markdown, CSV and
     LaTeX, plots/ as PNG, and report.html; if nothing has changed, it leaves them as they are.
     """
-    from svmbench.report.made import written_before
+    from svmbench.report.made import MARK, written_before
 
-    written = written_before(folder)
+    written = written_before(folder / MARK, [folder])
     if not written:
         # Deferred: pandas and matplotlib take longer to load than most commands to run.
         from svmbench.report.write import write_report

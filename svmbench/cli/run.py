@@ -180,7 +180,7 @@ def _made(planned: PlannedSweep, asked: Options, *, hidden: bool) -> Result:
     """Run what the sweep lacks, and write its tables, plots and page."""
     from svmbench.cli.progress import ProgressReporter
     from svmbench.harness.series import run_series
-    from svmbench.report.made import written_before
+    from svmbench.report.made import MARK, written_before
     from svmbench.report.questions import about_leaders
     from svmbench.report.write import write_report
 
@@ -191,7 +191,7 @@ def _made(planned: PlannedSweep, asked: Options, *, hidden: bool) -> Result:
         if result.made + result.reused:
             if result.interrupted:
                 reporter.say(WRITING_TABLES)
-            if not written_before(folder):
+            if not written_before(folder / MARK, [folder]):
                 reporter.writes("tables and plots")
                 write_report(folder)
     return result

@@ -12,7 +12,7 @@ from svmbench.claims.measured import MeasuredRow, rows, unchanged
 from svmbench.claims.parts import ClaimResult
 from svmbench.harness.series import Doubt, PlannedSweep
 from svmbench.papers.model import Paper
-from svmbench.papers.results import ItemResults, judged, sweep_folder
+from svmbench.papers.results import ItemResults, judged, sweep_folder, sweep_folders
 from svmbench.records.read import Results, read_results
 
 #: The results of a sweep, and its rows.
@@ -86,8 +86,8 @@ class Doubts:
     def _item(self, paper: Paper, item: str) -> ItemResults:
         read = {
             key: self._results_in(folder, key)
-            for key in paper.items[item].sweeps
-            if ((folder := sweep_folder(self._root, paper, item, key)) / "runs.csv").exists()
+            for key, folder in sweep_folders(self._root, paper, item).items()
+            if (folder / "runs.csv").exists()
         }
         results = {key: results for key, (results, _) in read.items()}
         return ItemResults(paper, item, results, [row for _, rows in read.values() for row in rows])

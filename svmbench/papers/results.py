@@ -102,12 +102,16 @@ def sweep_folder(root: Path, paper: Paper, item: str, sweep: str) -> Path:
     return root.joinpath(paper.key, *paper.origin(item, sweep))
 
 
+def sweep_folders(root: Path, paper: Paper, item: str) -> dict[str, Path]:
+    """The folders of an item's sweeps, by key."""
+    return {key: sweep_folder(root, paper, item, key) for key in paper.items[item].sweeps}
+
+
 def read_item(root: Path, paper: Paper, item: str) -> ItemResults:
     """An item's results; sweeps that have no runs yet are left out."""
-    folders = {key: sweep_folder(root, paper, item, key) for key in paper.items[item].sweeps}
     results = {
         key: read_results(folder)
-        for key, folder in folders.items()
+        for key, folder in sweep_folders(root, paper, item).items()
         if (folder / "runs.csv").exists()
     }
     return ItemResults(paper, item, results, rows(results))

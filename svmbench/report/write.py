@@ -10,7 +10,7 @@ from svmbench.records.read import Results, read_results
 from svmbench.report.curves import CurveTable
 from svmbench.report.html import to_html
 from svmbench.report.interactive import page_curves
-from svmbench.report.made import remember
+from svmbench.report.made import MARK, remember
 from svmbench.report.markup import write_tables
 from svmbench.report.plots import write_plots
 from svmbench.report.profiles import draw_profile, write_profile_table
@@ -25,7 +25,7 @@ def write_report(folder: Path) -> list[Path]:
     curves = CurveTable(results)
     pictures = [*write_plots(results, curves), *draw_profile(results)]
     written = [*pictures, *write_numbers(results, curves, pictures)]
-    remember(folder, written)
+    remember(folder / MARK, [folder], written)
     return written
 
 

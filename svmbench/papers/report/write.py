@@ -14,10 +14,14 @@ from svmbench.papers.plan import left_out
 from svmbench.papers.report.figures import caption, look, write_figures
 from svmbench.papers.report.page import ItemView, PaperView, to_page
 from svmbench.papers.report.tables import build_paper_table
-from svmbench.papers.results import ItemResults, judged, read_item
+from svmbench.papers.results import ItemResults, judged, read_item, sweep_folders
 from svmbench.report.html import Figure, figure_of
+from svmbench.report.made import remember, written_before
 from svmbench.report.markup import write_tables
 from svmbench.report.table import Table
+
+#: The mark of an item's tables and figures, in its folder.
+MARK = "written.json"
 
 
 class Written(NamedTuple):
@@ -61,6 +65,8 @@ def write_papers(
         if items is None or place in items:
             files = write_tables(view.tables, folder) + write_figures(source, folder)
             _drop_stale(folder, files)
+            sweeps = sweep_folders(root, source.paper, source.name)
+            remember(folder / MARK, sweeps.values(), files, repr(source.item))
             written += files
         view.figures.extend(_figures(source, folder))
     missing = left_out(papers, views)
@@ -68,6 +74,21 @@ def write_papers(
     write_text(page, text)
     tables = {place: view.tables for place, view in views.items()}
     return Written([*written, page], claims, tables)
+
+
+def outdated(
+    root: Path, papers: Mapping[str, Paper], items: Sequence[tuple[str, str]]
+) -> list[tuple[str, str]]:
+    """The items whose tables and figures would not be the same if they were written again."""
+    return [
+        (key, name)
+        for key, name in items
+        if not written_before(
+            root / key / name / MARK,
+            sweep_folders(root, papers[key], name).values(),
+            repr(papers[key].items[name]),
+        )
+    ]
 
 
 def _by_paper(views: Iterable[ItemView]) -> list[PaperView]:
