@@ -13,16 +13,15 @@ from svmbench.bench.found import Found
 from svmbench.bench.tables.grid import Record, epsilon_text, starred
 from svmbench.bench.tables.seconds import fastest_entries, problem_of
 from svmbench.records.spelling import place_words
-from svmbench.report.sheet import SAMPLE, Sheet, log_ticks, room_of, save_figure, uniform_style
+from svmbench.report.sheet import log_ticks, save_figure, uniform_style
+from svmbench.report.style import DPI, Look
 from svmbench.solvers.registry import find_solver
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from svmbench.report.style import Look
-
-#: Inches: a line of a plot, and its width with the names beside it.
-_LINE, _WIDTH = 0.24, 7.9
+#: Inches: a line of the picture, what is above and below them, and its width.
+_LINE, _ROOM, _WIDTH = 0.24, 0.9, 10.5
 
 #: Marks of the series, from the first on.
 _MARKS = ("o", "s", "^", "D", "v", "P", "X")
@@ -63,19 +62,18 @@ def _raced(everything: Sequence[Record]) -> list[Record]:
 
 def _peers(raced: Sequence[Record], looks: Mapping[str, Look]) -> Figure:
     """A line for each set and λ, a mark for each peer that reached the accuracy there."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     lines = [problem_of(one) for one in raced if one["solver"] == champion()]
     shown = {problem_of(one): one for one in raced}
     peers = list(dict.fromkeys(one["solver"] for one in raced if one["solver"] != champion()))
     names = [f"{starred(one)}, {place_words(one['_written'])}" for one in shown.values()]
-    sheet = Sheet(
-        1,
-        f"All peers against {champion()}, to {_to(raced)}",
-        remarks="* kept out of tuning" if any(one["held_out"] for one in raced) else "",
-        panel=(_WIDTH, max(2, len(names)) * _LINE),
-        left=0.15 + max(map(room_of, names)),
-        beside=SAMPLE + max(map(room_of, peers)),
-    )
-    (axes,) = sheet.axes
+    figure = Figure((_WIDTH, _ROOM + max(2, len(names)) * _LINE), DPI, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    kept = "; *: kept out of tuning" if any(one["held_out"] for one in raced) else ""
+    axes.set_title(f"All peers against {champion()}, to {_to(raced)}{kept}", loc="left")
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_yticks(range(len(names)), names)
     axes.grid(axis="y", color="#e6e6e6", linewidth=0.6)
@@ -100,6 +98,6 @@ def _peers(raced: Sequence[Record], looks: Mapping[str, Look]) -> Figure:
             color=looks[name].colour,
         )
     axes.set_xlim(min(0.5, min(ratios) / 1.5), max(20.0, max(ratios) * 1.5))
-    log_ticks(axes.xaxis, plain_below=1000.0)
-    sheet.add_legend(*axes.get_legend_handles_labels())
-    return sheet.figure
+    log_ticks(axes.xaxis)
+    figure.legend(loc="outside right upper")
+    return figure

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
@@ -37,7 +37,7 @@ _TITLE_CHARACTER, _CHARACTER = 0.088, 0.066
 SMALL = 8.25
 
 #: Inches: the line of a legend before its name.
-SAMPLE = 0.5
+_SAMPLE = 0.5
 
 #: Width of the narrowest sheet in inches: 600 pixels on a page.
 _NARROWEST = 6.25
@@ -74,19 +74,18 @@ class Sheet:
         warns: bool = False,
         legend: Mapping[str, Look] | None = None,
         panel: tuple[float, float] = PANEL,
-        left: float = _TICKS[0],
-        beside: float = 0.0,
     ) -> None:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
-        from svmbench.report.style import DPI
+        from svmbench.report.style import DPI, named
 
         names = legend or {}
         across = max(1, min(panels, PANELS_ACROSS))
         down = -(-panels // across)
-        beside = max((room_of(name) + SAMPLE for name in names), default=beside) + 2 * _EDGE
-        width = max(_NARROWEST, across * (panel[0] + left) + beside)
+        longest = max(map(len, names), default=0)
+        beside = 2 * _EDGE + (_SAMPLE + _CHARACTER * longest if names else 0.0)
+        width = max(_NARROWEST, across * (panel[0] + _TICKS[0]) + beside)
         above = textwrap.wrap(title, int(width / _TITLE_CHARACTER))
         below = _wrapped(remarks, int(width / _CHARACTER))
         tall = max(down * (panel[1] + _TICKS[1]), 1.2 * _LINE * len(names))
@@ -119,37 +118,26 @@ class Sheet:
                 linespacing=1.3,
             )
         # Laid out by these sizes: to measure every text would take as long as to draw it.
-        wide = (width - beside) / across - left
+        wide = (width - beside) / across - _TICKS[0]
         grid = self.figure.subplots(down, across, squeeze=False, gridspec_kw={
-            "left": left / width,
+            "left": _TICKS[0] / width,
             "right": 1.0 - beside / width,
             "bottom": (foot + tall - down * (panel[1] + _TICKS[1]) + _BELOW) / height,
             "top": 1.0 - (head + _TICKS[1] - _BELOW) / height,
-            "wspace": left / wide,
+            "wspace": _TICKS[0] / wide,
             "hspace": _TICKS[1] / panel[1],
         })  # fmt: skip
         for spare in grid.flat[panels:]:
             spare.remove()
         self.axes: list[Axes] = list(grid.flat[:panels])
-        self._corner = (1.0 - _EDGE / width, 1.0 - head / height)
         if names:
-            self.add_legend(_samples(names), list(names))
-
-    def add_legend(self, samples: Sequence[Artist], names: Sequence[str]) -> None:
-        """Put the names of curves right of all panels."""
-        from svmbench.report.style import named
-
-        legend = self.figure.legend(
-            samples, list(map(named, names)), loc="upper right", bbox_to_anchor=self._corner,
-            borderaxespad=0.0, borderpad=0.0, handlelength=2.6,
-        )  # fmt: skip
-        for text in legend.get_texts():
-            text.set_parse_math(False)
-
-
-def room_of(text: str) -> float:
-    """Inches that a small text takes at most."""
-    return _CHARACTER * len(text)
+            shown = self.figure.legend(
+                _samples(names), list(map(named, names)), loc="upper right",
+                bbox_to_anchor=(1.0 - _EDGE / width, 1.0 - head / height),
+                borderaxespad=0.0, borderpad=0.0, handlelength=2.6,
+            )  # fmt: skip
+            for text in shown.get_texts():
+                text.set_parse_math(False)
 
 
 def _wrapped(text: str, characters: int) -> list[str]:
@@ -165,14 +153,14 @@ def _samples(names: Mapping[str, Look]) -> list[Artist]:
     ]
 
 
-def log_ticks(axis: Axis, *, most: int = 9, plain_below: float = 100.0) -> None:
+def log_ticks(axis: Axis, *, most: int = 9) -> None:
     """Plain numbers on a logarithmic axis: powers of ten, and 1, 2, 5 on a short one."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     low, high = axis.get_view_interval()
     axis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
     axis.set_minor_locator(NullLocator())  # small ticks take most of the time of a figure
-    if max(low, high) < plain_below * min(low, high):
+    if max(low, high) < 100.0 * min(low, high):
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     else:
         axis.set_major_locator(LogLocator(numticks=most))
