@@ -6,32 +6,45 @@ identifies their seed, and all cases are judged together.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from svmbench.report.comparison.cases import ComparedCase, Side, cases_of, groups_of, judge_cases
 from svmbench.report.comparison.cautions import environments, notes, warnings
-from svmbench.report.comparison.judge import judge_page
-from svmbench.report.comparison.match import accuracies, groups_of, matches, samples_of
-from svmbench.report.comparison.model import Comparison, Side
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All cases that two sides have in common, judged together."""
+
+    names: tuple[str, str]  # names of A and B
+    metric: str  # name of the measure that was compared
+    margin: float  # largest factor that counts as no difference
+    cases: tuple[ComparedCase, ...]
+    warnings: tuple[str, ...]
+    notes: tuple[str, ...]
+    machines_differ: bool  # whether times come from different machines, or from unknown ones
+
+    @property
+    def regressions(self) -> tuple[ComparedCase, ...]:
+        """The cases in which B is slower beyond the margin, or reaches the accuracy less often."""
+        return tuple(case for case in self.cases if case.conclusion == "slower")
 
 
 def compare(a: Side, b: Side, metric: str = "seconds", margin: float = 1.05) -> Comparison:
     """Compare B with A in every case they share."""
     left, right = groups_of(a), groups_of(b)
-    found = matches(a, b, left, right)
     machines_differ, software = environments(a.results, b.results, metric)
     other_machine = environments(a.results, b.results, "seconds")[0]
-    page = [
-        samples_of(match, accuracy, metric, (a, b), other_machine)
-        for match in found
-        for accuracy in accuracies(a, b)
-    ]
-    cases = judge_page(page, margin)
+    cases = cases_of(a, b, left, right, metric, other_machine)
     alone = ([key for key in left if key not in right], [key for key in right if key not in left])
+    same_sweep = a.results.folder == b.results.folder
     return Comparison(
         names=_names(a, b),
         metric=metric,
         margin=margin,
-        cases=tuple(cases),
-        warnings=(*software, *warnings(found, metric)),
-        notes=tuple(notes(page, (a, b), metric, margin, alone)),
+        cases=tuple(judge_cases(cases, margin)),
+        warnings=(*software, *warnings(cases, metric)),
+        notes=tuple(notes(cases, same_sweep, metric, margin, alone)),
         machines_differ=machines_differ,
     )
 

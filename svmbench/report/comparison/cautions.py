@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import pandas as pd
 
 from svmbench.evidence.questions import Question, log_ratios
 from svmbench.evidence.steadiness import unsteady
-from svmbench.records.groups import heading
+from svmbench.records.groups import Group, heading
 from svmbench.records.machine import MACHINE
 from svmbench.records.measures import MEASURES
 from svmbench.records.read import Results
 from svmbench.records.spelling import short
-from svmbench.report.comparison.match import CellKey, Match, Samples
-from svmbench.report.comparison.model import Side
+from svmbench.report.comparison.cases import CellKey, ComparedCase
 from svmbench.report.notices import disturbed_runs
 from svmbench.report.pairing import ASSUMED_SHIFT
 
@@ -57,12 +56,14 @@ def _known(fact: Any) -> str:
     return "unknown" if fact is None else str(fact)
 
 
-def warnings(found: Sequence[Match], metric: str) -> Iterator[str]:
+def warnings(found: Sequence[ComparedCase], metric: str) -> Iterator[str]:
     """What makes the samples themselves doubtful."""
-    stand_ins = dict.fromkeys(match.one.dataset for match in found if match.one.stand_in)
+    pairs = list(dict.fromkeys((case.one, case.other) for case in found))
+    stand_ins = dict.fromkeys(case.one.dataset for case in found if case.one.stand_in)
     if stand_ins:
         yield f"{', '.join(stand_ins)}: a STAND-IN, not the data set itself."
-    for name, groups in (("A", [m.one for m in found]), ("B", [m.other for m in found])):
+    ones, others = (list(dict.fromkeys(side)) for side in zip(*pairs, strict=True))
+    for name, groups in (("A", ones), ("B", others)):
         runs = pd.concat([group.runs for group in groups])
         contended = int(runs["contended"].sum())
         if contended and MEASURES[metric].per_machine:
@@ -70,29 +71,26 @@ def warnings(found: Sequence[Match], metric: str) -> Iterator[str]:
         said = disturbed_runs(runs)
         if said and MEASURES[metric].per_machine:
             yield f"{name}: {said}"
-    if any(m.one is m.other or m.one.runs.equals(m.other.runs) for m in found):
+    if any(one is other or one.runs.equals(other.runs) for one, other in pairs):
         yield "A and B are the same runs: there is no difference to find."
-    elif _seeds_differ(found):
+    elif _seeds_differ(pairs):
         yield "The seeds of A and B differ: pairs have nothing in common but their number."
 
 
-def _seeds_differ(found: Sequence[Match]) -> bool:
+def _seeds_differ(pairs: Iterable[tuple[Group, Group]]) -> bool:
     """Whether a repeat has another seed on the other side; older results do not record it."""
-    for match in found:
-        if "seed" not in match.one.runs or "seed" not in match.other.runs:
+    for both in pairs:
+        if any("seed" not in group.runs for group in both):
             continue
-        seeds = [
-            dict(zip(g.runs["repeat"], g.runs["seed"], strict=True))
-            for g in (match.one, match.other)
-        ]
+        seeds = [dict(zip(g.runs["repeat"], g.runs["seed"], strict=True)) for g in both]
         if any(seeds[1].get(repeat, seed) != seed for repeat, seed in seeds[0].items()):
             return True
     return False
 
 
 def notes(
-    page: Sequence[Samples],
-    sides: tuple[Side, Side],
+    page: Sequence[ComparedCase],
+    same_sweep: bool,
     metric: str,
     margin: float,
     alone: tuple[Collection[CellKey], Collection[CellKey]],
@@ -118,13 +116,13 @@ def notes(
         caution := unsteady(Question(log_ratios(each.a, each.b), 1.0) for each in page)
     ):
         yield caution
-    yield from _timing_notes(page, sides, metric)
+    yield from _timing_notes(page, same_sweep, metric)
     for name, keys in zip("AB", alone, strict=True):
         if keys:
             yield f"In {name} alone: {_listed(list(keys))}."
 
 
-def _timing_notes(page: Sequence[Samples], sides: tuple[Side, Side], metric: str) -> Iterator[str]:
+def _timing_notes(page: Sequence[ComparedCase], same_sweep: bool, metric: str) -> Iterator[str]:
     """Whether the two sides met the same state of the machine, and what follows if not."""
     measure = MEASURES[metric]
     if not measure.per_machine:
@@ -140,7 +138,7 @@ def _timing_notes(page: Sequence[Samples], sides: tuple[Side, Side], metric: str
             f"the two times that scatters by {100 * ASSUMED_SHIFT:.1f} %. To find smaller "
             "differences, put both into one sweep, whose runs alternate."
         )
-    if sides[0].results.folder == sides[1].results.folder:
+    if same_sweep:
         yield (
             "Different methods are evaluated at checkpoints up to a tenth apart: a ratio that near "
             "to 1 may be due to them."

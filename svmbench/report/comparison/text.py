@@ -11,7 +11,8 @@ from svmbench.records.groups import heading
 from svmbench.records.measures import MEASURES
 from svmbench.records.spelling import counted, short
 from svmbench.records.statistics import median, reached
-from svmbench.report.comparison.model import ComparedCase, Comparison
+from svmbench.report.comparison import Comparison
+from svmbench.report.comparison.cases import ComparedCase
 from svmbench.report.numbers import format_value
 
 HEADER = ("data", "λ", "ε", "label", "A", "B", "B/A [interval]", "verdict on B")
@@ -26,8 +27,8 @@ def _row(case: ComparedCase, other_machine: bool) -> tuple[str, ...]:
     verdict = case.conclusion if not case.why else f"{case.conclusion} ({case.why})"
     mark = ("" if case.paired else "†") + ("‡" if other_machine else "")
     return (
-        heading(case.dataset, case.stand_in),
-        case.written_lambda,
+        heading(case.one.dataset, case.one.stand_in),
+        case.one.written_lambda,
         short(case.accuracy),
         case.label,
         _sample_text(case.a),
@@ -90,10 +91,10 @@ def to_json(comparison: Comparison) -> str:
 
 def _record(case: ComparedCase) -> dict[str, Any]:
     return {
-        "dataset": case.dataset,
-        "stand_in": case.stand_in,
-        "lambda": case.lam,
-        "C": case.C,
+        "dataset": case.one.dataset,
+        "stand_in": bool(case.one.stand_in),  # JSON does not know numpy's
+        "lambda": float(case.one.lam),
+        "C": float(case.one.runs["C"].iloc[0]),
         "accuracy": case.accuracy,
         "label": case.label,
         "a": [_finite(sample) for sample in case.a],
