@@ -163,11 +163,11 @@ def _sets(found: Found) -> list[dict[str, str]]:
         first = None if group is None else group.runs.iloc[0]
         listed.append(
             {
-                "name": each.label,
-                "what": _what(found.plan.sources[each.label], group),
+                "set": each.label,
+                "rows of": _what(found.plan.sources[each.label], group),
                 "m": "–" if first is None else f"{first['m']:,.0f}",
                 "d": "–" if first is None else f"{first['d']:,.0f}",
-                "nnz": "–" if first is None else f"{first['nnz']:,.0f}",
+                "nonzeros": "–" if first is None else f"{first['nnz']:,.0f}",
                 "use": each.use or "measured only",
             }
         )

@@ -188,7 +188,7 @@ def figure_of(path: Path, caption: str, look: str = "") -> Figure:
 # ---------------------------------------------------------------- facts
 
 
-def _certificates(results: Results) -> list[dict[str, Any]]:
+def _certificates(results: Results) -> list[dict[str, str]]:
     """The certified interval of each problem's optimum."""
     asked = reference_gap_asked(results)
     problems = results.runs.drop_duplicates(["dataset", "stand_in", "lambda"])
@@ -197,15 +197,15 @@ def _certificates(results: Results) -> list[dict[str, Any]]:
         rows = problems[(problems["dataset"] == key[0]) & (problems["stand_in"] == key[1])]
         for row in rows.sort_values("lambda", ascending=False).to_dict("records"):
             gap = row["reference_gap"]
+            kept = "" if asked is None or gap <= asked else " (not kept)"
             found.append(
                 {
-                    "dataset": heading(*key),
-                    "lambda": regularisation(row["lambda"], row["C"], results.by_c),
-                    "dual": repr(row["reference_dual"]),
-                    "primal": _known(row["reference_primal"]),
-                    "gap": f"{gap:.2e}" if gap == gap else "–",
-                    "asked": short(asked) if asked is not None else "–",
-                    "kept": asked is None or gap <= asked,
+                    "data set": heading(*key),
+                    "λ": regularisation(row["lambda"], row["C"], results.by_c),
+                    "D_ref": repr(row["reference_dual"]),
+                    "P_ref": _known(row["reference_primal"]),
+                    "relative gap": (f"{gap:.2e}" if gap == gap else "–") + kept,
+                    "asked for": short(asked) if asked is not None else "–",
                 }
             )
     return found
@@ -228,14 +228,14 @@ def _data(results: Results) -> list[dict[str, str]]:
         }
         found.append(
             {
-                "name": heading(dataset, stand_in),
-                "m": f"{first['m']:,.0f}",
-                "d": f"{first['d']:,.0f}",
-                "nnz": f"{first['nnz']:,.0f}",
-                "a row": f"{first['nnz'] / first['m']:.3g}" if first["m"] else "–",
+                "data set": heading(dataset, stand_in),
+                "rows m": f"{first['m']:,.0f}",
+                "features d": f"{first['d']:,.0f}",
+                "nonzeros": f"{first['nnz']:,.0f}",
+                "nonzeros per row": f"{first['nnz'] / first['m']:.3g}" if first["m"] else "–",
                 "source": str(first["data_source"]) or "–",
-                "sha256": str(first["data_sha256"]) or "–",
-                "changed": str(first["data_transforms"]) or (_flow(entry) if entry else "–"),
+                "sha256 of the source": str(first["data_sha256"]) or "–",
+                "changed by": str(first["data_transforms"]) or (_flow(entry) if entry else "–"),
             }
         )
     return found
@@ -277,7 +277,7 @@ def _solvers(results: Results) -> list[dict[str, str]]:
         parameters = {key: entry[key] for key in entry if key not in ("name", "label", "precision")}
         found.append(
             {
-                "label": label,
+                "row": label,
                 "solver": str(runs.loc[label, "solver"]),
                 "precision": str(runs.loc[label, "precision"]),
                 "parameters": _flow(parameters) if parameters else "defaults",

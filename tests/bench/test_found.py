@@ -100,7 +100,7 @@ def test_sets_are_what_was_measured_whatever_is_on_the_machine_of_the_report(
     result = Found(planned, [part])
     assert source_text(result, "adult", part.groups[0]) == marked
     (row,) = write._sets(result)
-    assert row["what"] == listed
+    assert row["rows of"] == listed
 
 
 def test_sets_that_were_not_measured_are_what_they_would_be():
@@ -111,7 +111,7 @@ def test_sets_that_were_not_measured_are_what_they_would_be():
     def what(**here):
         source = Source(profile.sets[0].data, **here)
         (row,) = write._sets(Found(SimpleNamespace(profile=profile, sources={"adult": source}), []))
-        return row["what"]
+        return row["rows of"]
 
     assert what() == "the set itself"
     assert what(scale=0.5) == "STAND-IN, SCALE 0.5"

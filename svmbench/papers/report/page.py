@@ -82,13 +82,13 @@ class ItemView:
         placed = [id(each.value) for each in self.shown]
         return [
             {
-                "place": ", ".join(
+                "published, of": ", ".join(
                     f"{axis_name(name)} {axis_text(name, value)}"
                     if name in ("lambda", "C")
                     else axis_text(name, value)
                     for name, value in each.place().items()
                 ),
-                "measure": each.value.measure.heading,
+                "what": each.value.measure.heading,
                 "value": published_text(each.value.measure, each.value.value),
                 "source": each.published.source,
             }
