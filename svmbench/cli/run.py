@@ -206,10 +206,10 @@ def _told(planned: PlannedSweep, result: Result, seconds: float) -> str:
     folder, until_decided = planned.folder, planned.sweep.until_decided
     results = read_results(folder)
     standings = verdicts(results)
-    found = answer(standings)
-    left = len(found.lines) - MOST_LINES
+    header, rows = answer(standings)
+    left = len(rows) - MOST_LINES
     lines = [
-        align(found.header, found.lines[:MOST_LINES]),
+        align(header, rows[:MOST_LINES]),
         *([f"({left} more on the page)"] if left > 0 else ()),
         *filter(None, [order(results).caution]),
         "",
@@ -221,7 +221,7 @@ def _told(planned: PlannedSweep, result: Result, seconds: float) -> str:
     if until_decided:
         lines += [*time_spent(result, [planned]), _questions(folder, result)]
     lines += [f"page: {folder / 'report.html'}", *filter(None, [conclusion(standings)])]
-    leads = [lead for each in standings for problem in each.problems for lead in problem.leads]
+    leads = [lead for each in standings for lead in each.leads]
     is_open = any(lead.leader and lead.following and not lead.settled for lead in leads)
     if is_open and not until_decided:
         lines.append(MORE_REPEATS)
@@ -231,21 +231,20 @@ def _told(planned: PlannedSweep, result: Result, seconds: float) -> str:
 def _as_json(folder: Path) -> str:
     """The answer as JSON: an object per data set, λ and accuracy, and where the page is."""
     from svmbench.records.read import read_results
-    from svmbench.report.verdict import proof_of, verdicts
+    from svmbench.report.verdict import verdicts
 
     leads = [
         {
-            "dataset": standing.heading,
+            "dataset": leads.heading,
             "lambda": leads.lam,
             "at": lead.place,
             "leader": lead.leader or None,
             "value": lead.value,
             "clear": lead.clear,
             "next": lead.following or None,
-            "proven": proof_of(lead),
+            "proven": lead.proven,
         }
-        for standing in verdicts(read_results(folder))
-        for leads in standing.problems
+        for leads in verdicts(read_results(folder))
         for lead in leads.leads
     ]
     return json.dumps({"leads": leads, "page": str(folder / "report.html")}, indent=2)

@@ -25,7 +25,7 @@ from svmbench.report.profiles import CAPTION, LOOK, PROFILE
 from svmbench.report.table import Table
 from svmbench.report.tables.accuracy import summarise
 from svmbench.report.tables.words import header
-from svmbench.report.verdict import Standings, answer, conclusion, verdicts
+from svmbench.report.verdict import Leads, answer, conclusion, verdicts
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -79,7 +79,7 @@ def to_html(
         ["uPlot.iife.min.js", "report.js", "curves.js"],
         name=results.name,
         header=header(results),
-        answer=answer(standings),
+        answer=dict(zip(("header", "lines"), answer(standings), strict=True)),
         conclusion=conclusion(standings),
         joined=[g.label for gs in results.groups.values() for g in gs if g.separate_runs],
         missing=_missing(standings),
@@ -120,15 +120,14 @@ def _text(name: str) -> str:
     return (TEMPLATES / name).read_text(encoding="utf-8")
 
 
-def _missing(standings: Sequence[Standings]) -> list[str]:
+def _missing(standings: Sequence[Leads]) -> list[str]:
     """Who does not reach an accuracy in the median, and whose runs were disturbed."""
     found = []
-    for standing in standings:
-        for problem in standing.problems:
-            place = f"{standing.heading}, {place_words(problem.lam)}"
-            found += [f"{place}: {line}" for line in problem.missing]
-            if problem.disturbed:
-                found.append(f"{place}: disturbed runs of {problem.disturbed}")
+    for problem in standings:
+        place = f"{problem.heading}, {place_words(problem.lam)}"
+        found += [f"{place}: {line}" for line in problem.missing]
+        if problem.disturbed:
+            found.append(f"{place}: disturbed runs of {problem.disturbed}")
     return found
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from svmbench.records.groups import Group, heading
 from svmbench.records.measures import Asked
@@ -49,48 +49,48 @@ class Lead:
         """Whether it is known of every other that it takes more, or is alike."""
         return self.clear or bool(self.alike and not self.rivals)
 
+    @property
+    def proven(self) -> str:
+        """Against whom it was shown to take less, or was not; and who did not arrive."""
+        said = []
+        few, count = len(self.rivals) <= 2, len(self.rivals)
+        if self.clear:
+            said.append("yes")
+        elif count == self.others > 1:
+            said.append("against none yet")
+        elif count:
+            who = " and ".join(self.rivals) if few else f"{count} of {self.others}"
+            said.append(f"not against {who}")
+        if self.alike:
+            said.append(f"alike within {100 * (ALIKE - 1):.0f} %: {' and '.join(self.alike)}")
+        if names := self.absent:
+            gone = " and ".join(names) if len(names) <= 2 else f"{len(names)} others"
+            said.append(f"{gone} did not arrive")
+        return "; ".join(said) or "–"
+
 
 @dataclass(frozen=True)
 class Leads:
+    """Who leads on one data set and λ."""
+
+    heading: str
     lam: str  # λ as it is printed
-    value: float
     leads: tuple[Lead, ...]
     missing: tuple[str, ...]  # who does not reach an accuracy in the median, where, and why
     disturbed: str = ""  # whose runs were disturbed, and how many of them; empty if none was
 
 
-@dataclass(frozen=True)
-class Standings:
-    heading: str
-    problems: tuple[Leads, ...]  # one per λ
+_Contender = tuple[Group, Estimate]
 
 
-@dataclass(frozen=True)
-class _Contender:
-    group: Group
-    found: Estimate
-    absent: bool = False
-
-
-def verdicts(results: Results) -> list[Standings]:
-    """The standings of each data set: by time, or by the objective at the end of the runs."""
-    shown = order(results)
-    if not results.accuracies:
-        return [
-            Standings(
-                heading(*key),
-                tuple(_at_the_stop(shown, members) for members in _by_lambda(groups)),
-            )
-            for key, groups in results.groups.items()
-        ]
-    found = []
+def verdicts(results: Results) -> list[Leads]:
+    """The leads of each data set and λ: by time, or by the objective at the end of the runs."""
+    shown, found = order(results), []
+    judge = _to_accuracies if results.accuracies else _at_the_stop
     for key, members in summarise(results, "time").items():
-        summaries = {id(group): row for group, row in members}
-        problems = [
-            _to_accuracies(shown, [(group, summaries[id(group)]) for group in groups])
-            for groups in _by_lambda([group for group, _ in members])
-        ]
-        found.append(Standings(heading(*key), tuple(problems)))
+        for lam in dict.fromkeys(group.lam for group, _ in members):
+            same = [(group, row) for group, row in members if group.lam == lam]
+            found.append(judge(shown, heading(*key), same))
     return found
 
 
@@ -99,36 +99,28 @@ _HEADER = ("data set", "λ", "to", "fastest", "median [interval]", "next", "prov
 _AT_THE_STOP = ("data set", "λ", "", "closest", "median distance [interval]", "next", "proven")
 
 
-@dataclass(frozen=True)
-class AnswerTable:
-    """Who is fastest to each accuracy on each problem, a line each."""
-
-    header: tuple[str, ...]
-    lines: tuple[tuple[str, ...], ...]
-
-
-def answer(standings: Iterable[Standings]) -> AnswerTable:
-    lines = tuple(
+def answer(standings: Iterable[Leads]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Who is fastest to each accuracy on each problem, a line each, below their header."""
+    lines: list[tuple[str, ...]] = [
         (
-            standing.heading,
+            leads.heading,
             leads.lam,
             lead.place,
             lead.leader or "nobody",
             lead.value,
             lead.following or "–",
-            proof_of(lead),
+            lead.proven,
         )
-        for standing in standings
-        for leads in standing.problems
+        for leads in standings
         for lead in leads.leads
-    )
+    ]
     timed = any(place != _STOP for _, _, place, *_ in lines)
-    return AnswerTable(_HEADER if timed else _AT_THE_STOP, lines)
+    return _HEADER if timed else _AT_THE_STOP, lines
 
 
-def conclusion(standings: Sequence[Standings]) -> str:
+def conclusion(standings: Sequence[Leads]) -> str:
     """The answer at the tightest accuracy in one sentence; empty where there is no time."""
-    last = [problem.leads[-1] for standing in standings for problem in standing.problems]
+    last = [leads.leads[-1] for leads in standings]
     if not last or last[0].place == _STOP:
         return ""
     place = last[0].place
@@ -136,7 +128,7 @@ def conclusion(standings: Sequence[Standings]) -> str:
         return f"no solver reached {place}"
     if len(last) == 1:
         (lead,) = last
-        only, proven = f"{lead.leader} reached {place} in {lead.value}", proof_of(lead)
+        only, proven = f"{lead.leader} reached {place} in {lead.value}", lead.proven
         if lead.clear:
             said = f"{lead.ahead} to {place}" if lead.ahead else only
             return said if proven == "yes" else f"{said}; {proven.removeprefix('yes; ')}"
@@ -156,41 +148,17 @@ def conclusion(standings: Sequence[Standings]) -> str:
     return f"fastest to {place} in {len(last)} cases: {', '.join(shown)}"
 
 
-def proof_of(lead: Lead) -> str:
-    """Against whom the leader was shown to take less, or was not; and who did not arrive."""
-    names = lead.absent
-    gone = " and ".join(names) if len(names) <= 2 else f"{len(names)} others"
-    absent = [f"{gone} did not arrive"] if names else []
-    return "; ".join([*_compared(lead), *absent]) or "–"
-
-
-def _compared(lead: Lead) -> Iterator[str]:
-    open_ones = len(lead.rivals)
-    if lead.clear:
-        yield "yes"
-    elif open_ones == lead.others > 1:
-        yield "against none yet"
-    elif open_ones:
-        few = open_ones <= 2
-        yield f"not against {' and '.join(lead.rivals) if few else f'{open_ones} of {lead.others}'}"
-    if lead.alike:
-        yield f"alike within {100 * (ALIKE - 1):.0f} %: {' and '.join(lead.alike)}"
-
-
-def _by_lambda(groups: Sequence[Group]) -> Iterator[list[Group]]:
-    for lam in dict.fromkeys(group.lam for group in groups):
-        yield [group for group in groups if group.lam == lam]
-
-
 # ---------------------------------------------------------------- times
 
 
-def _to_accuracies(shown: Order, members: Sequence[tuple[Group, Sequence[Summary]]]) -> Leads:
+def _to_accuracies(
+    shown: Order, name: str, members: Sequence[tuple[Group, Sequence[Summary]]]
+) -> Leads:
     leads = []
     for at, first in enumerate(members[0][1]):
         asked = Asked("seconds", first.accuracy)
         contenders = [
-            _Contender(group, row[at], row[at].absent)
+            (group, row[at])
             for group, row in members
             if set(group.runs["state"]) != {"not_installed"}
         ]
@@ -198,8 +166,7 @@ def _to_accuracies(shown: Order, members: Sequence[tuple[Group, Sequence[Summary
         leads.append(_lead(shown, asked, place, contenders, " s"))
     groups = [group for group, _ in members]
     missing = tuple(_missing(members))
-    shared = groups[0]
-    return Leads(shared.written_lambda, shared.lam, tuple(leads), missing, _disturbed(groups))
+    return Leads(name, groups[0].written_lambda, tuple(leads), missing, _disturbed(groups))
 
 
 def _disturbed(groups: Sequence[Group]) -> str:
@@ -237,41 +204,39 @@ def _lead(
     contenders: Sequence[_Contender],
     unit: str,
 ) -> Lead:
-    by = ranked_by([each.group for each in contenders], asked)
+    by = ranked_by([group for group, _ in contenders], asked)
     if by != asked:
         unit += " of processor time"
         contenders = [
-            replace(each, found=estimate(samples(each.group, by).values()))
-            if each.found.reached
-            else each
-            for each in contenders
+            (group, estimate(samples(group, by).values()) if found.reached else found)
+            for group, found in contenders
         ]
-    ranked = sorted(contenders, key=lambda c: c.found.median if c.found.reached else math.inf)
-    if not ranked or not math.isfinite(ranked[0].found.median):
+    ranked = sorted(contenders, key=lambda c: c[1].median if c[1].reached else math.inf)
+    if not ranked or not math.isfinite(ranked[0][1].median):
         return Lead(place, "", "")
-    leader, *others = ranked
-    value = interval_text(leader.found.median, leader.found.low, leader.found.high) + unit
-    absent = [c for c in others if c.absent]
-    arrived = [c for c in others if not c.absent]
-    behind = [c.group for c in arrived if not shown.shown(leader.group, c.group, asked)]
-    alike = [group for group in behind if shown.alike(leader.group, group, asked)]
+    (leader, least), *others = ranked
+    value = interval_text(least.median, least.low, least.high) + unit
+    absent = [group for group, found in others if isinstance(found, Summary) and found.absent]
+    arrived = [group for group, _ in others if group not in absent]
+    behind = [group for group in arrived if not shown.shown(leader, group, asked)]
+    alike = [group for group in behind if shown.alike(leader, group, asked)]
     rivals = [group for group in behind if group not in alike]
-    longer = [c for c in absent if _takes_longer(leader.group, c.group, asked)]
+    longer = [group for group in absent if _takes_longer(leader, group, asked)]
     clear = bool(others) and not behind and (bool(arrived) or len(longer) == len(absent))
     ahead = ""
     if clear and arrived and asked.name == "seconds":
-        ratio = interval_text(*shown.ratio(leader.group, arrived[0].group, asked))
-        ahead = f"{leader.group.label} was {ratio} times as fast as {arrived[0].group.label}"
+        ratio = interval_text(*shown.ratio(leader, arrived[0], asked))
+        ahead = f"{leader.label} was {ratio} times as fast as {arrived[0].label}"
     return Lead(
         place,
-        leader.group.label,
+        leader.label,
         value,
         clear=clear,
-        following=_following(leader, others[0]) if others else "",
+        following=_following(*others[0], least.median) if others else "",
         rivals=tuple(group.label for group in rivals),
         alike=tuple(group.label for group in alike),
         others=len(arrived),
-        absent=tuple(c.group.label for c in absent),
+        absent=tuple(group.label for group in absent),
         ahead=ahead,
     )
 
@@ -282,11 +247,11 @@ def _takes_longer(leader: Group, other: Group, asked: Asked) -> bool:
     return min(least(other, asked).values()) > most
 
 
-def _following(leader: _Contender, other: _Contender) -> str:
+def _following(group: Group, found: Estimate, least: float) -> str:
     """The next label, and its median as a multiple of the least."""
-    if not math.isfinite(other.found.median):
-        return f"{other.group.label}, not reached"
-    return f"{other.group.label}, {_ratio(other.found.median, leader.found.median)}x"
+    if not math.isfinite(found.median):
+        return f"{group.label}, not reached"
+    return f"{group.label}, {_ratio(found.median, least)}x"
 
 
 def _ratio(value: float, least: float) -> str:
@@ -301,18 +266,17 @@ def _ratio(value: float, least: float) -> str:
 # ---------------------------------------------------------------- objective
 
 
-def _at_the_stop(shown: Order, groups: Sequence[Group]) -> Leads:
+def _at_the_stop(
+    shown: Order, name: str, members: Sequence[tuple[Group, Sequence[Summary]]]
+) -> Leads:
     contenders, missing = [], []
     asked = Asked("accuracy")
-    for group in groups:
+    for group, _ in members:
         found = estimate(samples(group, asked).values())
         if not math.isfinite(found.median):
-            missing.append(f"{group.label}: {_ends(group)}")
+            ends = dict.fromkeys(map(in_words, group.runs["state"]))
+            missing.append(f"{group.label}: {', '.join(ends)}")
         if set(group.runs["state"]) != {"not_installed"}:
-            contenders.append(_Contender(group, found))
+            contenders.append((group, found))
     lead = _lead(shown, asked, _STOP, contenders, "")
-    return Leads(groups[0].written_lambda, groups[0].lam, (lead,), tuple(missing))
-
-
-def _ends(group: Group) -> str:
-    return ", ".join(dict.fromkeys(map(in_words, group.runs["state"])))
+    return Leads(name, members[0][0].written_lambda, (lead,), tuple(missing))

@@ -12,14 +12,14 @@ import pytest
 from svmbench.records.read import read_results
 from svmbench.report.questions import about_leaders
 from svmbench.report.tables import build_tables
-from svmbench.report.verdict import Standings, answer, proof_of, verdicts
+from svmbench.report.verdict import Leads, answer, verdicts
 
 
 @pytest.fixture
 def three(make_results, tmp_path, change):
     """Three solvers with the times that a test gives them."""
 
-    def make(**times: tuple[float | None, ...]) -> Standings:
+    def make(**times: tuple[float | None, ...]) -> Leads:
         folder = make_results(
             tmp_path / "three",
             repeats=len(next(iter(times.values()))),
@@ -45,8 +45,8 @@ def three(make_results, tmp_path, change):
 STEADY = np.random.default_rng(1).lognormal(0, 0.03, 15)
 
 
-def first(found: Standings):
-    return found.problems[0].leads[0]
+def first(found: Leads):
+    return found.leads[0]
 
 
 def test_a_solver_that_is_not_installed_is_no_rival(three, change, tmp_path):
@@ -83,7 +83,7 @@ def test_what_the_pairs_show_is_clear(three):
     assert (lead.place, lead.leader, lead.clear) == ("ε = 0.1", "dcd", True)
     assert lead.value.startswith("2.0")
     assert lead.value.endswith("] s")
-    assert answer([found]).lines[0][2:] == ("ε = 0.1", "dcd", lead.value, "ocas, 2.5x", "yes")
+    assert answer([found])[1][0][2:] == ("ε = 0.1", "dcd", lead.value, "ocas, 2.5x", "yes")
 
 
 def test_pairs_show_an_order_where_intervals_overlap(three):
@@ -98,7 +98,7 @@ def test_equal_solvers_are_alike_and_no_question_is_left(three, tmp_path):
     found = three(dcd=(2.0,) * 20, ocas=tuple(2.0 * near))
     lead = first(found)
     assert (lead.clear, lead.settled, lead.rivals) == (False, True, ())
-    assert proof_of(lead) == f"alike within 5 %: {lead.following.split(',')[0]}"
+    assert lead.proven == f"alike within 5 %: {lead.following.split(',')[0]}"
     assert about_leaders(tmp_path / "three") == ([], 3)
 
 
@@ -112,22 +112,22 @@ def test_few_repeats_claim_no_order(three):
     found = three(dcd=(2, 2.4, 2.2), ocas=(5, 6, 5.5), crawl=(10, 11, 12))
     lead = first(found)
     assert (lead.leader, lead.clear) == ("dcd", False)
-    assert answer([found]).lines[0][-1] == proof_of(lead) == "against none yet"
+    assert answer([found])[1][0][-1] == lead.proven == "against none yet"
 
 
 def test_the_rivals_are_named(three):
     far = np.resize([1.15, 0.87], 15)
     lead = first(three(dcd=2 * STEADY, ocas=2 * far * STEADY, crawl=11 * STEADY))
     assert not lead.clear
-    assert proof_of(lead) == "not against ocas"
+    assert lead.proven == "not against ocas"
 
 
 def test_who_does_not_reach_it_is_named_with_the_reason(three):
     found = three(dcd=2 * STEADY, crawl=(None,) * 14 + (9,))
     lead = first(found)
     assert lead.clear
-    assert (proof_of(lead), lead.following) == ("yes", "crawl, not reached")
-    (missing,) = found.problems[0].missing
+    assert (lead.proven, lead.following) == ("yes", "crawl, not reached")
+    (missing,) = found.missing
     assert missing.replace("\N{NO-BREAK SPACE}", " ") == "crawl: at none of the ε (≥ 60 s, 1 of 15)"
 
 
@@ -149,15 +149,15 @@ def test_disturbed_runs_stand_beside_the_lead_they_concern(make_results, tmp_pat
     change(
         folder, "label == 'dcd' and repeat > 0 and `lambda` < 5e-5", involuntary_switches=disturbed
     )
-    (found,) = verdicts(read_results(folder))
-    assert [problem.disturbed for problem in found.problems] == ["", "dcd 2 of 3"]
+    found = verdicts(read_results(folder))
+    assert [problem.disturbed for problem in found] == ["", "dcd 2 of 3"]
 
 
 def test_nobody_reaches_it(three):
     found = three(dcd=(None, None, None), ocas=(None, None, None))
     assert first(found).leader == ""
-    assert answer([found]).lines[0][3] == "nobody"
-    assert len(found.problems[0].missing) >= 1
+    assert answer([found])[1][0][3] == "nobody"
+    assert len(found.missing) >= 1
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_nobody_reaches_it(three):
 def test_who_never_arrives_is_said_to_and_blocks_no_answer(three, tmp_path, others, proof):
     lead = first(three(dcd=(2, 2.4, 2.2), **others))
     assert (lead.leader, lead.clear) == ("dcd", proof.startswith("yes"))
-    assert proof_of(lead) == proof
+    assert lead.proven == proof
     bold = build_tables(read_results(tmp_path / "three"))[0].records.query("best")
     assert ("dcd" in set(bold["label"])) == ("arrive" in proof)
 
@@ -190,9 +190,10 @@ def test_clear_is_who_alone_is_bold(make_results, tmp_path):
     runs.to_csv(folder / "runs.csv", index=False)
     results = read_results(folder)
     best = build_tables(results)[0].records.query("best and dataset == 'adult'")
-    (found, _) = verdicts(results)
     clear = []
-    for problem in found.problems:
+    for problem in verdicts(results):
+        if problem.heading != "adult":
+            continue
         for lead in problem.leads:
             lam, accuracy = float(problem.lam), float(lead.place.split()[-1])
             rows = best[(best["lambda"] == lam) & (best["accuracy"] == accuracy)]
@@ -210,5 +211,5 @@ def test_without_accuracies_it_is_the_objective(make_results, tmp_path: Path):
     columns = [c for c in runs.columns if re.search(r"_(to|at|above_seconds)_0", c)]
     runs.drop(columns=columns).to_csv(folder / "runs.csv", index=False)
     (found, _) = verdicts(read_results(folder))
-    assert answer([found]).header[3:5] == ("closest", "median distance [interval]")
-    assert set(found.problems[0].missing) == {"adagrad: diverged", "svmperf: failed"}
+    assert answer([found])[0][3:5] == ("closest", "median distance [interval]")
+    assert set(found.missing) == {"adagrad: diverged", "svmperf: failed"}
