@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from svmbench.errors import ConfigError, nearest
 from svmbench.records.groups import heading
@@ -15,18 +14,8 @@ from svmbench.records.states import in_words
 from svmbench.report.markup import latex_grid, latex_table, markdown_grid
 from svmbench.report.numbers import number_text
 from svmbench.report.single import inches
-from svmbench.report.table import Row, TableCell
+from svmbench.report.table import Row, Section, TableCell
 from svmbench.report.tables.accuracy import summarise
-
-
-@dataclass(frozen=True)
-class CompactTable:
-    """Median seconds to one accuracy: a row for each label, a column for each problem."""
-
-    caption: str
-    columns: tuple[str, ...]
-    labels: tuple[str, ...]
-    cells: tuple[tuple[TableCell, ...], ...]  # by row and column; bold as in the sweep's own tables
 
 
 def compact_table(
@@ -34,8 +23,8 @@ def compact_table(
     accuracy: float | None = None,
     solvers: Sequence[str] = (),
     datasets: Sequence[str] = (),
-) -> CompactTable:
-    """The table of a sweep."""
+) -> Section:
+    """Median seconds to one accuracy: a row for each label, a column for each problem."""
     if not results.accuracies:
         raise ConfigError(f"{results.folder}: no accuracy was asked for; there is no time to one")
     wanted = min(results.accuracies) if accuracy is None else accuracy
@@ -61,17 +50,19 @@ def compact_table(
     several = len({lam for _, lam in problems}) > 1
     names = [", ".join(titles[key]) if several else titles[key][0] for key in problems]
     where = "" if several else f", {titles[problems[0]][1]}"
+    not_run = TableCell("not run")
     repeats = counted(max(len(g.repeats) for gs in results.groups.values() for g in gs), "repeat")
-    return CompactTable(
+    return Section(
         f"Seconds to a {results.distance} accuracy of {short(wanted)}{where}: medians of up to "
         f"{repeats}; bold: the least, and those that may take as little, where another was shown "
         "to take more",
-        tuple(names),
-        tuple(labels),
+        "",
+        ("solver", *names),
         tuple(
-            tuple(found[key].get(label, TableCell("not run")) for key in problems)
+            Row((TableCell(label), *(found[key].get(label, not_run) for key in problems)))
             for label in labels
         ),
+        texts=1,
     )
 
 
@@ -86,33 +77,25 @@ def _chosen(results: Results, what: str, known: set[str], asked: Sequence[str]) 
     return [name for name in dict.fromkeys(order) if name in known]
 
 
-def as_markdown(table: CompactTable) -> str:
-    grid = markdown_grid(("solver", *table.columns), _rows(table), 1)
-    return f"{grid}\n\n{table.caption}.\n"
+def as_markdown(table: Section) -> str:
+    grid = markdown_grid(table.columns, table.rows, table.texts)
+    return f"{grid}\n\n{table.heading}.\n"
 
 
-def as_latex(table: CompactTable, width: str | float | None = None) -> str:
+def as_latex(table: Section, width: str | float | None = None) -> str:
     """The table as LaTeX, not wider than ``width`` or a column; it needs booktabs and graphicx."""
     most = r"\columnwidth" if width is None else f"{72.0 * inches(width):.1f}bp"
-    grid = latex_grid(("", *table.columns), _rows(table), 1, most)
+    grid = latex_grid(("", *table.columns[1:]), table.rows, table.texts, most)
     head = r"% \usepackage{booktabs, graphicx}"
-    return "\n".join([head, *latex_table(table.caption, grid), ""])
+    return "\n".join([head, *latex_table(table.heading, grid), ""])
 
 
-def _rows(table: CompactTable) -> list[Row]:
-    return [
-        Row((TableCell(label), *cells))
-        for label, cells in zip(table.labels, table.cells, strict=True)
-    ]
-
-
-def as_json(table: CompactTable) -> str:
+def as_json(table: Section) -> str:
     """The table as JSON: the seconds by solver and problem, null where they are not known."""
-    rows = {
-        label: {
-            name: cell.value if cell.value is not None and math.isfinite(cell.value) else None
-            for name, cell in zip(table.columns, row, strict=True)
-        }
-        for label, row in zip(table.labels, table.cells, strict=True)
-    }
-    return json.dumps({"caption": table.caption, "seconds": rows}, indent=2, ensure_ascii=False)
+    rows = {}
+    for row in table.rows:
+        label, *cells = row.cells
+        values = [math.inf if cell.value is None else cell.value for cell in cells]
+        known = [value if math.isfinite(value) else None for value in values]
+        rows[label.text] = dict(zip(table.columns[1:], known, strict=True))
+    return json.dumps({"caption": table.heading, "seconds": rows}, indent=2, ensure_ascii=False)
