@@ -7,7 +7,7 @@ import operator
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from svmbench.claims.limits import limits, says_nothing, unreached
+from svmbench.claims.limits import says_nothing, unreached
 from svmbench.claims.measured import MeasuredRow, SweepCell
 from svmbench.claims.model import Claim
 from svmbench.claims.parts import PAIRS_A_SET, ClaimCase, ClaimPart
@@ -24,73 +24,61 @@ def ratios(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
     """One part for each ratio of the claim: it lies in the region."""
     if claim.between is not None:
         yield widened(claim, case)
-    elif claim.spread:
-        yield spread(claim, case, claim.region)
-    else:
-        note = f"published {short(claim.published, 3)}" if claim.published != 1.0 else ""
-        for below, above in claim.ratios_of:
-            yield factor(claim, case, below, above, claim.region, note)
+        return
+    note = f"published {short(claim.published, 3)}" if claim.published != 1.0 else ""
+    for labels in _ratios_of(claim):
+        yield _compared(claim, case, labels, claim.region, note)
 
 
-def factor(
+def _ratios_of(claim: Claim) -> Sequence[tuple[str, ...]]:
+    return [claim.spread] if claim.spread else claim.ratios_of
+
+
+def _compared(
     claim: Claim,
     case: ClaimCase,
-    below: str,
-    above: str,
+    labels: Sequence[str],
     region: tuple[float, float],
     note: str = "",
 ) -> ClaimPart:
-    """The part that asks whether above / below lies in the region."""
-    what = f"{above} / {below}"
-    if missing := case.without_runs((below, above)):
-        none = paired((), (), *region)
+    """The part that asks whether a ratio lies in the region: above / below, or largest / smallest.
+
+    - ``labels``: the solvers below and above; all of a spread.
+    """
+    what = "largest / smallest" if claim.spread else f"{labels[1]} / {labels[0]}"
+    asked, none = claim.asked, paired((), (), *region)
+    if missing := case.without_runs(labels):
         lacks = _lacks(claim, none, ())
         return ClaimPart(what, (), none, observed="open", note=missing, lacks=lacks)
-    first, second = case.rows[below], case.rows[above]
-    asked = claim.asked
-    rests_on = (*first.cells, *second.cells)
-    if reason := says_nothing((first, second), asked):
-        return ClaimPart(what, rests_on, paired((), (), *region), reason=reason)
-    groups = first.group, second.group
-    found = pairs_in_time(*groups, steadier(groups, asked))
-    question = found.question(*region)
-    if found and (reason := unreached((first, second), found, asked)):
+    rows = [case.rows[label] for label in labels]
+    first, *others = rows
+    rests_on = tuple(cell for row in rows for cell in row.cells)
+    if reason := says_nothing(rows, asked):
+        return ClaimPart(what, rests_on, none, reason=reason)
+    groups = [row.group for row in rows]
+    if claim.spread:
+        found = _extremes(rows, asked)
+    else:
+        found = pairs_in_time(groups[0], groups[1], steadier(groups, asked))
+    question = found.question(*region, exchangeable=not claim.spread)
+    if found and (reason := unreached(rows, found, asked)):
         return ClaimPart(what, rests_on, question, reason=reason)
-    skippable = skipped_cells(first, second, asked)
+    skipped = (cell for row in others for cell in skipped_cells(first, row, asked))
+    skippable = tuple(dict.fromkeys(skipped))
     part = ClaimPart(
         what,
         rests_on,
         question,
         skippable=skippable,
-        lacks=_lacks(claim, question, (first, second)),
-        barred=barred((first, second), skippable),
+        lacks=_lacks(claim, question, rows),
+        barred=barred(rows, skippable),
     )
     if not found:
-        return replace(part, observed="open", note=_without_pairs(first, second, asked))
-    said = filter(None, [_reached(found, first, second), note])
+        return replace(part, observed="open", note=_without_pairs(rows, asked))
+    if claim.spread:
+        return part
+    said = filter(None, [_reached(found, *rows), note])
     return replace(part, note="; ".join(said), limited=limits_hide(found, region))
-
-
-def spread(claim: Claim, case: ClaimCase, region: tuple[float, float]) -> ClaimPart:
-    """The part that asks about the largest measure of a repeat over the smallest."""
-    what, none, asked = "largest / smallest", paired((), (), *region), claim.asked
-    if missing := case.without_runs(claim.spread):
-        return ClaimPart(what, (), none, observed="open", note=missing)
-    rows = [case.rows[label] for label in claim.spread]
-    rests_on = tuple(cell for row in rows for cell in row.cells)
-    if reason := says_nothing(rows, asked):
-        return ClaimPart(what, rests_on, none, reason=reason)
-    found = _extremes(rows, asked)
-    skippable = {cell for row in rows[1:] for cell in skipped_cells(rows[0], row, asked)}
-    longer = barred(rows, skippable)
-    if not found:
-        note = f"no repeat has {asked.words} of all of them"
-        return ClaimPart(what, rests_on, none, observed="open", note=note, barred=longer)
-    if not any(map(math.isfinite, found.a)):
-        reason = f"none reaches {asked.at:g} within the limit ({limits(rows)})"
-        return ClaimPart(what, rests_on, none, reason=reason)
-    question = found.question(*region, exchangeable=False)
-    return ClaimPart(what, rests_on, question, skippable=tuple(sorted(skippable)), barred=longer)
 
 
 def _extremes(rows: Sequence[MeasuredRow], asked: Asked) -> Pairs:
@@ -119,11 +107,12 @@ def _extremes(rows: Sequence[MeasuredRow], asked: Asked) -> Pairs:
 def widened(claim: Claim, case: ClaimCase) -> ClaimPart:
     """The part that asks whether a ratio at the second value is in the region of that at the first.
 
-    The ratio at each value comes from the pairs of its own problem.
+    The ratio at each value comes from the pairs of its own problem; any region does for them.
     """
     assert claim.between is not None
+    (labels,) = _ratios_of(claim)
     ends = {
-        f"{claim.sign_along} = {short(value, 3)}": _at(claim, end)
+        f"{claim.sign_along} = {short(value, 3)}": _compared(claim, end, labels, (1.0, math.inf))
         for value, end in zip(claim.between, case.ends or (case, case), strict=True)
     }
     (first, before), (last, after) = ends.items()
@@ -149,14 +138,6 @@ def widened(claim: Claim, case: ClaimCase) -> ClaimPart:
         skippable=(*before.skippable, *after.skippable),
         limited=any(operator.lt(*_medians(end.question)) for end in ends.values()),
     )
-
-
-def _at(claim: Claim, case: ClaimCase) -> ClaimPart:
-    """The pairs at one value; any region does for them."""
-    if claim.spread:
-        return spread(claim, case, (1.0, math.inf))
-    ((below, above),) = claim.ratios_of
-    return factor(claim, case, below, above, (1.0, math.inf))
 
 
 def _factor_at(place: str, part: ClaimPart) -> str:
@@ -233,9 +214,8 @@ def _reached(found: Pairs, below: MeasuredRow, above: MeasuredRow) -> str:
     return "; ".join(said)
 
 
-def _without_pairs(first: MeasuredRow, second: MeasuredRow, asked: Asked) -> str:
+def _without_pairs(rows: Sequence[MeasuredRow], asked: Asked) -> str:
     ends = [
-        f"{row.group.label}: {', '.join(dict.fromkeys(row.group.ends.values()))}"
-        for row in (first, second)
+        f"{row.group.label}: {', '.join(dict.fromkeys(row.group.ends.values()))}" for row in rows
     ]
     return f"no pair of repeats has {asked.words} ({'; '.join(ends)})"

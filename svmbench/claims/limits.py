@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from svmbench.claims.measured import MeasuredRow
 from svmbench.records.measures import Asked
@@ -31,13 +31,14 @@ def met_at_start(row: MeasuredRow, asked: Asked) -> bool:
     return bool(len(starts)) and bool((starts <= asked.at).all())
 
 
-def unreached(rows: Iterable[MeasuredRow], found: Pairs, asked: Asked) -> str:
-    """Why two solvers cannot be compared if neither has reached the accuracy; else empty."""
+def unreached(rows: Sequence[MeasuredRow], found: Pairs, asked: Asked) -> str:
+    """Why solvers cannot be compared if none has reached the accuracy; else empty."""
     if asked.at is None:
         return ""
     if any(map(math.isfinite, (*found.a, *found.b))):
         return ""
-    return f"neither reaches {asked.at:g} within the limit ({limits(rows)})"
+    who = "neither" if len(rows) == 2 else "none"
+    return f"{who} reaches {asked.at:g} within the limit ({limits(rows)})"
 
 
 def limits(rows: Iterable[MeasuredRow]) -> str:
