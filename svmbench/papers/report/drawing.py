@@ -151,23 +151,11 @@ def say_missing(axes: Axes, missing: Mapping[str, Sequence[str]]) -> None:
     ]
     if not lines:
         return
+    box = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.8}
     axes.text(
-        0.995,
-        0.99,
-        "\n".join(lines),
-        transform=axes.transAxes,
-        ha="right",
-        va="top",
-        fontsize=SMALL,
-        color="#666666",
-        zorder=6,
-        bbox={
-            "boxstyle": "square,pad=0.1",
-            "facecolor": "white",
-            "edgecolor": "none",
-            "alpha": 0.8,
-        },
-    )
+        0.995, 0.99, "\n".join(lines), transform=axes.transAxes, ha="right", va="top",
+        fontsize=SMALL, color="#666666", zorder=6, bbox=box,
+    )  # fmt: skip
 
 
 # ---------------------------------------------------------------- measures across rows
@@ -205,23 +193,22 @@ class AcrossPlot(Drawer):
         return sorted(found, key=lambda point: point.x)
 
     def _point(self, row: MeasuredRow) -> _Point | None:
-        shape = self.shape
-        measure = measure_of(shape.y, shape.at)
+        across, measure = (
+            measure_of(self.shape.x, self.shape.at),
+            measure_of(self.shape.y, self.shape.at),
+        )
         if measure is None:
             return None
-        at = measure_of(shape.x, shape.at)
-        x = (
-            float(row.axis(shape.x))
-            if at is None
-            else number(row, at).found.median * at.measure.scale
-        )
-        shown = number(row, measure)
-        factor = measure.measure.scale
+        if across is None:
+            x = float(row.axis(self.shape.x))
+        else:
+            x = number(row, across).found.median * across.measure.scale
+        shown, factor = number(row, measure), measure.measure.scale
         bound = shown.found.median == math.inf and shown.at_least > 0
         y = shown.at_least if bound else shown.found.median
-        if not (math.isfinite(x) and math.isfinite(y)):
-            return None
-        if (shape.log_x and x <= 0) or (shape.log_y and y <= 0):
+        shape = self.shape
+        visible = (x > 0 or not shape.log_x) and (y > 0 or not shape.log_y)
+        if not (math.isfinite(x) and math.isfinite(y) and visible):
             return None
         low, high = (y, y) if bound else (shown.found.low, shown.found.high)
         return _Point(x, factor * y, factor * low, factor * high, bound)
@@ -300,16 +287,13 @@ class Regrets(Drawer):
         table = read_regret(self.source.results[row.sweep].folder)
         table = table[table["id"].isin(set(row.group.runs["id"]))]
         if table.empty:
-            return pd.DataFrame()
-        grouped = table.groupby("presentations", sort=True)
-        found = pd.DataFrame(
-            {
-                "middle": grouped["regret_high"].median(),
-                "low": grouped["regret_low"].min(),
-                "high": grouped["regret_high"].max(),
-                "bound": grouped["regret_bound"].median(),
-                "runs": grouped["id"].nunique(),
-            }
+            return table
+        found = table.groupby("presentations", sort=True).agg(
+            middle=("regret_high", "median"),
+            low=("regret_low", "min"),
+            high=("regret_high", "max"),
+            bound=("regret_bound", "median"),
+            runs=("id", "nunique"),
         )
         found = found[2 * found["runs"] >= table["id"].nunique()]
         return found.rename_axis("steps").reset_index()

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import ValidationError
 
 from svmbench.claims.measured import MeasuredRow
-from svmbench.config.dataset_spec import DatasetSpec
-from svmbench.config.sweep import Sweep
 from svmbench.data.cache import by_identity, open_cached
 from svmbench.data.dataset import Dataset, FloatArray
-from svmbench.errors import ConfigError
-from svmbench.harness.trace import read_trace
+from svmbench.harness.trace import Trace, read_trace
 from svmbench.papers.report.drawing import Drawer, Panel
-from svmbench.records.read import Results
+from svmbench.papers.results import ItemResults
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,31 +41,29 @@ class DecisionLine:
     b: float
 
 
-def final_line(results: Results, row: MeasuredRow) -> DecisionLine | None:
+def _traces(source: ItemResults, row: MeasuredRow) -> Iterator[Trace]:
+    folder = source.results[row.sweep].folder / "runs"
+    return filter(None, (read_trace(folder / f"{name}.jsonl") for name in row.group.runs["id"]))
+
+
+def final_line(source: ItemResults, row: MeasuredRow) -> DecisionLine | None:
     """The line of a row's first repeat; None if its file does not record it, or not of a plane."""
-    for name in row.group.runs["id"]:
-        trace = read_trace(results.folder / "runs" / f"{name}.jsonl")
-        weights = trace.end.get("weights") if trace is not None else None
-        if weights is None or trace is None:
+    for trace in _traces(source, row):
+        weights, b = trace.end.get("weights"), trace.end.get("bias") or 0.0
+        if not isinstance(weights, list) or not all(map(_is_finite, [*weights, b])):
             continue
-        bias = trace.end.get("bias") or 0.0
-        if not isinstance(weights, list) or not all(map(_is_finite, [*weights, bias])):
-            continue
-        spec = _spec(results, row.group.dataset)
-        b = float(bias)
-        if len(weights) == 3 and spec is not None and spec.bias is not None:
-            return DecisionLine(np.array(weights[:2], dtype=np.float64), b + weights[2] * spec.bias)
+        datasets = source.sweeps[row.sweep].datasets if row.sweep in source.sweeps else ()
+        constant = next((data.bias for data in datasets if data.label == row.group.dataset), None)
+        if len(weights) == 3 and constant is not None:
+            b += weights.pop() * constant
         return DecisionLine(np.array(weights, dtype=np.float64), b) if len(weights) == 2 else None
     return None
 
 
-def points(results: Results, row: MeasuredRow) -> Dataset | None:
+def points(source: ItemResults, row: MeasuredRow) -> Dataset | None:
     """The training rows of a row's first repeat, if they are still in the cache."""
-    if row.group.stand_in:
-        return None
-    for name in row.group.runs["id"]:
-        trace = read_trace(results.folder / "runs" / f"{name}.jsonl")
-        problem = trace.header.get("problem") if trace is not None else None
+    for trace in _traces(source, row) if not row.group.stand_in else ():
+        problem = trace.header.get("problem")
         if isinstance(problem, dict):
             path = by_identity(_FEATURES).get(str(problem.get("data")))
             return None if path is None else open_cached(path)
@@ -79,14 +73,6 @@ def points(results: Results, row: MeasuredRow) -> Dataset | None:
 def _is_finite(value: Any) -> bool:
     """Whether a value of a trace is a number that an axis can show."""
     return isinstance(value, int | float) and abs(value) < _LARGEST
-
-
-def _spec(results: Results, dataset: str) -> DatasetSpec | None:
-    try:
-        specs = Sweep.model_validate(results.config).datasets
-    except (ValidationError, ConfigError):
-        return None  # written by another version
-    return next((spec for spec in specs if spec.label == dataset), None)
 
 
 def draw_plane(axes: Axes, line: DecisionLine | None, data: Dataset | None, look: Look) -> None:
@@ -102,12 +88,10 @@ def draw_plane(axes: Axes, line: DecisionLine | None, data: Dataset | None, look
     x, y = _frame(xy, line)
     axes.set_xlim(*x)
     axes.set_ylim(*y)
-    if line is None:
-        axes.text(0.5, 0.5, "no weights recorded", transform=axes.transAxes, ha="center")
-        return
-    norm = float(np.hypot(*line.w))
-    if norm == 0:
-        axes.text(0.5, 0.5, "w = 0: no line", transform=axes.transAxes, ha="center")
+    norm = 0.0 if line is None else float(np.hypot(*line.w))
+    if line is None or norm == 0:
+        said = "no weights recorded" if line is None else "w = 0: no line"
+        axes.text(0.5, 0.5, said, transform=axes.transAxes, ha="center")
         return
     along = np.array([-line.w[1], line.w[0]]) / norm
     reach = 4.0 * max(*np.abs(axes.get_xlim()), *np.abs(axes.get_ylim()), 1.0)
@@ -122,14 +106,14 @@ def draw_plane(axes: Axes, line: DecisionLine | None, data: Dataset | None, look
 
 def _plane(data: Dataset) -> FloatArray:
     """The first two features of each row, shape (m, 2)."""
-    dense = np.zeros((data.n_samples, max(data.n_features, 2)))
-    if data.indptr is None or data.indices is None:
-        assert data.values is not None
-        dense[:, : data.n_features] = data.values
-    else:
-        at = np.repeat(np.arange(data.n_samples), np.diff(data.indptr))
-        dense[at, data.indices] = 1.0 if data.values is None else data.values
-    return dense[:, :2]
+    from scipy.sparse import csr_array  # type: ignore[import-untyped]
+
+    dense = data.values
+    if data.indptr is not None and data.indices is not None:
+        values = np.ones(len(data.indices)) if data.values is None else data.values
+        dense = csr_array((values, data.indices, data.indptr), (data.n_samples, data.n_features))
+        dense = dense.toarray()
+    return np.pad(np.asarray(dense, dtype=np.float64), ((0, 0), (0, 1)))[:, :2]
 
 
 def _frame(xy: FloatArray, line: DecisionLine | None) -> tuple[Sequence[float], Sequence[float]]:
@@ -151,5 +135,4 @@ class Planes(Drawer):
 
     def draw(self, axes: Axes, panel: Panel) -> None:
         row, look = panel.series[0].rows[0], panel.series[0].look
-        results = self.source.results[row.sweep]
-        draw_plane(axes, final_line(results, row), points(results, row), look)
+        draw_plane(axes, final_line(self.source, row), points(self.source, row), look)

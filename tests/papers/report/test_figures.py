@@ -170,14 +170,14 @@ def test_lines_have_the_scores_they_stand_for(planes):
     figure = draw(planes, planes.item.figures[0])
     assert len(figure.axes) == 2
     for axes, row in zip(figure.axes, planes.rows, strict=False):
-        line = final_line(planes.results["base"], row)
+        line = final_line(planes, row)
         assert line is not None
         assert np.diff(axes.get_xlim()) == pytest.approx(np.diff(axes.get_ylim()))
         drawn_lines = [artist for artist in axes.lines if len(artist.get_xdata()) == 2]
         levels = [np.array(artist.get_data()).T @ line.w + line.b for artist in drawn_lines]
         assert np.allclose([level[0] for level in levels], [0.0, -1.0, 1.0], atol=1e-9)
         assert np.allclose([level[1] for level in levels], [0.0, -1.0, 1.0], atol=1e-9)
-        data = points(planes.results["base"], row)
+        data = points(planes, row)
         assert data is not None
         assert sum(len(artist.get_xdata()) for artist in axes.lines) - 6 == data.n_samples
 
