@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 
 import pandas as pd
@@ -15,22 +15,6 @@ from svmbench.records.read import Results, read_results
 from svmbench.records.spelling import counted
 from svmbench.records.summaries import summary
 from svmbench.report.single import FigureRequest, SingleFigure, single_figure
-
-#: Columns of the summary.
-_SUMMARY = (
-    "dataset",
-    "stand_in",
-    "lambda",
-    "C",
-    "solver",
-    "label",
-    "accuracy",
-    "median_seconds",
-    "seconds_low",
-    "seconds_high",
-    "reached",
-    "repeats",
-)
 
 
 def load_results(folder: Path | str) -> LoadedResults:
@@ -92,15 +76,25 @@ class LoadedResults:
         """
         rows = []
         for groups in self._results.groups.values():
-            for group in groups:
-                C = float(group.runs["C"].iloc[0])
-                head = (group.dataset, group.stand_in, group.lam, C, group.solver, group.label)
-                for accuracy in self._results.accuracies:
-                    found = summary(group, Asked("seconds", accuracy))
-                    reached = sum(map(math.isfinite, found.samples))
-                    times = (found.median, found.low, found.high, reached, len(found.samples))
-                    rows.append((*head, accuracy, *times))
-        return pd.DataFrame(rows, columns=list(_SUMMARY))
+            for group, accuracy in product(groups, self._results.accuracies):
+                found = summary(group, Asked("seconds", accuracy))
+                rows.append(
+                    {
+                        "dataset": group.dataset,
+                        "stand_in": group.stand_in,
+                        "lambda": group.lam,
+                        "C": float(group.runs["C"].iloc[0]),
+                        "solver": group.solver,
+                        "label": group.label,
+                        "accuracy": accuracy,
+                        "median_seconds": found.median,
+                        "seconds_low": found.low,
+                        "seconds_high": found.high,
+                        "reached": found.reached,
+                        "repeats": len(found.samples),
+                    }
+                )
+        return pd.DataFrame(rows)
 
     def plot(
         self,

@@ -39,32 +39,32 @@ LOOK = (
 #: show better: all accuracies of one pair are read off the same runs.
 _LEAST_LABELS, _LEAST_PAIRS = 2, 2
 
+UNITS = ("seconds", "epochs")
+
 #: By label: ascending multiples of the least cost, and the share of cases solved within each.
 Curves = dict[str, tuple[list[float], list[float]]]
 
 
 def draw_profile(results: Results) -> list[Path]:
     """Write the picture if the sweep asks for plots; else remove that of an earlier report."""
-    path = results.folder / "plots" / PROFILE
-    for name in ("profile-data.png", "profile-target.png"):  # of earlier versions
-        path.with_name(name).unlink(missing_ok=True)
-    if not (results.plots and build_profiles(results)):
+    path, cases = results.folder / "plots" / PROFILE, cases_of(results)
+    if not (results.plots and cases):
         path.with_suffix(".png").unlink(missing_ok=True)
         return []
     with uniform_style():
-        return [save_figure(_draw(results), path)]
+        return [save_figure(_draw(results, cases), path)]
 
 
 def write_profile_table(results: Results) -> list[Path]:
     """Write tables/profiles.csv if there are profiles; else remove that of an earlier report."""
-    path, profiles = results.folder / "tables" / "profiles.csv", build_profiles(results)
-    if not profiles:
+    path, cases = results.folder / "tables" / "profiles.csv", cases_of(results)
+    if not cases:
         path.unlink(missing_ok=True)
         return []
     rows = [
         (SCHEMA_VERSION, "performance", unit, label, value, share)
-        for unit, curves in profiles.items()
-        for label, curve in curves.items()
+        for unit in UNITS
+        for label, curve in profile(cases, unit).items()
         for value, share in zip(*curve, strict=True)
     ]
     columns = ["schema_version", "profile", "unit", "label", "value", "share"]
@@ -76,7 +76,7 @@ def write_profile_table(results: Results) -> list[Path]:
 _Cases = dict[tuple[str, bool, float, float], dict[str, Group]]
 
 
-def _cases(results: Results) -> _Cases:
+def cases_of(results: Results) -> _Cases:
     """The cases for which every label has runs; none if there is too little to show."""
     found: _Cases = {}
     for key, groups in results.groups.items():
@@ -91,44 +91,35 @@ def _cases(results: Results) -> _Cases:
     return common if enough else {}
 
 
-def build_profiles(results: Results) -> dict[str, Curves]:
-    """The curves by unit, seconds and epochs; none if there is too little to show.
-
-    Only cases for which every label has runs count.
-    """
-    found: dict[str, Curves] = {}
-    cases = _cases(results)
-    for unit in ("seconds", "epochs") if cases else ():
-        costs: dict[str, list[float]] = {}
-        for case, groups in cases.items():
-            for label, group in groups.items():
-                known = samples(group, Asked(unit, case[-1]))
-                costs.setdefault(label, []).append(median([*known.values()]))
-        ratios = performance_ratios(costs)
-        found[unit] = {label: solved_shares(values) for label, values in ratios.items()}
-    return found
+def profile(cases: _Cases, unit: str) -> Curves:
+    """The curves of all labels in a unit."""
+    costs: dict[str, list[float]] = {}
+    for case, groups in cases.items():
+        for label, group in groups.items():
+            known = samples(group, Asked(unit, case[-1]))
+            costs.setdefault(label, []).append(median([*known.values()]))
+    return {label: solved_shares(values) for label, values in performance_ratios(costs).items()}
 
 
-def _draw(results: Results) -> Figure:
+def _draw(results: Results, cases: _Cases) -> Figure:
     from svmbench.report import style
 
-    profiles, looks = build_profiles(results), style.looks(results)
+    looks = style.looks(results)
     sheet = Sheet(
-        len(profiles),
+        len(UNITS),
         f"{results.name}: performance profile",
-        remarks=_caption(results),
-        legend={label: looks[label] for label in profiles["seconds"]},
+        remarks=_caption(results, cases),
+        legend={label: looks[label] for label in next(iter(cases.values()))},
         panel=(1.35 * PANEL[0], PANEL[1]),
     )
-    for axes, (unit, curves) in zip(sheet.axes, profiles.items(), strict=True):
+    for axes, unit in zip(sheet.axes, UNITS, strict=True):
         axes.set_xlabel(f"{unit} / least {unit}", labelpad=2)
         axes.set_ylabel("share of cases" if unit == "seconds" else "")
-        _fill(axes, curves, looks)
+        _fill(axes, profile(cases, unit), looks)
     return sheet.figure
 
 
-def _caption(results: Results) -> str:
-    cases = _cases(results)
+def _caption(results: Results, cases: _Cases) -> str:
     datasets = list(dict.fromkeys(case[:2] for case in cases))
     stand_ins = [name for name, stand_in in datasets if stand_in]
     accuracies = ", ".join(short(accuracy) for accuracy in results.accuracies)

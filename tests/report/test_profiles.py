@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from svmbench.records.read import read_results
-from svmbench.report.profiles import build_profiles, draw_profile, write_profile_table
+from svmbench.report.profiles import UNITS, cases_of, draw_profile, profile, write_profile_table
 
 LABELS = ("dcd", "sgd-s", "crawl")
 
@@ -50,7 +50,7 @@ def share(curve, x):
 
 @pytest.mark.parametrize("unit", ["seconds", "epochs"])
 def test_performance_profile_is_the_share_within_a_factor_of_the_best(few, unit):
-    curves = build_profiles(read_results(few))[unit]
+    curves = profile(cases_of(read_results(few)), unit)
     problems = medians(few, unit)
     assert set(curves) == set(LABELS)
     for label, curve in curves.items():
@@ -69,8 +69,9 @@ def test_only_problems_count_that_every_label_has_runs_for(few):
     thinned = replace(results, runs=results.runs[~gone].reset_index(drop=True))
     kept = results.runs["lambda"] != 1e-5
     without = replace(results, runs=results.runs[kept].reset_index(drop=True))
-    assert build_profiles(thinned) == build_profiles(without)
-    assert build_profiles(thinned) != build_profiles(results)
+    thin, bare, whole = (profile(cases_of(each), "epochs") for each in (thinned, without, results))
+    assert thin == bare
+    assert thin != whole
 
 
 def test_files_are_written_and_the_table_holds_the_curves(few, written):
@@ -81,8 +82,8 @@ def test_files_are_written_and_the_table_holds_the_curves(few, written):
     }
     assert all(written.values())
     table = pd.read_csv(BytesIO(written[few / "tables" / "profiles.csv"]))
-    for unit, curves in build_profiles(results).items():
-        for label, (values, shares) in curves.items():
+    for unit in UNITS:
+        for label, (values, shares) in profile(cases_of(results), unit).items():
             rows = table[
                 (table["profile"] == "performance")
                 & (table["unit"] == unit)
@@ -123,7 +124,8 @@ def test_a_sweep_in_which_nothing_is_reached_is_drawn_all_the_same(make_results,
     for column in results.runs.columns:
         if "_to_" in column:
             results.runs[column] = math.nan
-    for curves in build_profiles(results).values():
+    for unit in UNITS:
+        curves = profile(cases_of(results), unit)
         assert set(curves) == set(LABELS)
         assert all(curve == ([], []) for curve in curves.values())
     assert len(write_profiles(results)) == 2
