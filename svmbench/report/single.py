@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
-    from matplotlib.legend import Legend
-    from matplotlib.text import Text
 
     from svmbench.report.style import Look
 
@@ -48,8 +47,8 @@ ORDINATES = {
 #: Dots per inch of a PNG.
 _DPI = 300
 
-#: Inches between the upright name and the figure's edge.
-_MARGIN = 0.03
+#: Width of a character, in ems, at most.
+_CHARACTER = 0.62
 
 #: Least width of a figure, in units of its text's size, and of a panel beside others.
 _LEAST_EMS, _PANEL_EMS = 12.0, 20.0
@@ -232,32 +231,46 @@ def _drawn(
     labels = list(dict.fromkeys(label for _, curves in panels for label in curves))
     columns = max(1, min(len(panels), 3, int(style.width * 72 / (_PANEL_EMS * style.text))))
     rows = -(-len(panels) // columns)
-    height, across = _height(labels, style, columns, rows)
-    figure = Figure(figsize=(style.width, height), layout="constrained")
-    FigureCanvasAgg(figure)
     of_page = asked.style == "page"  # with the colours and the grey lines that the page has
     look = looks(results) if of_page else looks_of(labels)
-    grid = list(figure.subplots(rows, columns, squeeze=False).flat)
     lambdas = {groups[0].lam: groups[0].written_lambda for groups, _ in panels}
     if len(set(lambdas.values())) < len(lambdas):
         lambdas = written_apart(lambdas)
-    for axes, (groups, curves) in zip(grid, panels, strict=False):
+    # The frame is narrower than its panel, by the numbers beside it.
+    room = 72 * style.width / columns - 6 * style.text
+    # Title, numbers and labels take as much of a narrow panel as of a wide one.
+    aspect = style.aspect if columns == 1 else max(style.aspect, 1.0)
+    tall = max(aspect * style.width / columns, 9 * style.text / 72)  # at least nine lines of text
+    place_of = [
+        f"{heading(first.dataset, first.stand_in)}, {place_words(lambdas[first.lam])}"
+        for (first, *_), _ in panels
+    ]
+    above = [_wrapped(name, room, style) for name in place_of]
+    below = _wrapped(ABSCISSAE[asked.x].words, room, style)
+    lines = below.count("\n") + max(name.count("\n") for name in above)
+    # A line of the legend: the sample, the spaces about it and a character of the names, in ems.
+    wide = (4.5 + _CHARACTER * max(map(len, labels))) * 0.9 * style.text
+    across = max(1, min(len(labels), int(72 * style.width / wide)))
+    height = rows * (tall + 1.2 * style.text / 72 * lines)
+    height += 1.6 * style.text / 72 * -(-len(labels) // across)
+    figure = Figure(figsize=(style.width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    grid = list(figure.subplots(rows, columns, squeeze=False).flat)
+    for axes in grid[len(panels) :]:
+        axes.set_visible(False)
+    grid = grid[: len(panels)]
+    for at, (axes, (groups, curves)) in enumerate(zip(grid, panels, strict=True)):
         levels = _levels(groups[0], measure, results.accuracies) if of_page else ()
         _fill(axes, groups[0], curves, look, measure, style, levels)
-        place = f"{heading(groups[0].dataset, groups[0].stand_in)}, "
-        axes.set_title(place + place_words(lambdas[groups[0].lam]), loc="left",
-                       fontsize=style.text, parse_math=False,
+        axes.set_title(above[at], loc="left", fontsize=style.text, parse_math=False,
                        color="#B00000" if groups[0].stand_in else "black")  # fmt: skip
-    for at, axes in enumerate(grid):
-        axes.set_visible(at < len(panels))
         if at + columns >= len(panels):
-            axes.set_xlabel(ABSCISSAE[asked.x].words, fontsize=style.text)
+            axes.set_xlabel(below, fontsize=style.text)
         if at % columns == 0:
-            axes.set_ylabel(measure.heading, fontsize=style.text)
-    grid = grid[: len(panels)]
-    _fit_legend(figure, _legend(figure, grid, style, across))
-    _fit_names(figure, grid, columns)
-    if of_page and figure.get_figheight() == height:
+            axes.set_ylabel(_wrapped(measure.heading, 72 * tall, style), fontsize=style.text)
+    _legend(figure, grid, 0.9 * style.text * min(1.0, 72 * style.width / wide), across)
+    figure.draw_without_rendering()
+    if of_page:
         figure.set_layout_engine("none")  # to lay it out again takes as long as to draw it
     for axes in grid:
         for at, axis in enumerate((axes.xaxis, axes.yaxis)):
@@ -298,21 +311,6 @@ def _levels(first: Group, measure: Measure, accuracies: Sequence[float]) -> Sequ
     return accuracies if measure.name in ("accuracy", "suboptimality") else ()
 
 
-def _height(
-    labels: Sequence[str], style: FigureStyle, columns: int, rows: int
-) -> tuple[float, int]:
-    """Inches of the figure with its legend, and names on a line of that."""
-    # A line of the legend: the sample, the spaces about it and a character of the names, in ems.
-    ems = 4.5 + 0.62 * max(map(len, labels))
-    across = max(1, min(len(labels), int(style.width * 72 / (0.9 * style.text * ems))))
-    legend_lines = -(-len(labels) // across)
-    # Title, numbers and labels take as much of a narrow panel as of a wide one.
-    aspect = style.aspect if columns == 1 else max(style.aspect, 1.0)
-    # At least nine lines of text for the frame with its title and labels.
-    height = max(aspect * style.width / columns, 9 * style.text / 72)
-    return rows * height + 1.6 * style.text / 72 * legend_lines, across
-
-
 def _mark_ends(axes: Axes, curves: Mapping[str, Curve], least: float, style: FigureStyle) -> None:
     """Mark where curves end without errors."""
     ends = [
@@ -330,7 +328,7 @@ def _mark_ends(axes: Axes, curves: Mapping[str, Curve], least: float, style: Fig
         )
 
 
-def _legend(figure: Figure, grid: Sequence[Axes], style: FigureStyle, across: int) -> Legend:
+def _legend(figure: Figure, grid: Sequence[Axes], size: float, across: int) -> None:
     """Names below the frames, where they cover neither a curve nor each other."""
     named = [zip(*axes.get_legend_handles_labels(), strict=True) for axes in grid]
     samples = {label: handle for panel in named for handle, label in panel}
@@ -339,70 +337,19 @@ def _legend(figure: Figure, grid: Sequence[Axes], style: FigureStyle, across: in
         samples.keys(),
         loc="outside lower center",
         ncols=across,
-        fontsize=0.9 * style.text,
+        fontsize=size,
         handlelength=2.2,
         columnspacing=1.2,
     )
     for text in legend.get_texts():
         text.set_parse_math(False)  # names are the user's: a $ in them is a $
-    return legend
 
 
-def _fit_legend(figure: Figure, legend: Legend) -> None:
-    """Shrink the names of a legend that is wider than the figure; its samples keep their size."""
-    figure.draw_without_rendering()
-    wide = legend.get_window_extent().width > 0.98 * figure.bbox.width
-    for _ in range(20):
-        if legend.get_window_extent().width <= 0.98 * figure.bbox.width:
-            break
-        for text in legend.get_texts():
-            text.set_fontsize(0.93 * float(text.get_fontsize()))
-    if wide:
-        figure.draw_without_rendering()
-
-
-def _fit_names(figure: Figure, grid: Sequence[Axes], columns: int) -> None:
-    """Break names wider than their panel, and make the figure as high as its names need.
-
-    Constrained layout keeps room beside a name, but not at its two ends.
-    """
-    for _ in range(2):  # the frames of a figure that was not high enough were elsewhere
-        added = dict.fromkeys(range(-(-len(grid) // columns)), 0)  # lines, by row
-        for at, axes in enumerate(grid):
-            frame, page = axes.get_window_extent(), figure.bbox
-            left, right = (page.x0 + page.width * (at % columns + n) / columns for n in (0, 1))
-            middle = (frame.x0 + frame.x1) / 2
-            lines = _broken(axes._left_title, right - frame.x0)  # type: ignore[attr-defined]
-            lines += _broken(axes.xaxis.label, 2 * min(middle - left, right - middle))
-            added[at // columns] = max(added[at // columns], lines)
-        if not any(added.values()):
-            break
-        text = float(grid[0]._left_title.get_fontsize())  # type: ignore[attr-defined]
-        figure.set_figheight(figure.get_figheight() + sum(added.values()) * 1.2 * text / 72)
-        figure.draw_without_rendering()
-    upright = [axes.yaxis.label.get_window_extent() for axes in grid[::columns]]
-    above = max(each.y1 for each in upright) - figure.bbox.y1
-    outside = max(above, figure.bbox.y0 - min(each.y0 for each in upright)) / figure.dpi
-    if outside > -_MARGIN:  # the middle of the frame rises by half of what the figure gains
-        figure.set_figheight(figure.get_figheight() + 2 * (outside + _MARGIN))
-
-
-def _broken(name: Text, room: float) -> int:
-    """Break a name into lines that fit into so many dots; return the number of added ones."""
-    before = name.get_text().count("\n")
-    lines: list[str] = []
-    for word in re.split(r"(?<!=)\s(?!=)", name.get_text()):  # an equation stays in one piece
-        longer = f"{lines[-1]} {word}" if lines else word
-        name.set_text(longer)
-        if lines and name.get_window_extent().width <= room:
-            lines[-1] = longer
-        else:
-            lines.append(word)
-    name.set_text("\n".join(lines))
-    width = name.get_window_extent().width
-    if width > room:  # one word is wider
-        name.set_fontsize(float(name.get_fontsize()) * room / width)
-    return len(lines) - 1 - before
+def _wrapped(name: str, room: float, style: FigureStyle) -> str:
+    """A name in lines that fit into so many points; an equation stays in one piece."""
+    whole = name.replace(" = ", "\0=\0")
+    lines = textwrap.wrap(whole, max(6, int(room / (_CHARACTER * style.text))))
+    return "\n".join(lines).replace("\0", " ")
 
 
 def _thin_numbers(axis: Axis, at: int, apart: float) -> None:
