@@ -5,11 +5,18 @@ from __future__ import annotations
 import csv
 import errno
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from svmbench.claims.places import NAMED, Place, WrittenMeasure, same
 from svmbench.config.reading import Strict, refuse
@@ -112,27 +119,22 @@ class PublishedValue(_Placed):
     value: float | str
 
 
+def _one_of(key: str, known: Collection[str]) -> AfterValidator:
+    def check(name: str) -> str:
+        if name not in known:
+            refuse(f"{key} cannot be {name!r}; {nearest(name, known)}")
+        return name
+
+    return AfterValidator(check)
+
+
 class PublishedCurve(_Placed):
     """Points of one published curve, by the row it belongs to."""
 
     solver: str
-    x: str
-    y: str
+    x: Annotated[str, _one_of("x", ABSCISSAE)]
+    y: Annotated[str, _one_of("y", ALONG)]
     points: tuple[tuple[float, float], ...] = Field(min_length=1)
-
-    @field_validator("x")
-    @classmethod
-    def _abscissa(cls, x: str) -> str:
-        if x not in ABSCISSAE:
-            refuse(f"x cannot be {x!r}; {nearest(x, ABSCISSAE)}")
-        return x
-
-    @field_validator("y")
-    @classmethod
-    def _ordinate(cls, y: str) -> str:
-        if y not in ALONG:
-            refuse(f"y cannot be {y!r}; {nearest(y, ALONG)}")
-        return y
 
     @field_validator("points")
     @classmethod

@@ -6,13 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from svmbench.claims.parts import ClaimResult
 from svmbench.evidence.questions import Question
 from svmbench.evidence.steadiness import unsteady
 from svmbench.papers.model import Item, Paper
-from svmbench.papers.published import Published
 from svmbench.papers.report.layout import (
     Quoted,
     axis_name,
@@ -31,6 +29,14 @@ from svmbench.report.tables.words import header
 
 
 @dataclass(frozen=True)
+class Finding:
+    result: ClaimResult
+    anchor: str
+    table: str  # such as ``sgd-qn, Table 4``: two tables may make the same claim
+    further: bool  # whether it is of a paper beyond the five
+
+
+@dataclass(frozen=True)
 class ItemView:
     source: ItemResults
     tables: list[Table] = field(default_factory=list)
@@ -45,6 +51,15 @@ class ItemView:
     @property
     def anchor(self) -> str:
         return f"{self.source.paper.key}-{self.source.name}"
+
+    @property
+    def findings(self) -> list[Finding]:
+        paper = self.source.paper
+        table = f"{paper.key}, {self.item.number}"
+        return [
+            Finding(result, f"{self.anchor}-claim-{number}", table, paper.further)
+            for number, result in enumerate(self.claims, start=1)
+        ]
 
     @property
     def warnings(self) -> list[str]:
@@ -96,20 +111,6 @@ class ItemView:
             if id(each.value) not in placed
         ]
 
-    @property
-    def published(self) -> list[dict[str, Any]]:
-        return [_published(each) for each in self.item.published]
-
-
-def _published(each: Published) -> dict[str, Any]:
-    return {
-        "source": each.source,
-        "mark": MARKS[each.mark],
-        "ranges": each.ranges,
-        "points": sum(len(curve.points) for curve in each.curves),
-        "not_available": each.not_available,
-    }
-
 
 @dataclass(frozen=True)
 class PaperView:
@@ -129,46 +130,6 @@ class PaperView:
     @property
     def counts(self) -> str:
         return verdict_counts(self.claims)
-
-
-@dataclass(frozen=True)
-class Finding:
-    result: ClaimResult
-    anchor: str
-    table: str  # such as ``sgd-qn, Table 4``: two tables may make the same claim
-
-
-@dataclass(frozen=True)
-class Head:
-    """What came out, by what it rests on."""
-
-    # firm, weaker, further: claims of the five papers on real data and with the papers' own
-    # settings; all others of these; those of further papers
-    firm: list[Finding]
-    weaker: list[Finding]
-    further: list[Finding]
-
-    @property
-    def against(self) -> list[Finding]:
-        """Those that contradict a paper on real data."""
-        return [each for each in self.firm if each.result.verdict in _CONTRADICT]
-
-
-#: Verdicts of claims that at least one case contradicts.
-_CONTRADICT = ("does not hold", "holds in k of n")
-
-
-def head_of(papers: Sequence[PaperView]) -> Head:
-    """The claims of all papers, divided."""
-    found = Head([], [], [])
-    for paper in papers:
-        for view in paper.items:
-            for number, result in enumerate(view.claims, start=1):
-                lists = found.weaker, found.firm
-                to = found.further if paper.paper.further else lists[result.firm]
-                table = f"{paper.paper.key}, {view.item.number}"
-                to.append(Finding(result, f"{view.anchor}-claim-{number}", table))
-    return found
 
 
 def verdict_counts(results: Iterable[ClaimResult]) -> str:
@@ -202,15 +163,16 @@ def to_page(
         papers=papers,
         left_out=left_out,
         signs=SIGNS,
+        marks=MARKS,
         counts=Counter(result.outcome for result in claims),
         claims=claims,
-        head=head_of(papers),
+        findings=[finding for view in views for finding in view.findings],
         verdict_counts=verdict_counts,
         steadiness=unsteady(_questions(claims)),
         unanswered=[result for result in claims if result.outcome == "open"],
         repeats=_repeats(everything),
         header=list(dict.fromkeys(line for results in everything for line in header(results)[:-1])),
-        stand_ins=stand_ins_of(view.source for view in views),
+        stand_ins=named_once(each for view in views for each in view.source.labelled_stand_ins()),
         reading=[note for note in READING if note in notes],
         not_run=[view for view in views if view.not_run],
         lines_of={},
@@ -222,11 +184,6 @@ def _questions(claims: Sequence[ClaimResult]) -> Iterator[Question]:
     for result in claims:
         for case in result.cases:
             yield from (each.part.question for each in case.parts if each.part.question)
-
-
-def stand_ins_of(sources: Iterable[ItemResults]) -> list[str]:
-    """Data sets of all items that are not the real ones, each once although items cut it apart."""
-    return named_once(each for source in sources for each in source.labelled_stand_ins())
 
 
 def _repeats(everything: Sequence[Results]) -> str:
