@@ -6,9 +6,8 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from svmbench.claims.kinds import KINDS
 from svmbench.claims.measured import MeasuredRow, fills
-from svmbench.claims.model import Claim
+from svmbench.claims.model import KINDS, Claim
 from svmbench.claims.parts import ClaimCase
 from svmbench.claims.places import Place, Slot, same
 from svmbench.records.groups import heading

@@ -184,52 +184,55 @@ _MET = ("target", "target")
 def grows(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
     """One part: the exponent lies within its bounds.
 
-    Each repeat gives one exponent, the slope of the logarithm of the measure over that of λ or m.
+    Each repeat gives one exponent, the slope of the logarithm of the measure over that of λ or m,
+    or of its curve on logarithmic axes.
     """
     assert claim.solver is not None
-    if claim.along_curve:
-        yield _along_curve(claim, case)
-        return
-    along = "λ" if claim.along == "lambda" else "m"
-    what = f"exponent of {claim.asked.words} over {along}, {claim.solver}"
-    rows = case.series.get(claim.solver, ())
-    rests_on = tuple(cell for row in rows for cell in row.cells)
     assert claim.along is not None
-    places = [float(row.axis(claim.along)) for row in rows]
-    low, high = _claimed(claim)
+    along = {"lambda": "λ"}.get(claim.along, claim.along)
+    span = f"over {along}"
+    if claim.along_curve and claim.between is not None:
+        first, last = (f"{end:g}" for end in claim.between)
+        span = f"from {first} to {last} {along}"
+    what = f"exponent of {claim.asked.words} {span}, {claim.solver}"
+    rows = case.series.get(claim.solver, ())
+    if claim.solver in case.rows:
+        rows = (case.rows[claim.solver],)
+    rests_on = tuple(cell for row in rows for cell in row.cells)
+    low = -math.inf if claim.at_least is None else claim.at_least
+    high = math.inf if claim.at_most is None else claim.at_most
     none = Question((), factor_of(low), factor_of(high))
     if not rows:
         yield ClaimPart(what, (), none, observed="open", note="no runs yet")
         return
-    if (different := len(set(places))) < FEWEST:
+    at_least = None
+    if claim.along_curve:
+        places, repeats = _along_curve(claim, rows[0])
+        reason = "" if repeats else f"no curve spans {span.removeprefix('from ')}"
+    else:
+        places = [float(row.axis(claim.along)) for row in rows]
+        different = len(set(places))
         reason = f"{counted(different, 'value')} of {along}; an exponent needs {FEWEST}"
+        if different >= FEWEST:
+            reason = says_nothing(rows, claim.asked)
+            repeats, at_least = (values_by_repeat(rows, claim, find) for find in (samples, least))
+    if reason:
         yield ClaimPart(what, rests_on, none, reason=reason)
         return
-    if reason := says_nothing(rows, claim.asked):
-        yield ClaimPart(what, rests_on, none, reason=reason)
-        return
-    repeats, at_least = (values_by_repeat(rows, claim, find) for find in (samples, least))
     if not repeats:
         note = f"no repeat has {claim.asked.words} at all {len(rows)} values of {along}"
         yield ClaimPart(what, rests_on, none, observed="open", note=note)
         return
     question = growing(places, repeats, low, high, y_least=at_least)
     limited = question.upper_logs is not None
-    yield ClaimPart(what, rests_on, question, note=_bounds(claim), exponent=True, limited=limited)
+    note = "to be " + " and ".join(f"{sign} {bound:g}" for sign, bound in claim.bounds)
+    yield ClaimPart(what, rests_on, question, note=note, exponent=True, limited=limited)
 
 
-def _along_curve(claim: Claim, case: ClaimCase) -> ClaimPart:
-    """Each repeat gives one exponent, the slope of its curve on logarithmic axes."""
-    assert claim.solver is not None
+def _along_curve(claim: Claim, row: MeasuredRow) -> tuple[list[float], list[list[float]]]:
+    """Abscissae over the range of the claim, and the heights of the repeats that span it."""
     assert claim.between is not None
     assert claim.along is not None
-    first, last = (f"{end:g}" for end in claim.between)
-    what = f"exponent of {claim.asked.words} from {first} to {last} {claim.along}, {claim.solver}"
-    low, high = _claimed(claim)
-    none = Question((), factor_of(low), factor_of(high))
-    if claim.solver not in case.rows:
-        return ClaimPart(what, (), none, observed="open", note="no runs yet")
-    row = case.rows[claim.solver]
     places = [float(at) for at in np.geomspace(*claim.between, claim.points)]
     repeats = []
     curves = curve(row, claim.along, claim.asked.name)
@@ -238,20 +241,7 @@ def _along_curve(claim: Claim, case: ClaimCase) -> ClaimPart:
         heights = [height(points, at) for at in places]
         if points[0][-1] >= places[-1] * (1 - 1e-9) and None not in heights:
             repeats.append([max(0.0, value) for value in heights if value is not None])
-    if not repeats:
-        reason = f"no curve spans {first} to {last} {claim.along}"
-        return ClaimPart(what, row.cells, none, reason=reason)
-    question = growing(places, repeats, low, high)
-    return ClaimPart(what, row.cells, question, note=_bounds(claim), exponent=True)
-
-
-def _claimed(claim: Claim) -> tuple[float, float]:
-    low = -math.inf if claim.at_least is None else claim.at_least
-    return low, math.inf if claim.at_most is None else claim.at_most
-
-
-def _bounds(claim: Claim) -> str:
-    return "to be " + " and ".join(f"{sign} {bound:g}" for sign, bound in claim.bounds)
+    return places, repeats
 
 
 def values_by_repeat(

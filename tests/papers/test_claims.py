@@ -15,9 +15,8 @@ from pydantic import ValidationError
 
 from svmbench.claims import judge, margins
 from svmbench.claims.judge import decide, judge_claims
-from svmbench.claims.kinds import KINDS
 from svmbench.claims.measured import MeasuredRow
-from svmbench.claims.model import Claim
+from svmbench.claims.model import KINDS, Claim
 from svmbench.records.groups import Group
 
 # --- ratios, at least ------------------------------------------------------------
