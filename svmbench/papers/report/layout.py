@@ -20,7 +20,15 @@ _DESCENDING = {"lambda": True, "C": False, "m": False}
 
 
 def axes_of(row: MeasuredRow) -> dict[str, Value]:
-    return {name: row.axis(name) for name in AXES}
+    return _alike({name: row.axis(name) for name in AXES})
+
+
+def _alike(place: Mapping[str, Value]) -> dict[str, Value]:
+    """A place whose numbers have nine digits: those that are meant to be the same are equal."""
+    return {
+        name: value if isinstance(value, str) else float(f"{value:.9g}")
+        for name, value in place.items()
+    }
 
 
 @dataclass(frozen=True)
@@ -30,7 +38,7 @@ class Quoted:
 
     def place(self) -> dict[str, Value]:
         given = self.value.model_dump(by_alias=True, exclude={"measure", "value"})
-        return {name: value for name, value in given.items() if value is not None}
+        return _alike({name: value for name, value in given.items() if value is not None})
 
 
 @dataclass
@@ -60,20 +68,19 @@ def lay_out(source: ItemResults, shape: TableShape) -> Layout:
     """
     measured = [row for row in source.rows if row.lies_in(shape.of)]
     slots = [slot for slot in source.slots if _within(slot, shape)]
-    places: list[dict[str, Value]] = [axes_of(row) for row in measured]
-    places += [slot for slot in slots if not any(fills(row, slot) for row in measured)]
+    missing = [slot for slot in slots if not any(fills(row, slot) for row in measured)]
+    places = [*map(axes_of, measured), *map(_alike, missing)]
     needed = (*shape.rows, *shape.columns)
     # A cell of a sweep in C does not know its lambda: it has no place until it is run.
     places = [place for place in places if all(name in place for name in needed)]
     quoted = list(_placed(source, shape, places))
     every = [*places, *(place for _, place in quoted)]
-    order = _orders(slots, every, needed)
+    order = _orders([*map(_alike, slots), *every], needed)
     layout = Layout(_keys(every, shape.rows, order), _keys(every, shape.columns, order))
 
     def cell_of(place: Mapping[str, Value]) -> tuple[Key, Key]:
-        return (
-            _matching(layout.rows, [place[name] for name in shape.rows]),
-            _matching(layout.columns, [place[name] for name in shape.columns]),
+        return tuple(place[name] for name in shape.rows), tuple(
+            place[name] for name in shape.columns
         )
 
     for row in measured:
@@ -102,7 +109,7 @@ def _placed(
 ) -> Iterator[tuple[Quoted, dict[str, Value]]]:
     needed = (*shape.rows, *shape.columns)
     measures = {measure.column for measure in shape.measures}
-    others = [*source.slots, *map(axes_of, source.rows)]
+    others = [*map(_alike, source.slots), *map(axes_of, source.rows)]
     others = [place for place in others if not _within(place, shape)]
     for quoted in quotations(source.item):
         given = quoted.place()
@@ -122,7 +129,7 @@ def _placed(
 
 
 def _agrees(place: Mapping[str, Value], given: Mapping[str, Value]) -> bool:
-    return all(name not in place or same(place[name], value) for name, value in given.items())
+    return all(name not in place or place[name] == value for name, value in given.items())
 
 
 def _only(places: Sequence[Mapping[str, Value]], name: str, given: Mapping[str, Value]) -> Value:
@@ -133,17 +140,11 @@ def _only(places: Sequence[Mapping[str, Value]], name: str, given: Mapping[str, 
     return values.pop() if len(values) == 1 else ""
 
 
-def _orders(
-    slots: Iterable[Mapping[str, Value]], places: Iterable[Mapping[str, Value]], axes: Iterable[str]
-) -> dict[str, list[Value]]:
+def _orders(places: Sequence[Mapping[str, Value]], axes: Iterable[str]) -> dict[str, list[Value]]:
     """The values of each axis in order: that of the configuration; numbers by size."""
     orders: dict[str, list[Value]] = {}
-    everything = [*slots, *places]
     for name in axes:
-        values: list[Value] = []
-        for place in everything:
-            if name in place and not any(same(place[name], value) for value in values):
-                values.append(place[name])
+        values = list(dict.fromkeys(place[name] for place in places if name in place))
         if name in _DESCENDING:
             numbers = [value for value in values if not isinstance(value, str)]
             texts = [value for value in values if isinstance(value, str)]
@@ -152,22 +153,13 @@ def _orders(
     return orders
 
 
-def _rank(order: Sequence[Value], value: Value) -> int:
-    return next(at for at, other in enumerate(order) if same(other, value))
-
-
 def _keys(
     places: Iterable[Mapping[str, Value]], axes: Sequence[str], orders: dict[str, list[Value]]
 ) -> list[Key]:
-    ranks = {tuple(_rank(orders[name], place[name]) for name in axes) for place in places}
-    return [
-        tuple(orders[name][at] for name, at in zip(axes, rank, strict=True))
-        for rank in sorted(ranks)
-    ]
-
-
-def _matching(keys: Sequence[Key], wanted: Sequence[Value]) -> Key:
-    return next(key for key in keys if all(same(a, b) for a, b in zip(key, wanted, strict=True)))
+    keys = {tuple(place[name] for name in axes) for place in places}
+    return sorted(
+        keys, key=lambda key: [orders[n].index(v) for n, v in zip(axes, key, strict=True)]
+    )
 
 
 def axis_text(name: str, value: Value) -> str:

@@ -391,8 +391,9 @@ class _Builder:
             "paper": self.source.paper.key,
             "item": self.source.name,
         }
-        place = {name: (row.axis(name) if row else None) for name in AXES}
+        place: dict[str, Any] = dict.fromkeys(AXES)
         place |= {name: value for name, value in self._axes(at).items() if value != ""}
+        place |= {name: row.axis(name) for name in AXES} if row else {}
         record |= place
         record["stand_in"] = row.group.stand_in if row else None
         record["measured"] = row is not None
