@@ -41,8 +41,7 @@ def compared(ours, theirs):
     """A row against some others; None if they make no pairs."""
     rows = tuple(MeasuredRow("core", each) for each in theirs)
     asked = Asked("seconds", 0.01)
-    found = versus.side_by_side(SWEPT, MeasuredRow("core", ours), rows, asked)
-    return found[0] if found else None
+    return versus.side_by_side(SWEPT, MeasuredRow("core", ours), rows, asked)
 
 
 def found(*parts):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -50,7 +50,7 @@ class Measured:
     # repeats left out because the budget ended before all their runs were finished
     cut_short: int = 0
     # comparisons of one row with others, by what `svmbench.bench.versus.side_by_side` is given
-    compared: dict[tuple[MeasuredRow, tuple[MeasuredRow, ...], Asked], Sequence[Versus]] = field(
+    compared: dict[tuple[MeasuredRow, tuple[MeasuredRow, ...], Asked], Versus | None] = field(
         default_factory=dict, repr=False
     )
 
@@ -58,10 +58,6 @@ class Measured:
     def rows(self) -> list[MeasuredRow]:
         traces = pd.DataFrame() if self.results is None else self.results.traces
         return [MeasuredRow(self.part, group, traces) for group in self.groups]
-
-    @staticmethod
-    def asked(accuracy: float) -> Asked:
-        return Asked("seconds", accuracy)
 
 
 def stand_in_text(group: Group) -> str:

@@ -175,7 +175,7 @@ def comparisons(
     - ``rivals``: names of solvers; the fastest of their rows counts in every repeat. All
       solvers from outside unless given.
     """
-    compared: list[Versus] = []
+    compared: list[Versus | None] = []
     for part in found.parts:
         for ours in (row for row in part.rows if row.group.label == champion()):
             lam = ours.group.lam
@@ -185,19 +185,19 @@ def comparisons(
                 if row.group.lam == lam and _is_rival(row, rivals) and row is not ours
             )
             for accuracy in part.accuracies:
-                compared += side_by_side(part, ours, theirs, part.asked(accuracy))
-    return compared
+                compared.append(side_by_side(part, ours, theirs, Asked("seconds", accuracy)))
+    return [one for one in compared if one is not None]
 
 
 def side_by_side(
     part: Measured, ours: MeasuredRow, theirs: tuple[MeasuredRow, ...], asked: Asked
-) -> Sequence[Versus]:
-    """One row of a part against others; none without pairs."""
+) -> Versus | None:
+    """One row of a part against others; None without pairs."""
     key = ours, theirs, asked
     if key not in part.compared:
         best = best_of(theirs, ours, asked)
         one = None if best is None else Versus(part, ours, best, asked)
-        part.compared[key] = [one] if one is not None and len(one.pairs) else []
+        part.compared[key] = one if one is not None and len(one.pairs) else None
     return part.compared[key]
 
 

@@ -189,7 +189,7 @@ def grows(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
     """
     assert claim.solver is not None
     assert claim.along is not None
-    along = {"lambda": "λ"}.get(claim.along, claim.along)
+    along = claim.sign_along
     span = f"over {along}"
     if claim.along_curve and claim.between is not None:
         first, last = (f"{end:g}" for end in claim.between)

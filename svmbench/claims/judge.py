@@ -148,41 +148,22 @@ def judge_claims(
     - ``unlike``: for every item, why a stand-in says nothing about a claim, by the claim and the
       label of the data set; empty if it does.
     """
-    planned = slots or [()] * len(items)
-    likeness = unlike or [_always_like] * len(items)
     known = known or KnownParts()
     known.begin()
-    return _judged(
-        [
-            [_draft(claim, rows, cases, known, differs) for claim in claims]
-            for (claims, rows), cases, differs in zip(items, planned, likeness, strict=True)
-        ]
-    )
-
-
-def _judged(drafts: Sequence[Sequence[_Draft]]) -> list[list[ClaimResult]]:
-    """Have the questions of all drafts answered, and give each draft its answers in turn."""
+    planned = slots or [()] * len(items)
+    likeness = unlike or [lambda _claim, _dataset: ""] * len(items)
+    drafts = [
+        [_draft(claim, rows, cases, known, differs) for claim in claims]
+        for (claims, rows), cases, differs in zip(items, planned, likeness, strict=True)
+    ]
     # Signed ranks decide a statistical claim. What is asked in its cases only describes it, so
     # that these questions do not raise the evidence which the others of the page need.
-    answers = {
-        ranked: iter(
-            judge(
-                [
-                    question
-                    for drawn in drafts
-                    for draft in drawn
-                    if draft.by_ranks == ranked
-                    for question in draft.questions
-                ]
-            )
-        )
-        for ranked in (False, True)
-    }
+    answers = {}
+    for ranked in (False, True):
+        these = (draft for drawn in drafts for draft in drawn if draft.by_ranks == ranked)
+        questions = [question for draft in these for question in draft.questions]
+        answers[ranked] = iter(judge(questions))
     return [[_result(draft, answers[draft.by_ranks]) for draft in drawn] for drawn in drafts]
-
-
-def _always_like(_claim: Claim, _dataset: str) -> str:
-    return ""
 
 
 def _draft(

@@ -113,7 +113,9 @@ class Claim(Strict):
     least_rows: dict[str, Annotated[int, Field(gt=0)]] = Field(default={})
     rests_on: tuple[Ground, ...] = ()
     why: str | None = None
-    _quoted: tuple[tuple[str, float], ...] = ()
+    # The item's published numbers that it is about, which no file writes here: of a ratio over data
+    # sets, by data set, the measure of `over` divided by that of `solver`.
+    quoted: dict[str, float] = Field(default={})
 
     @model_validator(mode="after")
     def _complete(self) -> Claim:
@@ -229,20 +231,6 @@ class Claim(Strict):
         """The bounds of its value or exponent, each after its sign, ≥ or ≤."""
         both = ("≥", self.at_least), ("≤", self.at_most)
         return [(sign, bound) for sign, bound in both if bound is not None]
-
-    @property
-    def quoted(self) -> Mapping[str, float]:
-        """The item's published numbers that the claim is about.
-
-        A ratio over data sets: by data set, the measure of `over` divided by that of `solver`.
-        """
-        return dict(self._quoted)
-
-    def quoting(self, values: Mapping[str, float]) -> Claim:
-        """The claim with the item's published numbers."""
-        claim = self.model_copy()
-        claim._quoted = tuple(values.items())
-        return claim
 
     @property
     def asked(self) -> Asked:

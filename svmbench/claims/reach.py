@@ -181,15 +181,11 @@ def _interval(low: float, high: float) -> str:
 
 def _observed(ends: Sequence[tuple[float, float]], bound: float, sign: str) -> ClaimVerdict:
     """Whether all values meet a bound; open where the bound lies inside an interval."""
-    if sign == "≥":
-        met = all(low >= bound for low, _ in ends)
-        missed = any(high < bound for _, high in ends)
-    else:
-        met = all(high <= bound for _, high in ends)
-        missed = any(low > bound for low, _ in ends)
-    if met:
+    if sign == "≤":
+        ends, bound = [(-high, -low) for low, high in ends], -bound
+    if all(low >= bound for low, _ in ends):
         return "holds"
-    return "does not hold" if missed else "open"
+    return "does not hold" if any(high < bound for _, high in ends) else "open"
 
 
 def _values(row: MeasuredRow, asked: Asked, bound: float, sign: str) -> dict[int, float]:

@@ -141,18 +141,8 @@ class Item(Strict):
     notes: tuple[str, ...] = ()
 
     @model_validator(mode="after")
-    def _claims_quote(self) -> Item:
-        """Give claims the published numbers that they are about."""
-        claims = [
-            claim if claim.across is None else claim.quoting(self._ratios(claim))
-            for claim in self.claims
-        ]
-        object.__setattr__(self, "claims", tuple(claims))
-        return self
-
-    @model_validator(mode="after")
-    def _claims_rest(self) -> Item:
-        """Give claims what the verdicts on their solvers rest on."""
+    def _with_claims(self) -> Item:
+        """Give claims the published numbers they are about, and what their verdicts rest on."""
         claims = []
         for claim in self.claims:
             timed = claim.measure is not None and claim.asked.measure.per_machine
@@ -161,9 +151,11 @@ class Item(Strict):
                 for label in claim.labels
                 if label in self.rests_on and (timed or self.rests_on[label] != "program")
             ]
-            rests_on = tuple(dict.fromkeys([*claim.rests_on, *more]))
-            kept = claim.model_copy(update={"rests_on": rests_on})
-            claims.append(kept)
+            known = {
+                "rests_on": tuple(dict.fromkeys([*claim.rests_on, *more])),
+                "quoted": {} if claim.across is None else self._ratios(claim),
+            }
+            claims.append(claim.model_copy(update=known))
         object.__setattr__(self, "claims", tuple(claims))
         return self
 

@@ -111,7 +111,8 @@ def test_a_statistical_claim_does_not_hold_if_the_test_shows_no_difference():
 def test_what_the_papers_own_numbers_do_not_show_is_a_finding(published, verdict, words):
     factors = (3.0, 0.3, 2.0, 0.5, 1.5, 0.7, 4.0, 0.2)
     rows = [each for k, f in enumerate(factors) for each in both(f, f"set {k}", n=3, seed=k)]
-    quoting = claim(across="datasets").quoting({f"set {k}": f for k, f in enumerate(published)})
+    numbers = {f"set {k}": factor for k, factor in enumerate(published)}
+    quoting = claim(across="datasets").model_copy(update={"quoted": numbers})
     result = found(quoting, *rows)
     assert result.verdict == verdict
     assert words in result.summary

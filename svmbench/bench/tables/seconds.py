@@ -56,9 +56,10 @@ def _measured(found: Found) -> Iterator[Record]:
         for row in part.rows:
             group, beside = row.group, ours.get(row.group.lam)
             for accuracy in part.accuracies:
-                seconds = summary(group, Asked("seconds", accuracy))
-                pairs = beside and side_by_side(part, beside, (row,), part.asked(accuracy))
-                ratio = pairs[0].estimate if pairs else math.inf
+                asked = Asked("seconds", accuracy)
+                seconds = summary(group, asked)
+                pairs = beside and side_by_side(part, beside, (row,), asked)
+                ratio = pairs.estimate if pairs else math.inf
                 record = {
                     "set": part.set,
                     "stand_in": group.stand_in,
