@@ -26,7 +26,11 @@ def open_doubts(plan: Plan) -> list[Doubt]:
     for one, answer in asked:
         more: int | None = answer.more
         if answer.verdict != "open":
-            more = 0 if one.stand_in else _until_narrow(one.question, answer.low, answer.high)
+            more = (
+                0
+                if one.row.group.stand_in
+                else _until_narrow(one.question, answer.low, answer.high)
+            )
         if more != 0:
             found += _doubt(plan, one, more)
     return found

@@ -11,7 +11,7 @@ from typing import Literal
 import pandas as pd
 
 from svmbench.bench.champion import champion
-from svmbench.bench.found import Found, Measured, grouped
+from svmbench.bench.found import Found, Measured
 from svmbench.claims.measured import MeasuredRow
 from svmbench.evidence.page import Answer, judge
 from svmbench.evidence.processes import evidence_of
@@ -83,30 +83,15 @@ class Versus:
     others: tuple[str, ...] = ()
 
     @property
-    def set(self) -> str:
-        return self.measured.set
-
-    @property
-    def stand_in(self) -> bool:
-        return self.row.group.stand_in
-
-    @property
-    def held_out(self) -> bool:
-        return self.measured.held_out
-
-    @property
-    def lam(self) -> float:
-        return self.row.group.lam
-
-    @property
     def accuracy(self) -> float:
         assert self.asked.at is not None
         return self.asked.at
 
     @property
     def place(self) -> str:
-        of = heading(self.set, self.stand_in)
-        return f"{of}, λ = {short(self.lam)}, ε = {short(self.accuracy)}"
+        group = self.row.group
+        of = heading(group.dataset, group.stand_in)
+        return f"{of}, λ = {short(group.lam)}, ε = {short(self.accuracy)}"
 
     @property
     def among(self) -> tuple[str, ...]:
@@ -166,16 +151,13 @@ class Versus:
         return "champion ahead" if answer.verdict == "holds" else "open"
 
 
-def comparisons(
-    found: Found,
-    rivals: Collection[str] | None = None,
-) -> list[Versus]:
-    """The champion against programs in every part, on every problem, to every accuracy.
+def comparisons(found: Found, rivals: Collection[str] | None = None) -> list[list[Versus]]:
+    """The champion against programs on every problem, in each of the sweeps that pose it.
 
     - ``rivals``: names of solvers; the fastest of their rows counts in every repeat. All
       solvers from outside unless given.
     """
-    compared: list[Versus | None] = []
+    problems: dict[tuple[str, float, float], list[Versus]] = {}
     for part in found.parts:
         for ours in (row for row in part.rows if row.group.label == champion()):
             lam = ours.group.lam
@@ -185,8 +167,10 @@ def comparisons(
                 if row.group.lam == lam and _is_rival(row, rivals) and row is not ours
             )
             for accuracy in part.accuracies:
-                compared.append(side_by_side(part, ours, theirs, Asked("seconds", accuracy)))
-    return [one for one in compared if one is not None]
+                one = side_by_side(part, ours, theirs, Asked("seconds", accuracy))
+                if one is not None:
+                    problems.setdefault((part.set, lam, accuracy), []).append(one)
+    return list(problems.values())
 
 
 def side_by_side(
@@ -204,19 +188,6 @@ def side_by_side(
 def _is_rival(row: MeasuredRow, rivals: Collection[str] | None) -> bool:
     solver = row.group.solver
     return find_solver(solver).foreign if rivals is None else solver in rivals
-
-
-def by_problem(compared: Sequence[Versus]) -> list[list[Versus]]:
-    """Comparisons of one row on one problem together: several sweeps may pose it."""
-
-    def key(one: Versus) -> tuple[str, str, float, float]:
-        return one.row.group.label, one.set, one.lam, one.accuracy
-
-    return list(grouped(compared, key).values())
-
-
-def most_pairs(members: Sequence[Versus]) -> Versus:
-    return max(members, key=lambda one: one.informative)
 
 
 def best_of_theirs(members: Sequence[Versus]) -> Versus:
@@ -239,8 +210,10 @@ Answered = Sequence[tuple[Versus, Answer]]
 
 def answered(found: Found) -> tuple[Answered, Answered, Answered]:
     """The champion compared with the fastest peer, with LIBLINEAR, and both with each case once."""
-    fastest = [best_of_theirs(each) for each in by_problem(comparisons(found))]
-    liblinear = [most_pairs(each) for each in by_problem(comparisons(found, LIBLINEAR))]
+    fastest = [best_of_theirs(each) for each in comparisons(found)]
+    liblinear = [
+        max(each, key=lambda one: one.informative) for each in comparisons(found, LIBLINEAR)
+    ]
     # Where LIBLINEAR is the fastest peer, both ask the same.
     asked = {(one.place, one.question): one for one in (*fastest, *liblinear)}
     answers = dict(zip(asked, judge([one.question for one in asked.values()]), strict=True))

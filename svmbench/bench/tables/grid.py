@@ -33,10 +33,9 @@ def table_of(
     title: str,
     parts: Sequence[Part],
     left: Texts,
-    across: Across | None = None,
+    across: Across,
     right: Texts = {},  # noqa: B006, never changed
     *,
-    texts: int = 1,
     notes: tuple[str, ...] = (),
     order: Sequence[Any] | None = None,
 ) -> Table:
@@ -47,41 +46,31 @@ def table_of(
         for _, _, those in parts
         for one in those
     ]
-    sections = tuple(_section(part, left, across, right, texts, order) for part in parts)
+    sections = tuple(_section(part, left, across, right, order) for part in parts)
     return Table(kind, title, (), (), sections, notes, pd.DataFrame(records))
 
 
 def _section(
-    part: Part,
-    left: Texts,
-    across: Across | None,
-    right: Texts,
-    texts: int,
-    order: Sequence[Any] | None,
+    part: Part, left: Texts, across: Across, right: Texts, order: Sequence[Any] | None
 ) -> Section:
     """A line for each problem and each of the texts to the left; a column for each value across."""
-    name, facts, records = part
-    key, head, cell = across or ("", str, lambda _: TableCell(""))
-    found = dict.fromkeys(one[key] for one in records if across)
+    (name, facts, records), (key, head, cell) = part, across
+    found = dict.fromkeys(one[key] for one in records)
     values = [each for each in order if each in found] if order else sorted(found, reverse=True)
     lines: dict[tuple[Any, ...], dict[Any, Record]] = {}
-    for at, one in enumerate(records):
-        alike = (
-            one["set"] if across else at,
-            one.get("lambda"),
-            *(text(one) for text in left.values()),
-        )
-        lines.setdefault(alike, {})[one.get(key)] = one
+    for one in records:
+        alike = one["set"], one["lambda"], *(text(one) for text in left.values())
+        lines.setdefault(alike, {})[one[key]] = one
     rows: list[Row] = []
-    for those in lines.values():
+    for (_, _, *texts), those in lines.items():
         first = next(iter(those.values()))
         cells = (
-            *(TableCell(text(first)) for text in left.values()),
+            *map(TableCell, texts),
             *(cell(those[each]) if each in those else TableCell("–") for each in values),
             *(TableCell(text(first)) for text in right.values()),
         )
         rows.append(Row(cells, opens=not rows))
-    return Section(name, facts, (*left, *map(head, values), *right), tuple(rows), texts)
+    return Section(name, facts, (*left, *map(head, values), *right), tuple(rows), len(left))
 
 
 def starred(one: Record) -> str:

@@ -38,10 +38,10 @@ def compared(answered: Answered) -> list[Record]:
     """Comparisons in the order of the sets, each from its largest λ down."""
     records = [
         {
-            "set": one.set,
-            "stand_in": one.stand_in,
-            "held_out": one.held_out,
-            "lambda": one.lam,
+            "set": one.measured.set,
+            "stand_in": one.row.group.stand_in,
+            "held_out": one.measured.held_out,
+            "lambda": one.row.group.lam,
             "accuracy": one.accuracy,
             "champion_seconds": one.ours,
             "program_seconds": one.theirs,
@@ -77,7 +77,6 @@ def ahead_table(records: Sequence[Record]) -> Table:
             "programs run": lambda one: ", ".join(programs[one["set"], one["lambda"]]),
         },
         ("accuracy", epsilon_text, standing_cell),
-        texts=3,
         notes=(
             f"Seconds of the fastest program of every repeat over the champion's. {_RATIO} The "
             "program named is the fastest in the median; ✗: a program is ahead, "

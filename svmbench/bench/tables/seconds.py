@@ -116,7 +116,6 @@ def fastest_table(found: Found, against: Sequence[Record]) -> Table:
         },
         ("solver", str, _seconds_cell),
         {"shown ahead": ahead},
-        texts=3,
         order=order,
         notes=(
             "Median seconds to relative accuracy ε, of the setting that is fastest there. If "
