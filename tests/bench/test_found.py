@@ -15,7 +15,7 @@ from svmbench.bench import found as findings
 from svmbench.bench import write
 from svmbench.bench.found import Found
 from svmbench.bench.profile import Profile
-from svmbench.bench.tables.grid import source_text
+from svmbench.bench.tables import source_text
 from svmbench.config import Sweep
 from svmbench.harness.sources import Source
 from svmbench.records.read import Results
