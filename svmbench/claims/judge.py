@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from svmbench.claims import remedy
 from svmbench.claims.cases import brought_together, cases_not_run, cases_of
 from svmbench.claims.compare import ratios
 from svmbench.claims.curves import grows, path
@@ -42,7 +41,8 @@ from svmbench.evidence.across import MIN_DATA_SETS, Across, across
 from svmbench.evidence.growth import exponent as exponent_of
 from svmbench.evidence.page import Answer, judge
 from svmbench.evidence.questions import Question
-from svmbench.records.spelling import counted
+from svmbench.harness.crew import START
+from svmbench.records.spelling import counted, duration
 from svmbench.report.numbers import format_value
 
 
@@ -211,7 +211,7 @@ def _result(draft: _Draft, answers: Iterator[Answer]) -> ClaimResult:
         return ClaimResult(claim, "not testable", claim.why or "")
     if not draft.cases:
         why = "there are no runs of it"
-        return ClaimResult(claim, "open", why, remedy=remedy.missing(), was_run=False)
+        return ClaimResult(claim, "open", why, remedy=_MISSING, was_run=False)
     cases = tuple(_case(case, parts, answers) for case, parts in draft.cases)
     verdict = decide(claim.cases, [case.verdict for case in cases])
     changes = may_change(claim.cases, [case.verdict for case in cases])
@@ -227,7 +227,7 @@ def _result(draft: _Draft, answers: Iterator[Answer]) -> ClaimResult:
         verdict,
         summary + _summary(cases),
         cases,
-        remedy.of(cases, ranks) if verdict == "open" else "",
+        _remedy(cases, ranks) if verdict == "open" else "",
         ranks,
         changes,
         was_run=any(case.all_rows for case, _ in draft.cases),
@@ -377,3 +377,62 @@ def _origin(cases: Sequence[CaseResult]) -> str:
     if stand_ins == len(cases):
         return " (stand-ins only)"
     return f" ({stand_ins} of {len(cases)} on stand-ins)"
+
+
+#: What it would take to decide a claim of which nothing has run.
+_MISSING = "It would take runs that are still missing."
+
+
+def _remedy(cases: Sequence[CaseResult], ranks: Across | None) -> str:
+    """What it would take to decide an open claim."""
+    if ranks is not None:
+        return _across(cases)
+    undecided = [case for case in cases if case.verdict == "open"]
+    parts = [part for case in undecided for part in case.parts if part.verdict == "open"]
+    said = [_repeats(parts)] if any(part.more for part in parts) else []
+    if any(part.answer is None and not part.part.lacks for part in parts):
+        said.append("runs that are still missing")
+    stuck = [part for part in parts if part.more is None]
+    limited = [part for part in stuck if part.part.barred or part.part.limited]
+    said += ["longer limits"] * bool(limited)
+    where = f" in {len(undecided)} of {len(cases)} cases" if len(cases) > 1 else ""
+    takes = f"It would take {', and '.join(said)}{where}." if said else ""
+    if len(stuck) == len(limited):
+        return takes
+    some = "some estimates lie" if said else "the estimate lies"
+    unlikely = f"more repeats are unlikely to decide it: {some} too close to what is claimed."
+    return f"{takes} Elsewhere, {unlikely}" if takes else unlikely[0].upper() + unlikely[1:]
+
+
+def _across(cases: Sequence[CaseResult]) -> str:
+    lacking = [part for case in cases for part in case.parts if part.part.lacks]
+    said = [_repeats(lacking)] if any(part.answer is not None for part in lacking) else []
+    if any(part.answer is None for part in lacking):
+        said.append("runs that are still missing")
+    return f"It would take {', and '.join(said) or 'longer limits'}."
+
+
+def _repeats(parts: Sequence[PartResult]) -> str:
+    """How many more repeats, and how long they take."""
+    if any(part.more and part.is_guess for part in parts):
+        return "more repeats"
+    more = max(part.more or 0 for part in parts)
+    seconds = _expected_seconds(parts)
+    words = f"about {counted(more, 'more repeat')}"
+    if not seconds > 0:
+        return words
+    return f"{words} ({'less than a second' if seconds < 1 else f'about {duration(seconds)}'})"
+
+
+def _expected_seconds(parts: Sequence[PartResult]) -> float:
+    """Seconds until some parts are expected to be decided, with the start of their runs.
+
+    Parts that rest on the same cell share its repeats. nan if the time of a repeat is unknown.
+    """
+    repeats: dict[SweepCell, int] = {}
+    seconds: dict[SweepCell, float] = {}
+    for part in parts:
+        for cell in part.part.rests_on:
+            repeats[cell] = max(part.more or 0, repeats.get(cell, 0))
+            seconds[cell] = START + part.seconds.get(cell, math.nan)
+    return sum(repeats[cell] * seconds[cell] for cell in repeats)
