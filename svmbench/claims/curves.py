@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from svmbench.claims.limits import says_nothing
+from svmbench.claims.compare import says_nothing
 from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.model import Claim
 from svmbench.claims.parts import ClaimCase, ClaimPart

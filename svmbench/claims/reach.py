@@ -6,8 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from svmbench.claims.compare import barred, limits_hide
-from svmbench.claims.limits import limits, says_nothing
+from svmbench.claims.compare import barred, limits, limits_hide, says_nothing
 from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.model import Claim
 from svmbench.claims.parts import SEEDS, ClaimCase, ClaimPart, ClaimVerdict

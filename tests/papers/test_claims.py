@@ -13,7 +13,7 @@ import pytest
 from claims_support import INF, MANY, claim, found, noisy, row
 from pydantic import ValidationError
 
-from svmbench.claims import judge, margins
+from svmbench.claims import judge, parts
 from svmbench.claims.judge import decide, judge_claims
 from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.model import KINDS, Claim
@@ -696,4 +696,4 @@ def test_every_kind_has_its_questions_its_margin_and_its_row_in_the_documentatio
     explained = re.findall(r"^\| `([a-z]+)` \|", section, re.MULTILINE)
     assert sorted(explained) == sorted(KINDS)
     asked = {kind for kind in KINDS if kind != "untestable"}
-    assert set(judge.PARTS) == set(margins.MARGINS) == asked
+    assert set(judge.PARTS) == set(parts.MARGINS) == asked

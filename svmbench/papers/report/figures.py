@@ -14,11 +14,11 @@ from svmbench.papers.report.drawing import (
     AcrossPlot,
     Drawer,
     Panel,
+    Planes,
     Regrets,
     Series,
     axis_words,
 )
-from svmbench.papers.report.planes import Planes
 from svmbench.papers.results import ItemResults
 from svmbench.records.groups import heading
 from svmbench.records.measures import MEASURES

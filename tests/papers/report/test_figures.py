@@ -12,9 +12,9 @@ from svmbench.data.load import load
 from svmbench.harness.sweeps import run_sweep
 from svmbench.papers.model import FigureShape, papers
 from svmbench.papers.published import Published
+from svmbench.papers.report.drawing import final_line, points
 from svmbench.papers.report.figures import caption, draw
 from svmbench.papers.report.numbers import number
-from svmbench.papers.report.planes import final_line, points
 from svmbench.papers.results import ItemResults, read_item
 from svmbench.records.measures import Asked
 
