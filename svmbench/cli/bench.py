@@ -92,8 +92,8 @@ def command(
 
 def _make(planned: Plan, asked: Options | None, *, quiet: bool, as_json: bool) -> int:
     """Carry out the plan, unless nothing is asked for, and write its page."""
-    from svmbench.bench.doubts import open_doubts
     from svmbench.bench.plan import carry_out
+    from svmbench.bench.versus import open_doubts
     from svmbench.bench.write import write_bench
     from svmbench.cli.json_rows import json_of, plain_rows
     from svmbench.cli.progress import ProgressReporter

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from svmbench.data.dataset import scale_in
 from svmbench.errors import DataError
+from svmbench.records.abscissae import ABSCISSAE
 from svmbench.records.groups import heading
 from svmbench.records.read import Results
 from svmbench.records.spelling import as_written, place_words, regularisation, short
-from svmbench.report.curves import remarks
+from svmbench.report.curves import Curve, CurveTable, remarks
 from svmbench.report.notices import notices, reference_gap_asked
 from svmbench.report.plots import PLOT_KINDS, plot_name
 from svmbench.report.profiles import CAPTION, LOOK, PROFILE
+from svmbench.report.single import ordinate
+from svmbench.report.style import DPI, looks
 from svmbench.report.table import Table
 from svmbench.report.tables.accuracy import summarise
 from svmbench.report.tables.words import header
@@ -70,7 +76,7 @@ class Figure:
 
 
 def to_html(
-    results: Results, tables: Sequence[Table], curves: Markup, pictures: Sequence[Path]
+    results: Results, tables: Sequence[Table], curves: CurveTable, pictures: Sequence[Path]
 ) -> str:
     known, standings = notices(results, _samples(results)), verdicts(results)
     return render(
@@ -83,7 +89,7 @@ def to_html(
         conclusion=conclusion(standings),
         joined=[g.label for gs in results.groups.values() for g in gs if g.separate_runs],
         missing=_missing(standings),
-        curves=curves,
+        curves=page_curves(results, curves),
         warnings=[notice for notice in known if not notice.informs],
         information=[notice for notice in known if notice.informs],
         tables=tables,
@@ -140,9 +146,75 @@ def _samples(results: Results) -> Iterator[Sequence[float]]:
 
 def _backgrounds(results: Results) -> dict[str, str]:
     """The line of each label as a CSS background."""
-    from svmbench.report.style import looks
-
     return {label: look.background for label, look in looks(results).items()}
+
+
+# ---------------------------------------------------------------- curves
+
+#: The axes that a reader chooses from.
+_X = ("seconds", "epochs", "steps")
+_Y = ("suboptimality", "primal", "test-error", "train-error")
+
+#: Digits of the places on an axis, of which a screen shows fewer.
+_DIGITS = 4
+
+
+def page_curves(results: Results, known: CurveTable) -> Markup:
+    """All curves as JSON, safe to stand in a page.
+
+    An object with ``looks`` by label, ``x`` and ``y`` (words of the axes), and ``problems``: one
+    for each data set and λ, with ``curves`` by x, y and label as two lists of numbers. A problem of
+    which no run has a trace has none.
+    """
+    measures = {y: ordinate(results, y) for y in _Y}
+    problems = []
+    for (dataset, stand_in), groups in results.groups.items():
+        for lam in dict.fromkeys(group.lam for group in groups):
+            members = [group for group in groups if group.lam == lam]
+            curves = {
+                x: {y: _written(known.of(members, x, measure)) for y, measure in measures.items()}
+                for x in _X
+            }
+            problems.append(
+                {
+                    "set": heading(dataset, stand_in),
+                    "lambda": members[0].written_lambda,
+                    "curves": curves,
+                }
+            )
+    found = {
+        "looks": {
+            label: [look.colour, _dashes(look.dash)] for label, look in looks(results).items()
+        },
+        "x": {x: ABSCISSAE[x].words for x in _X},
+        "y": {y: measure.heading for y, measure in measures.items()},
+        "accuracies": list(results.accuracies),
+        "problems": problems,
+    }
+    text = json.dumps(found, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return Markup(text.replace("<", "\\u003c"))
+
+
+def _dashes(dash: Any) -> list[float]:
+    return [] if dash == "solid" else [2.0 * length for length in dash[1]]
+
+
+def _written(curves: dict[str, Curve]) -> dict[str, list[list[float]]]:
+    return {label: _steps(curve) for label, curve in curves.items()}
+
+
+def _steps(curve: Curve) -> list[list[float]]:
+    """A curve's corners: its first and last point, and those at which it changes."""
+    visible = np.rint(np.log(curve.middle) * 10.0**_DIGITS)
+    changes = np.append(True, visible[1:] != visible[:-1])
+    changes[-1] = True
+    return [
+        [_rounded(value) for value in each[changes].tolist()] for each in (curve.x, curve.middle)
+    ]
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{_DIGITS}g}") if math.isfinite(value) else 0.0
 
 
 # ---------------------------------------------------------------- plots
@@ -170,8 +242,6 @@ def _figures(results: Results, pictures: Sequence[Path]) -> Iterator[Figure]:
 def figure_of(path: Path, caption: str, look: str = "") -> Figure:
     """Show a PNG that was written before, in the page itself."""
     from PIL import Image
-
-    from svmbench.report.style import DPI
 
     try:
         with Image.open(path) as picture:

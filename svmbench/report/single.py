@@ -24,8 +24,14 @@ from svmbench.report.curves import (
     lifted,
     no_errors,
 )
-from svmbench.report.panels import draw_curve, limit_abscissa, set_ticks
-from svmbench.report.sheet import FORMATS, picture, uniform_style
+from svmbench.report.sheet import (
+    FORMATS,
+    draw_curve,
+    limit_abscissa,
+    picture,
+    set_ticks,
+    uniform_style,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,6 @@ from svmbench.durable import require_own, write_text
 from svmbench.records.read import Results, read_results
 from svmbench.report.curves import CurveTable
 from svmbench.report.html import to_html
-from svmbench.report.interactive import page_curves
 from svmbench.report.made import MARK, remember
 from svmbench.report.markup import write_tables
 from svmbench.report.plots import write_plots
@@ -33,5 +32,5 @@ def write_numbers(results: Results, curves: CurveTable, pictures: Sequence[Path]
     """Write the tables, and the page with these pictures."""
     tables, page = build_tables(results), results.folder / "report.html"
     written = write_tables(tables, results.folder / "tables") + write_profile_table(results)
-    write_text(page, to_html(results, tables, page_curves(results, curves), pictures))
+    write_text(page, to_html(results, tables, curves, pictures))
     return [*written, page]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from measured_rows import group, swept
 
-from svmbench.bench import doubts
+from svmbench.bench import versus
 
 PLAN = SimpleNamespace(
     sweeps=[SimpleNamespace(name=name, item="adult") for name in ("tight", "core")],
@@ -18,8 +18,8 @@ PLAN = SimpleNamespace(
 
 def doubts_of(found, monkeypatch):
     """What further repeats are asked for, of two sweeps of which the second is theirs."""
-    monkeypatch.setattr(doubts, "read_found", lambda plan: found)
-    return doubts.open_doubts(PLAN)
+    monkeypatch.setattr(versus, "read_found", lambda plan: found)
+    return versus.open_doubts(PLAN)
 
 
 def test_open_comparisons_ask_for_repeats_of_the_cells_that_they_compare(monkeypatch):

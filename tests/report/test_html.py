@@ -17,7 +17,6 @@ import svmbench
 from svmbench.records.read import read_results
 from svmbench.report.curves import CurveTable
 from svmbench.report.html import to_html
-from svmbench.report.interactive import page_curves
 from svmbench.report.tables import build_tables
 from svmbench.report.write import write_report
 
@@ -35,7 +34,7 @@ def page(text: str) -> Page:
 def build(folder: Path) -> str:
     """The page without plots: quick to make."""
     results = read_results(folder)
-    return to_html(results, build_tables(results), page_curves(results, CurveTable(results)), [])
+    return to_html(results, build_tables(results), CurveTable(results), [])
 
 
 # ---------------------------------------------------------------- one page
@@ -100,10 +99,7 @@ def test_page_is_accessible(page):
 def test_same_results_give_the_same_page(reported, text):
     results = read_results(reported)
     pictures = sorted((reported / "plots").iterdir())
-    assert (
-        to_html(results, build_tables(results), page_curves(results, CurveTable(results)), pictures)
-        == text
-    )
+    assert to_html(results, build_tables(results), CurveTable(results), pictures) == text
 
 
 # ---------------------------------------------------------------- what it shows

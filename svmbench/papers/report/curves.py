@@ -26,7 +26,7 @@ from svmbench.report.curves import (
     points_of,
     trajectories,
 )
-from svmbench.report.panels import draw_curve, limit_abscissa
+from svmbench.report.sheet import draw_curve, limit_abscissa
 from svmbench.report.style import Look
 
 if TYPE_CHECKING:

@@ -23,8 +23,7 @@ from svmbench.records.abscissae import ABSCISSAE
 from svmbench.records.measures import MEASURES, Asked
 from svmbench.records.read import read_regret
 from svmbench.records.spelling import short
-from svmbench.report.panels import set_ticks
-from svmbench.report.sheet import SMALL
+from svmbench.report.sheet import SMALL, set_ticks
 from svmbench.report.style import Look
 
 if TYPE_CHECKING:
