@@ -127,11 +127,12 @@ class Profile(Strict):
 
     def with_plugins(self, files: Sequence[Path]) -> Profile:
         """The profile with the solvers of these files in each sweep."""
-        names = [solver.name for file in files for solver in add_file(file)]
-        sweeps = {
-            key: part.model_copy(update={"solvers": (*part.solvers, *_new(part, names))})
-            for key, part in self.sweeps.items()
-        }
+        names = dict.fromkeys(solver.name for file in files for solver in add_file(file))
+        sweeps = {}
+        for key, part in self.sweeps.items():
+            known = {named(entry)["name"] for entry in part.solvers}
+            added = (*part.solvers, *(name for name in names if name not in known))
+            sweeps[key] = part.model_copy(update={"solvers": added})
         paths = dict.fromkeys([*self.plugins, *(file.absolute() for file in files)])
         return self.model_copy(update={"sweeps": sweeps, "plugins": tuple(paths)})
 
@@ -168,12 +169,6 @@ class Profile(Strict):
             raise ConfigError(
                 f"profile {self.name}, sweep {name}: {' '.join(first['msg'].split())}"
             ) from None
-
-
-def _new(part: SweepPart, names: Sequence[str]) -> list[str]:
-    """Those of the names that no entry of the part has."""
-    known = {named(entry)["name"] for entry in part.solvers}
-    return [name for name in dict.fromkeys(names) if name not in known]
 
 
 def solver_entries(part: SweepPart) -> list[dict[str, Any]]:

@@ -131,7 +131,7 @@ class CurveTable:
 
     def __init__(self, results: Results) -> None:
         self._results = results
-        self._known: dict[tuple[str, bool, float, str, str, str], Curve | None] = {}
+        self._known: dict[tuple[Group, str, str], Curve | None] = {}
         self._points: dict[Group, pd.DataFrame] = {}
 
     def of(self, groups: Sequence[Group], x: str, measure: Measure) -> dict[str, Curve]:
@@ -139,7 +139,7 @@ class CurveTable:
         return {label: curve for label, curve in found.items() if curve is not None}
 
     def _curve(self, group: Group, x: str, measure: Measure) -> Curve | None:
-        key = group.dataset, group.stand_in, group.lam, group.label, x, measure.name
+        key = group, x, measure.name
         if key not in self._known:
             if group not in self._points:
                 self._points[group] = points_of(self._results.traces, group)

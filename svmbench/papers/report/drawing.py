@@ -163,81 +163,57 @@ def say_missing(axes: Axes, missing: Mapping[str, Sequence[str]]) -> None:
 # ---------------------------------------------------------------- measures across rows
 
 
-@dataclass(frozen=True)
-class _Point:
-    x: float
-    y: float
-    low: float
-    high: float
-    bound: bool
-
-
 class AcrossPlot(Drawer):
     """One point per row of the results, joined along the horizontal axis."""
 
     def draw(self, axes: Axes, panel: Panel) -> None:
         self.scale(axes)
-        chains = [(each, points) for each in panel.series if (points := self._points(each))]
-        there = {each.name for each, _ in chains}
-        say_missing(axes, {"no value": [e.name for e in panel.series if e.name not in there]})
-        if not chains:
+        chains = {each.name: (each.look, self._points(each)) for each in panel.series}
+        say_missing(axes, {"no value": [name for name, (_, t) in chains.items() if t.empty]})
+        known = [table for _, table in chains.values() if not table.empty]
+        if not known:
             return
-        self._limit(axes, [point for _, points in chains for point in points])
+        every = pd.concat(known)
+        ys = every[["y", "low", "high"]].to_numpy(np.float64).ravel()
+        ys = ys[np.isfinite(ys) & ((ys > 0) | (not self.shape.log_y))]
+        axes.set_xlim(*padded(every["x"].min(), every["x"].max(), self.shape.log_x, 0.05, 0.08))
+        axes.set_ylim(*padded(ys.min(), ys.max(), self.shape.log_y, 0.12, 0.08))
         self.ticks(axes)
-        for each, points in chains:
-            x, y = ([getattr(point, a) for point in points] for a in "xy")
-            axes.plot(x, y, color=each.look.colour, linestyle=each.look.dash, label=each.name)
-            for point in points:
-                _mark(axes, point, each.look)
+        for name, (look, table) in chains.items():
+            if table.empty:
+                continue
+            axes.plot(table["x"], table["y"], color=look.colour, linestyle=look.dash, label=name)
+            found, bounds = table[~table["bound"]], table[table["bound"]]
+            low = found["low"].where(np.isfinite(found["low"]), found["y"])
+            high = found["high"].where(np.isfinite(found["high"]), axes.get_ylim()[1])
+            axes.vlines(found["x"], low, high, color=look.colour, linewidth=0.9, zorder=3)
+            axes.plot(
+                found["x"], found["y"], marker=look.marker or "o", markersize=3,
+                color=look.colour, linestyle="none", zorder=4,
+            )  # fmt: skip
+            axes.plot(
+                bounds["x"], bounds["y"], marker="^", markersize=5, color=look.colour,
+                markerfacecolor="white", linestyle="none", clip_on=False, zorder=4,
+            )  # fmt: skip
 
-    def _points(self, series: Series) -> list[_Point]:
-        found = [point for row in series.rows if (point := self._point(row)) is not None]
-        return sorted(found, key=lambda point: point.x)
-
-    def _point(self, row: MeasuredRow) -> _Point | None:
-        across, measure = (
-            measure_of(self.shape.x, self.shape.at),
-            measure_of(self.shape.y, self.shape.at),
-        )
-        if measure is None:
-            return None
-        if across is None:
-            x = float(row.axis(self.shape.x))
-        else:
-            x = number(row, across).found.median * across.measure.scale
-        shown, factor = number(row, measure), measure.measure.scale
-        bound = shown.found.median == math.inf and shown.at_least > 0
-        y = shown.at_least if bound else shown.found.median
-        shape = self.shape
-        visible = (x > 0 or not shape.log_x) and (y > 0 or not shape.log_y)
-        if not (math.isfinite(x) and math.isfinite(y) and visible):
-            return None
-        low, high = (y, y) if bound else (shown.found.low, shown.found.high)
-        return _Point(x, factor * y, factor * low, factor * high, bound)
-
-    def _limit(self, axes: Axes, points: Sequence[_Point]) -> None:
-        xs = [point.x for point in points]
-        ys = [p.y for p in points]
-        ys += [e for p in points for e in (p.low, p.high) if math.isfinite(e)]
-        if self.shape.log_y:
-            ys = [y for y in ys if y > 0]
-        axes.set_xlim(*padded(min(xs), max(xs), self.shape.log_x, 0.05, 0.08))
-        axes.set_ylim(*padded(min(ys), max(ys), self.shape.log_y, 0.12, 0.08))
-
-
-def _mark(axes: Axes, point: _Point, look: Look) -> None:
-    if point.bound:
-        axes.plot(
-            [point.x], [point.y], marker="^", markersize=5, color=look.colour,
-            markerfacecolor="white", clip_on=False, zorder=4,
-        )  # fmt: skip
-        return
-    low = point.low if math.isfinite(point.low) else point.y
-    high = point.high if math.isfinite(point.high) else axes.get_ylim()[1]
-    axes.vlines(point.x, low, high, color=look.colour, linewidth=0.9, zorder=3)
-    axes.plot(
-        [point.x], [point.y], marker=look.marker or "o", markersize=3, color=look.colour, zorder=4
-    )
+    def _points(self, series: Series) -> pd.DataFrame:
+        """The points that can be drawn, each with its interval, from left to right."""
+        shape, found = self.shape, []
+        across, measure = (measure_of(name, shape.at) for name in (shape.x, shape.y))
+        for row in series.rows if measure is not None else ():
+            assert measure is not None
+            if across is None:
+                x = float(row.axis(shape.x))
+            else:
+                x = number(row, across).found.median * across.measure.scale
+            shown, factor = number(row, measure), measure.measure.scale
+            bound = shown.found.median == math.inf and shown.at_least > 0
+            y = shown.at_least if bound else shown.found.median
+            low, high = (y, y) if bound else (shown.found.low, shown.found.high)
+            visible = (x > 0 or not shape.log_x) and (y > 0 or not shape.log_y)
+            if math.isfinite(x) and math.isfinite(y) and visible:
+                found.append((x, factor * y, factor * low, factor * high, bound))
+        return pd.DataFrame(sorted(found), columns=["x", "y", "low", "high", "bound"])
 
 
 # ---------------------------------------------------------------- regret
