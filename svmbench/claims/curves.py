@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -115,70 +113,54 @@ def _places(claim: Claim) -> Iterator[tuple[float, float, tuple[float, float]]]:
             yield at, 1.0, (claim.by, math.inf)
 
 
-@dataclass(frozen=True)
-class Ordinate:
-    """What is known of one repeat's curve at an abscissa."""
-
-    # before its first point; along the curve; or beyond its end, which was at a target that the run
-    # met, a failure or a limit
-    where: Literal["early", "along", "target", "failed", "limit"]
-    value: float  # nan where nothing is known
+#: Why two curves make no pair at an abscissa.
+_MET = "both had met their target before"
+_LIMIT, _EARLY = "a limit ended the runs before", "no curve has a point before"
 
 
-def ordinates(row: MeasuredRow, claim: Claim, at: float) -> dict[int, Ordinate]:
-    """The ordinate of each repeat at an abscissa.
+def ordinates(row: MeasuredRow, claim: Claim, at: float) -> dict[int, tuple[float, str]]:
+    """The ordinate of each repeat at an abscissa, with why it may make no pair.
 
     Beyond its end, a run that reached its target keeps its last ordinate, and one that failed is
     +inf; nothing is known there of a run that a limit ended.
     """
     assert claim.along is not None
-    ends = row.group.ends
-    return {
-        repeat: _ordinate(points, at, ends[repeat])
-        for repeat, points in curve(row, claim.along, claim.asked.name).items()
-    }
-
-
-def _ordinate(points: RunCurve, at: float, end: str) -> Ordinate:
-    value = height(points, at)
-    if value is None:
-        return Ordinate("early", math.nan)
-    if at <= points[0][-1] * (1 + 1e-9):
-        return Ordinate("along", value)
-    if end == "converged":
-        return Ordinate("target", value)
-    if STATES[end].at_end == "worst":
-        return Ordinate("failed", math.inf)
-    return Ordinate("limit", math.nan)
+    found = {}
+    for repeat, points in curve(row, claim.along, claim.asked.name).items():
+        value, end = height(points, at), row.group.ends[repeat]
+        if value is None:
+            found[repeat] = math.nan, _EARLY
+        elif at <= points[0][-1] * (1 + 1e-9):
+            found[repeat] = value, ""
+        elif end == "converged":
+            found[repeat] = value, _MET
+        else:
+            failed = STATES[end].at_end == "worst"
+            found[repeat] = (math.inf, "") if failed else (math.nan, _LIMIT)
+    return found
 
 
 def _pairs(
-    below: Mapping[int, Ordinate], above: Mapping[int, Ordinate], order: Sequence[int]
+    below: Mapping[int, tuple[float, str]],
+    above: Mapping[int, tuple[float, str]],
+    order: Sequence[int],
 ) -> tuple[list[tuple[float, float]], str]:
     """The pairs at an abscissa in the order of the repeats, and why there are none.
 
     Two runs that have both met their target make no pair: their last ordinates differ by where
     the checkpoints were, and not by their speed.
     """
-    both = [
-        (below[repeat], above[repeat]) for repeat in order if repeat in below and repeat in above
-    ]
-    found = [
-        (a.value, b.value)
-        for a, b in both
-        if not (math.isnan(a.value) or math.isnan(b.value)) and (a.where, b.where) != _MET
-    ]
-    if found:
-        return found, ""
-    if _MET in [(a.where, b.where) for a, b in both]:
-        return [], "both had met their target before"
-    if any("limit" in (a.where, b.where) for a, b in both):
-        return [], "a limit ended the runs before"
-    return [], "no curve has a point before"
-
-
-#: Both runs of a pair have ended at a target that they met.
-_MET = ("target", "target")
+    found, reasons = [], set()
+    for repeat in order:
+        if repeat in below and repeat in above:
+            (a, why), (b, other) = below[repeat], above[repeat]
+            if why == other == _MET:
+                reasons.add(_MET)
+            elif math.isnan(a) or math.isnan(b):
+                reasons |= {why, other} - {_MET}
+            else:
+                found.append((a, b))
+    return found, next((each for each in (_MET, _LIMIT) if each in reasons), _EARLY)
 
 
 def grows(claim: Claim, case: ClaimCase) -> Iterator[ClaimPart]:
