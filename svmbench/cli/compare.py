@@ -69,9 +69,8 @@ def command(
     """
     # Deferred: pandas takes longer to load than most commands to run.
     from svmbench.records.read import read_results
-    from svmbench.report.comparison import compare
+    from svmbench.report.comparison import HEADER, compare, rows, summary, title, to_json
     from svmbench.report.comparison.cases import Side
-    from svmbench.report.comparison.text import HEADER, rows, summary, title, to_json
 
     if second is None and labels is None:
         raise click.UsageError("one folder and no labels; name a second folder or give --labels")

@@ -13,6 +13,7 @@ import pandas as pd
 
 from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.places import AXES
+from svmbench.papers.likeness import stand_in_notes
 from svmbench.papers.model import TableShape
 from svmbench.papers.report.layout import (
     Key,
@@ -29,7 +30,6 @@ from svmbench.papers.report.numbers import (
     range_text,
     ratio,
 )
-from svmbench.papers.report.stand_ins import stand_in_notes
 from svmbench.papers.results import ItemResults
 from svmbench.records.columns import SCHEMA_VERSION
 from svmbench.records.groups import Group

@@ -6,10 +6,19 @@ identifies their seed, and all cases are judged together.
 
 from __future__ import annotations
 
+import json
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from svmbench.records.groups import heading
+from svmbench.records.measures import MEASURES
+from svmbench.records.spelling import counted, short
+from svmbench.records.statistics import median, reached
 from svmbench.report.comparison.cases import ComparedCase, Side, cases_of, groups_of, judge_cases
 from svmbench.report.comparison.cautions import environments, notes, warnings
+from svmbench.report.numbers import format_value
 
 
 @dataclass(frozen=True)
@@ -56,3 +65,108 @@ def _names(a: Side, b: Side) -> tuple[str, str]:
     if a.label is None or a.results.folder == b.results.folder:
         return name(a), name(b)
     return f"{a.label} in {a.results.folder}", f"{b.label} in {b.results.folder}"
+
+
+# ---------------------------------------------------------------- words
+
+HEADER = ("data", "λ", "ε", "label", "A", "B", "B/A [interval]", "verdict on B")
+
+
+def rows(comparison: Comparison) -> list[tuple[str, ...]]:
+    """The fields of the printed table, one row per case, below `HEADER`."""
+    return [_row(case, comparison.machines_differ) for case in comparison.cases]
+
+
+def _row(case: ComparedCase, other_machine: bool) -> tuple[str, ...]:
+    verdict = case.conclusion if not case.why else f"{case.conclusion} ({case.why})"
+    mark = ("" if case.paired else "†") + ("‡" if other_machine else "")
+    return (
+        heading(case.one.dataset, case.one.stand_in),
+        case.one.written_lambda,
+        short(case.accuracy),
+        case.label,
+        _sample_text(case.a),
+        _sample_text(case.b),
+        _ratio_text(case) + mark,
+        verdict,
+    )
+
+
+def _sample_text(samples: Sequence[float]) -> str:
+    if not samples:
+        return "–"
+    text = format_value(median(samples), math.nan, math.nan)
+    return text if all(map(math.isfinite, samples)) else f"{text} ({reached(samples)})"
+
+
+def _ratio_text(case: ComparedCase) -> str:
+    low, high = case.answer.low, case.answer.high
+    if math.isnan(case.answer.estimate):
+        return "–"
+    text = format_value(case.answer.estimate, low, high)
+    if low == high or (low == 0 and high == math.inf):
+        return text
+    return f"{text} [{format_value(low, low, high)}, {format_value(high, low, high)}]"
+
+
+def summary(comparison: Comparison) -> str:
+    """How many cases have each verdict, in a line."""
+    verdicts = [case.conclusion for case in comparison.cases]
+    counts = [
+        f"{verdicts.count(v)} {v}" for v in ("slower", "faster", "alike", "open") if v in verdicts
+    ]
+    return f"B against A in {counted(len(verdicts), 'case')}: {', '.join(counts)}."
+
+
+def title(comparison: Comparison) -> str:
+    a, b = comparison.names
+    return f"{MEASURES[comparison.metric].words} to accuracy ε: A = {a}, B = {b}"
+
+
+def to_json(comparison: Comparison) -> str:
+    """The comparison as JSON, described in docs/comparing.md; non-finite values are null."""
+    return json.dumps(
+        {
+            "schema_version": 3,
+            "a": comparison.names[0],
+            "b": comparison.names[1],
+            "metric": comparison.metric,
+            "margin": comparison.margin,
+            "machines_differ": comparison.machines_differ,
+            "regressions": len(comparison.regressions),
+            "cases": [_record(case) for case in comparison.cases],
+            "warnings": list(comparison.warnings),
+            "notes": list(comparison.notes),
+        },
+        indent=2,
+        ensure_ascii=False,
+    )
+
+
+def _record(case: ComparedCase) -> dict[str, Any]:
+    return {
+        "dataset": case.one.dataset,
+        "stand_in": bool(case.one.stand_in),  # JSON does not know numpy's
+        "lambda": float(case.one.lam),
+        "C": float(case.one.runs["C"].iloc[0]),
+        "accuracy": case.accuracy,
+        "label": case.label,
+        "a": [_finite(sample) for sample in case.a],
+        "b": [_finite(sample) for sample in case.b],
+        "a_median": _finite(median(case.a)) if case.a else None,
+        "b_median": _finite(median(case.b)) if case.b else None,
+        "ratio": _finite(case.answer.estimate),
+        "ratio_low": _finite(case.answer.low),
+        "ratio_high": _finite(case.answer.high),
+        "paired": case.paired,
+        "e_alike": _finite(case.answer.e_inside),
+        "e_different": _finite(case.answer.e_outside),
+        "e_needed": case.answer.threshold,
+        "verdict": case.conclusion,
+        "more_repeats": case.answer.forecast,
+        "why": case.why,
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
