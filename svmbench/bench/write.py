@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +32,7 @@ from svmbench.data.dataset import scale_text
 from svmbench.durable import write_text
 from svmbench.evidence.steadiness import unsteady
 from svmbench.harness.environment import environment
+from svmbench.harness.series import PlannedSweep
 from svmbench.harness.sources import Source
 from svmbench.records.groups import Group
 from svmbench.records.read import Results
@@ -129,37 +130,30 @@ def _troubles(runs: pd.DataFrame) -> Iterator[str]:
 
 
 def _gaps(found: Found) -> Iterator[str]:
-    at_least = {(each.name, each.item): each.sweep.at_least for each in found.plan.sweeps}
-    fewer = [
-        f"{part.part} on {part.set}"
-        for part, results in found.sweeps
-        if len(set(results.runs["repeat"])) < at_least[part.part, part.set]
-    ]
-    if fewer:
-        yield f"Fewer repeats than requested: {', '.join(fewer)}."
-    cut_short = sum(part.cut_short for part in found.parts)
-    if cut_short:
+    sweeps = found.plan.sweeps
+    repeats = {(part.part, part.set): set(of.runs["repeat"]) for part, of in found.sweeps}
+    there = [each for each in sweeps if (each.name, each.item) in repeats]
+
+    def named(some: Iterable[PlannedSweep]) -> str:
+        return ", ".join(f"{each.name} on {each.item}" for each in some)
+
+    if fewer := named(
+        each for each in there if len(repeats[each.name, each.item]) < each.sweep.at_least
+    ):
+        yield f"Fewer repeats than requested: {fewer}."
+    if cut_short := sum(part.cut_short for part in found.parts):
         yield (
             f"Repeats left out, as the budget ended between their runs: {cut_short}. Run the same "
             "command again to continue."
         )
     # The plan was built before the runs: the present state of the folders counts.
-    old = [
-        f"{each.name} on {each.item}" for each in map(replace, found.plan.sweeps) if each.outdated
-    ]
-    if old:
+    if old := named(each for each in map(replace, sweeps) if each.outdated):
         yield (
-            f"Measured by other versions, on another machine or for another profile: "
-            f"{', '.join(old)}; run the same command again to replace them."
+            f"Measured by other versions, on another machine or for another profile: {old}; run "
+            "the same command again to replace them."
         )
-    there = {(part.part, part.set) for part, _ in found.sweeps}
-    lacking = [
-        f"{each.name} on {each.item}"
-        for each in found.plan.sweeps
-        if (each.name, each.item) not in there
-    ]
-    if lacking:
-        yield f"Not run yet: {', '.join(lacking)}."
+    if lacking := named(each for each in sweeps if each not in there):
+        yield f"Not run yet: {lacking}."
 
 
 def _sets(found: Found) -> list[dict[str, str]]:
