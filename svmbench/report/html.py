@@ -29,7 +29,6 @@ from svmbench.report.profiles import CAPTION, LOOK, PROFILE
 from svmbench.report.single import ordinate
 from svmbench.report.style import DPI, looks
 from svmbench.report.table import Table
-from svmbench.report.tables.accuracy import summarise
 from svmbench.report.tables.words import header
 from svmbench.report.verdict import Leads, answer, conclusion, verdicts
 
@@ -78,7 +77,7 @@ class Figure:
 def to_html(
     results: Results, tables: Sequence[Table], curves: CurveTable, pictures: Sequence[Path]
 ) -> str:
-    known, standings = notices(results, _samples(results)), verdicts(results)
+    known, standings = notices(results), verdicts(results)
     return render(
         "report.html",
         ["report.css", "uPlot.min.css"],
@@ -135,13 +134,6 @@ def _missing(standings: Sequence[Leads]) -> list[str]:
         if problem.disturbed:
             found.append(f"{place}: disturbed runs of {problem.disturbed}")
     return found
-
-
-def _samples(results: Results) -> Iterator[Sequence[float]]:
-    for members in summarise(results, "time").values():
-        for _, row in members:
-            for summary in row:
-                yield summary.samples
 
 
 def _backgrounds(results: Results) -> dict[str, str]:

@@ -5,18 +5,21 @@ from __future__ import annotations
 import math
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, product
 
 import pandas as pd
 
 from svmbench.records.disturbance import CAUSES
 from svmbench.records.groups import ROW
+from svmbench.records.measures import Asked
 from svmbench.records.off_clock import OFF_CLOCK_CAUSES
 from svmbench.records.read import Results
 from svmbench.records.spelling import counted, regularisation, short
 from svmbench.records.states import ENDED_BADLY, counted_states, in_words
 from svmbench.records.statistics import OUTLIER_FACTOR, outliers
+from svmbench.records.summaries import summary
 from svmbench.report.questions import order
 
 #: Load at the start of a run that is the sweep's own: its threads, and the run before it.
@@ -122,15 +125,14 @@ _OF_RUNS = (
 )
 
 
-def notices(
-    results: Results, samples: Iterable[Sequence[float]], *, of_stand_ins: bool = True
-) -> list[Notice]:
+def notices(results: Results, *, in_a_paper: bool = False) -> list[Notice]:
+    """All that a reader has to know; a paper's page says by itself what its stand-ins are."""
     return [
-        *(_stand_ins(results.runs) if of_stand_ins else ()),
+        *(() if in_a_paper else _stand_ins(results.runs)),
         *_untested(results.runs),
         *_unfinished(results),
         *_references(results),
-        *_noise(samples),
+        *(() if in_a_paper else _noise(results)),
         *(notice for kind in _OF_RUNS for notice in kind.of(results.runs, results.by_c)),
         *_unsteady(results),
     ]
@@ -207,14 +209,16 @@ def reference_gap_asked(results: Results) -> float | None:
     return min(results.accuracies) / 100 if results.accuracies else None
 
 
-def _noise(samples: Iterable[Sequence[float]]) -> Iterator[Notice]:
+def _noise(results: Results) -> Iterator[Notice]:
     """Cells with a run far above the median, and how many of those runs came first."""
     cells = noisy = first = 0
-    for times in samples:
-        if sum(map(math.isfinite, times)) < 3:
+    groups = chain.from_iterable(results.groups.values())
+    for group, accuracy in product(groups, results.accuracies):
+        times = summary(group, Asked("seconds", accuracy))
+        if times.reached < 3:
             continue
         cells += 1
-        slow = outliers(times)
+        slow = outliers(times.samples)
         noisy += bool(slow)
         first += bool(slow) and slow[0] == 0
     if noisy:

@@ -63,7 +63,7 @@ def test_the_report_warns_of_time_off_the_clock(tmp_path, install):
     install("zoo:TrainsInW", "zoo:WorksInStep")
     solvers = ["trains-in-w", "works-in-step", "dcd"]
     run_sweep(sweep(solvers=solvers, stop=STOP), tmp_path)
-    said = [notice for notice in notices(read_results(tmp_path), []) if "in doubt" in notice.text]
+    said = [notice for notice in notices(read_results(tmp_path)) if "in doubt" in notice.text]
     assert [notice.text.partition(":")[0] for notice in said] == solvers[:2]
     assert all(notice.of_time for notice in said)
 

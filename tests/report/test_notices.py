@@ -25,7 +25,7 @@ def calm(make_results, tmp_path) -> Path:
 
 
 def found(folder: Path) -> list[Notice]:
-    return notices(read_results(folder), [])
+    return notices(read_results(folder))
 
 
 def only(folder: Path) -> Notice:

@@ -253,7 +253,7 @@ def test_tables_show_the_c_of_a_sweep_over_c_however_round_lambda_is(
     results = read_results(change(folder, m=1000, C=1.0, remark="found it"))
     for table in build_tables(results):
         assert f"| {written} " in to_markdown(table), table.kind
-    said = [line for notice in notices(results, []) for line in notice.details]
+    said = [line for notice in notices(results) for line in notice.details]
     assert len(said) == 2  # a remark and the skipped run
     assert all(f"λ = {written}:" in line for line in said)
     assert place_words(written) == ("C = 1 (λ = 1e-3)" if "C" in axis else "λ = 1e-3")

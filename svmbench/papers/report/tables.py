@@ -336,7 +336,7 @@ class _Builder:
             yield stand_in_warning(names)
         for key, results in self.source.results.items():
             prefix = f"{key}: " if len(self.source.item.sweeps) > 1 else ""
-            for notice in notices(results, [], of_stand_ins=False):
+            for notice in notices(results, in_a_paper=True):
                 yield prefix + notice.text
 
     def _numbers(self) -> Iterator[tuple[MeasuredRow, Asked, Number]]:

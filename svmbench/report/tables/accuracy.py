@@ -67,7 +67,7 @@ def accuracy_table(results: Results, kind: str) -> Table:
         kind=kind,
         title=f"{results.name}: {unit} to {results.distance} accuracy ε",
         header=header(results),
-        warnings=warnings_of(results, everything, kind),
+        warnings=warnings_of(results, kind),
         sections=tuple(
             _accuracy_section(results, *key, members, kind) for key, members in summarised.items()
         ),

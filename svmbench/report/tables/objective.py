@@ -36,7 +36,7 @@ def objective_table(results: Results, kind: str) -> Table:
         kind=kind,
         title=f"{results.name}: objective at the stop",
         header=header(results),
-        warnings=warnings_of(results, (), kind),
+        warnings=warnings_of(results, kind),
         sections=tuple(_objective_section(*key, groups) for key, groups in grouped.items()),
         notes=tuple(_objective_notes(rows, results.distance)),
         records=pd.DataFrame([_objective_record(group) for group in rows]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from svmbench.records.columns import SCHEMA_VERSION
@@ -14,7 +14,7 @@ from svmbench.records.read import Results
 from svmbench.records.samples import measured, samples
 from svmbench.records.spelling import counted
 from svmbench.records.statistics import COVERAGE, median
-from svmbench.records.summaries import Summary, limit_words
+from svmbench.records.summaries import limit_words
 from svmbench.report.notices import notices
 from svmbench.report.numbers import rounded_up
 from svmbench.report.table import TableCell
@@ -57,12 +57,9 @@ def _repeats(results: Results) -> str:
     return f"{counted(most, 'repeat')} of each run"
 
 
-def warnings_of(
-    results: Results, everything: Iterable[tuple[Group, Summary]], kind: str
-) -> tuple[str, ...]:
+def warnings_of(results: Results, kind: str) -> tuple[str, ...]:
     """Warn of whatever makes the numbers of this kind of table less trustworthy."""
-    found = notices(results, [summary.samples for _, summary in everything])
-    return tuple(notice.text for notice in found if kind == "time" or not notice.of_time)
+    return tuple(notice.text for notice in notices(results) if kind == "time" or not notice.of_time)
 
 
 def facts_of(groups: Sequence[Group]) -> str:
