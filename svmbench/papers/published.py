@@ -42,8 +42,7 @@ class PublishedFile(Strict):
             if column not in header:
                 refuse(f"{self.name}:1: there is no column {column!r}; add it")
         found = []
-        for line, cells in enumerate(rows, 2):
-            row = dict(zip(header, cells, strict=True))
+        for line, row in enumerate(rows, 2):
             place = dict(self._place(row, line))
             if not all(
                 any(same(place.get(name, ""), value) for value in values)
@@ -66,7 +65,7 @@ class PublishedFile(Strict):
                 yield name, value
 
 
-def read_rows(path: Path) -> tuple[list[str], list[list[str]]]:
+def read_rows(path: Path) -> tuple[list[str], list[dict[str, str]]]:
     """The column names and the rows of a file of tab-separated text."""
     try:
         if is_endless(path):
@@ -81,7 +80,7 @@ def read_rows(path: Path) -> tuple[list[str], list[list[str]]]:
     for number, row in enumerate(lines[1:], 2):
         if len(row) != len(header):
             refuse(f"{path.name}:{number}: {len(row)} columns instead of {len(header)}; mend it")
-    return header, lines[1:]
+    return header, [dict(zip(header, row, strict=True)) for row in lines[1:]]
 
 
 def _number(text: str) -> float | str:
@@ -165,8 +164,7 @@ def _read(path: Path) -> Iterator[PublishedCurve]:
         refuse(f"{path.name}:1: there is no column {missing[0]!r}; add it")
     found: dict[tuple[tuple[str, str], ...], list[tuple[str, str]]] = {}
     first: dict[tuple[tuple[str, str], ...], int] = {}
-    for number, line in enumerate(rows, start=2):
-        cells = dict(zip(header, line, strict=True))
+    for number, cells in enumerate(rows, start=2):
         key = tuple((name, cells[name]) for name in header if name not in ("at", "value", "note"))
         found.setdefault(key, []).append((cells["at"], cells["value"]))
         first.setdefault(key, number)
