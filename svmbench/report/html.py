@@ -8,6 +8,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +93,7 @@ def to_html(
         warnings=[notice for notice in known if not notice.informs],
         information=[notice for notice in known if notice.informs],
         tables=tables,
-        lines_of=_backgrounds(results),
+        lines_of={label: look.background for label, look in looks(results).items()},
         figures=list(_figures(results, pictures)),
         certificates=_certificates(results),
         data=_data(results),
@@ -136,11 +137,6 @@ def _missing(standings: Sequence[Leads]) -> list[str]:
     return found
 
 
-def _backgrounds(results: Results) -> dict[str, str]:
-    """The line of each label as a CSS background."""
-    return {label: look.background for label, look in looks(results).items()}
-
-
 # ---------------------------------------------------------------- curves
 
 #: The axes that a reader chooses from.
@@ -163,17 +159,12 @@ def page_curves(results: Results, known: CurveTable) -> Markup:
     for (dataset, stand_in), groups in results.groups.items():
         for lam in dict.fromkeys(group.lam for group in groups):
             members = [group for group in groups if group.lam == lam]
-            curves = {
-                x: {y: _written(known.of(members, x, measure)) for y, measure in measures.items()}
-                for x in _X
-            }
-            problems.append(
-                {
-                    "set": heading(dataset, stand_in),
-                    "lambda": members[0].written_lambda,
-                    "curves": curves,
-                }
-            )
+            curves: dict[str, dict[str, dict[str, list[list[float]]]]] = {x: {} for x in _X}
+            for x, (y, measure) in product(_X, measures.items()):
+                drawn = known.of(members, x, measure)
+                curves[x][y] = {label: _steps(curve) for label, curve in drawn.items()}
+            place = {"set": heading(dataset, stand_in), "lambda": members[0].written_lambda}
+            problems.append({**place, "curves": curves})
     found = {
         "looks": {
             label: [look.colour, _dashes(look.dash)] for label, look in looks(results).items()
@@ -189,10 +180,6 @@ def page_curves(results: Results, known: CurveTable) -> Markup:
 
 def _dashes(dash: Any) -> list[float]:
     return [] if dash == "solid" else [2.0 * length for length in dash[1]]
-
-
-def _written(curves: dict[str, Curve]) -> dict[str, list[list[float]]]:
-    return {label: _steps(curve) for label, curve in curves.items()}
 
 
 def _steps(curve: Curve) -> list[list[float]]:
@@ -333,7 +320,7 @@ def _solvers(results: Results) -> list[dict[str, str]]:
     asked = results.entries("solvers")
     runs = results.runs.drop_duplicates("label").set_index("label")
     found = []
-    for label in _backgrounds(results):
+    for label in looks(results):
         entry = asked.get(label, {})
         parameters = {key: entry[key] for key in entry if key not in ("name", "label", "precision")}
         found.append(
