@@ -164,14 +164,16 @@ def _sets(found: Found) -> list[dict[str, str]]:
     listed = []
     for each in found.plan.profile.sets:
         group = measured.get(each.label)
-        first = None if group is None else group.runs.iloc[0]
+        m, d, nnz = (
+            "–" if group is None else f"{group.first[key]:,.0f}" for key in ("m", "d", "nnz")
+        )
         listed.append(
             {
                 "set": each.label,
                 "rows of": _what(found.plan.sources[each.label], group),
-                "m": "–" if first is None else f"{first['m']:,.0f}",
-                "d": "–" if first is None else f"{first['d']:,.0f}",
-                "nonzeros": "–" if first is None else f"{first['nnz']:,.0f}",
+                "m": m,
+                "d": d,
+                "nonzeros": nnz,
                 "use": each.use or "measured only",
             }
         )

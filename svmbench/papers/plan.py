@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 from svmbench.config.dataset_spec import DatasetSpec
@@ -59,12 +60,10 @@ def planned_sweeps(
     machine: str = "",
 ) -> list[PlannedSweep]:
     """The sweeps of items, with the source of each data set; shared sweeps appear once."""
-    sources: dict[DatasetSpec, Source] = {}
 
+    @cache
     def known(dataset: DatasetSpec) -> Source:
-        if dataset not in sources:
-            sources[dataset] = source_of(dataset, budget, pace=PACE)
-        return sources[dataset]
+        return source_of(dataset, budget, pace=PACE)
 
     return [
         PlannedSweep(

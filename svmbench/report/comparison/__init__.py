@@ -74,22 +74,20 @@ HEADER = ("data", "λ", "ε", "label", "A", "B", "B/A [interval]", "verdict on B
 
 def rows(comparison: Comparison) -> list[tuple[str, ...]]:
     """The fields of the printed table, one row per case, below `HEADER`."""
-    return [_row(case, comparison.machines_differ) for case in comparison.cases]
-
-
-def _row(case: ComparedCase, other_machine: bool) -> tuple[str, ...]:
-    verdict = case.conclusion if not case.why else f"{case.conclusion} ({case.why})"
-    mark = ("" if case.paired else "†") + ("‡" if other_machine else "")
-    return (
-        heading(case.one.dataset, case.one.stand_in),
-        case.one.written_lambda,
-        short(case.accuracy),
-        case.label,
-        _sample_text(case.a),
-        _sample_text(case.b),
-        _ratio_text(case) + mark,
-        verdict,
-    )
+    mark = "‡" if comparison.machines_differ else ""
+    return [
+        (
+            heading(case.one.dataset, case.one.stand_in),
+            case.one.written_lambda,
+            short(case.accuracy),
+            case.label,
+            _sample_text(case.a),
+            _sample_text(case.b),
+            _ratio_text(case) + ("" if case.paired else "†") + mark,
+            case.conclusion if not case.why else f"{case.conclusion} ({case.why})",
+        )
+        for case in comparison.cases
+    ]
 
 
 def _sample_text(samples: Sequence[float]) -> str:
