@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 
 from svmbench.records.groups import Group
@@ -55,20 +54,13 @@ def steadier(groups: Sequence[Group], asked: Asked) -> Asked:
     return instead if some and not all_calm else asked
 
 
-@dataclass(frozen=True)
-class Together:
-    """The comparable samples of two groups, and whether they are paired in time."""
-
-    pairs: Pairs  # of the repeats that both have
-    # whether the two runs of each pair were executed one after the other, or their values do not
-    # depend on the time of execution
-    paired: bool
-
-
 def samples_together(
     one: Group, other: Group, asked: Asked, *, same_sweep: bool = True, same_machine: bool = True
-) -> Together:
-    """The samples of the repeats that two groups have in common.
+) -> tuple[Pairs, bool]:
+    """The samples of the repeats that two groups have in common, and whether they are pairs.
+
+    They are if the two runs of each were executed one after the other, or their values do not
+    depend on the time of execution.
 
     If most repeats were executed side by side, the others are left out; start times decide that,
     not measurements. Otherwise all are kept, as unpaired ones.
@@ -78,7 +70,7 @@ def samples_together(
     """
     found = pairs(one, other, asked)
     if not asked.measure.per_machine:  # the seed alone decides the value
-        return Together(found, paired=True)
+        return found, True
     recorded = starts(one) and starts(other)
     together: Collection[int] = ()
     if same_sweep and not recorded:
@@ -86,8 +78,8 @@ def samples_together(
     elif same_machine:
         together = made_together(one, other, found.repeats)
     if not found.repeats or 2 * len(together) < len(found.repeats):
-        return Together(found, paired=False)
-    return Together(found.only(together), paired=True)
+        return found, False
+    return found.only(together), True
 
 
 def pairs_in_time(one: Group, other: Group, asked: Asked) -> Pairs:

@@ -241,10 +241,10 @@ def _middle(group: Group, asked: Asked) -> float:
 
 def question_of(one: Group, other: Group, asked: Asked) -> Question:
     """Whether the second group's values are larger."""
-    found = samples_together(one, other, steadier((one, other), asked))
-    if found.paired:
-        return found.pairs.question(1.0)
-    return unpaired(found.pairs.a, found.pairs.b, ASSUMED_SHIFT, low=1.0)
+    found, paired = samples_together(one, other, steadier((one, other), asked))
+    if paired:
+        return found.question(1.0)
+    return unpaired(found.a, found.b, ASSUMED_SHIFT, low=1.0)
 
 
 def _described(one: Group, other: Group, asked: Asked) -> str:

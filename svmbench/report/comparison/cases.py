@@ -182,7 +182,7 @@ def _case(
 ) -> ComparedCase:
     for group, side in zip((one, other), sides, strict=True):
         _check_metric(group, asked, side)
-    found = samples_together(
+    found, paired = samples_together(
         one,
         other,
         asked,
@@ -191,7 +191,7 @@ def _case(
     )
     missing = "; ".join(_missing(one, other, asked))
     assert asked.at is not None
-    return ComparedCase(one, other, asked.at, found.pairs.a, found.pairs.b, found.paired, missing)
+    return ComparedCase(one, other, asked.at, found.a, found.b, paired, missing)
 
 
 def _missing(one: Group, other: Group, asked: Asked) -> Iterator[str]:
