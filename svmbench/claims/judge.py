@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import median
 
 from svmbench.claims.cases import brought_together, cases_not_run, cases_of
@@ -91,23 +91,8 @@ PARTS: Mapping[str, Callable[[Claim, ClaimCase], Iterator[ClaimPart]]] = {
 }
 
 
-@dataclass(frozen=True)
-class _Draft:
-    """A claim with the parts of its cases, not yet judged."""
-
-    claim: Claim
-    cases: tuple[tuple[ClaimCase, tuple[ClaimPart, ...]], ...]
-
-    @property
-    def by_ranks(self) -> bool:
-        return self.claim.across is not None
-
-    @property
-    def questions(self) -> Iterator[Question]:
-        for _, parts in self.cases:
-            for part in parts:
-                if part.question is not None:
-                    yield part.question
+#: The cases of a claim, each with its parts, not yet judged.
+_Drafted = Sequence[tuple[ClaimCase, tuple[ClaimPart, ...]]]
 
 
 class KnownParts:
@@ -153,29 +138,38 @@ def judge_claims(
     planned = slots or [()] * len(items)
     likeness = unlike or [lambda _claim, _dataset: ""] * len(items)
     drafts = [
-        [_draft(claim, rows, cases, known, differs) for claim in claims]
+        [(claim, _drafted(claim, rows, cases, known, differs)) for claim in claims]
         for (claims, rows), cases, differs in zip(items, planned, likeness, strict=True)
     ]
     # Signed ranks decide a statistical claim. What is asked in its cases only describes it, so
     # that these questions do not raise the evidence which the others of the page need.
     answers = {}
     for ranked in (False, True):
-        these = (draft for drawn in drafts for draft in drawn if draft.by_ranks == ranked)
-        questions = [question for draft in these for question in draft.questions]
+        questions = [
+            part.question
+            for drawn in drafts
+            for claim, cases in drawn
+            for _, parts in (cases if (claim.across is not None) == ranked else ())
+            for part in parts
+            if part.question is not None
+        ]
         answers[ranked] = iter(judge(questions))
-    return [[_result(draft, answers[draft.by_ranks]) for draft in drawn] for drawn in drafts]
+    return [
+        [_result(claim, cases, answers[claim.across is not None]) for claim, cases in drawn]
+        for drawn in drafts
+    ]
 
 
-def _draft(
+def _drafted(
     claim: Claim,
     rows: Sequence[MeasuredRow],
     slots: Sequence[Slot],
     known: KnownParts,
     unlike: Unlike,
-) -> _Draft:
+) -> _Drafted:
     """The cases of a claim with their parts."""
     if claim.kind == "untestable":
-        return _Draft(claim, ())
+        return ()
     several = len({row.sweep for row in rows} | {slot["sweep"] for slot in slots}) > 1
     asked, chosen = claim, list(rows)
     if claim.over_dataset is not None:
@@ -183,7 +177,7 @@ def _draft(
     cases = cases_of(asked, chosen, several)
     if claim.over_dataset is None:
         cases += cases_not_run(claim, rows, slots, several)
-    return _Draft(claim, tuple((case, _parts(claim, asked, case, known, unlike)) for case in cases))
+    return [(case, _parts(claim, asked, case, known, unlike)) for case in cases]
 
 
 def _parts(
@@ -204,15 +198,14 @@ def _parts(
     return (ClaimPart("rows", reason=f"{m:,}, and the paper makes the claim on {least:,}"),)
 
 
-def _result(draft: _Draft, answers: Iterator[Answer]) -> ClaimResult:
+def _result(claim: Claim, drafted: _Drafted, answers: Iterator[Answer]) -> ClaimResult:
     """The verdict of a claim from the answers to its questions, which are taken in their order."""
-    claim = draft.claim
     if claim.kind == "untestable":
         return ClaimResult(claim, "not testable", claim.why or "")
-    if not draft.cases:
+    if not drafted:
         why = "there are no runs of it"
         return ClaimResult(claim, "open", why, remedy=_MISSING, was_run=False)
-    cases = tuple(_case(case, parts, answers) for case, parts in draft.cases)
+    cases = tuple(_case(case, parts, answers) for case, parts in drafted)
     verdict = decide(claim.cases, [case.verdict for case in cases])
     changes = may_change(claim.cases, [case.verdict for case in cases])
     summary, ranks = "", None
@@ -230,7 +223,7 @@ def _result(draft: _Draft, answers: Iterator[Answer]) -> ClaimResult:
         _remedy(cases, ranks) if verdict == "open" else "",
         ranks,
         changes,
-        was_run=any(case.all_rows for case, _ in draft.cases),
+        was_run=any(case.all_rows for case, _ in drafted),
     )
 
 
