@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from svmbench.harness.options import RepeatsOf
@@ -82,16 +82,16 @@ class Batch:
     """Repeats to run before the questions are asked again."""
 
     sweep: int
-    repeats_of: RepeatsOf
+    repeats_of: dict[Cell, list[int]]  # each begins as the longest of them does
     served: tuple[Doubt, ...]  # the questions they are run for
+    seconds: float  # that they are expected to take
 
-    @property
-    def numbers(self) -> list[int]:
-        """The repeats by number, in their order."""
-        return sorted(set().union(*self.repeats_of.values()))
-
-    def cells_of(self, number: int) -> list[Cell]:
-        return [cell for cell, numbers in self.repeats_of.items() if number in numbers]
+    def turns(self) -> list[RepeatsOf]:
+        """What each repeat consists of, in their order."""
+        return [
+            {cell: [number] for cell, numbers in self.repeats_of.items() if number in numbers}
+            for number in max(self.repeats_of.values(), key=len)
+        ]
 
 
 def priced(doubt: Doubt, open_sweeps: Mapping[int, OpenSweep]) -> Open:
@@ -113,14 +113,19 @@ def priced(doubt: Doubt, open_sweeps: Mapping[int, OpenSweep]) -> Open:
 def batches(
     questions: Sequence[Open], open_sweeps: Mapping[int, OpenSweep], time_for_all: bool
 ) -> Iterator[Batch]:
-    """Repeats for open questions, those first whose goal takes the least time.
+    """Repeats for priced questions, those first whose goal takes the least time.
 
     A question that shares cells with an earlier one can be served by the same blocks, which saves
     the repeats of these cells. This is done if its other cells take no longer than that question
     does, and always if there is time for all questions.
     """
-    prices = goal_prices(questions, open_sweeps)
-    waiting = sorted(questions, key=lambda each: (_price_of_goal(each, prices), _price(each)))
+    prices = _goal_prices(questions, open_sweeps)
+
+    def order(each: Open) -> tuple[float, float]:
+        own = each.seconds or 0.0
+        return min((prices[goal] for goal in each.doubt.goals), default=own), own
+
+    waiting = sorted(questions, key=order)
     while waiting:
         first, *others = waiting
         open_sweep = open_sweeps[first.doubt.sweep]
@@ -132,7 +137,7 @@ def batches(
             if (
                 doubt.sweep == first.doubt.sweep
                 and cells.intersection(doubt.cells)
-                and (time_for_all or beside <= _price(first))
+                and (time_for_all or beside <= (first.seconds or 0.0))
                 and open_sweep.free_repeats(together)
             ):
                 cells = together
@@ -144,66 +149,23 @@ def batches(
         for doubt in served:
             for cell in doubt.cells:
                 wanted[cell] = max(wanted.get(cell, []), free[: _count(doubt)], key=len)
-        yield Batch(first.doubt.sweep, wanted, tuple(served))
+        seconds = sum(open_sweep.seconds(cell) * len(numbers) for cell, numbers in wanted.items())
+        yield Batch(first.doubt.sweep, wanted, tuple(served), seconds)
 
 
-def first_repeats(
-    batch: Batch, seconds: float, seconds_of: Callable[[Cell], float]
-) -> tuple[Batch, float]:
-    """As many repeats of a batch as fit into a time, and at least one."""
-    kept, spent = set[int](), 0.0
-    for number in batch.numbers:
-        price = sum(map(seconds_of, batch.cells_of(number)))
-        if kept and spent + price > seconds:
-            break
-        kept.add(number)
-        spent += price
-    fewer = {
-        cell: [number for number in numbers if number in kept]
-        for cell, numbers in batch.repeats_of.items()
-    }
-    return replace(batch, repeats_of=fewer), spent
-
-
-def goal_prices(
+def _goal_prices(
     questions: Sequence[Open], open_sweeps: Mapping[int, OpenSweep]
 ) -> dict[str, float]:
-    """Seconds that each goal is expected to take, where goals share the cost of common cells.
-
-    A goal shares a cell only with goals whose other cells take no longer than the goal itself does.
-    The repeats of a cheap goal do not serve one that needs an expensive cell as well: they have no
-    run of that cell, so that the expensive goal would need other repeats.
-    """
+    """Seconds that each goal takes: each cell as many repeats as one of its questions needs."""
     costs: dict[str, dict[tuple[int, Cell], float]] = {}
-    wanting: dict[tuple[int, Cell], set[str]] = {}
     for question in questions:
         doubt = question.doubt
         for goal in doubt.goals:
             of_goal = costs.setdefault(goal, {})
             for cell in doubt.cells:
-                at = doubt.sweep, cell
-                cost = _pairs(doubt) * open_sweeps[doubt.sweep].seconds(cell)
-                of_goal[at] = max(of_goal.get(at, 0.0), cost)
-                wanting.setdefault(at, set()).add(goal)
-    prices = {}
-    for goal, cells in costs.items():
-        alone = sum(cells.values())
-        others = set().union(*(wanting[at] for at in cells))
-        served = {
-            other
-            for other in others
-            if sum(cost for at, cost in costs[other].items() if at not in cells) <= alone
-        }
-        prices[goal] = sum(cost / len(served & wanting[at]) for at, cost in cells.items())
-    return prices
-
-
-def _price_of_goal(question: Open, prices: Mapping[str, float]) -> float:
-    return min((prices[goal] for goal in question.doubt.goals), default=_price(question))
-
-
-def _price(question: Open) -> float:
-    return math.inf if question.seconds is None else question.seconds
+                at, cost = (doubt.sweep, cell), open_sweeps[doubt.sweep].seconds(cell)
+                of_goal[at] = max(of_goal.get(at, 0.0), _pairs(doubt) * cost)
+    return {goal: sum(of_goal.values()) for goal, of_goal in costs.items()}
 
 
 def _pairs(doubt: Doubt) -> int:

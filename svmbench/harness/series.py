@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import astuple, dataclass, field, replace
 from itertools import zip_longest
@@ -22,7 +22,7 @@ from operator import add
 from typing import Any, Literal
 
 from svmbench.errors import DataError
-from svmbench.harness.doubts import Batch, Doubt, Open, batches, first_repeats, priced
+from svmbench.harness.doubts import Batch, Doubt, Open, batches, priced
 from svmbench.harness.options import Options, Outcome, Reporter
 from svmbench.harness.plan import Cell
 from svmbench.harness.planned_sweep import PlannedSweep
@@ -138,8 +138,7 @@ def run_series(
     series.announce()
     with series:
         try:
-            series.make_first_repeats()
-            series.make_repeats_at_least()
+            series.make_repeats()
             if doubts is not None:
                 series.decide(doubts)
         except KeyboardInterrupt:
@@ -164,7 +163,6 @@ class _Series:
         self._late = bool(options.only) or len(sweeps) == 1
         self._end = end
         self._open_sweeps: dict[int, OpenSweep] = {}
-        self._in_vain: set[tuple[int, frozenset[Cell]]] = set()
         self._pairs_before: dict[_Question, int] = {}
         self._unserved = Counter[_Question]()
         self._unreadable: set[int] = set()
@@ -187,48 +185,48 @@ class _Series:
 
     # --- the repeats that every cell has ---------------------------------------------
 
-    def make_first_repeats(self) -> None:
-        """Open the sweeps in their order, and run the first repeat of every cell."""
+    def make_repeats(self) -> None:
+        """Run the first repeat of every cell of every sweep, then the others that all should have.
+
+        Sweeps are opened in their order, and take turns from then on.
+        """
         waiting = [at for at, planned in enumerate(self._sweeps) if planned.runnable is not None]
+        self._make_up_to(waiting, [1], "first")
+        self.result.unreached = {
+            at: self._lacking(at)
+            for at in waiting
+            if at not in self._open_sweeps and at not in self._unreadable
+        }
+        waiting = [at for at in self._open_sweeps if self._lacking(at)]
+        most = max((self._sweeps[at].sweep.at_least for at in waiting), default=1)
+        # A single sweep orders its own repeats.
+        levels = range(1, most + 1) if len(waiting) > 1 else [most]
+        self._make_up_to(waiting, levels, "at_least")
+
+    def _make_up_to(self, waiting: Sequence[int], levels: Sequence[int], phase: Phase) -> None:
+        """Run one number of repeats after the other, each sweep within its share of the time."""
         for _ in range(ROUNDS):
-            for turn, at in enumerate(waiting):
-                if self._over():
-                    if at not in self._open_sweeps:
-                        self.result.unreached[at] = self._lacking(at)
-                    continue
-                deadline = None
-                if self._end is not None:
-                    weights = [math.sqrt(self._lacking(other, 1)) for other in waiting[turn:]]
-                    deadline = _deadline(self._end, weights)
-                self._turn(at, "first", deadline, Options(repeats=1))
-                if at in self._open_sweeps:
-                    self._open_sweeps[at].publish()
-            waiting = [at for at in waiting if at in self._open_sweeps and self._lacking(at, 1)]
+            share = self._shares(waiting, levels[-1])
+            for level in levels:
+                for at in waiting:
+                    if share[at] <= 0.0 or self._over():
+                        continue
+                    repeats = min(level, self._sweeps[at].sweep.at_least)
+                    if at not in self._open_sweeps or self._lacking(at, repeats):
+                        deadline = None if self._end is None else time.monotonic() + share[at]
+                        share[at] -= self._turn(at, phase, deadline, Options(repeats=repeats))
+                    if phase == "first" and at in self._open_sweeps:
+                        self._open_sweeps[at].publish()
+            waiting = [at for at in self._open_sweeps if self._lacking(at, levels[-1])]
             if not waiting or self._end is None:
                 return
 
-    def make_repeats_at_least(self) -> None:
-        """Run the further repeats that every cell should have, one of every sweep at a time."""
-        for _ in range(ROUNDS):
-            lacking = {at: count for at in self._open_sweeps if (count := self._lacking(at))}
-            if not lacking or self._over():
-                return
-            share = self._shares({at: math.sqrt(count) for at, count in lacking.items()})
-            most = max(self._sweeps[at].sweep.at_least for at in lacking)
-            # A single sweep orders its own repeats.
-            for level in range(1, most + 1) if len(lacking) > 1 else [most]:
-                for at in lacking:
-                    repeats = min(level, self._sweeps[at].sweep.at_least)
-                    if self._lacking(at, repeats) and share[at] > 0.0 and not self._over():
-                        deadline = None if self._end is None else time.monotonic() + share[at]
-                        share[at] -= self._turn(at, "at_least", deadline, Options(repeats=repeats))
-            if self._end is None:
-                return
-
-    def _shares(self, weights: Mapping[int, float]) -> dict[int, float]:
-        """Seconds of the remaining time that each sweep may take, by its weight."""
+    def _shares(self, waiting: Sequence[int], repeats: int) -> dict[int, float]:
+        """Seconds of the remaining time that each sweep may take, by the runs that it lacks."""
         if self._end is None:
-            return dict.fromkeys(weights, math.inf)
+            return dict.fromkeys(waiting, math.inf)
+        # A sweep that seems to be finished still gets something, in case a file is damaged.
+        weights = {at: max(math.sqrt(self._lacking(at, repeats)), 0.1) for at in waiting}
         left, total = self._end - time.monotonic(), sum(weights.values())
         return {at: left * weight / total for at, weight in weights.items()}
 
@@ -238,19 +236,14 @@ class _Series:
         """Run repeats of the cells that open questions are about, while there are any to run."""
         while not self._over():
             took = self._ask(ask)
-            todo = [
-                each
-                for each in self.result.open
-                if each.seconds is not None and each.doubt.key not in self._in_vain
-            ]
+            todo = [each for each in self.result.open if each.seconds is not None]
             if not todo:
                 return
             turn = min(each.doubt.turn for each in todo)
             todo = [each for each in todo if each.doubt.turn == turn]
             needed = sum(each.seconds or 0.0 for each in todo)
             time_for_all = self._end is None or time.monotonic() + needed <= self._end
-            waiting = batches(todo, self._open_sweeps, time_for_all)
-            self._make(self._round(waiting, self._length_of_round(took)))
+            self._make(batches(todo, self._open_sweeps, time_for_all), self._length_of_round(took))
         self._ask(ask)
 
     def _length_of_round(self, asking: float) -> float:
@@ -259,25 +252,6 @@ class _Series:
             return PATIENCE * asking
         left = self._end - time.monotonic()
         return min(PATIENCE * asking, max(asking, SHARE_OF_REST * left))
-
-    def _round(self, waiting: Iterable[Batch], enough: float) -> list[Batch]:
-        """The first of the batches, until they are expected to take that many seconds.
-
-        Batches with a cell in common would ask for the same repeats: the later one has to wait.
-        The last batch is cut to the repeats that fit, but has at least one.
-        """
-        chosen, taken = [], set[tuple[int, Cell]]()
-        for batch in waiting:
-            cells = {(batch.sweep, at) for at in batch.repeats_of}
-            if taken & cells:
-                continue
-            taken |= cells
-            batch, seconds = first_repeats(batch, enough, self._open_sweeps[batch.sweep].seconds)
-            chosen.append(batch)
-            enough -= seconds
-            if enough <= 0.0:
-                break
-        return chosen
 
     def _ask(self, ask: Callable[[], Sequence[Doubt]]) -> float:
         """Ask the questions; return the seconds that took, with those to write the tables."""
@@ -299,25 +273,36 @@ class _Series:
             return Open(doubt, None, "information")
         return priced(doubt, self._open_sweeps)
 
-    def _make(self, chosen: Sequence[Batch]) -> None:
-        """Run the repeats of batches by turns: those of different batches can share a launcher."""
-        wanted = [(batch, Options(repeats_of=batch.repeats_of)) for batch in chosen]
-        lacking = [self._open_sweeps[batch.sweep].lacking(options) for batch, options in wanted]
-        announced = (self._open_sweeps[batch.sweep].announce(options) for batch, options in wanted)
-        self._reporter.grow(sum(announced))
-        for batch, options in _by_turns(chosen):
-            if self._over():
-                return
-            self._turn(batch.sweep, "doubts", self._end, options)
-        if self._over():
-            return
-        for (batch, options), before in zip(wanted, lacking, strict=True):
-            if self._open_sweeps[batch.sweep].lacking(options) >= before:
-                # Its cells are skipped, or wait for their optimum: asking again changes nothing.
-                self._in_vain |= {doubt.key for doubt in batch.served}
-            else:
-                for doubt in batch.served:
-                    self._pairs_before[doubt.key, doubt.text] = doubt.pairs
+    def _make(self, waiting: Iterable[Batch], seconds: float) -> None:
+        """Run the first of the batches for some seconds, but one repeat at least.
+
+        One repeat of each is made, then the next one: those of different batches can share a
+        launcher. Batches with a cell in common would ask for the same repeats: the later one has to
+        wait.
+        """
+        chosen, taken, enough = list[Batch](), set[tuple[int, Cell]](), seconds
+        for batch in waiting:
+            cells = {(batch.sweep, at) for at in batch.repeats_of}
+            if not taken & cells:
+                taken |= cells
+                chosen.append(batch)
+                enough -= batch.seconds
+                options = Options(repeats_of=batch.repeats_of)
+                self._reporter.grow(self._open_sweeps[batch.sweep].announce(options))
+                if enough <= 0.0:
+                    break
+        end = time.monotonic() + seconds
+        for turn in zip_longest(*(batch.turns() for batch in chosen)):
+            for batch, repeats_of in zip(chosen, turn, strict=True):
+                if repeats_of is not None:
+                    options = Options(repeats_of=repeats_of)
+                    self._turn(batch.sweep, "doubts", self._end, options)
+                    if self._over():
+                        return
+                    for doubt in batch.served:
+                        self._pairs_before[doubt.key, doubt.text] = doubt.pairs
+                    if time.monotonic() >= end:
+                        return
 
     # --- turns -----------------------------------------------------------------------
 
@@ -327,7 +312,7 @@ class _Series:
     def _lacking(self, at: int, repeats: int | None = None) -> int:
         """Missing runs of a sweep's first repeats, ``at_least`` unless given."""
         planned = self._sweeps[at]
-        repeats = planned.sweep.at_least if repeats is None else repeats
+        repeats = min(repeats or planned.sweep.at_least, planned.sweep.at_least)
         if at in self._open_sweeps:
             return self._open_sweeps[at].lacking(Options(repeats=repeats))
         return planned.runs_a_repeat * repeats if self._options.fresh else planned.missing(repeats)
@@ -384,20 +369,3 @@ class _Series:
         else:
             self._reporter.grow(announced - expected)
         return open_sweep
-
-
-def _by_turns(chosen: Sequence[Batch]) -> Iterator[tuple[Batch, Options]]:
-    """One repeat of every batch, then the next one, until all have been wanted."""
-    for turn in zip_longest(*(batch.numbers for batch in chosen)):
-        for batch, number in zip(chosen, turn, strict=True):
-            if number is not None:
-                cells = {cell: [number] for cell in batch.cells_of(number)}
-                yield batch, Options(repeats_of=cells)
-
-
-def _deadline(end: float, weights: Sequence[float]) -> float:
-    """When the first of these sweeps has used its share of the time to the end."""
-    now, total = time.monotonic(), sum(weights)
-    # A sweep that seems to be finished still gets something, in case a file is damaged.
-    share = max(weights[0], 0.1) / max(total, 0.1)
-    return now + min(1.0, share) * (end - now)
