@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -259,18 +258,15 @@ def plan(
 
 
 def _summary(result: Result, planned: Sequence[PlannedSweep], root: Path, seconds: float) -> str:
-    states: Counter[str] = Counter()
-    for outcome in result.outcomes.values():
-        states += outcome.states
     lines = []
     if planned:
-        said = counted_states(states.elements())
+        said = counted_states(result.states.elements())
         new = f"{counted(result.made, 'new run')}, {result.reused} reused in {duration(seconds)}"
         lines.append(f"{new}: {said}" if said else new)
     lines += unfinished(result)
     lines += [*time_spent(result, planned), *open_questions(result.open)]
     where = f"the runs.csv of their sweep below {root}"
-    lines += mishaps(states, result.damaged, result.missing, where)
+    lines += mishaps(result, where)
     if not result.interrupted:
         lines.append(f"tables, figures and claims in {root / 'index.html'}")
     return "\n".join(lines)

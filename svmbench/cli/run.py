@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from svmbench.config.dataset_spec import DatasetSpec
     from svmbench.harness.series import PlannedSweep, Result
     from svmbench.harness.sources import Source
-    from svmbench.harness.sweeps import Options, Outcome
+    from svmbench.harness.sweeps import Options
 
 
 #: Runs at the same time, each of which needs a thread and some processes.
@@ -145,9 +145,9 @@ def command(
         raise DataError(result.faults[0])
     if result.interrupted and not result.made + result.reused:
         raise KeyboardInterrupt  # there is nothing to show
-    if running.as_json and result.outcomes:
+    if running.as_json:
         click.echo(_as_json(planned.folder))
-    elif not running.quiet and result.outcomes:
+    elif not running.quiet:
         click.echo(_told(planned, result, time.monotonic() - begun))
     if result.interrupted:
         raise KeyboardInterrupt
@@ -214,7 +214,7 @@ def _told(planned: PlannedSweep, result: Result, seconds: float) -> str:
         *filter(None, [order(results).caution]),
         "",
         *([stand_in_warning(list(planned.stand_ins))] if planned.stand_ins else ()),
-        _summary(result.outcomes[0], seconds),
+        *_summary(result, folder, seconds),
         *_failures(folder),
         *_not_installed(planned.sweep),
     ]
@@ -315,15 +315,10 @@ def _not_installed(sweep: Sweep) -> list[str]:
     return [f"{label} was not measured: {why}" for label, why in reasons.items() if why]
 
 
-def _summary(outcome: Outcome, seconds: float) -> str:
-    made = f"{counted(outcome.made, 'new run')}, {outcome.reused} reused"
-    where = str(outcome.folder / "runs.csv")
-    return "\n".join(
-        [
-            f"{made}, in {duration(seconds)}: {counted_states(outcome.states.elements())}",
-            *mishaps(outcome.states, outcome.damaged, outcome.missing, where),
-        ]
-    )
+def _summary(result: Result, folder: Path, seconds: float) -> list[str]:
+    made = f"{counted(result.made, 'new run')}, {result.reused} reused, in {duration(seconds)}"
+    ended = counted_states(result.states.elements())
+    return [f"{made}: {ended}", *mishaps(result, str(folder / "runs.csv"))]
 
 
 def _questions(folder: Path, result: Result) -> str:

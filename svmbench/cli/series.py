@@ -74,10 +74,11 @@ def open_questions(questions: Sequence[Open]) -> list[str]:
     return lines
 
 
-def mishaps(states: Counter[str], damaged: int, missing: int, where: str) -> list[str]:
+def mishaps(result: Result, where: str) -> list[str]:
     """The messages about runs that were rerun, stopped from outside, or have failed."""
-    lines = []
-    lost = [f"{n} {what}" for n, what in ((damaged, "damaged"), (missing, "missing")) if n]
+    lines, states = [], result.states
+    counts = (result.damaged, "damaged"), (result.missing, "missing")
+    lost = [f"{n} {what}" for n, what in counts if n]
     if lost:
         lines.append(f"reran runs with lost files: {', '.join(lost)}")
     if states["interrupted"]:

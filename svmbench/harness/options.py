@@ -22,7 +22,7 @@ RepeatsOf = Mapping[Cell, Collection[int]]
 
 @dataclass
 class Outcome:
-    folder: Path
+    folder: Path = Path()  # of one sweep
     made: int = 0  # made, reused: new runs, and runs that were found finished
     reused: int = 0
     # end states of the existing runs, and of those ``skipped`` and ``spared``
@@ -40,6 +40,11 @@ class Outcome:
     def faulty(self) -> bool:
         """Whether a run failed, ran out of memory or was stopped from outside."""
         return any(self.states[state] for state in (*FAULTS, "interrupted"))
+
+    def add(self, other: Outcome) -> None:
+        """Count another sweep's runs, too."""
+        for name in ("made", "reused", "states", "left", "damaged", "missing", "starting"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
 class Reporter:

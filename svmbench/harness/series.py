@@ -69,51 +69,12 @@ class Spent:
 
 
 @dataclass
-class Result:
-    # by the sweep's place in the sequence
-    outcomes: dict[int, Outcome] = field(default_factory=dict)
+class Result(Outcome):
     faults: list[str] = field(default_factory=list)  # why a sweep could not be run, one line each
-    # runs of the sweeps for which no time was left, by the sweep's place
-    unreached: dict[int, int] = field(default_factory=dict)
     spent: dict[int, Spent] = field(default_factory=dict)  # seconds by the sweep's place
     asking: float = 0.0  # seconds that asking the questions took
     # questions that were open when they were last asked
     open: list[Open] = field(default_factory=list)
-    interrupted: bool = False
-
-    @property
-    def made(self) -> int:
-        return sum(outcome.made for outcome in self.outcomes.values())
-
-    @property
-    def reused(self) -> int:
-        return sum(outcome.reused for outcome in self.outcomes.values())
-
-    @property
-    def damaged(self) -> int:
-        """Runs repeated because their file had been changed."""
-        return sum(outcome.damaged for outcome in self.outcomes.values())
-
-    @property
-    def missing(self) -> int:
-        """Runs repeated because their file was gone."""
-        return sum(outcome.missing for outcome in self.outcomes.values())
-
-    @property
-    def left(self) -> int:
-        """Runs that every cell should have and for which there was no time."""
-        left = sum(outcome.left for outcome in self.outcomes.values())
-        return left + sum(self.unreached.values())
-
-    @property
-    def faulty(self) -> bool:
-        """Whether a run failed, ran out of memory or was stopped from outside."""
-        return any(outcome.faulty for outcome in self.outcomes.values())
-
-    @property
-    def starting(self) -> float:
-        """Seconds that starting the processes of the runs took, which `spent` includes."""
-        return sum(outcome.starting for outcome in self.outcomes.values())
 
     @property
     def total(self) -> Spent:
@@ -173,7 +134,8 @@ class _Series:
 
     def __exit__(self, *details: Any) -> None:
         self._stack.__exit__(*details)
-        self.result.outcomes = {at: each.outcome for at, each in self._open_sweeps.items()}
+        for each in self._open_sweeps.values():
+            self.result.add(each.outcome)
 
     def announce(self) -> None:
         """Tell the reporter how many runs there are; a single sweep's are known once it is open."""
@@ -192,11 +154,8 @@ class _Series:
         """
         waiting = [at for at, planned in enumerate(self._sweeps) if planned.runnable is not None]
         self._make_up_to(waiting, [1], "first")
-        self.result.unreached = {
-            at: self._lacking(at)
-            for at in waiting
-            if at not in self._open_sweeps and at not in self._unreadable
-        }
+        unreached = [at for at in waiting if at not in self._open_sweeps]
+        self.result.left = sum(self._lacking(at) for at in unreached if at not in self._unreadable)
         waiting = [at for at in self._open_sweeps if self._lacking(at)]
         most = max((self._sweeps[at].sweep.at_least for at in waiting), default=1)
         # A single sweep orders its own repeats.
