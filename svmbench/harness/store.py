@@ -13,9 +13,9 @@ import json
 import math
 import os
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -36,6 +36,7 @@ from svmbench.harness.plan import Run
 from svmbench.harness.rows import regret_rows, run_row, trace_rows
 from svmbench.harness.trace import SKIPPED, Trace, read_whole, rename
 from svmbench.harness.weights import SUFFIX, growing_weights, weights_are_kept
+from svmbench.records.columns import REGRETS, TRACES, Column
 from svmbench.records.states import FAULTS, RERUN
 from svmbench.reference.optimum import Reference
 
@@ -232,7 +233,7 @@ class Store:
     def export(self, runs: Iterable[Run], skipped: frozenset[str]) -> None:
         """Write the tables of the runs that have a trace; one that would be empty is removed."""
         rows: list[dict[str, Any]] = []
-        points, regrets = _Text(), _Text()
+        points, regrets = list[str](), list[str]()
         for run in runs:
             if run.id in skipped:
                 rows.append(run_row(run, SKIPPED))
@@ -240,20 +241,20 @@ class Store:
             found = self._rows_of(run)
             if found is not None:
                 rows.append(found.row)
-                points.add(found.points)
-                regrets.add(found.regrets)
+                points.append(found.points)
+                regrets.append(found.regrets)
         # If no run was started there is nothing to report; regrets are not always requested.
         # runs.csv is written last: if it lists a run, the other tables have that run too.
-        self._write("regret.csv", str(regrets), bool(regrets.body))
-        self._write("traces.csv", str(points), bool(rows))
-        self._write("runs.csv", pd.DataFrame(rows).to_csv(index=False), bool(rows))
+        self._write("regret.csv", [_header(REGRETS), *regrets], any(regrets))
+        self._write("traces.csv", [_header(TRACES), *points], bool(rows))
+        self._write("runs.csv", [pd.DataFrame(rows).to_csv(index=False)], bool(rows))
 
-    def _write(self, name: str, text: str, there_is: bool) -> None:
+    def _write(self, name: str, text: list[str], there_is: bool) -> None:
         if not there_is:
             (self.folder / name).unlink(missing_ok=True)
             return
         with replacing(self.folder / name) as file:
-            file.write(text)
+            file.writelines(text)
 
     def _rows_of(self, run: Run) -> _Rows | None:
         """A run's rows of the tables; cached, because tables are written often."""
@@ -268,44 +269,29 @@ class Store:
 
 @dataclass(frozen=True)
 class _Rows:
-    """A run's row of runs.csv, and its lines of the other tables as header and body."""
+    """A run's row of runs.csv, and its lines of the other tables."""
 
     reference: Reference
     row: dict[str, Any]
-    points: tuple[str, str]
-    regrets: tuple[str, str]
+    points: str
+    regrets: str
 
 
 def _rows(run: Run, trace: Trace) -> _Rows:
     return _Rows(
         run.instance.reference,
         run_row(run, trace),
-        _csv(trace_rows(run, trace)),
-        _csv(regret_rows(run, trace)),
+        _lines(trace_rows(run, trace)),
+        _lines(regret_rows(run, trace)),
     )
 
 
-@dataclass
-class _Text:
-    """A CSV table joined from the tables of single runs."""
-
-    header: str = "\n"
-    body: list[str] = field(default_factory=list)
-
-    def add(self, lines: tuple[str, str]) -> None:
-        header, body = lines
-        if body:
-            self.header = header
-            self.body.append(body)
-
-    def __str__(self) -> str:
-        return "".join([self.header, *self.body])
+def _header(columns: Sequence[Column]) -> str:
+    return ",".join(column.name for column in columns) + "\n"
 
 
-def _csv(rows: list[dict[str, Any]]) -> tuple[str, str]:
-    """Header and body of a table as CSV; pandas would take longer than most runs."""
-    header, body = io.StringIO(), io.StringIO()
-    if rows:
-        csv.writer(header, lineterminator="\n").writerow(rows[0])
-        csv.writer(body, lineterminator="\n").writerows(row.values() for row in rows)
-    return header.getvalue(), body.getvalue()
+def _lines(rows: list[dict[str, Any]]) -> str:
+    """Rows as CSV; pandas would take longer than most runs."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(row.values() for row in rows)
+    return text.getvalue()

@@ -107,7 +107,7 @@ def _read_results(folder: Path, _state: tuple[tuple[str, int, int], ...]) -> Res
     config = _parse_config(folder / "config.yaml")
     distance = _distance(config)
     runs = _read_runs(folder / "runs.csv", distance)
-    traces = _read_table(folder / "traces.csv", empty=TRACES)
+    traces = _read_table(folder / "traces.csv")
     _convert(traces, folder / "traces.csv", TRACES)
     of_run = runs.set_index("id")
     _refuse_below(
@@ -137,7 +137,9 @@ def _read_results(folder: Path, _state: tuple[tuple[str, int, int], ...]) -> Res
 def read_regret(folder: Path) -> pd.DataFrame:
     """regret.csv: one row per number of steps; no rows if the sweep did not ask for it."""
     path = folder / "regret.csv"
-    table = _read_table(path, empty=REGRETS) if path.exists() else _without_rows(REGRETS)
+    if not path.exists():
+        return pd.DataFrame(columns=[column.name for column in REGRETS])
+    table = _read_table(path)
     _convert(table, path, REGRETS)
     return table
 
@@ -176,24 +178,17 @@ def _read_text(path: Path) -> str:
         raise DataError(f"{path}: cannot be read ({_one_line(error)})") from error
 
 
-def _read_table(path: Path, empty: Sequence[Column] = ()) -> pd.DataFrame:
-    """A CSV file with every field as text; with columns alone if it has not even a header."""
+def _read_table(path: Path) -> pd.DataFrame:
+    """A CSV file with every field as text."""
     _require_file(path)
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=False, na_filter=False)
-    except pd.errors.EmptyDataError:
-        return _without_rows(empty)
-    except (OSError, UnicodeDecodeError, pd.errors.ParserError) as error:
+    except (OSError, UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         raise DataError(f"{path}: cannot be read ({_one_line(error)})") from error
     # Pandas would take the first fields of longer lines for the names of the rows.
     if len(table) and not isinstance(table.index, pd.RangeIndex):
         raise DataError(f"{path}: its lines have more fields than its header; run the sweep again")
     return table.astype(object)
-
-
-def _without_rows(columns: Sequence[Column]) -> pd.DataFrame:
-    names = [column.name for column in columns if column.presence != "unread"]
-    return pd.DataFrame(columns=names, dtype=object)
 
 
 def _distance(config: dict[str, Any]) -> str:

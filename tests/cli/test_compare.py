@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from results_folders import whole
 
 from svmbench.cli import main
+from svmbench.records.columns import TRACES
 
 MACHINE = {"cpu": "A CPU", "logical_cpus": 2, "caches": {"L2": "1M"}, "flags": "-O3", "git": "abc"}
 THRESHOLD = 0.01
@@ -83,7 +84,7 @@ def write(tmp_path):
         folder = tmp_path / name
         folder.mkdir()
         whole(pd.DataFrame(runs)).to_csv(folder / "runs.csv", index=False)
-        (folder / "traces.csv").write_text("")
+        (folder / "traces.csv").write_text(",".join(each.name for each in TRACES) + "\n")
         labels = list(dict.fromkeys(run["label"] for run in runs))
         sweep = {"name": name, "datasets": ["adult"], "solvers": labels, "repeats": REPEATS}
         (folder / "config.yaml").write_text(yaml.safe_dump(sweep))
