@@ -22,10 +22,7 @@ from svmbench.harness.environment import pinned
 #: Exit code of a child that could not write its results.
 CANNOT_WRITE = 74
 
-#: Exit code reported of a child that closed its pipe, lived on and was killed.
-CLOSED = 75
-
-#: Exit code reported of a child that the system refused to start.
+#: Exit code of a launcher that the system refused to start a process for.
 REFUSED = 76
 
 #: Exit code of a worker that lacked memory outside its run; a run records its own lack of it.
@@ -115,8 +112,8 @@ def cause_of_death(code: int, stderr: IO[bytes], for_memory: bool) -> tuple[str,
         return "interrupted", "the worker found no memory outside the run itself"
     if code == NO_FILES:
         return "interrupted", "the worker's process could open no more files"
-    if code == CLOSED:
-        return "failed", "the worker closed its pipe and did not end"
+    if code == REFUSED:
+        return "interrupted", f"the system refused to start the worker ({last_line(stderr)})"
     return "failed", last_line(stderr) or f"the worker exited with code {code}"
 
 

@@ -16,12 +16,10 @@ It answers on its standard output with a line of JSON for each event:
 
 - ``{"event": "started", "pid": 7}``;
 - ``{"event": "answered", "text": "...", "cpu": 0.5}`` for each line that the process writes;
-- ``{"event": "ended", "code": -9, "cpu": 0.1}`` when it has ended, with its exit code;
-- ``{"event": "ended", "code": 76, "refused": 11}`` if the system has refused to start it, with the
-  number of the error.
+- ``{"event": "ended", "code": -9, "cpu": 0.1}`` when it has ended, with its exit code.
 
-``cpu`` counts the seconds of processor time since the last such line. The last line of a process
-includes its descendants.
+It ends itself if the system refuses to start a process. ``cpu`` counts the seconds of processor
+time since the last such line. The last line of a process includes its descendants.
 """
 
 from __future__ import annotations
@@ -29,7 +27,6 @@ from __future__ import annotations
 import ctypes
 import gc
 import json
-import math
 import mmap
 import os
 import signal
@@ -39,18 +36,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import numpy as np
 
 from svmbench.harness import worker
-from svmbench.harness.child import CLOSED, REFUSED, processor_seconds, readable
+from svmbench.harness.child import REFUSED, processor_seconds, readable
 from svmbench.harness.leftovers import adopt_orphans, end_children
 from svmbench.solvers import cholesky
-
-#: Seconds that a process has to end after it has closed its answers.
-DYING = 5.0
 
 #: The parent has closed the launcher's standard input, or has ended.
 LEAVE: list[dict[str, Any]] = [{"leave": True}]
@@ -86,22 +79,18 @@ class Launcher:
         self._reported = 0.0  # seconds of processor time that were reported
         self._orphans = 0.0  # and those of descendants that ended as our children
         self._answer = b""  # the beginning of its next line
-        self._dying_until = math.inf  # moment at which it is killed
 
     def serve(self) -> bool:
         """Obey orders until there are no more."""
         orders = self._orders()
         while True:
             watched = [0, self._wakeup, *([self._answers] if self._answers >= 0 else [])]
-            left = self._dying_until - monotonic()
-            ready = readable(watched, left)
+            ready = readable(watched)
             if self._answers in ready:
                 self._pass_answers_on()
             if self._wakeup in ready:
                 os.read(self._wakeup, 4096)
                 self._reap()
-            if self._pid and monotonic() > self._dying_until:
-                self._kill(CLOSED)
             if 0 in ready:
                 for order in next(orders, LEAVE):
                     if "start" in order and self._start(order):
@@ -147,20 +136,15 @@ class Launcher:
         """Start a process with its first job; True in the forked process."""
         if order["fork"]:
             self._import_solvers(order["ready"])
+        self._reported = self._orphans = 0.0
+        self._answer = b""
         try:
             jobs, self._jobs = os.pipe()
-        except OSError as error:
-            return self._refuse(error)
-        try:
             self._answers, answers = os.pipe()
-        except OSError as error:
-            return self._refuse(error, jobs, self._jobs)
-        self._reported = self._orphans = 0.0
-        self._answer, self._dying_until = b"", math.inf
-        try:
             self._pid = os.fork() if order["fork"] and self._forks else _spawned(jobs, answers)
         except OSError as error:
-            return self._refuse(error, jobs, self._jobs, self._answers, answers)
+            print(error, file=sys.stderr)
+            sys.exit(REFUSED)
         if self._pid == 0:
             self._become_a_worker(jobs, answers)
             return True
@@ -168,14 +152,6 @@ class Launcher:
         os.close(answers)
         self._report("started", pid=self._pid)
         self._pass_on(order["start"])
-        return False
-
-    def _refuse(self, error: OSError, *opened: int) -> bool:
-        """Report that the system has refused to start a process."""
-        for descriptor in opened:
-            os.close(descriptor)
-        self._pid, self._jobs, self._answers = 0, -1, -1
-        self._report("ended", code=REFUSED, refused=error.errno, cpu=0.0)
         return False
 
     def _become_a_worker(self, jobs: int, answers: int) -> None:
@@ -210,7 +186,7 @@ class Launcher:
                 self._report("answered", text=text, cpu=spent)
             return
         os.close(self._answers)  # its end is reported once it has been waited for
-        self._answers, self._dying_until = -1, monotonic() + DYING
+        self._answers = -1
 
     def _newly_spent(self, seconds: float | None) -> float | None:
         """Seconds of processor time that have not been reported yet."""
@@ -229,14 +205,14 @@ class Launcher:
                 else:
                     self._orphans += usage.ru_utime + usage.ru_stime
 
-    def _kill(self, code: int | None = None) -> None:
+    def _kill(self) -> None:
         with suppress(ProcessLookupError):
             os.kill(self._pid, signal.SIGKILL)
         _, status, usage = os.wait4(self._pid, 0)
-        self._conclude(status, usage.ru_utime + usage.ru_stime, code)
+        self._conclude(status, usage.ru_utime + usage.ru_stime)
 
-    def _conclude(self, status: int, seconds: float, code: int | None = None) -> None:
-        """Clean up after the run's process, and report its end, if need be with another code."""
+    def _conclude(self, status: int, seconds: float) -> None:
+        """Clean up after the run's process, and report its end."""
         if self._answers >= 0 and readable([self._answers], 0.0):
             self._pass_answers_on()
         with suppress(ProcessLookupError, PermissionError):
@@ -245,10 +221,9 @@ class Launcher:
         for descriptor in (self._jobs, self._answers):
             if descriptor >= 0:
                 os.close(descriptor)
-        self._pid, self._jobs, self._answers, self._dying_until = 0, -1, -1, math.inf
+        self._pid, self._jobs, self._answers = 0, -1, -1
         spent = self._newly_spent(seconds + self._orphans + seconds_of_left)
-        code = os.waitstatus_to_exitcode(status) if code is None else code
-        self._report("ended", code=code, cpu=spent)
+        self._report("ended", code=os.waitstatus_to_exitcode(status), cpu=spent)
 
 
 def _spawned(jobs: int, answers: int) -> int:

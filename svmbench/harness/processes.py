@@ -36,8 +36,6 @@ class Report:
     code: int = 0  # its exit code, when it has ended; negative for a signal
     # seconds of processor time since the last report; None if that is not known
     cpu: float | None = None
-    # number of the error with which the system refused to start it; 0 if it did not
-    refused: int = 0
 
 
 class Worker:
@@ -51,7 +49,6 @@ class Worker:
     - ``pid``: its id; 0 if there is none.
     - ``cpu``: seconds of processor time that were spent on the present run, as far as reported.
     - ``code``: exit code of the last process that has ended.
-    - ``refused``: number of the error with which the system refused to start it; 0 if it did not.
     - ``frozen``: whether the launcher no longer answered when the last process was to be ended.
     - ``jobs``: number of runs that the present process has been given.
     """
@@ -72,7 +69,7 @@ class Worker:
         self.stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115, closed by __exit__
         self.pid = 0
         self.cpu: float | None = 0.0
-        self.code = self.refused = 0
+        self.code = 0
         self.frozen = False
 
     def __enter__(self) -> Worker:
@@ -99,7 +96,7 @@ class Worker:
             self._given, self._opened, self.jobs = monotonic(), math.inf, 0
         assert self._launcher is not None
         self._process, self._of_repeat, self._active = process or None, of_repeat, True
-        self.cpu, self.refused, self.frozen = 0.0, 0, False
+        self.cpu, self.frozen = 0.0, False
         self.jobs += 1
         job |= {"parent": self._launcher.pid}
         start = {"start": job, "fork": self._forks, "ready": self._imports}
@@ -147,6 +144,8 @@ class Worker:
                 return None
             chunk = os.read(stdout, 1 << 12)
             if not chunk:
+                with suppress(subprocess.TimeoutExpired):
+                    self._launcher.wait(PATIENCE)  # for its own exit code
                 return self._taken_note(Report("ended", code=self._dismiss()))
             self._rest += chunk
         line, _, self._rest = self._rest.partition(b"\n")
@@ -163,7 +162,6 @@ class Worker:
         self.cpu = self.cpu + report.cpu if known else None  # type: ignore[operator]
         if report.event == "ended":
             self.pid, self.code, self._active = 0, report.code, False
-            self.refused = report.refused
         return report
 
     def end(self) -> None:

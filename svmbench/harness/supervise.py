@@ -142,9 +142,6 @@ def _cut_off(
         state, reason = _cause_of_silence(assignment.patience, 0.0 if worker.frozen else spent)
         hung = {"hung": True} if state == "interrupted" else {}
         return close_trace(path, header, state, reason, cpu, **hung)
-    if worker.refused:
-        path.unlink(missing_ok=True)
-        raise OSError(worker.refused, os.strerror(worker.refused))
     if worker.code == child.CANNOT_WRITE:
         path.unlink(missing_ok=True)
         raise UnwritableError(child.last_line(worker.stderr))
