@@ -7,12 +7,10 @@ block later, on another day say, lack that property.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from svmbench.durable import is_own_file
 from svmbench.harness.plan import Run
 from svmbench.harness.store import Store
 from svmbench.harness.trace import read_trace
@@ -41,27 +39,25 @@ def torn(
         if run.id in found:
             block, started = block_of(run), found[run.id]
             last[block] = max(started, last.get(block, started))
-    now, before = datetime.now(UTC), _names(store)
+    now = datetime.now(UTC)
     return {
         block
         for run in wanted
         for block in [block_of(run)]
-        if block in last
-        and (changed or now - last[block] > RESUMABLE or _has_ended(run, store, before))
+        if block in last and (changed or now - last[block] > RESUMABLE or _has_ended(run, store))
     }
 
 
 def forget(runs: Sequence[Run], store: Store) -> None:
     """Remove the traces of runs, and those of the same runs with other facts."""
-    before = _names(store)
     for run in runs:
-        for path in _traces(run, before):
+        for path in _traces(run, store):
             path.unlink(missing_ok=True)
 
 
-def _has_ended(run: Run, store: Store, before: dict[str, list[Path]]) -> bool:
+def _has_ended(run: Run, store: Store) -> bool:
     """Whether a run of this name has ended: also with another id, faulty, damaged or removed."""
-    others = [path for path in _traces(run, before) if path.stem != run.id]
+    others = any(path != store.path(run) for path in _traces(run, store))
     if others or store.loss(run) is not None:
         return True
     trace = read_trace(store.path(run))
@@ -69,31 +65,7 @@ def _has_ended(run: Run, store: Store, before: dict[str, list[Path]]) -> bool:
     return trace is not None and bool(trace.end) and trace.state != "interrupted"
 
 
-def _names(store: Store) -> dict[str, list[Path]]:
-    """The folder's traces by the readable part of their names."""
-    found: dict[str, list[Path]] = {}
-    for path in store.runs.glob("*.jsonl"):
-        found.setdefault(_name(path.stem), []).append(path)
-    return found
-
-
-def _traces(run: Run, before: dict[str, list[Path]]) -> list[Path]:
-    """The traces of a run, also with other facts."""
-    return [path for path in before.get(_name(run.id), ()) if _may_be_of(path, run)]
-
-
-def _may_be_of(path: Path, run: Run) -> bool:
-    """Whether a trace is one of the run's cell: labels and λ may be written alike in names."""
-    if not is_own_file(path):
-        return True
-    try:
-        with path.open(encoding="utf-8") as file:
-            header = json.loads(file.readline())
-        return (header["dataset"], header["problem"]["lambda"], header["label"]) == run.cell
-    except (OSError, ValueError, RecursionError, KeyError, TypeError):
-        return True
-
-
-def _name(run: str) -> str:
-    """The readable part of a run's id, which does not depend on its facts."""
-    return run.rpartition("-")[0]
+def _traces(run: Run, store: Store) -> list[Path]:
+    """The traces of a run, also with other facts: these are in a hash at the end of its id."""
+    name, _, facts = run.id.rpartition("-")
+    return list(store.runs.glob(f"{name}-{'?' * len(facts)}.jsonl"))

@@ -23,37 +23,6 @@ from svmbench.harness.supervise import make_run
 from svmbench.harness.trace import Trace
 from svmbench.records.values import moment_in
 
-
-class Turns:
-    """The runs that nobody has begun yet, in the order in which they start.
-
-    With ``homes``, whole blocks are handed out, and those listed there only to the node of that
-    name.
-    """
-
-    def __init__(self, runs: Sequence[Run], homes: Mapping[BlockKey, str] | None = None) -> None:
-        self._homes = {} if homes is None else homes
-        groups: dict[object, list[Run]] = {}
-        for run in runs:
-            groups.setdefault(run.id if homes is None else block_of(run), []).append(run)
-        self._groups = list(groups.values())
-        self._next = 0
-
-    def take(self, node: str | None = None) -> Sequence[Run]:
-        """The next runs for a node, or for this machine; none if there are no more."""
-        if node is None:
-            self._next += 1
-            return self._groups[self._next - 1] if self._next <= len(self._groups) else ()
-        for at, group in enumerate(self._groups):
-            if self._homes.get(block_of(group[0]), node) == node:
-                return self._groups.pop(at)
-        return ()
-
-    def left(self) -> set[BlockKey]:
-        """The blocks that nobody has taken."""
-        return {block_of(group[0]) for group in self._groups[self._next :]}
-
-
 #: Least time limit, in seconds, that a relative limit may set: below it start-up noise dominates.
 LEAST_LIMIT = 1.0
 
@@ -67,9 +36,8 @@ START = 0.2
 #: says nothing about the solver, and its repeats are run.
 STALLED = 2.0
 
-#: A short ladder begins so many rungs below the lowest rung that reached the loosest accuracy in an
-#: earlier repeat. If none reached it, it begins so many below the lowest rung at which an earlier
-#: repeat ended. In a ladder of tolerances, it then begins with four times that rung's tolerance.
+#: A short ladder begins so many rungs below the lowest rung that reached the loosest accuracy in
+#: the first repeat that did. In a ladder of tolerances, that is four times that rung's tolerance.
 RUNGS_BELOW = 2
 
 
@@ -94,16 +62,14 @@ class Crew:
         self._converged: set[tuple[object, ...]] = set()
         self._tops: dict[tuple[object, ...], int] = {}
         self._short = options.short_ladders
-        self._bottoms: dict[tuple[object, ...], int] = {}
-        self._reached: dict[Cell, int] = {}
-        self._highest: dict[Cell, dict[int, int]] = defaultdict(dict)
+        self._reached: dict[Cell, tuple[int, int]] = {}
         self._best: dict[tuple[str, float], float] = {}
         self._seconds: dict[Cell, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
         self._starts: list[float] = []
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._nodes: dict[BlockKey, dict[str, str | None]] = defaultdict(dict)
-        self._turns = Turns(())
+        self._waiting: list[list[Run]] = []  # what nobody has begun yet, in the order of starts
         self._broken: set[BlockKey] = set()
         self._deadline = self._end = math.inf
         self.found: dict[str, datetime] = {}
@@ -199,7 +165,11 @@ class Crew:
     ) -> tuple[set[BlockKey], set[BlockKey]]:
         """Have runs carried out; return the blocks that lost their node, and those not begun."""
         seats = self._place.seats()
-        self._turns, self._broken = Turns(runs, self._homes()), set()
+        # A node is handed out whole blocks, and only it those that it has begun.
+        groups: dict[object, list[Run]] = defaultdict(list)
+        for run in runs:
+            groups[run.id if self._place.nodes is None else block_of(run)].append(run)
+        self._waiting, self._broken = list(groups.values()), set()
         self._deadline = math.inf if deadline is None else deadline
         self._end = math.inf if end is None else end
         self._own = own_solvers(self.pending.values())
@@ -216,14 +186,14 @@ class Crew:
             task.result()
         if self._stop.is_set():
             return set(), set()
-        return self._broken, self._turns.left()
+        return self._broken, {block_of(group[0]) for group in self._waiting}
 
-    def _homes(self) -> dict[BlockKey, str] | None:
-        """The nodes that have begun blocks; None if runs are carried out on this machine."""
-        if self._place.nodes is None:
-            return None
-        begun = ((block, set(made.values())) for block, made in self._nodes.items())
-        return {block: name for block, names in begun for name in names if name is not None}
+    def _next(self, node: str | None) -> Sequence[Run]:
+        """The next runs for a node, or for this machine (None); none if there are no more."""
+        for at, group in enumerate(self._waiting):
+            if node is None or set(self._nodes[block_of(group[0])].values()) <= {None, node}:
+                return self._waiting.pop(at)
+        return ()
 
     def _work_on(self, seat: Seat) -> None:
         try:
@@ -242,7 +212,7 @@ class Crew:
         node = worker.name if isinstance(worker, Node) else None
         while not self._stop.is_set():
             with self._lock:
-                runs = self._turns.take(node)
+                runs = self._next(node)
             if not runs:
                 return
             try:
@@ -293,14 +263,10 @@ class Crew:
         return "skipped" if self.is_out_of_time(run.cell, run.horizon) else None
 
     def _bottom(self, run: Run) -> int:
-        """The lowest rung of a run's ladder, which a repeat keeps unless that is lost."""
-        if not self._short or run.id in self._lost:
-            return 0
-        begun = self._bottoms.get((*run.cell, run.repeat))
-        if begun is not None:
-            return begun
-        ends = self._highest[run.cell].values()
-        return max(0, self._reached.get(run.cell, min(ends, default=0)) - RUNGS_BELOW)
+        """The lowest rung of a run's ladder that is made, unless it was made before and is lost."""
+        first, rung = self._reached.get(run.cell, (run.repeat, 0))
+        short = self._short and run.repeat > first and run.id not in self._lost
+        return max(0, rung - RUNGS_BELOW) if short else 0
 
     def _leave(self, run: Run, state: Literal["spared", "skipped"]) -> None:
         self.outcome.states[state] += 1
@@ -339,16 +305,12 @@ class Crew:
             self._end_ladder(run)
 
     def _learn_rung(self, run: Run, trace: Trace) -> None:
-        """Remember the ends of a repeat's ladder, and the lowest rung with the loosest accuracy."""
-        if run.rung is None:
-            return
-        repeat, loosest = (*run.cell, run.repeat), max(run.stop.accuracy, default=0.0)
-        self._bottoms[repeat] = min(run.rung, self._bottoms.get(repeat, run.rung))
-        highest = self._highest[run.cell]
-        highest[run.repeat] = max(run.rung, highest.get(run.repeat, run.rung))
+        """Remember the lowest rung of the first repeat that reaches the loosest accuracy."""
+        loosest = max(run.stop.accuracy, default=0.0)
         found = (point["accuracy"] for point in trace.reached)
-        if any(accuracy is not None and accuracy <= loosest for accuracy in found):
-            self._reached[run.cell] = min(run.rung, self._reached.get(run.cell, run.rung))
+        if run.rung is not None and any(a is not None and a <= loosest for a in found):
+            this = run.repeat, run.rung
+            self._reached[run.cell] = min(this, self._reached.get(run.cell, this))
 
     def _end_ladder(self, run: Run) -> None:
         """Skip all rungs of the repeat above this one."""
