@@ -6,9 +6,10 @@ import shutil
 from hashlib import sha256
 
 import pytest
+from small_sweep import run_sweep
 
 from svmbench.config import Sweep
-from svmbench.harness.sweeps import Options, run_sweep
+from svmbench.harness.sweeps import Options
 from svmbench.report.write import write_report
 
 SWEEP = {

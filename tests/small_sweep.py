@@ -1,13 +1,14 @@
 """A sweep of one short run, and what it leaves, for tests of how runs are executed."""
 
 import sys
+from contextlib import suppress
 
 import pandas as pd
 import pytest
 
 from svmbench.config import Sweep
 from svmbench.harness.plan import plan_runs
-from svmbench.harness.sweeps import Options, Reporter, prepare
+from svmbench.harness.sweeps import OpenSweep, Options, Reporter, prepare
 
 ONE_RUN = {
     "version": 1,
@@ -36,3 +37,14 @@ def plan(**changes):
 
 def runs_csv(folder):
     return pd.read_csv(folder / "runs.csv").set_index("label")
+
+
+def run_sweep(wanted, folder, reporter=None, options=None):
+    """Run everything in a sweep that is not finished yet, and write its tables of numbers."""
+    reporter, options = reporter or Reporter(), options or Options()
+    with OpenSweep(wanted, folder, reporter, options) as opened:
+        reused = opened.outcome.reused
+        reporter.begin(opened.announce(options) + reused, reused)
+        with suppress(KeyboardInterrupt):  # the outcome records it
+            opened.make(options)
+    return opened.outcome

@@ -6,7 +6,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Collection, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -49,7 +49,7 @@ MORE_ROOM = (
 #: Nodes that may be lost with the same block before the sweep is given up.
 MOST_LOST = 3
 
-__all__ = ["OpenSweep", "Options", "Outcome", "RepeatsOf", "Reporter", "prepare", "run_sweep"]
+__all__ = ["OpenSweep", "Options", "Outcome", "RepeatsOf", "Reporter", "prepare"]
 
 
 def prepare(sweep: Sweep, reporter: Reporter, options: Options) -> list[Instance]:
@@ -368,22 +368,6 @@ class OpenSweep:
         if self.sweep.at_most > least:
             least = max(least, 2)
         self._crew.skip(lambda run: run.repeat < least or run.id in before)
-
-
-def run_sweep(
-    sweep: Sweep,
-    folder: Path,
-    reporter: Reporter | None = None,
-    options: Options | None = None,
-) -> Outcome:
-    """Run everything in a sweep that is not finished yet, and write its tables of numbers."""
-    reporter, options = reporter or Reporter(), options or Options()
-    with OpenSweep(sweep, folder, reporter, options) as open_sweep:
-        reused = open_sweep.outcome.reused
-        reporter.begin(open_sweep.announce(options) + reused, reused)
-        with suppress(KeyboardInterrupt):  # the outcome records it
-            open_sweep.make(options)
-    return open_sweep.outcome
 
 
 def _require_nodes_to_survive(lost: Counter[BlockKey]) -> None:

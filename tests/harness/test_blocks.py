@@ -7,10 +7,11 @@ from datetime import timedelta
 
 import pandas as pd
 import pytest
+from small_sweep import run_sweep
 from small_sweep import sweep as small_sweep
 
 from svmbench.harness import blocks, crew, planned_sweep, supervise
-from svmbench.harness.sweeps import Options, run_sweep
+from svmbench.harness.sweeps import Options
 from svmbench.harness.trace import close_trace
 from svmbench.solvers.registry import find_solver
 

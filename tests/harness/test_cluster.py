@@ -16,7 +16,7 @@ from small_cluster import (
     two_nodes,
     while_waiting,
 )
-from small_sweep import ONE_RUN, linux, runs_csv, sweep
+from small_sweep import ONE_RUN, linux, run_sweep, runs_csv, sweep
 
 from svmbench.cli import main
 from svmbench.data.cache import content_hash
@@ -24,7 +24,6 @@ from svmbench.errors import ConfigError
 from svmbench.harness.environment import fingerprint
 from svmbench.harness.options import Options, Reporter
 from svmbench.harness.place import NodeLostError
-from svmbench.harness.sweeps import run_sweep
 from svmbench.verify.folder import Verifier
 
 pytest.importorskip("distributed", reason="the extra cluster is not installed")

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from small_sweep import ONE_RUN, runs_csv, sweep
+from small_sweep import ONE_RUN, run_sweep, runs_csv, sweep
 
 from svmbench.config import dump_sweep
 from svmbench.errors import ConfigError, UnwritableError
@@ -20,7 +20,7 @@ from svmbench.harness import processes, supervise
 from svmbench.harness.plan import plan_runs
 from svmbench.harness.store import Store
 from svmbench.harness.supervise import make_run
-from svmbench.harness.sweeps import Options, Reporter, prepare, run_sweep
+from svmbench.harness.sweeps import Options, Reporter, prepare
 from svmbench.harness.trace import read_trace
 
 

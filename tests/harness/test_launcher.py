@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from small_sweep import SILENT, linux, plan, runs_csv, sweep
+from small_sweep import SILENT, linux, plan, run_sweep, runs_csv, sweep
 
 from svmbench.harness.child import BEGUN
 from svmbench.harness.processes import Worker
 from svmbench.harness.store import Store
 from svmbench.harness.supervise import make_run
-from svmbench.harness.sweeps import Options, run_sweep
+from svmbench.harness.sweeps import Options
 
 
 def is_alive(pid):
@@ -57,9 +57,8 @@ def test_a_launcher_ends_with_its_parent(tmp_path):
 import os, signal, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-from small_sweep import sweep
+from small_sweep import run_sweep, sweep
 from svmbench.harness.processes import Worker
-from svmbench.harness.sweeps import run_sweep
 report, note = Worker.report, Path(sys.argv[2])
 def noted(self, seconds):
     note.write_text(str(self._launcher.pid))

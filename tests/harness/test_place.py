@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from functools import partial
 
 import pytest
-from small_sweep import runs_csv, sweep
+from small_sweep import run_sweep, runs_csv, sweep
 
 from svmbench.data.cache import (
     admit,
@@ -21,7 +21,7 @@ from svmbench.harness.environment import environment
 from svmbench.harness.place import Node, NodeLostError
 from svmbench.harness.processes import hired
 from svmbench.harness.supervise import carry_out
-from svmbench.harness.sweeps import MOST_LOST, Options, Reporter, run_sweep
+from svmbench.harness.sweeps import MOST_LOST, Options, Reporter
 
 FOUR = {"solvers": ["dcd", "pegasos"], "lambda": [0.1, 0.01], "repeats": 2}
 

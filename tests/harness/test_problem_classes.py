@@ -8,14 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from small_sweep import ONE_RUN, sweep
+from small_sweep import ONE_RUN, run_sweep, sweep
 
 import plugins
 from problems import dataset
 from svmbench.cli import main
 from svmbench.data.load import load
 from svmbench.harness.measurement import Measurement, Terms
-from svmbench.harness.sweeps import run_sweep
 from svmbench.harness.trace import TraceWriter, read_trace
 from svmbench.problem import Problem
 from svmbench.reference.optimum import certified_optimum

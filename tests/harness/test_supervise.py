@@ -3,11 +3,10 @@
 import time
 
 import pandas as pd
-from small_sweep import SILENT, linux, plan, runs_csv, sweep
+from small_sweep import SILENT, linux, plan, run_sweep, runs_csv, sweep
 
 from svmbench.harness import accounts, child, system
 from svmbench.harness.processes import Worker
-from svmbench.harness.sweeps import run_sweep
 
 
 def test_a_parent_that_is_late_does_not_fail_its_run(tmp_path, monkeypatch):

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from recorded_folders import records_of, write_records
+from small_sweep import run_sweep
 from small_sweep import sweep as small_sweep
 
 from plugins import Ladder
@@ -15,7 +16,7 @@ from svmbench import memory
 from svmbench.errors import ConfigError, DataError
 from svmbench.harness.plan import plan_runs
 from svmbench.harness.store import Store
-from svmbench.harness.sweeps import MORE_ROOM, Options, Reporter, prepare, run_sweep
+from svmbench.harness.sweeps import MORE_ROOM, Options, Reporter, prepare
 from svmbench.harness.trace import read_trace
 from svmbench.harness.weights import keep_weights
 from svmbench.records.read import read_regret

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from small_sweep import sweep
+from small_sweep import run_sweep, sweep
 from zoo import SPECIMENS, WORK
 
 from svmbench.errors import UnwritableError
-from svmbench.harness.sweeps import Options, run_sweep
+from svmbench.harness.sweeps import Options
 from svmbench.harness.trace import read_trace
 from svmbench.records.read import read_results
 from svmbench.report.notices import notices

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from small_sweep import run_sweep
 
 from svmbench.cli import main
 from svmbench.config import Sweep
@@ -17,7 +18,7 @@ from svmbench.data import catalogue
 from svmbench.errors import ConfigError
 from svmbench.harness.series import run_series
 from svmbench.harness.sources import source_of
-from svmbench.harness.sweeps import Options, Reporter, run_sweep
+from svmbench.harness.sweeps import Options, Reporter
 from svmbench.papers.model import papers
 from svmbench.papers.plan import choose, planned_sweeps
 from svmbench.solvers.registry import find_solver

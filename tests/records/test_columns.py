@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from small_sweep import sweep
+from small_sweep import run_sweep, sweep
 
 from svmbench.harness.sweeps import run_sweep
 from svmbench.records.columns import OF_ACCURACY, REGRETS, RUNS, TRACES

@@ -8,6 +8,7 @@ tested as that.
 import numpy as np
 import pandas as pd
 import pytest
+from small_sweep import run_sweep
 
 from problems import (
     STORAGES,
@@ -20,7 +21,6 @@ from problems import (
     with_loss,
 )
 from svmbench.config import Sweep
-from svmbench.harness.sweeps import run_sweep
 from svmbench.problem import Problem
 from svmbench.solvers.peers import peer as peers
 from svmbench.solvers.peers.peer import LIMITS, TOLERANCES, LimitedPeer, Peer, matrix

@@ -7,13 +7,13 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from small_sweep import run_sweep
 
 from problems import PROBLEMS, read_libsvm
 from svmbench.config import SolverSpec, Sweep, dump_sweep, load_sweep
 from svmbench.errors import ConfigError, DataError
 from svmbench.harness import supervise
 from svmbench.harness.measurement import Measurement, Terms
-from svmbench.harness.sweeps import run_sweep
 from svmbench.solvers.checked import checked
 from svmbench.solvers.execution import execute
 from svmbench.solvers.program import ForeignProgram, ProgramParameters

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import scipy.sparse
 from click.testing import CliRunner
+from small_sweep import run_sweep
 
 from problems import edge_problems, ordinary_problems
 from svmbench.cli import main
@@ -17,7 +18,6 @@ from svmbench.config import dump_sweep, load_sweep, with_plugins
 from svmbench.data.csr import csr
 from svmbench.errors import ConfigError
 from svmbench.harness import supervise
-from svmbench.harness.sweeps import run_sweep
 from svmbench.solvers import registry, single_file
 
 TEMPLATE = Path(__file__).parents[2] / "docs/plugin-template/src/svmbench_subgradient/__init__.py"

@@ -8,11 +8,12 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 from recorded_folders import SWEEP, copy_of, make, records_of, write_records
+from small_sweep import run_sweep
 
 from svmbench.cli import main
 from svmbench.config import Sweep
 from svmbench.harness import sweeps as sweeps_module
-from svmbench.harness.sweeps import Options, run_sweep
+from svmbench.harness.sweeps import Options
 from svmbench.harness.trace import close_trace, read_trace
 from svmbench.harness.weights import SUFFIX
 from svmbench.reference.optimum import certified_optimum

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from small_sweep import run_sweep
 
 from svmbench.data.load import load
-from svmbench.harness.sweeps import run_sweep
 from svmbench.papers.model import FigureShape, papers
 from svmbench.papers.published import Published
 from svmbench.papers.report.drawing import final_line, points
