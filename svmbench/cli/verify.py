@@ -16,7 +16,7 @@ from svmbench.records.spelling import counted
 
 if TYPE_CHECKING:
     from svmbench.verify.folder import Verifier
-    from svmbench.verify.outcome import Verification
+    from svmbench.verify.recorded import Verification
 
 
 @click.command(
@@ -115,7 +115,7 @@ def _print_end(folders: int, left: int, results: list[Verification], traces: int
 
 def _report(folder: Path) -> Iterator[Verification]:
     from svmbench.report.check import stale_files
-    from svmbench.verify.outcome import Verification
+    from svmbench.verify.recorded import Verification
 
     for name, reason in stale_files(folder):
         yield Verification("file", name, "does not hold", reason)

@@ -36,7 +36,7 @@ from svmbench.config.stop import RepeatsOrNumber, Stop, SweepReference
 from svmbench.errors import ConfigError, nearest
 from svmbench.names import BiasName, LossName
 from svmbench.problem import Loss
-from svmbench.records.kinds import PLOTS, TABLES, PlotKind, TableKind
+from svmbench.records.columns import PLOTS, TABLES, PlotKind, TableKind
 from svmbench.records.spelling import as_written, in_file_names
 from svmbench.solvers.base import Parameters
 from svmbench.solvers.checked import as_plain, checked, names_of, precisions_of

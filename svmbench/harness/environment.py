@@ -35,7 +35,7 @@ def pinned(threads: int) -> dict[str, str]:
 
 
 def machine() -> dict[str, Any]:
-    """Facts about the machine that affect timings: those of `svmbench.records.machine.MACHINE`."""
+    """Facts about the machine that affect timings: those of `svmbench.records.columns.MACHINE`."""
     return {
         "cpu": _cpu_model(),
         "logical_cpus": os.cpu_count(),

@@ -33,7 +33,6 @@ class Outcome:
     # gone
     damaged: int = 0
     missing: int = 0
-    interrupted: bool = False
     starting: float = 0.0  # seconds that starting the processes of the new runs took
 
     @property

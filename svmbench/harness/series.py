@@ -75,6 +75,7 @@ class Result(Outcome):
     asking: float = 0.0  # seconds that asking the questions took
     # questions that were open when they were last asked
     open: list[Open] = field(default_factory=list)
+    interrupted: bool = False
 
     @property
     def total(self) -> Spent:

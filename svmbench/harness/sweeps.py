@@ -253,19 +253,13 @@ class OpenSweep:
             self._record_environment()
         self._unpublished = True
         lost = Counter[BlockKey]()
-        try:
-            while wanted:
-                wanted = self._whole(wanted)  # this may replace the crew
-                broken, left = self._crew.work(wanted, options.deadline, options.end)
-                lost.update(broken)
-                _require_nodes_to_survive(lost)
-                # A block that is left to an absent node may lack nothing but what is spared.
-                wanted = (
-                    self._wanted(options) if broken else self._possible(options) if left else []
-                )
-        except KeyboardInterrupt:
-            self._crew.outcome.interrupted = True
-            raise
+        while wanted:
+            wanted = self._whole(wanted)  # this may replace the crew
+            broken, left = self._crew.work(wanted, options.deadline, options.end)
+            lost.update(broken)
+            _require_nodes_to_survive(lost)
+            # A block that is left to an absent node may lack nothing but what is spared.
+            wanted = self._wanted(options) if broken else self._possible(options) if left else []
 
     def _hire(self, options: Options) -> Crew:
         """A crew for the chosen runs, which knows where the others were carried out."""

@@ -1,4 +1,4 @@
-"""The columns of runs.csv, traces.csv and regret.csv: one table for writer and reader.
+"""What a results folder can hold: the columns of its tables, for writer and reader, and kinds.
 
 A fact that a worker records needs one entry here, with the line of the trace that has it: the
 tables, their reading and the checks of a trace follow from the entry.
@@ -9,10 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 #: Version of runs.csv.
 SCHEMA_VERSION = 1
+
+#: The tables and plots that a sweep can ask its report for.
+TableKind = Literal["time", "epochs", "objective"]
+PlotKind = Literal["log-primal", "log-suboptimality"]
+TABLES: tuple[TableKind, ...] = get_args(TableKind)
+PLOTS: tuple[PlotKind, ...] = get_args(PlotKind)
+
+#: The facts of an environment.json by which machines are told apart; the others are about what is
+#: installed there, or was the case at that moment.
+MACHINE = ("cpu", "logical_cpus", "architecture", "caches", "memory_gib", "system")
 
 Presence = Literal["filled", "required", "unread"]
 OverHorizons = Literal["most accurate", "least", "greatest", "none"]

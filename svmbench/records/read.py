@@ -20,16 +20,17 @@ from svmbench.errors import ConfigError, DataError
 from svmbench.records.bounds import least_accuracy
 from svmbench.records.columns import (
     OF_ACCURACY,
+    PLOTS,
     REGRETS,
     RUNS,
     SCHEMA_VERSION,
+    TABLES,
     TRACES,
     Column,
     accuracies_in,
 )
 from svmbench.records.disturbance import disturbances
 from svmbench.records.groups import ROW, Group, group_runs
-from svmbench.records.kinds import PLOTS, TABLES
 from svmbench.records.off_clock import off_clock
 from svmbench.records.states import STATES
 from svmbench.records.values import is_too_deep

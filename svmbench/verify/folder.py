@@ -21,13 +21,20 @@ from svmbench.harness.rows import regret_rows, run_row, trace_rows
 from svmbench.harness.store import BOUNDS_MARGIN
 from svmbench.harness.trace import Trace, read_whole
 from svmbench.harness.weights import kept_weights
-from svmbench.records.machine import MACHINE
+from svmbench.records.columns import MACHINE
 from svmbench.records.spelling import short
 from svmbench.reference.optimum import reference_path, stored_pair
 from svmbench.verify.extended import Bounded, Facts, count_errors, dual, evaluate
-from svmbench.verify.outcome import ContradictionError, MissingError, Verification
 from svmbench.verify.published import FILES, LEFT_OUT, MANIFEST, faults, read_manifest
-from svmbench.verify.recorded import Recorded, check_identity, check_points, recorded_run
+from svmbench.verify.recorded import (
+    ContradictionError,
+    MissingError,
+    Recorded,
+    Verification,
+    check_identity,
+    check_points,
+    recorded_run,
+)
 
 #: Files of which every results folder has one.
 MARKS = ("runs.csv", "traces.csv", "report.html")

@@ -10,7 +10,7 @@ from typing import Any
 
 from svmbench.errors import DataError
 from svmbench.harness.environment import fingerprint_of
-from svmbench.records.machine import MACHINE
+from svmbench.records.columns import MACHINE
 from svmbench.records.read import read_results
 
 MANIFEST = "manifest.json"

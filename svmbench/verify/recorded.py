@@ -1,4 +1,4 @@
-"""A run as its trace describes it, and the checks that need nothing but the trace."""
+"""A run as its trace describes it, the checks that need nothing else, and their outcome."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import ValidationError
@@ -23,7 +23,32 @@ from svmbench.records.bounds import lies_below
 from svmbench.reference.optimum import Reference
 from svmbench.solvers.checked import checked
 from svmbench.solvers.registry import find_solver
-from svmbench.verify.outcome import ContradictionError, MissingError
+
+Status = Literal["holds", "does not hold", "not verified"]
+Kind = Literal["run", "reference", "file", "replay"]
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The outcome for one run, one reference, one file or one run that was trained again."""
+
+    kind: Kind
+    # the run's id, the data set and lambda of the reference, or the file's place in its folder
+    name: str
+    verdict: Status
+    reason: str = ""  # what is wrong or missing; empty if it holds
+    # relative deviation of the recorded P (of a run) or D (of a reference)
+    deviation: float | None = None
+    allowed: float | None = None  # the relative deviation that rounding may cause
+    with_weights: bool = False  # whether there were weights to recompute anything from
+
+
+class MissingError(Exception):
+    """Something that a verification needs is missing or damaged."""
+
+
+class ContradictionError(Exception):
+    """A recorded figure differs from the recomputed one."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,8 +21,7 @@ from svmbench.records.spelling import counted
 from svmbench.solvers.checked import checked
 from svmbench.solvers.program import ForeignProgram
 from svmbench.solvers.registry import find_solver
-from svmbench.verify.outcome import ContradictionError, MissingError, Verification
-from svmbench.verify.recorded import Recorded
+from svmbench.verify.recorded import ContradictionError, MissingError, Recorded, Verification
 
 #: Relative deviation of P that another build or processor may cause: its sums round differently,
 #: which decides about rows next to the margin.

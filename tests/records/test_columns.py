@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 from small_sweep import run_sweep, sweep
 
-from svmbench.harness.sweeps import run_sweep
 from svmbench.records.columns import OF_ACCURACY, REGRETS, RUNS, TRACES
 from svmbench.records.measures import Asked
 from svmbench.records.read import read_results

@@ -13,7 +13,7 @@ from recorded_folders import SWEEP, copy_of, make
 from svmbench.cli import main
 from svmbench.errors import ConfigError, DataError
 from svmbench.harness.environment import fingerprint_of
-from svmbench.records.machine import MACHINE
+from svmbench.records.columns import MACHINE
 from svmbench.report.publish import publish
 from svmbench.verify.published import MANIFEST, manifest_of
 

@@ -20,7 +20,7 @@ from problems import PROBLEMS, edge_problems, has_both_classes
 from svmbench.errors import ConfigError
 from svmbench.solvers.registry import solvers
 from svmbench.verify import contract
-from svmbench.verify.small_training import ACCURACY, SmallTraining, trainings
+from svmbench.verify.contract import ACCURACY, SmallTraining, trainings
 from twins.optimum import optimum, variant
 
 SOLVERS = solvers()

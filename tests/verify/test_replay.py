@@ -8,7 +8,7 @@ from recorded_folders import SWEEP, make, records_of, write_records
 
 from svmbench.cli import main
 from svmbench.verify.folder import Verifier
-from svmbench.verify.outcome import Verification
+from svmbench.verify.recorded import Verification
 from svmbench.verify.replay import found_with, replay
 
 

@@ -10,8 +10,8 @@ import pandas as pd
 
 from svmbench.evidence.questions import Question, log_ratios
 from svmbench.evidence.steadiness import unsteady
+from svmbench.records.columns import MACHINE
 from svmbench.records.groups import Group, heading
-from svmbench.records.machine import MACHINE
 from svmbench.records.measures import MEASURES
 from svmbench.records.read import Results
 from svmbench.records.spelling import short
