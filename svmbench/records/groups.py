@@ -83,10 +83,12 @@ class Group:
         return regularisation(self.lam, float(self.runs["C"].iloc[0]), self.by_c)
 
     def column(self, name: str) -> list[float]:
+        if name not in self._columns:  # a page asks for each of them hundreds of times
+            self._columns[name] = [float(value) for value in self.repeats[name]]
         return list(self._columns[name])
 
     def middle(self, name: str) -> float:
-        known = [value for value in self._columns[name] if not math.isnan(value)]
+        known = [value for value in self.column(name) if not math.isnan(value)]
         return median(known) if known else math.nan
 
     @cached_property
@@ -95,20 +97,8 @@ class Group:
         return self.runs.iloc[0]
 
     @cached_property
-    def _columns(self) -> _NumberColumns:
-        return _NumberColumns(self.repeats)
-
-
-class _NumberColumns(dict[str, list[float]]):
-    """Columns of numbers: a page asks for each of them hundreds of times."""
-
-    def __init__(self, runs: pd.DataFrame) -> None:
-        super().__init__()
-        self._runs = runs
-
-    def __missing__(self, name: str) -> list[float]:
-        self[name] = [float(value) for value in self._runs[name]]
-        return self[name]
+    def _columns(self) -> dict[str, list[float]]:
+        return {}
 
 
 def group_runs(results: Results) -> dict[tuple[str, bool], list[Group]]:

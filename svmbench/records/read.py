@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -34,6 +34,8 @@ from svmbench.records.groups import ROW, Group, group_runs
 from svmbench.records.off_clock import off_clock
 from svmbench.records.states import STATES
 from svmbench.records.values import is_too_deep
+
+T = TypeVar("T")
 
 #: Columns of runs.csv that other numbers are divided by.
 _ABOVE_ZERO = ("lambda", "C", "m")
@@ -105,7 +107,10 @@ def _state(path: Path) -> tuple[str, int, int]:
 def _read_results(folder: Path, _state: tuple[tuple[str, int, int], ...]) -> Results:
     """The files as they are: what shows, judges and prints results reads and judges them once."""
     config_text = _read_text(folder / "config.yaml")
-    config = _parse_config(folder / "config.yaml")
+    try:
+        config: dict[str, Any] = parse_document(folder / "config.yaml").value
+    except ConfigError as error:
+        raise DataError(f"{error}; run the sweep again to rewrite it") from None
     distance = _distance(config)
     runs = _read_runs(folder / "runs.csv", distance)
     traces = _read_table(folder / "traces.csv")
@@ -114,16 +119,17 @@ def _read_results(folder: Path, _state: tuple[tuple[str, int, int], ...]) -> Res
     _refuse_below(
         traces, traces["id"].map(of_run["reference_dual"]), distance, folder / "traces.csv"
     )
-    _refuse_other_repeats(traces, traces["id"].map(of_run["repeat"]), folder / "traces.csv")
+    repeats = traces["id"].map(of_run["repeat"])  # nothing is known of other runs
+    other = repeats.notna() & (traces["repeat"] != repeats)
+    _refuse(traces["repeat"], other, folder / "traces.csv", "is not the repeat of its run")
     setup = traces["id"].map(of_run["setup_seconds"])
     traces["seconds_after_setup"] = traces["wall_seconds"] - setup
-    accuracies = _accuracies(runs)
     return Results(
         folder=folder,
         name=str(config.get("name") or folder.resolve().name),
         runs=runs,
         traces=traces,
-        accuracies=accuracies,
+        accuracies=tuple(sorted(map(float, accuracies_in(runs.columns)), reverse=True)),
         tables=_asked_for(config, "tables", TABLES, folder / "config.yaml"),
         plots=_asked_for(config, "plots", PLOTS, folder / "config.yaml"),
         datasets=_in_order(config.get("datasets"), runs["dataset"]),
@@ -145,14 +151,6 @@ def read_regret(folder: Path) -> pd.DataFrame:
     return table
 
 
-def _parse_config(path: Path) -> dict[str, Any]:
-    try:
-        config: dict[str, Any] = parse_document(path).value
-    except ConfigError as error:
-        raise DataError(f"{error}; run the sweep again to rewrite it") from None
-    return config
-
-
 def _read_environment(path: Path) -> dict[str, Any]:
     if not os.path.lexists(path):
         return {}
@@ -165,31 +163,29 @@ def _read_environment(path: Path) -> dict[str, Any]:
     return environment if isinstance(environment, dict) else {}
 
 
-def _require_file(path: Path) -> None:
-    if not is_own_file(path):
-        what = "not a file of its own" if path.exists() else "missing"
-        raise DataError(f"{path}: {what}; 'svmbench run' writes it at the end of a sweep")
-
-
 def _read_text(path: Path) -> str:
-    _require_file(path)
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: cannot be read ({_one_line(error)})") from error
+    return _read(path, lambda: path.read_text(encoding="utf-8"))
 
 
 def _read_table(path: Path) -> pd.DataFrame:
     """A CSV file with every field as text."""
-    _require_file(path)
-    try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False, na_filter=False)
-    except (OSError, UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        raise DataError(f"{path}: cannot be read ({_one_line(error)})") from error
+    table = _read(
+        path, lambda: pd.read_csv(path, dtype=str, keep_default_na=False, na_filter=False)
+    )
     # Pandas would take the first fields of longer lines for the names of the rows.
     if len(table) and not isinstance(table.index, pd.RangeIndex):
         raise DataError(f"{path}: its lines have more fields than its header; run the sweep again")
     return table.astype(object)
+
+
+def _read(path: Path, read: Callable[[], T]) -> T:
+    if not is_own_file(path):
+        what = "not a file of its own" if path.exists() else "missing"
+        raise DataError(f"{path}: {what}; 'svmbench run' writes it at the end of a sweep")
+    try:
+        return read()
+    except (OSError, UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        raise DataError(f"{path}: cannot be read ({_one_line(error)})") from error
 
 
 def _distance(config: dict[str, Any]) -> str:
@@ -210,16 +206,12 @@ def _read_runs(path: Path, distance: str) -> pd.DataFrame:
         for column in OF_ACCURACY
     ]
     _convert(runs, path, (*RUNS, *of_accuracy))
-    foreign = ~runs["state"].isin(STATES)
-    if foreign.any():
-        raise DataError(
-            f"{path}:{_line(foreign)}: column 'state': {runs['state'][foreign].iloc[0]!r} is not "
-            f"one of {', '.join(STATES)}"
-        )
+    known = runs["state"].isin(STATES)
+    _refuse(runs["state"], ~known, path, f"is not one of {', '.join(STATES)}")
     for name in _ABOVE_ZERO:
-        _refuse(runs, name, ~(runs[name] > 0.0), path, "is not above 0")
+        _refuse(runs[name], ~(runs[name] > 0.0), path, "is not above 0")
     numbered = (runs["repeat"] % 1 == 0) & (runs["repeat"] >= 0) & (runs["repeat"] < _REPEATS)
-    _refuse(runs, "repeat", ~numbered, path, f"is not a whole number from 0 to {_REPEATS - 1}")
+    _refuse(runs["repeat"], ~numbered, path, f"is not a whole number from 0 to {_REPEATS - 1}")
     twice = runs["id"].duplicated() | runs.duplicated([*ROW, "repeat", "horizon"])
     if twice.any():
         raise DataError(f"{path}:{_line(twice)}: a run is listed twice; run the sweep again")
@@ -241,17 +233,12 @@ def _refuse_below(table: pd.DataFrame, bounds: pd.Series, distance: str, path: P
         )
 
 
-def _refuse(table: pd.DataFrame, name: str, wrong: pd.Series, path: Path, why: str) -> None:
-    """Refuse a column with numbers that no run has written."""
+def _refuse(column: pd.Series, wrong: pd.Series, path: Path, why: str) -> None:
+    """Refuse a column with values that no run has written."""
     if wrong.any():
-        value = table[name][wrong].iloc[0]
-        raise DataError(f"{path}:{_line(wrong)}: column {name!r}: {value:g} {why}")
-
-
-def _refuse_other_repeats(traces: pd.DataFrame, repeats: pd.Series, path: Path) -> None:
-    """Refuse points of another repeat than that of their run; of other runs nothing is known."""
-    other = repeats.notna() & (traces["repeat"] != repeats)
-    _refuse(traces, "repeat", other, path, "is not the repeat of its run")
+        value = column[wrong].iloc[0]
+        shown = repr(value) if isinstance(value, str) else f"{value:g}"
+        raise DataError(f"{path}:{_line(wrong)}: column {column.name!r}: {shown} {why}")
 
 
 def _check_version(runs: pd.DataFrame, path: Path) -> None:
@@ -276,22 +263,16 @@ def _convert(table: pd.DataFrame, path: Path, columns: Sequence[Column]) -> None
             raise DataError(f"{path}:{_line(empty)}: column {column.name!r} is empty")
         if column.kind == "flag":
             flags = text.str.lower().map({"true": True, "false": False})
-            _refuse_text(text, flags.isna(), "true or false", path)
+            _refuse(text, flags.isna(), path, "is not true or false")
             table[column.name] = flags.astype(bool)
         elif column.kind == "number":
             try:
                 values = text.mask(text == "", "nan").astype(float)
             except ValueError:
                 values = pd.to_numeric(text, errors="coerce")
-            _refuse_text(text, (text != "") & ~np.isfinite(values), "a finite number", path)
+            infinite = (text != "") & ~np.isfinite(values)
+            _refuse(text, infinite, path, "is not a finite number")
             table[column.name] = values
-
-
-def _refuse_text(text: pd.Series, wrong: pd.Series, wanted: str, path: Path) -> None:
-    if wrong.any():
-        raise DataError(
-            f"{path}:{_line(wrong)}: column {text.name!r}: {text[wrong].iloc[0]!r} is not {wanted}"
-        )
 
 
 def _check_accuracies(runs: pd.DataFrame, path: Path) -> None:
@@ -306,10 +287,6 @@ def _check_accuracies(runs: pd.DataFrame, path: Path) -> None:
             raise DataError(
                 f"{path}: column {name!r:.80} names no accuracy; run the sweep again to rewrite it"
             )
-
-
-def _accuracies(runs: pd.DataFrame) -> tuple[float, ...]:
-    return tuple(sorted((float(text) for text in accuracies_in(runs.columns)), reverse=True))
 
 
 def _asked_for(

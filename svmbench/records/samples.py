@@ -203,8 +203,8 @@ def pairs(one: Group, other: Group, asked: Asked) -> Pairs:
     left, right = samples(one, asked), samples(other, asked)
     if asked.at is not None:
         left, right = (
-            _without_doubtful(one, left, other, asked.at),
-            _without_doubtful(other, right, one, asked.at),
+            without_doubtful(one, left, _slowest(other, asked.at)),
+            without_doubtful(other, right, _slowest(one, asked.at)),
         )
     both = tuple(in_order(left.keys() & right.keys(), one, other))
     return Pairs(
@@ -310,10 +310,3 @@ def _counts(state: str, measure: Measure) -> CountsAs:
         "along": "none",
     }
     return by_kind[measure.taken]
-
-
-def _without_doubtful(
-    group: Group, found: dict[int, float], other: Group, at: float
-) -> dict[int, float]:
-    """Samples without those of skipped repeats whose limit is too near the other's times."""
-    return without_doubtful(group, found, _slowest(other, at))
