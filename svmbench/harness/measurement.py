@@ -95,22 +95,6 @@ class Terms:
     threads: int = 1  # threads that the solver may use
 
 
-@dataclass(frozen=True)
-class Before:
-    """What has happened in the process before a run."""
-
-    # seconds that converting the rows to the solver's form took, if that has been done
-    conversion: float | None = None
-    loading: float = 0.0  # seconds of processor time that importing the solver took
-    # seconds that it took to take over the rows of the run before: they are neither training nor
-    # conversion
-    taking_over: float = 0.0
-
-
-#: Of a run with which the process begins.
-NOTHING_BEFORE = Before()
-
-
 def _warm_up(solver: Solver, problem: Problem) -> None:
     """Let another instance of a solver warm up on a row of each class."""
     if type(solver).warm_up is Solver.warm_up:
@@ -125,7 +109,11 @@ def _warm_up(solver: Solver, problem: Problem) -> None:
 class Measurement:
     """Trains a solver from checkpoint to checkpoint, evaluates it and enforces the limits.
 
-    - ``conversion``: seconds that converting the rows took; None until they are converted.
+    - ``conversion``: seconds that converting the rows took; None until they are converted, which a
+      run of the process before may have done.
+    - ``loading``: seconds of processor time that importing the solver took.
+    - ``taking_over``: seconds that it took to take over the rows of the run before, which are
+      neither training nor conversion.
     - ``reason``: why the run ended as it did, if its state does not say everything.
     - ``note``: why the run ended as it did, where nothing is wrong with what it has shown.
     - ``refused``: whether the run has `failed` because what it shows cannot be true: it reached
@@ -133,10 +121,11 @@ class Measurement:
     - ``shown``: what the solver showed at the last checkpoint.
     """
 
-    def __init__(self, solver: Solver, terms: Terms, before: Before = NOTHING_BEFORE) -> None:
+    def __init__(self, solver: Solver, terms: Terms) -> None:
         self.solver, self.terms = solver, terms
         self.problem, self.stop = terms.problem, terms.stop
-        self.before, self.conversion = before, before.conversion
+        self.conversion: float | None = None
+        self.loading = self.taking_over = 0.0
         self.reason = self.note = ""
         self.refused = False
         self.clock = Clock()
@@ -182,7 +171,7 @@ class Measurement:
         finally:
             settle()
             times = self._accounts.close(self.clock, self._converting, self.terms.threads)
-            times["unaccounted_seconds"] += self.before.taking_over
+            times["unaccounted_seconds"] += self.taking_over
             self._activity = system.since(begun) | times
         trained = self.clock.wall / 1e9
         if state != "failed":
@@ -325,7 +314,7 @@ class Measurement:
             "remark": str(self.solver.remark),
             **({} if (t0 := self.solver.t0) is None else {"t0": float(t0)}),
             **self._activity,
-            "load_cpu_seconds": self.before.loading,
+            "load_cpu_seconds": self.loading,
             **({"refused": True} if self.refused else {}),
         }
         if self.shown and self.shown.w.size <= DRAWN_FEATURES and np.isfinite(self.shown.w).all():

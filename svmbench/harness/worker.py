@@ -16,7 +16,6 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
 from resource import RLIM_INFINITY, RLIMIT_DATA, RUSAGE_SELF, getrlimit, getrusage, setrlimit
@@ -42,7 +41,7 @@ from svmbench.harness.child import (
 )
 from svmbench.harness.clock import Stopwatch
 from svmbench.harness.leftovers import adopt_orphans, children, end_children
-from svmbench.harness.measurement import Before, Measurement, Terms
+from svmbench.harness.measurement import Measurement, Terms
 from svmbench.harness.trace import TraceWriter
 from svmbench.harness.weights import keep_weights
 from svmbench.memory import PROCESS, available_memory, number_in
@@ -68,12 +67,12 @@ class RowsError(InterruptedRunError):
 
 
 class Posed(NamedTuple):
-    """The run before, whose rows the next one may reuse, and what that finds done."""
+    """The run before, whose rows the next one may reuse."""
 
     job: dict[str, Any]
     solver: Solver
     terms: Terms
-    before: Before
+    conversion: float | None  # seconds that converting its rows took
 
     def serves(self, job: dict[str, Any]) -> bool:
         """Whether the run of a job may reuse it."""
@@ -149,8 +148,7 @@ def _execute(job: dict[str, Any], last: Posed | None, begin: Callable[[], None])
             with suppress(MemoryError):
                 _append_regrets(measurement, job["seed"], trace)
         trace.end(state, **measurement.closing(), peak_memory_bytes=peak)
-    before = Before(conversion=measurement.conversion)
-    return Posed(job, measurement.solver, measurement.terms, before)
+    return Posed(job, measurement.solver, measurement.terms, measurement.conversion)
 
 
 def _append_regrets(measurement: Measurement, seed: int, trace: TraceWriter) -> None:
@@ -163,7 +161,6 @@ def _append_regrets(measurement: Measurement, seed: int, trace: TraceWriter) -> 
 
 def _measurement(job: dict[str, Any], last: Posed | None) -> Measurement:
     problem, test = (last.terms.problem, last.terms.test) if last else _opened(job)
-    before = last.before if last else Before()
     loading = Stopwatch()
     with loading.running():
         solver = loaded_solver(job["solver_class"], job["parameters"], job["solver_text"])
@@ -171,23 +168,20 @@ def _measurement(job: dict[str, Any], last: Posed | None) -> Measurement:
     taking_over = Stopwatch()
     with taking_over.running():
         takes_over = last is not None and solver.take_over(last.solver)
-    return Measurement(
-        solver,
-        Terms(
-            problem,
-            test,
-            job["stop"],
-            job["reference_dual"],
-            job["reference_primal"],
-            job["threads"],
-        ),
-        replace(
-            before,
-            conversion=before.conversion if takes_over else None,
-            loading=loading.thread / 1e9,
-            taking_over=taking_over.wall / 1e9,
-        ),
+    terms = Terms(
+        problem,
+        test,
+        job["stop"],
+        job["reference_dual"],
+        job["reference_primal"],
+        job["threads"],
     )
+    measurement = Measurement(solver, terms)
+    if last is not None and takes_over:
+        measurement.conversion = last.conversion
+    measurement.loading = loading.thread / 1e9
+    measurement.taking_over = taking_over.wall / 1e9
+    return measurement
 
 
 def _opened(job: dict[str, Any]) -> tuple[Problem, Dataset | None]:

@@ -9,14 +9,11 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
-from threading import Timer
-from typing import IO
 
 from svmbench.errors import message_of
-from svmbench.harness.child import last_line, signal_name
+from svmbench.harness.child import last_line, readable, signal_name
 from svmbench.solvers.base import Solver
 from svmbench.solvers.single_file import address, file_of, solver_at
 
@@ -47,21 +44,6 @@ def run_checks(
     yield waiting
 
 
-def _read_within(
-    limit: float, late: Callable[[], object], lines: IO[str], slow: Callable[[], object]
-) -> str:
-    """The next line; what to call if it has not come soon, and after the limit."""
-    timers = Timer(limit, late), Timer(SLOW, slow)
-    for timer in timers:
-        timer.daemon = True
-        timer.start()
-    try:
-        return lines.readline()
-    finally:
-        for timer in timers:
-            timer.cancel()
-
-
 def _answers(
     solver: type[Solver], limit: float, slow: Callable[[str], object]
 ) -> Iterator[tuple[str, str, str]]:
@@ -70,21 +52,21 @@ def _answers(
     what, kind, wrong, late = "Can be loaded", "", None, False
     with (
         TemporaryFile() as stderr,
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True) as process,
+        subprocess.Popen(command, bufsize=0, stdout=subprocess.PIPE, stderr=stderr) as process,
     ):
-
-        def end() -> None:
-            nonlocal late
-            late = True
-            process.kill()
-
         assert process.stdout is not None
+        answers = [process.stdout.fileno()]
         try:
-            while line := _read_within(limit, end, process.stdout, partial(slow, what)):
+            while True:
+                if not readable(answers, min(SLOW, limit)):
+                    slow(what)
+                    late = not readable(answers, limit - SLOW)
+                if late or not (line := process.stdout.readline()):
+                    break
                 what, kind, wrong = json.loads(line)
                 if wrong is not None:
                     yield what, kind, wrong
-            code = process.wait()
+            code = 0 if late else process.wait()
         finally:
             process.kill()  # an interruption does not wait for a solver that hangs
         if late:
