@@ -24,7 +24,7 @@ def check(file: Path) -> None:
     or adult.
     """
     from svmbench.config import find_config, load_sweep
-    from svmbench.config.complaint import InvalidFileError
+    from svmbench.config.reading import InvalidFileError
     from svmbench.errors import ConfigError
     from svmbench.harness.plan import for_each_horizon
 

@@ -113,7 +113,7 @@ class Running(NamedTuple):
 
     def fetch(self, datasets: Iterable[DatasetSpec], *, dry_run: bool, real: bool = False) -> None:
         """Say what is missing of data sets, and download it unless this is a ``--dry-run``."""
-        from svmbench.harness.fetching import fetching
+        from svmbench.harness.sources import fetching
 
         if self.offline and self.fetch_all:
             raise click.UsageError("--fetch-all and --offline; keep one of them")

@@ -95,7 +95,7 @@ class Options:
     # keep the final weights of each run beside its trace. Runs without them are rerun.
     keep_weights: bool = False
     # rerun everything for a data set, a λ and a repeat if one of these runs has to be rerun that is
-    # not merely missing since an interruption (`svmbench.harness.blocks`)
+    # not merely missing since an interruption (`svmbench.harness.crew`)
     whole_blocks: bool = False
     # begin the ladders of later repeats near the first rung that reached the sweep's loosest
     # accuracy before. Otherwise every ladder begins with its lowest rung.

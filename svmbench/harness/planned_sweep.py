@@ -8,7 +8,6 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -19,6 +18,7 @@ from svmbench.errors import ConfigError
 from svmbench.harness.environment import fingerprint
 from svmbench.harness.plan import for_each_horizon
 from svmbench.harness.sources import Source
+from svmbench.harness.store import config_in, listed_in
 from svmbench.records.states import RERUN
 from svmbench.solvers.checked import checked
 from svmbench.solvers.registry import find_solver
@@ -29,13 +29,6 @@ _CHANGED = {
     "flags": "compiled with other flags",
     "compiler": "compiled by another compiler",
     "libraries": "with other versions of NumPy or SciPy",
-}
-
-
-#: Columns of runs.csv that tell which runs there are, and their types.
-_READ: dict[str, Any] = dict.fromkeys(("id", "dataset", "data_source", "state"), str) | {
-    "stand_in": bool,
-    "repeat": int,
 }
 
 
@@ -66,7 +59,7 @@ class PlannedSweep:
 
     def about(self, datasets: Collection[str]) -> PlannedSweep:
         """The sweep on these data sets, and on those that its folder has results of."""
-        listed = _read_listed(self.folder)
+        listed = listed_in(self.folder)
         kept = {*datasets, *(() if listed is None else listed["dataset"])}
         sources = tuple(source for source in self.sources if source.dataset.label in kept)
         return replace(self, sweep=_on(self.sweep, kept), sources=sources)
@@ -166,12 +159,8 @@ class PlannedSweep:
 
     def _listed(self) -> pd.DataFrame | None:
         """The runs that runs.csv lists; None if it cannot be read, or is of another sweep."""
-        config, table = self.folder / "config.yaml", _read_listed(self.folder)
-        if self.runnable is None or table is None or not is_own_file(config):
-            return None
-        try:
-            text = config.read_text(encoding="utf-8")
-        except (OSError, ValueError):
+        text, table = config_in(self.folder), listed_in(self.folder)
+        if self.runnable is None or table is None:
             return None
         # With --only, the sweep was on some of its data sets.
         here = self.runnable, _on(self.runnable, set(table["dataset"]))
@@ -188,17 +177,6 @@ class PlannedSweep:
 def _on(sweep: Sweep, datasets: Collection[str]) -> Sweep:
     kept = tuple(data for data in sweep.datasets if data.label in datasets)
     return sweep.model_copy(update={"datasets": kept})
-
-
-def _read_listed(folder: Path) -> pd.DataFrame | None:
-    """What runs.csv says of the runs that there are; None if it cannot be read."""
-    listed = folder / "runs.csv"
-    if not is_own_file(listed):
-        return None
-    try:
-        return pd.read_csv(listed, usecols=list(_READ), dtype=_READ, na_filter=False)
-    except (OSError, ValueError, TypeError, OverflowError):
-        return None
 
 
 def _why_not(path: Path, machine: str) -> str:

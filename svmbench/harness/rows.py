@@ -22,8 +22,7 @@ from svmbench.records.columns import (
     of_accuracy,
     recorded,
 )
-from svmbench.records.disturbance import disturbances
-from svmbench.records.off_clock import off_clock
+from svmbench.records.disturbance import disturbances, off_clock
 from svmbench.solvers.registry import find_solver
 
 _HEADER, _END = fields(RUNS, "header"), fields(RUNS, "end")

@@ -50,6 +50,13 @@ GROWING = ".part"
 _REPLACED = ("runs.csv", "traces.csv", "report.html", "config.yaml", "environment.json", "tables")
 
 
+#: Columns of runs.csv that tell which runs there are, and their types.
+_READ: dict[str, Any] = dict.fromkeys(("id", "dataset", "data_source", "state"), str) | {
+    "stand_in": bool,
+    "repeat": int,
+}
+
+
 class Store:
     """The results of one sweep on disk."""
 
@@ -187,27 +194,13 @@ class Store:
     @cached_property
     def _listed(self) -> dict[str, str]:
         """The states that runs.csv had when it was first read, by the ids of the runs."""
-        path = self.folder / "runs.csv"
-        if not is_own_file(path):
-            return {}
-        try:
-            table = pd.read_csv(path, usecols=["id", "state"], dtype=str)
-        except (OSError, ValueError):
-            return {}  # there is none yet, or it is not a table: nothing is known
-        return dict(zip(table["id"], table["state"], strict=True))
+        table = listed_in(self.folder)
+        return {} if table is None else dict(zip(table["id"], table["state"], strict=True))
 
     @property
     def skipped_before(self) -> frozenset[str]:
         """Ids of the runs that runs.csv listed as skipped when it was first read."""
         return frozenset(name for name, state in self._listed.items() if state == "skipped")
-
-    def config(self) -> str | None:
-        """The text of config.yaml; None if there is none."""
-        path = self.folder / "config.yaml"
-        try:
-            return path.read_text(encoding="utf-8") if is_own_file(path) else None
-        except (OSError, UnicodeDecodeError):
-            return None
 
     @cached_property
     def environment(self) -> dict[str, Any]:
@@ -295,3 +288,23 @@ def _lines(rows: list[dict[str, Any]]) -> str:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(row.values() for row in rows)
     return text.getvalue()
+
+
+def listed_in(folder: Path) -> pd.DataFrame | None:
+    """What runs.csv says of the runs that there are; None if it cannot be read."""
+    listed = folder / "runs.csv"
+    if not is_own_file(listed):
+        return None
+    try:
+        return pd.read_csv(listed, usecols=list(_READ), dtype=_READ, na_filter=False)
+    except (OSError, ValueError, TypeError, OverflowError):
+        return None
+
+
+def config_in(folder: Path) -> str | None:
+    """The text of config.yaml; None if there is none."""
+    path = folder / "config.yaml"
+    try:
+        return path.read_text(encoding="utf-8") if is_own_file(path) else None
+    except (OSError, UnicodeDecodeError):
+        return None

@@ -18,13 +18,12 @@ from svmbench.data.cache import require_sound
 from svmbench.data.dataset import Dataset
 from svmbench.data.load import Loaded, load
 from svmbench.errors import ConfigError, DataError
-from svmbench.harness.blocks import BlockKey, block_of, forget, torn
-from svmbench.harness.crew import Crew
+from svmbench.harness.crew import BlockKey, Crew, block_of, forget, torn
 from svmbench.harness.only import chosen_runs
 from svmbench.harness.options import Options, Outcome, RepeatsOf, Reporter
 from svmbench.harness.place import NodeLostError
 from svmbench.harness.plan import Cell, Instance, Origin, Run, plan_runs
-from svmbench.harness.store import Store
+from svmbench.harness.store import Store, config_in
 from svmbench.memory import require_memory
 from svmbench.problem import Problem
 from svmbench.records.spelling import short
@@ -389,7 +388,7 @@ def _clear_torn_blocks(sweep: Sweep, runs: Sequence[Run], folder: Path, options:
     crew = Crew(runs, store, Reporter(), options)
     void = {block_of(run) for run in runs} if options.fresh else None
     if void is None:
-        same = store.config() == dump_sweep(sweep)
+        same = config_in(folder) == dump_sweep(sweep)
         wanted = [
             run
             for run in crew.possible()

@@ -29,9 +29,8 @@ from svmbench.records.columns import (
     Column,
     accuracies_in,
 )
-from svmbench.records.disturbance import disturbances
+from svmbench.records.disturbance import disturbances, off_clock
 from svmbench.records.groups import ROW, Group, group_runs
-from svmbench.records.off_clock import off_clock
 from svmbench.records.states import STATES
 from svmbench.records.values import is_too_deep
 

@@ -11,10 +11,9 @@ from itertools import chain, product
 
 import pandas as pd
 
-from svmbench.records.disturbance import CAUSES
+from svmbench.records.disturbance import CAUSES, OFF_CLOCK_CAUSES
 from svmbench.records.groups import ROW
 from svmbench.records.measures import Asked
-from svmbench.records.off_clock import OFF_CLOCK_CAUSES
 from svmbench.records.read import Results
 from svmbench.records.spelling import counted, regularisation, short
 from svmbench.records.states import ENDED_BADLY, counted_states, in_words

@@ -10,7 +10,7 @@ import pytest
 from small_sweep import run_sweep
 from small_sweep import sweep as small_sweep
 
-from svmbench.harness import blocks, crew, planned_sweep, supervise
+from svmbench.harness import crew, planned_sweep, supervise
 from svmbench.harness.sweeps import Options
 from svmbench.harness.trace import close_trace
 from svmbench.solvers.registry import find_solver
@@ -82,7 +82,7 @@ def test_an_interrupted_block_is_gone_on_with_unless_it_is_old(tmp_path, monkeyp
     run_sweep(wanted, tmp_path, options=half)
     assert counted(run_sweep(wanted, tmp_path, options=WHOLE)) == (2, 2)
     assert counted(run_sweep(wanted, tmp_path / "old", options=half)) == (2, 0)
-    monkeypatch.setattr(blocks, "RESUMABLE", timedelta(0))
+    monkeypatch.setattr(crew, "RESUMABLE", timedelta(0))
     assert counted(run_sweep(wanted, tmp_path / "old", options=WHOLE)) == (4, 0)
     assert counted(run_sweep(wanted, tmp_path / "old", options=WHOLE)) == (0, 4)
 

@@ -5,8 +5,8 @@ import pytest
 from svmbench.config.dataset_spec import DatasetSpec
 from svmbench.data import fetch
 from svmbench.data.fetch import MissingFileError
-from svmbench.harness import fetching
-from svmbench.harness.fetching import MOST_BYTES
+from svmbench.harness import sources
+from svmbench.harness.sources import MOST_BYTES
 
 PLAIN = [DatasetSpec(name=name) for name in ("rcv1.binary", "heart_scale", "w8a")]
 SWAPPED = DatasetSpec.model_validate({"name": "rcv1.binary", "transforms": ["swap"], "label": "r"})
@@ -24,7 +24,7 @@ def names(missing):
 
 
 def test_small_files_are_downloaded_first_and_only_so_many():
-    found = fetching.fetching([*PLAIN, *PLAIN])
+    found = sources.fetching([*PLAIN, *PLAIN])
     wanted = [["heart_scale"], ["w8a.t"], ["w8a"], ["rcv1_train.binary"]]
     assert names(found.wanted) == wanted
     assert sum(each.size for each in found.wanted) <= MOST_BYTES
@@ -32,20 +32,20 @@ def test_small_files_are_downloaded_first_and_only_so_many():
     downloaded, left = found.words
     assert downloaded.startswith("to be downloaded, about 19 MB in all: ")
     assert left == f"downloaded with --fetch-all only: {found.left[0]}"
-    everything = fetching.fetching(PLAIN, everything=True)
+    everything = sources.fetching(PLAIN, everything=True)
     assert names(everything.wanted) == [*wanted, ["rcv1_test.binary"]]
     assert not everything.left
 
 
 def test_a_swap_needs_both_files_or_none():
-    assert names(fetching.fetching([SWAPPED]).left) == [["rcv1_train.binary", "rcv1_test.binary"]]
+    assert names(sources.fetching([SWAPPED]).left) == [["rcv1_train.binary", "rcv1_test.binary"]]
 
 
 def test_what_is_here_or_a_users_own_or_not_served_is_not_downloaded(tmp_path):
     own = DatasetSpec.model_validate({"path": str(tmp_path / "own.libsvm")})
     unserved = DatasetSpec(name="astro-ph")
-    found = fetching.fetching([DatasetSpec(name="tiny-dense"), unserved, own])
-    assert found == fetching.Fetching((), ())
+    found = sources.fetching([DatasetSpec(name="tiny-dense"), unserved, own])
+    assert found == sources.Fetching((), ())
 
 
 def test_without_a_network_the_first_failure_is_the_last_one(monkeypatch, caplog):
@@ -56,15 +56,15 @@ def test_without_a_network_the_first_failure_is_the_last_one(monkeypatch, caplog
         monkeypatch.setattr(fetch, "_offline", (float("inf"), "no route"))
         raise MissingFileError(name, f"{file.file} is missing (no route)")
 
-    monkeypatch.setattr(fetching, "locate", unreachable)
-    fetching.fetching(PLAIN).fetch()
+    monkeypatch.setattr(sources, "locate", unreachable)
+    sources.fetching(PLAIN).fetch()
     assert asked == ["heart_scale"]
     assert caplog.messages == ["no network, so nothing is downloaded: no route"]
 
 
 def test_where_the_network_is_switched_off_nothing_is_asked_or_said(monkeypatch, caplog):
     monkeypatch.setenv("SVMBENCH_OFFLINE", "1")
-    found = fetching.fetching(PLAIN)
+    found = sources.fetching(PLAIN)
     found.fetch()
     assert not caplog.records
     assert found.words == []
