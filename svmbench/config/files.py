@@ -43,19 +43,12 @@ def find_config(path: Path) -> Path:
         raise ConfigError(f"{path}: not a file; name a configuration such as adult.yaml")
     # By their stems: the common suffix would make all of them alike.
     meant = {Path(name).stem: name if path.suffix else Path(name).stem for name in known}
-    meant |= {Path(name).stem: name for name in _neighbours(path)}
+    meant |= {other.stem: other.name for other in sorted(path.parent.glob("*.y*ml"))}
     near = difflib.get_close_matches(path.stem if path.suffix else path.name, meant, n=1)
     hint = f"did you mean {meant[near[0]]!r}?" if near else f"those of svmbench: {', '.join(known)}"
-    raise ConfigError(f"{_short_path(path)}: no such configuration; {hint}")
-
-
-def _neighbours(path: Path) -> list[str]:
-    return sorted(other.name for other in path.parent.glob("*.y*ml"))
-
-
-def _short_path(path: Path) -> str:
     text = str(path)
-    return text if text.isprintable() else repr(text)
+    shown = text if text.isprintable() else repr(text)
+    raise ConfigError(f"{shown}: no such configuration; {hint}")
 
 
 def dump_sweep(sweep: Sweep) -> str:

@@ -189,7 +189,8 @@ def _noise() -> Check:
     """The scatter of a repeated workload, and the differences that it hides."""
     wall, cpu = repeated_work()
     # Both runs of a pair scatter.
-    scatters = [math.sqrt(2.0) * scatter_of(samples) for samples in (wall, cpu)]
+    logs = [[math.log(sample) for sample in samples] for samples in (wall, cpu)]
+    scatters = [math.sqrt(2.0) * statistics.stdev(each) for each in logs]
     least = [least_factor(scatter, PAIRS, 2 / LEVEL) for scatter in scatters]
     seen = [100 * (factor - 1) for factor in least]
     found = (
@@ -217,11 +218,6 @@ def repeated_work() -> tuple[list[float], list[float]]:
             wall.append(time.perf_counter() - begun[0])
             cpu.append(time.process_time() - begun[1])
     return wall, cpu
-
-
-def scatter_of(samples: Sequence[float]) -> float:
-    """Standard deviation of the samples' logarithms."""
-    return statistics.stdev(math.log(sample) for sample in samples)
 
 
 def _cache() -> Check:

@@ -216,9 +216,6 @@ class Store:
         found = self.environment.get("order")
         return found if type(found) is int else random.SystemRandom().randrange(1 << 32)
 
-    def write_config(self, config: str) -> None:
-        write_text(self.folder / "config.yaml", config)
-
     def write_environment(self, environment: dict[str, Any]) -> None:
         whole = environment | {"order": self.order}
         write_text(self.folder / "environment.json", json.dumps(whole, indent=2) + "\n")

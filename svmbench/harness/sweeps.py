@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from svmbench.config import Sweep, dump_sweep
@@ -17,6 +16,7 @@ from svmbench.config.stop import SweepReference
 from svmbench.data.cache import require_sound
 from svmbench.data.dataset import Dataset
 from svmbench.data.load import Loaded, load
+from svmbench.durable import write_text
 from svmbench.errors import ConfigError, DataError
 from svmbench.harness.crew import BlockKey, Crew, block_of, forget, torn
 from svmbench.harness.only import chosen_runs
@@ -119,7 +119,9 @@ def _certified(
     reporter.stage(what)
     limit = min(asked.time_limit, allowed)
     try:
-        reference = certified_optimum(problem, asked.gap, limit, partial(_tell_gap, reporter, what))
+        reference = certified_optimum(
+            problem, asked.gap, limit, lambda gap: reporter.detail(f"{what}: gap {gap:.1e}")
+        )
     except MemoryError as error:
         raise DataError(
             f"data set {problem.data.name}: certifying an optimum of {problem.data.n_features:,}"
@@ -136,10 +138,6 @@ def _problem(sweep: Sweep, data: Dataset, lam: float) -> Problem:
         return Problem(data, lam, sweep.loss.loss, sweep.bias, radius)
     except ValueError as error:
         raise DataError(f"data set {data.name}: {error}") from error
-
-
-def _tell_gap(reporter: Reporter, what: str, gap: float) -> None:
-    reporter.detail(f"{what}: gap {gap:.1e}")
 
 
 class OpenSweep:
@@ -183,7 +181,7 @@ class OpenSweep:
                 if run.id in before - ids and self._store.finished(run) is None
             }
             self._skip()
-            self._store.write_config(dump_sweep(sweep))
+            write_text(folder / "config.yaml", dump_sweep(sweep))
             self._place, self._recorded = place, False
             if not self._store.environment:
                 self._record_environment()

@@ -218,15 +218,10 @@ def close_trace(
         known = {} if cpu is None else {"process_cpu_seconds": cpu}
         writer.end(state, reason=reason, **known, **facts)
     rename(temporary, path)
-    return _read_back(path)
-
-
-def _read_back(path: Path) -> Trace:
-    """A trace that was written a moment ago."""
-    written = read_trace(path)
-    if written is None:
+    closed = read_trace(path)
+    if closed is None:
         raise UnwritableError(f"{path}: cannot be read back; give the same command again")
-    return written
+    return closed
 
 
 def rename(path: Path, target: Path) -> None:

@@ -116,14 +116,14 @@ class Recomputed(NamedTuple):
 
 
 def blocks(data: Dataset) -> Iterator[tuple[slice, Any]]:
-    """Blocks of rows: their numbers, and a matrix of long doubles (SciPy's, or dense)."""
+    """Blocks of rows: their numbers, and SciPy's matrix of long doubles."""
     m, d = data.n_samples, data.n_features
     if data.indices is None or data.indptr is None:
         assert data.values is not None
         step = max(1, ENTRIES // max(d, 1))
         for first in range(0, m, step):
             rows = slice(first, min(m, first + step))
-            yield rows, data.values[rows].astype(LONG)
+            yield rows, scipy.sparse.csr_matrix(data.values[rows].astype(LONG))
         return
     first = 0
     while first < m:
@@ -193,7 +193,7 @@ def evaluate(data: Dataset, facts: Facts, w: FloatArray, bias: float) -> Recompu
             labels = data.labels[rows].astype(LONG)
             margins = labels * (X @ weights + LONG(bias))
             sizes = abs(X) @ np.abs(weights) + abs(LONG(bias))
-            off = (_lengths(X) + 3.0) * BOTH * sizes + moved * sizes
+            off = (np.diff(X.indptr) + 3.0) * BOTH * sizes + moved * sizes
             values, slopes = losses(facts, margins)
             total += values.sum()
             # Where the slope jumps, rounding may move a margin to the other side.
@@ -239,7 +239,7 @@ def dual(data: Dataset, facts: Facts, alpha: FloatArray) -> Bounded:
         signed = variables[rows] * data.labels[rows].astype(LONG)
         combined += X.T @ signed
         sizes += abs(X).T @ np.abs(signed)
-        counts += _column_counts(X)
+        counts += np.bincount(X.indices, minlength=d)
     scale = LONG(facts.lam) * m
     combined, sizes = combined / scale, sizes / scale
     nearest, tau = _projected(facts, combined)
@@ -297,15 +297,3 @@ def _admits(facts: Facts, w: FloatArray) -> bool:
     if not np.isfinite(w).all():
         return False
     return bool(np.abs(w.astype(LONG)).sum() <= (1.0 + OUTSIDE) * facts.radius)
-
-
-def _lengths(X: Any) -> Any:
-    """Stored entries of each row."""
-    return np.diff(X.indptr) if scipy.sparse.issparse(X) else X.shape[1]
-
-
-def _column_counts(X: Any) -> Any:
-    """Stored entries of each column."""
-    if scipy.sparse.issparse(X):
-        return np.bincount(X.indices, minlength=X.shape[1])
-    return X.shape[0]

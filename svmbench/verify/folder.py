@@ -82,12 +82,10 @@ def foreign_entries(folder: Path) -> list[str]:
     return sorted(
         path.relative_to(folder).as_posix()
         for path in (*folder.glob("*"), *below)
-        if path.is_symlink() or not (path.is_file() or _is_folder(path, folder))
+        if path.is_symlink()
+        or not (path.is_file() or (path.is_dir() and path.parent == folder))
+        or (path.is_dir() and path.name in FILES)
     )
-
-
-def _is_folder(path: Path, within: Path) -> bool:
-    return path.is_dir() and path.parent == within and path.name not in FILES
 
 
 @dataclass

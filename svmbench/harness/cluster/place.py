@@ -308,18 +308,14 @@ def _connected(address: str) -> Client:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         # Dask itself would wait for ever for a scheduler file that is not there.
-        at = _address_in(Path(address)) if address.endswith(".json") else address
+        file = address.endswith(".json")
+        at = str(json.loads(Path(address).read_text())["address"]) if file else address
         return Client(at, timeout=PATIENCE, set_as_default=False, name="svmbench")
     except (OSError, TimeoutError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ConfigError(
             f"--cluster {address}: no Dask scheduler there ({text_of(error)}); name the address"
             " that 'dask scheduler' prints, or its scheduler file"
         ) from None
-
-
-def _address_in(file: Path) -> str:
-    """The address in a scheduler's file."""
-    return str(json.loads(file.read_text())["address"])
 
 
 def workers_of(client: Client) -> dict[str, Any]:
