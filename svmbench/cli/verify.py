@@ -144,7 +144,7 @@ def _line(result: Verification) -> str:
 
 
 def _summary(results: list[Verification], traces: int) -> str:
-    from svmbench.verify.published import LEFT_OUT
+    from svmbench.verify.folder import LEFT_OUT
     from svmbench.verify.replay import found_with
 
     lines = [said] if (said := found_with(results, traces)) else []

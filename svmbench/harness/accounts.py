@@ -7,9 +7,8 @@ This module holds such time against the clock.
 
 from __future__ import annotations
 
-from svmbench.harness.child import processor_seconds
+from svmbench.harness.child import children, processor_seconds
 from svmbench.harness.clock import Clock, Stopwatch, now
-from svmbench.harness.leftovers import children
 
 #: Version of the rules by which time is counted, added to the clock, or refused. It is part of a
 #: run's identity. Raise it whenever a rule changes, so that no pair mixes two sets of rules.

@@ -14,10 +14,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import IO
 
 from svmbench.harness.environment import pinned
+from svmbench.harness.system import PROC, read
 
 #: Exit code of a child that could not write its results.
 CANNOT_WRITE = 74
@@ -47,6 +48,7 @@ _ABORTED_WITHOUT_MEMORY = re.compile(r"memory allocation of \d+ bytes failed|std
 LONGEST_LINE = 500
 
 _PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
 
 
 def start(
@@ -135,3 +137,53 @@ def _tail(stderr: IO[bytes]) -> str:
     # Blank lines may follow; a character has up to four bytes.
     stderr.seek(max(0, size - 16 * LONGEST_LINE))
     return stderr.read().decode(errors="replace").strip()
+
+
+# --- processes that a solver has started and left: they are ended, and their time counts ---
+
+
+def adopt_orphans() -> None:
+    """Become the parent of descendants whose own parent ends, so that `end_children` finds them."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def end_children(kept: Collection[int] = ()) -> float:
+    """Kill all children but those kept, and theirs in turn; return their processor seconds."""
+    seconds, living = 0.0, set(kept)
+    while True:
+        try:
+            pid, _, usage = os.wait4(-1, os.WNOHANG)
+            if pid == 0:  # those that live include the children of those that have ended
+                killed = children() - living
+                if not killed:
+                    return seconds
+                for number in killed:
+                    try:
+                        os.kill(number, signal.SIGKILL)
+                    except ProcessLookupError:
+                        pass
+                    except PermissionError:  # it runs as another user
+                        living.add(number)
+                if living.issuperset(killed):
+                    continue
+                _, _, usage = os.wait4(-1, 0)
+        except ChildProcessError:
+            return seconds
+        seconds += usage.ru_utime + usage.ru_stime
+
+
+def children() -> set[int]:
+    """The ids of the children that have not been waited for; none are known but on Linux."""
+    if sys.platform != "linux":
+        return set()
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:  # usually there are none, and /proc may be large
+        return set()
+    own, found = str(os.getpid()), set[int]()
+    for place in PROC.glob("[0-9]*"):
+        text = read(place / "stat")
+        if text and text.rpartition(")")[2].split()[1] == own:
+            found.add(int(place.name))
+    return found

@@ -41,8 +41,7 @@ from typing import Any
 import numpy as np
 
 from svmbench.harness import worker
-from svmbench.harness.child import REFUSED, processor_seconds, readable
-from svmbench.harness.leftovers import adopt_orphans, end_children
+from svmbench.harness.child import REFUSED, adopt_orphans, end_children, processor_seconds, readable
 from svmbench.solvers import cholesky
 
 #: The parent has closed the launcher's standard input, or has ended.

@@ -37,10 +37,12 @@ from svmbench.harness.child import (
     ENDED,
     NO_FILES,
     NO_MEMORY,
+    adopt_orphans,
+    children,
+    end_children,
     end_with,
 )
 from svmbench.harness.clock import Stopwatch
-from svmbench.harness.leftovers import adopt_orphans, children, end_children
 from svmbench.harness.measurement import Measurement, Terms
 from svmbench.harness.trace import TraceWriter
 from svmbench.harness.weights import keep_weights

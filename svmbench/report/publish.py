@@ -13,8 +13,7 @@ from svmbench.errors import ConfigError, DataError
 from svmbench.harness.weights import SUFFIX
 from svmbench.records.read import Results, read_results
 from svmbench.report.check import stale_files
-from svmbench.verify.folder import Verifier
-from svmbench.verify.published import FILES, MANIFEST, manifest_of
+from svmbench.verify.folder import FILES, MANIFEST, Verifier, manifest_of
 
 INDEX = "index.html"
 

@@ -10,7 +10,7 @@ import pytest
 from small_sweep import run_sweep
 from small_sweep import sweep as small_sweep
 
-from svmbench.harness import crew, planned_sweep, supervise
+from svmbench.harness import crew, series, supervise
 from svmbench.harness.sweeps import Options
 from svmbench.harness.trace import close_trace
 from svmbench.solvers.registry import find_solver
@@ -60,7 +60,7 @@ def test_a_solver_that_has_changed_has_its_blocks_made_again(options, made, tmp_
 
 def test_a_pipe_among_the_traces_is_not_read(tmp_path):
     os.mkfifo(tmp_path / "pipe.jsonl")  # whoever opens it waits
-    assert planned_sweep._why_not(tmp_path / "pipe.jsonl", "machine") == "that cannot be read"
+    assert series._why_not(tmp_path / "pipe.jsonl", "machine") == "that cannot be read"
 
 
 def test_other_blocks_stay(tmp_path):

@@ -15,7 +15,7 @@ from svmbench.errors import ConfigError, DataError
 from svmbench.harness.environment import fingerprint_of
 from svmbench.records.columns import MACHINE
 from svmbench.report.publish import publish
-from svmbench.verify.published import MANIFEST, manifest_of
+from svmbench.verify.folder import MANIFEST, manifest_of
 
 
 @pytest.fixture(scope="module")
