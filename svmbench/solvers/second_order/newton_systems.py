@@ -22,13 +22,19 @@ MOST_STEPS = 1000
 #: shrinks leaves a preconditioner of rows that no longer count. Only this value was tried.
 FADED = 0.5
 
-#: Share of the Hessian's diagonal in its preconditioner, beside lambda (Hsia, Chiang and Lin, ACML
-#: 2018). Where columns have most entries in common, the diagonal alone is worse than none.
-DIAGONAL_SHARE = 0.01
-
 #: Products that a factor costs from which on the diagonal preconditions until there is one; where
 #: factors cost less, it makes fits take longer. Only this value was tried.
 FAR_FACTOR = 20.0
+
+
+def diagonal_share(length: float) -> float:
+    """Share of the Hessian's diagonal in its preconditioner, beside lambda, for rows of a length.
+
+    With rows of one entry, the Hessian is its diagonal; with n, it is at most n times the diagonal,
+    and where columns have most entries in common, the diagonal alone is worse than none (Hsia,
+    Chiang and Lin, ACML 2018).
+    """
+    return 1.0 / math.sqrt(max(length, 1.0))
 
 
 class SystemWork(NamedTuple):

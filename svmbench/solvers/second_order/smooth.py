@@ -25,9 +25,9 @@ from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.pairs import PrimalAndDual, WorkCount, never
 from svmbench.solvers.samples import sample_accuracy, sample_sizes
 from svmbench.solvers.second_order.newton_systems import (
-    DIAGONAL_SHARE,
     Factored,
     NewtonSystem,
+    diagonal_share,
     inner,
     newton_step,
 )
@@ -260,7 +260,7 @@ class Surface:
         read = weighted_squares(self._rows, curved, curvatures, found[:-1])
         self._count(len(curved), read)
         found[-1] = float(curvatures.sum()) if self._free else 0.0
-        return self._lam + DIAGONAL_SHARE * found
+        return self._lam + diagonal_share(self._nnz / self.m) * found
 
     def sums(self, weights: FloatArray) -> FloatArray:
         """The sum of weights_i y_i x_i / m, that of weights_i y_i / m last."""
