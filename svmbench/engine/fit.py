@@ -25,6 +25,10 @@ from svmbench.solvers.pairs import PrimalAndDual
 #: against methods: more than most fits take in all, and about a second where rows are few.
 AMPLE_WORK, AMPLE_PASSES = 1e9, 1000.0
 
+#: Arrays of a number for each row that may be free at a time, and fewest and most numbers in them:
+#: of blocks below 128 KB and above 32 MB, glibc learns nothing.
+ARRAYS_KEPT, LEAST_KEPT, MOST_KEPT = 16, 1 << 17, 1 << 21
+
 #: What stands for a method where the weights are those of the start.
 AT_START = "start"
 
@@ -82,6 +86,7 @@ def fit(
     def due() -> bool:
         return time.monotonic() - begun >= effort.time_limit or effort.given_up()
 
+    keep_freed_memory(problem)
     best = Best(problem, tolerance, known.longest)
     # A method that diverges yields infinities, which lose against what is known.
     with np.errstate(all="ignore"):
@@ -99,6 +104,15 @@ def fit(
         best.w, best.bias, best.primal, dual, best.certificates, seconds, best.method, problem.lam,
         best.alpha, best.rounding,
     )  # fmt: skip
+
+
+def keep_freed_memory(problem: Problem) -> None:
+    """Have glibc keep the memory of temporary arrays, which methods free and ask for in turns.
+
+    It gives up to the system what exceeds twice the largest block that was ever freed, and a page
+    that comes back costs more than to fill it. This block is freed at once, and never touched.
+    """
+    np.empty(min(max(ARRAYS_KEPT * problem.data.n_samples, LEAST_KEPT), MOST_KEPT))
 
 
 def _improve(
