@@ -183,7 +183,7 @@ def test_a_fit_that_is_given_up_ends_after_a_few_passes(loss, bias):
 
     def given_up():
         asked.append(1)
-        return len(asked) > 8
+        return len(asked) > 4
 
     with pytest.raises(InterruptedError):
         fit(Problem(data, 1e-7, Loss(loss), bias), 1e-15, Effort(given_up=given_up))

@@ -26,6 +26,9 @@ FADED = 0.5
 #: factors cost less, it makes fits take longer. Only this value was tried.
 FAR_FACTOR = 20.0
 
+#: Work of a factor that takes no longer than to call for a step of conjugate gradients.
+SMALL_FACTOR = 3e4
+
 
 def diagonal_share(length: float) -> float:
     """Share of the Hessian's diagonal in its preconditioner, beside lambda, for rows of a length.
@@ -137,7 +140,7 @@ def newton_step(
         if exact:  # what is left is the gradient's length, which the diagonal would not lower most
             return conjugate_gradients(system, due)[0]
         return conjugate_gradients(system, due, _divided_by(system.diagonal()))[0]
-    if not exact:
+    if not exact and factored.work(system.share) > SMALL_FACTOR:
         factored.keep_near(system.share)
         before = done.entries
         paid = 0.0 if ending else factored.unaided

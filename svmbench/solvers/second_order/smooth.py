@@ -88,7 +88,7 @@ def newton(
     decrement, exact, gap = math.inf, False, math.inf
     refused = False  # a pair whose gradient by w is small enough: a free bias is not balanced yet
     while True:
-        slopes, bends = surface.derivatives(point.scores)
+        slopes, bends = surface.derivatives(point.margins)
         counted, bends = problem.counted(slopes), problem.counted(bends)
         downhill = surface.downhill(point, counted)
         pull = surface.pull(point, counted, downhill) if refused else 0.0
@@ -103,8 +103,7 @@ def newton(
         if ended:
             return
         done.steps += 1
-        curved = np.flatnonzero(bends)
-        curvatures = bends[curved] / surface.m
+        curved, curvatures = surface.curved(bends)
         system = NewtonSystem(
             surface.product(curved, curvatures),
             partial(surface.system, bends),
@@ -146,7 +145,7 @@ class _Iterate(NamedTuple):
     """w and b as one vector, and what is known there."""
 
     at: FloatArray  # (shape (d + 1,)) b is last; 0 if the problem has none
-    scores: FloatArray  # (shape (m,)) x_i w + b
+    margins: FloatArray  # (shape (m,)) y_i (x_i w + b)
     primal: float  # P
     blind: bool = False  # rounding hides whether steps lower P
 
@@ -161,30 +160,33 @@ class Surface:
         self._free = problem.bias == "free"
         self.labels = problem.data.labels.astype(np.float64)
         self.counts = problem.counted(np.ones(self.m))
+        self._everyone = np.arange(self.m)
 
     def first(self, start: tuple[FloatArray, float] | None) -> _Iterate:
         """The iterate to begin from; zeros without a start."""
         if start is None:
-            at, scores = np.zeros(self._d + 1), np.zeros(self.m)
-        else:
-            at = np.append(start[0], start[1] if self._free else 0.0)
-            scores = self.scores(at)
-        return _Iterate(at, scores, self.primal(at, scores))
+            zeros = np.zeros(self._d + 1), np.zeros(self.m)
+            return _Iterate(*zeros, self._problem.primal_at_zero())
+        at = np.append(start[0], start[1] if self._free else 0.0)
+        margins = self.margins(at)
+        return _Iterate(at, margins, self.primal(at, margins))
 
-    def scores(self, at: FloatArray) -> FloatArray:
-        """x_i w + b."""
+    def margins(self, at: FloatArray) -> FloatArray:
+        """y_i (x_i w + b)."""
         self._count(self.m, self._nnz)
-        scores: FloatArray = self._rows.dot(at[:-1]) + at[-1]
-        return scores
+        margins: FloatArray = self._rows.dot(at[:-1])
+        if self._free:
+            margins += at[-1]
+        margins *= self.labels
+        return margins
 
-    def primal(self, at: FloatArray, scores: FloatArray) -> float:
-        """P, from the scores at w and b."""
-        each = self._losses(scores)
+    def primal(self, at: FloatArray, margins: FloatArray) -> float:
+        """P, from the margins at w and b."""
+        each = self._losses(margins)
         return 0.5 * self._lam * inner(at[:-1], at[:-1]) + inner(self.counts, each) / self.m
 
-    def _losses(self, scores: FloatArray) -> FloatArray:
+    def _losses(self, margins: FloatArray) -> FloatArray:
         """The losses. With AVX-512, NumPy takes at most 0.6 of the time of the kernel."""
-        margins = self.labels * scores
         if self._problem.loss.name == "logistic":
             # Of the larger of 1 and exp(-s) nothing is lost, and nothing overflows.
             each: FloatArray = np.log1p(np.exp(-np.abs(margins))) - np.minimum(0.0, margins)
@@ -194,21 +196,20 @@ class Surface:
         below *= 0.5
         return below
 
-    def derivatives(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def derivatives(self, margins: FloatArray) -> tuple[FloatArray, Array]:
         """Minus the slopes of the losses by the margins, and their curvatures."""
-        margins = self.labels * scores
         if self._problem.loss.name == "logistic":
             with np.errstate(over="ignore"):  # beyond it the slope is 0
                 slopes: FloatArray = 1.0 / (1.0 + np.exp(margins))
             return slopes, slopes * (1.0 - slopes)
-        return np.maximum(0.0, 1.0 - margins), (margins < 1.0).astype(np.float64)
+        return np.maximum(0.0, 1.0 - margins), margins < 1.0
 
     def slope(
-        self, at: FloatArray, scores: FloatArray, step: FloatArray, moved: FloatArray
+        self, at: FloatArray, margins: FloatArray, step: FloatArray, moved: FloatArray
     ) -> float:
-        """Slope of P along a step, at its end; ``moved`` is the change of the scores along it."""
-        slopes = self.derivatives(scores)[0]
-        slopes *= self.counts * self.labels
+        """Slope of P along a step, at its end; ``moved`` is the change of the margins along it."""
+        slopes = self.derivatives(margins)[0]
+        slopes *= self.counts
         return self._lam * inner(at[:-1], step[:-1]) - inner(slopes, moved) / self.m
 
     def pair(self, point: _Iterate, slopes: FloatArray) -> PrimalAndDual:
@@ -237,6 +238,11 @@ class Surface:
         downhill: FloatArray = self.sums(counted) - np.append(self._lam * point.at[:-1], 0.0)
         return downhill
 
+    def curved(self, bends: Array) -> tuple[Array, FloatArray]:
+        """The rows that have curvature, and theirs over m."""
+        curved = np.flatnonzero(bends) if np.count_nonzero(bends) < self.m else self._everyone
+        return curved, (bends if curved is self._everyone else bends[curved]) / self.m
+
     def product(self, curved: Array, curvatures: FloatArray) -> Callable[[FloatArray], FloatArray]:
         """The product with the Hessian; ``curvatures`` of rows are times their weights, over m."""
 
@@ -249,10 +255,10 @@ class Surface:
 
         return bent
 
-    def system(self, bends: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The weights of x_i x_i^T in the Hessian, and its last column, that of b."""
+    def system(self, bends: Array) -> tuple[FloatArray, FloatArray]:
+        """The weights of x_i x_i^T in the Hessian, and its last column if b is free."""
         # A label's square is one.
-        return bends / self.m, self.sums(self.labels * bends)
+        return bends / self.m, self.sums(self.labels * bends) if self._free else np.zeros(0)
 
     def diagonal(self, curved: Array, curvatures: FloatArray) -> FloatArray:
         """The preconditioner of a `NewtonSystem`: lambda, and a share of the Hessian's diagonal."""
@@ -278,26 +284,26 @@ def _advanced(
     surface: Surface, point: _Iterate, step: FloatArray, decrement: float, last: float
 ) -> _Iterate | None:
     """The point after a step, halved until P falls; None where the steps are at their end."""
-    moved = surface.scores(step)
+    moved = surface.margins(step)
     hidden = _ROUNDING * (1.0 + point.primal)
     # The step before may have moved w only, which a tiny C keeps near 0: then b may follow.
     stuck = point.blind and not 0.0 < decrement <= 0.5 * last
     for halvings in range(1 if stuck else _HALVINGS):
         length = 0.5**halvings
-        at, scores = point.at + length * step, point.scores + length * moved
-        primal = surface.primal(at, scores)
+        at, margins = point.at + length * step, point.margins + length * moved
+        primal = surface.primal(at, margins)
         if not primal < point.primal - hidden:
             if stuck or not decrement > 0.0:
                 continue
             # Of the differences of P, the length would be chosen by chance. The slope tells more:
             # where it is not positive at the end, P has fallen along the whole step, being convex.
-            slope = surface.slope(at, scores, step, moved)
+            slope = surface.slope(at, margins, step, moved)
             even = primal <= point.primal + hidden and slope <= 0.5 * decrement
             if not (even or slope <= 0.0):
                 continue
         if point.blind or not primal < point.primal:
-            return _Iterate(at, surface.scores(at), primal, blind=True)
-        return _Iterate(at, scores, primal)
+            return _Iterate(at, surface.margins(at), primal, blind=True)
+        return _Iterate(at, margins, primal)
     return None
 
 
