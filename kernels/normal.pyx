@@ -44,21 +44,15 @@ def dense_rows(CompactRows rows, const double[::1] weights, const int64_t[::1] c
     if weights.shape[0] != rows.c.m or out.shape[1] != rows.c.d \
             or out.shape[0] != chosen.shape[0]:
         raise ValueError("rows, weights, chosen and out do not belong together")
-    cdef int32_t[::1] columns = np.empty(rows.c.d + 1, dtype=np.int32)
-    cdef double[::1] values = np.empty(rows.c.d + 1)
-    cdef Py_ssize_t i, k, n, line
-    cdef double root
+    cdef Py_ssize_t line
     for line in range(chosen.shape[0]):
         if not 0 <= chosen[line] < rows.c.m:
             raise ValueError(f"there is no row {chosen[line]}")
     out[:, :] = 0.0
-    with nogil:
-        for line in range(out.shape[0]):
-            i = chosen[line]
-            root = sqrt(weights[i])
-            n = unpack_row(&rows.c, i, &columns[0], &values[0])
-            for k in range(n):
-                out[line, columns[k]] = root * values[k]
+    if rows.c.d:
+        with nogil:
+            for line in range(out.shape[0]):
+                row_axpy(&rows.c, chosen[line], sqrt(weights[chosen[line]]), &out[line, 0])
 
 
 def solution(const double[:, ::1] factor, const double[::1] right):
