@@ -229,13 +229,14 @@ class Problem:
 
         A margin of n summands is off by at most (n + 3) u (||w|| ||x|| + |b|).
         """
-        longest = self._longest_norm if longest is None else longest
+        longest = self.longest_norm if longest is None else longest
         off = (self._most_entries + 3.0) * UNIT * self._reach(primal, longest, w, bias)
         gamma = self.loss.nu if self.loss.name in HINGES else 0.0
         return float(rounding_of(primal, off, gamma, self.data.n_features))
 
     @cached_property
-    def _longest_norm(self) -> float:
+    def longest_norm(self) -> float:
+        """The largest ||x_i||."""
         return math.sqrt(float(np.max(self.data.rows.norms2())))
 
     @cached_property

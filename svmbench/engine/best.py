@@ -31,7 +31,7 @@ class Best:
     """The best w and the best dual variables so far; those of w = 0 and alpha = 0 at first."""
 
     def __init__(self, problem: Problem, tolerance: float, longest: float) -> None:
-        self.problem, self.tolerance, self._longest = problem, tolerance, longest
+        self.problem, self.tolerance, self._given = problem, tolerance, longest
         self.w, self.bias = np.zeros(problem.data.n_features), 0.0
         self.alpha = np.zeros(problem.data.n_samples)
         self.primal, self.dual = problem.primal_at_zero(), 0.0
@@ -79,6 +79,11 @@ class Best:
     def rounding(self) -> float:
         """What the proofs of the best P and D allowed for rounding."""
         return sum(self._lost)
+
+    @cached_property
+    def _longest(self) -> float:
+        """The largest ||x_i||; to find it reads the rows once, and to prove without it, longer."""
+        return self._given if self._given < math.inf else self.problem.longest_norm
 
     def _proof(self) -> float:
         """What the best dual variables prove; more exactly only where the tolerance needs it."""

@@ -248,7 +248,7 @@ def test_rows_of_many_features_reach_the_hard_margin(bias, weighted):
 
 def test_a_bound_above_p_is_an_error(monkeypatch):
     data = scaled(60, 1.0)
-    monkeypatch.setattr("svmbench.engine.best.proven_dual", lambda problem, alpha: 1e3)
+    monkeypatch.setattr("svmbench.engine.best.proven_by_norms", lambda *given: 1e3)
     with pytest.raises(AssertionError, match="is below the proven D = 1000"):
         fit(Problem(data, 0.1), 1e-4)
 
