@@ -130,6 +130,16 @@ class Learnt(NamedTuple):
         )
 
 
+def _classes_of(y: Array) -> tuple[Array, Array]:
+    """The classes in ascending order, and each row's number; two numbers are found unsorted."""
+    if y.dtype.kind in "biuf":
+        classes = np.array([y.min(), y.max()])
+        second = y == classes[1]
+        if classes[0] < classes[1] and (second | (y == classes[0])).all():
+            return classes, second.astype(np.intp)
+    return np.unique(y, return_inverse=True)
+
+
 def _drawn(state: np.random.RandomState) -> int:
     return int(state.randint(np.iinfo(np.int32).max))
 
@@ -192,7 +202,7 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         try:
             X, y = self._validated(X, y, order="C")
             check_classification_targets(y)
-            classes, labels = np.unique(y, return_inverse=True)
+            classes, labels = _classes_of(y)
             if len(classes) < 2:
                 raise ValueError(
                     f"{type(self).__name__} needs samples of at least 2 classes in the data, but "
