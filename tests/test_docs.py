@@ -110,12 +110,6 @@ def test_scripts_know_their_options(command, monkeypatch, capsys):
         assert re.search(rf"{option}\b", said.out), option
 
 
-@pytest.mark.parametrize("command", [c for c in SCRIPTS if "/order.py" in c], ids=str)
-def test_scripts_plan_what_is_shown(command, monkeypatch, capsys):
-    run_script([*shlex.split(command), "--dry-run"], monkeypatch)
-    assert re.search(r": problems: [1-9]\d*$", capsys.readouterr().out, re.MULTILINE)
-
-
 def write_described(folder):
     """Write the files that the page on new solvers describes; return its configurations."""
     page = (ROOT / "docs" / "adding-a-solver.md").read_text()
