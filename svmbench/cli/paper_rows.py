@@ -19,14 +19,25 @@ def rows_of(tables: Sequence[Table], claims: Sequence[ClaimResult], datasets: se
     """Measured beside published, and what it says of the claims in these cases."""
     found = [block for table in tables for block in _blocks(table, datasets)]
     verdicts = [
-        (SIGNS[case.verdict], result.claim.text, case.place)
+        (
+            _signed(case.verdict if result.was_run else "not run", result),
+            result.claim.text,
+            case.place,
+        )
         for result in claims
         for case in result.cases
         if case.dataset in datasets
     ]
     if verdicts:
-        found.append(align(("", "claim", "case"), verdicts))
+        found.append(align(("here", "claim", "case"), verdicts))
     return "\n\n".join(found)
+
+
+def _signed(verdict: str, result: ClaimResult) -> str:
+    """A case's verdict with its sign; the claim's if that does not rest on this case alone."""
+    if result.verdict in ("not shown there", "not testable"):
+        verdict = result.verdict
+    return f"{SIGNS[verdict]} {verdict}"
 
 
 def to_json(

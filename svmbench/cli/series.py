@@ -57,7 +57,7 @@ def open_questions(questions: Sequence[Open]) -> list[str]:
     """The time that open questions would take to be decided, or why time does not help them."""
     lines = []
     for lacks, later, why in (
-        ("time", False, "open for want of time"),
+        ("time", False, "open for want of time (--budget)"),
         ("time", True, "open whose answers change no verdict"),
         ("repeats", None, "open after the most repeats allowed (at_most)"),
         ("information", None, "open that more repeats are unlikely to decide"),

@@ -376,7 +376,7 @@ def _remarks(found: _Fitted, facts: dict[str, Any], test: Examples | None) -> It
             f"{examples.named(larger['class'])} for every row ({larger['error']:.2%})"
         )
     if examples.uneven:
-        yield f"{examples.uneven}; add --scale"
+        yield f"{examples.uneven}; add --scale, and choose C again (--cv 5)"
     if test is not None:
         yield from filter(None, (test.strange, test.of_others(examples.classes)))
 
@@ -522,7 +522,7 @@ def errors_text(examples: Examples, facts: dict[str, Any]) -> list[str]:
     shares = [f"training {facts['training_error']:.2%}{weighed}"]
     if test is not None:
         shares.append(f"test {test['error']:.2%} of {test['rows']:,} rows")
-    constant = f"always {examples.named(larger['class'])}: {larger['error']:.2%}"
+    constant = f"with {examples.named(larger['class'])} for every row: {larger['error']:.2%}"
     whole = "weight of the training rows" if weighed else "training rows"
     lines = [f"errors: {', '.join(shares)} ({constant} of the {whole})"]
     if test is None or len(test["classes"]) > _CONFUSED:

@@ -112,11 +112,18 @@ class Encoding:
         return found
 
 
+class Unknown(NamedTuple):
+    """The texts that an encoding does not know; they have no feature."""
+
+    fields: int = 0
+    first: str = ""  # the first of them, and its column and row
+
+
 class EncodedTable(NamedTuple):
     X: Any  # (shape (m, d)) Sparse where a column has texts
     labels: Array | None  # (shape (m,)) None if the table does not have the target
     encoding: Encoding
-    unknown: int  # number of texts that the encoding does not know; they have no feature
+    unknown: Unknown
     sha256: str  # of the uncompressed file
 
 
@@ -147,8 +154,9 @@ def encoded(frame: pd.DataFrame, encoding: Encoding) -> Any:
     wanted = Wanted(encoding.target, [each.name for each in encoding.columns], encoding.in_texts)
     path = Path("X")
     found, unknown = _features(path, decided(path, frame.rename(columns=str), wanted), encoding)
-    if unknown:
-        warnings.warn(f"{unknown:,} texts that training has not seen count as none", stacklevel=4)
+    if unknown.fields:
+        said = f"{unknown.fields:,} texts that training has not seen count as none"
+        warnings.warn(f"{said} ({unknown.first})", stacklevel=4)
     return found
 
 
@@ -254,11 +262,11 @@ def _labels(path: Path, values: pd.Series, encoding: Encoding) -> Array:
     return np.array([places.get(text, len(places)) for text in texts], dtype=np.int64)
 
 
-def _features(path: Path, frame: pd.DataFrame, encoding: Encoding) -> tuple[Any, int]:
+def _features(path: Path, frame: pd.DataFrame, encoding: Encoding) -> tuple[Any, Unknown]:
     if encoding.missing == "refuse":
         _refuse_missing(path, frame[[column.name for column in encoding.columns]], "fill them")
     parts: list[Any] = []
-    unknown = 0
+    unknown = Unknown()
     for of_texts, group in groupby(encoding.columns, lambda column: column.texts is not None):
         if not of_texts:
             parts.append(_numbers(path, frame, list(group)))
@@ -270,7 +278,10 @@ def _features(path: Path, frame: pd.DataFrame, encoding: Encoding) -> tuple[Any,
                 known = {text.lower(): text for text in column.texts or ()}
                 texts = texts.map(lambda text, known=known: known.get(text.lower(), text))
             block, strange = _indicators(texts, column.texts or ())
-            unknown += strange
+            if strange.size:
+                at = int(strange[0])
+                first = f"{texts.iloc[at]!r} in column {column.name!r} of row {at + 1:,}"
+                unknown = Unknown(unknown.fields + strange.size, unknown.first or first)
             parts.append(block)
     if all(isinstance(part, np.ndarray) for part in parts):
         return np.column_stack(parts), unknown
@@ -311,8 +322,8 @@ def _numbers(path: Path, frame: pd.DataFrame, columns: Sequence[EncodedColumn]) 
     return numbers
 
 
-def _indicators(values: pd.Series, texts: Sequence[str]) -> tuple[Any, int]:
-    """A column of 0 and 1 for each text, and the number of other texts."""
+def _indicators(values: pd.Series, texts: Sequence[str]) -> tuple[Any, Array]:
+    """A column of 0 and 1 for each text, and the rows with other texts."""
     import scipy.sparse as sp
 
     places = {text: at for at, text in enumerate(texts)}
@@ -320,7 +331,7 @@ def _indicators(values: pd.Series, texts: Sequence[str]) -> tuple[Any, int]:
     known = np.flatnonzero(at >= 0)
     ones = np.ones(len(known))
     block = sp.csr_matrix((ones, (known, at[known])), shape=(len(at), len(texts)))
-    return block, len(at) - len(known)
+    return block, np.flatnonzero(at < 0)
 
 
 #: What stands for a missing value in a column of numbers. In a column of texts only nothing does.

@@ -53,9 +53,9 @@ def compact_table(
     not_run = TableCell("not run")
     repeats = counted(max(len(g.repeats) for gs in results.groups.values() for g in gs), "repeat")
     return Section(
-        f"Seconds to a {results.distance} accuracy of {short(wanted)}{where}: medians of up to "
-        f"{repeats}; bold: the least, and those that may take as little, where another was shown "
-        "to take more",
+        f"Seconds by the wall clock to a {results.distance} accuracy of {short(wanted)}{where}: "
+        f"medians of up to {repeats}; bold: the least, and those that may take as little, where "
+        "another was shown to take more",
         "",
         ("solver", *names),
         tuple(

@@ -103,7 +103,7 @@ def to_latex(table: Table) -> str:
 
 def latex_table(caption: str, grid: str, remarks: Sequence[str] = ()) -> Iterator[str]:
     yield r"\begin{table}"
-    yield r"\centering\footnotesize\setlength{\tabcolsep}{3pt}"
+    yield r"\centering\footnotesize\setlength{\tabcolsep}{3pt}\setlength{\belowcaptionskip}{4pt}"
     yield rf"\caption{{{latex_text(caption)}.}}"
     yield grid
     if remarks:

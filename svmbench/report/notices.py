@@ -222,8 +222,8 @@ def _noise(results: Results) -> Iterator[Notice]:
         first += bool(slow) and slow[0] == 0
     if noisy:
         yield Notice(
-            f"{noisy} of {cells} times include a run above {OUTLIER_FACTOR:g} × their median; "
-            f"in {first} of them it is the first repeat. All samples are kept.",
+            f"{noisy} of {cells} cells have a repeat that took above {OUTLIER_FACTOR:g} × the "
+            f"median ({first} of them the first one). All samples are kept.",
             of_time=True,
         )
 

@@ -23,7 +23,7 @@ from svmbench.memory import require_memory
 from svmbench.records.spelling import counted
 
 if TYPE_CHECKING:
-    from svmbench.data.tables import Encoding, OnMissing
+    from svmbench.data.tables import Encoding, OnMissing, Unknown
 
 _ROWS_AT_A_TIME = 1 << 20
 
@@ -73,7 +73,7 @@ class Examples:
     encoding: Encoding | None = None
     # False for a table without its column of classes: the labels mean nothing
     labelled: bool = True
-    unknown: int = 0  # number of a table's texts that its encoding does not know
+    unknown: Unknown | None = None  # the texts of a table that its encoding does not know
 
     def __post_init__(self) -> None:
         for label, weight in self.class_weights.items():
@@ -96,11 +96,12 @@ class Examples:
     @property
     def strange(self) -> str:
         """What a model does not know of these rows, in a line; empty if there is nothing."""
-        if not self.unknown:
+        if self.unknown is None or not self.unknown.fields:
             return ""
         return (
-            f"{self.rows.name}: {counted(self.unknown, 'field')} with a text that the training "
-            "table does not have, or empty where it never is there; the model ignores them"
+            f"{self.rows.name}: {counted(self.unknown.fields, 'field')} with a text that the "
+            "training table does not have, or empty where it never is there "
+            f"({self.unknown.first}); the model ignores them"
         )
 
     def of_others(self, classes: Sequence[int]) -> str:

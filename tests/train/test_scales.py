@@ -74,7 +74,7 @@ def test_c_is_chosen_among_all_values_that_matter(rows, most, named, loss):
     assert found["chosen_is"] is None
     assert len(found["values"]) <= MOST
     assert named in result.stderr
-    assert result.stderr.endswith("; add --scale\n")
+    assert result.stderr.endswith("; add --scale, and choose C again (--cv 5)\n")
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared-hinge"])

@@ -118,7 +118,8 @@ def summary(comparison: Comparison) -> str:
 
 def title(comparison: Comparison) -> str:
     a, b = comparison.names
-    return f"{MEASURES[comparison.metric].words} to accuracy ε: A = {a}, B = {b}"
+    words = MEASURES[comparison.metric].words
+    return f"{words} to accuracy ε: A = {a}, B = {b}; medians of the repeats that both have"
 
 
 def to_json(comparison: Comparison) -> str:

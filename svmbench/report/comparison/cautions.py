@@ -70,7 +70,8 @@ def warnings(found: Sequence[ComparedCase], metric: str) -> Iterator[str]:
             yield f"{contended} of {len(runs)} runs of {name} shared the machine (contended)."
         said = disturbed_runs(runs)
         if said and MEASURES[metric].per_machine:
-            yield f"{name}: {said}"
+            steadier = " --metric cpu_seconds is disturbed less." if metric == "seconds" else ""
+            yield f"{name}: {said}{steadier}"
     if any(one is other or one.runs.equals(other.runs) for one, other in pairs):
         yield "A and B are the same runs: there is no difference to find."
     elif _seeds_differ(pairs):

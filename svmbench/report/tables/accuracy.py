@@ -187,7 +187,7 @@ def _notes(kind: str, everything: Sequence[tuple[Group, Summary]], distance: str
         "harness sees it, the solver does not: the stop is an oracle's, the same for every solver."
     )
     if kind == "time":
-        yield "Seconds of training, set-up included; evaluation, reading and writing excluded."
+        yield "Seconds of training by the wall clock, with set-up, without evaluation and writing."
     else:
         yield "An epoch is m presentations of a row."
     yield (

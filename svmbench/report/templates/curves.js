@@ -58,12 +58,14 @@
     const ink = getComputedStyle(document.body).color;
     const grid = { stroke: "#8884", width: 1 };
     const distr = scale.value === "log" ? 3 : 1;
+    const near = (_, low, high) => [low / 1.2, high * 1.2];
+    const range = distr === 3 ? { range: near } : {};
     const axis = (text) => ({ label: text, stroke: ink, grid, ticks: grid, values: labels, labelSize: 22, size: 56 });
     plot = new uPlot(
       {
         width: frame.clientWidth,
         height: 430,
-        scales: { x: { time: false, distr }, y: { distr } },
+        scales: { x: { time: false, distr, ...range }, y: { distr, ...range } },
         axes: [{ ...axis(found.x[along.value]), size: 36 }, axis(found.y[height.value])],
         legend: {
           markers: {

@@ -4,13 +4,17 @@
 // Cells that name a row, and their heads.
 const NAMES = ".ref, [scope=row]";
 
-// ---- On a narrow page each row of a table with groups of columns is a card: its names, and its numbers with theirs.
+// ---- On a narrow page each row of a table with groups of columns, or wider than the page, is a card.
 if (matchMedia("(max-width: 640px)").matches) {
   for (const table of document.querySelectorAll("table.sortable")) {
-    if (table.tHead.rows.length < 2) continue;
-    const [groups, heads] = [...table.tHead.rows].map((row) => [...row.cells]);
-    const group = groups.flatMap((cell) => Array(cell.colSpan).fill(cell.textContent.trim()));
-    const named = heads.map((head, at) => [group[at], head.textContent.trim()].filter((text) => text && text !== "ours (published)"));
+    const rows = [...table.tHead.rows].map((row) => [...row.cells]);
+    const heads = rows.pop(), groups = rows.pop();
+    if (!groups && table.scrollWidth <= table.parentElement.clientWidth) continue;
+    const group = (groups || []).flatMap((cell) => Array(cell.colSpan).fill(cell.textContent.trim()));
+    const both = heads.filter((head) => head.textContent.trim() === "ours (published)");
+    const named = heads.map((head, at) => [group[at], both.includes(head) ? "" : head.textContent.trim()].filter(Boolean));
+    if (both.length) table.before(Object.assign(document.createElement("p"), { className: "facts", textContent: both[0].textContent }));
+    [...table.tBodies].forEach(fillRepeated);
     for (const row of [...table.tBodies].flatMap((body) => [...body.rows])) {
       [...row.cells].forEach((cell, at) => (cell.dataset.label = named[at].join(", ")));
     }

@@ -15,7 +15,6 @@ def test_nothing_sticks_out_of_the_page(papered, ask, width):
     found = ask(papered / "index.html", width, CELLS)
     assert found["window"] == width
     assert found["width"] <= width
-    assert found["scrolling"] >= (width == 420)  # wide tables scroll by themselves
     assert found["sticking"] == []
     assert len(found["tables"]) == 3
     assert all(len(set(widths)) == 1 for widths in found["tables"])
