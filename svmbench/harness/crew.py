@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import threading
 import time
@@ -13,6 +14,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Literal
 
+from svmbench.durable import is_own_file
 from svmbench.harness.assignment import own_solvers
 from svmbench.harness.options import Options, Outcome, Reporter
 from svmbench.harness.place import Node, NodeLostError, Seat
@@ -383,25 +385,27 @@ def torn(
         if run.id in found:
             block, started = block_of(run), found[run.id]
             last[block] = max(started, last.get(block, started))
-    now = datetime.now(UTC)
+    now, before = datetime.now(UTC), _by_name(store)
     return {
         block
         for run in wanted
         for block in [block_of(run)]
-        if block in last and (changed or now - last[block] > RESUMABLE or _has_ended(run, store))
+        if block in last
+        and (changed or now - last[block] > RESUMABLE or _has_ended(run, store, before))
     }
 
 
 def forget(runs: Sequence[Run], store: Store) -> None:
     """Remove the traces of runs, and those of the same runs with other facts."""
+    before = _by_name(store)
     for run in runs:
-        for path in _traces(run, store):
+        for path in _traces(run, before):
             path.unlink(missing_ok=True)
 
 
-def _has_ended(run: Run, store: Store) -> bool:
+def _has_ended(run: Run, store: Store, before: Mapping[str, list[Path]]) -> bool:
     """Whether a run of this name has ended: also with another id, faulty, damaged or removed."""
-    others = any(path != store.path(run) for path in _traces(run, store))
+    others = any(path != store.path(run) for path in _traces(run, before))
     if others or store.loss(run) is not None:
         return True
     trace = read_trace(store.path(run))
@@ -409,7 +413,26 @@ def _has_ended(run: Run, store: Store) -> bool:
     return trace is not None and bool(trace.end) and trace.state != "interrupted"
 
 
-def _traces(run: Run, store: Store) -> list[Path]:
-    """The traces of a run, also with other facts: these are in a hash at the end of its id."""
-    name, _, facts = run.id.rpartition("-")
-    return list(store.runs.glob(f"{name}-{'?' * len(facts)}.jsonl"))
+def _by_name(store: Store) -> dict[str, list[Path]]:
+    """The traces by the readable part of their names, without the hash of the facts."""
+    found: dict[str, list[Path]] = defaultdict(list)
+    for path in store.runs.glob("*.jsonl"):
+        found[path.stem.rpartition("-")[0]].append(path)
+    return found
+
+
+def _traces(run: Run, before: Mapping[str, list[Path]]) -> list[Path]:
+    """The traces of a run, also with other facts."""
+    return [path for path in before.get(run.id.rpartition("-")[0], ()) if _may_be_of(path, run)]
+
+
+def _may_be_of(path: Path, run: Run) -> bool:
+    """Whether a trace is one of the run's cell: names write some labels, and some λ, alike."""
+    if not is_own_file(path):
+        return True
+    try:
+        with path.open(encoding="utf-8") as file:
+            header = json.loads(file.readline())
+        return (header["dataset"], header["problem"]["lambda"], header["label"]) == run.cell
+    except (OSError, ValueError, RecursionError, KeyError, TypeError):
+        return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -60,6 +61,7 @@ def test_a_solver_that_has_changed_has_its_blocks_made_again(options, made, tmp_
 
 def test_a_pipe_among_the_traces_is_not_read(tmp_path):
     os.mkfifo(tmp_path / "pipe.jsonl")  # whoever opens it waits
+    assert crew._may_be_of(tmp_path / "pipe.jsonl", SimpleNamespace(cell=("data", 0.1, "label")))
     assert series._why_not(tmp_path / "pipe.jsonl", "machine") == "that cannot be read"
 
 
@@ -68,6 +70,21 @@ def test_other_blocks_stay(tmp_path):
     run_sweep(wanted, tmp_path, options=WHOLE)
     next((tmp_path / "runs").glob("*-dcd-0.1-r1-*")).unlink()
     assert counted(run_sweep(wanted, tmp_path, options=WHOLE)) == (2, 6)
+
+
+@pytest.mark.parametrize(
+    ("lam", "labels"), [((0.1234567, 0.1234568), ("a", "b")), ((0.1,), ("a b", "a-b"))]
+)
+def test_runs_whose_names_read_alike_stay(tmp_path, lam, labels):
+    solvers = zip(("dcd", "sgd-s"), labels, strict=True)
+    wanted = sweep(*({"name": name, "label": label} for name, label in solvers), lam=lam)
+    run_sweep(wanted, tmp_path, options=WHOLE)
+    first = min((tmp_path / "runs").glob("*-r1-*"))
+    first.unlink()
+    others = set((tmp_path / "runs").glob("*.jsonl"))
+    assert counted(run_sweep(wanted, tmp_path, options=WHOLE)) == (2, 4 * len(lam) - 2)
+    assert counted(run_sweep(wanted, tmp_path, options=WHOLE)) == (0, 4 * len(lam))
+    assert others < set((tmp_path / "runs").glob("*.jsonl"))
 
 
 def test_names_of_any_length_make_files(tmp_path):
