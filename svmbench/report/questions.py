@@ -191,9 +191,9 @@ def leader(groups: Sequence[Group], asked: Asked) -> Group | None:
 
 
 def ranked_by(groups: Sequence[Group], asked: Asked) -> Asked:
-    """The measure whose medians rank some groups: `steadier` of those that arrived."""
-    arrived = [one for one in groups if any(map(math.isfinite, samples(one, asked).values()))]
-    return steadier(arrived, asked) if arrived else asked
+    """The measure whose medians rank some groups: `steadier` of those that have one."""
+    ranked = [one for one in groups if math.isfinite(_middle(one, asked))]
+    return steadier(ranked, asked) if ranked else asked
 
 
 def best_of(places: Sequence[tuple[Asked, Sequence[Group]]]) -> list[set[Group]]:

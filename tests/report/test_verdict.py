@@ -77,6 +77,23 @@ def test_where_runs_waited_processor_time_decides(three, change, tmp_path):
     assert (found.leader, found.clear, found.value[-2:]) == ("dcd", False, " s")
 
 
+def test_a_row_without_a_median_does_not_change_what_ranks_the_others(three, change, tmp_path):
+    waited = np.where(np.arange(15) % 3 == 1, 1.0, 5.0)
+    three(dcd=2 * STEADY * waited, ocas=3 * STEADY, crawl=(20.0, *(None,) * 14))
+    folder = tmp_path / "three"
+    for label, times in {"dcd": 2 * STEADY, "ocas": 3 * STEADY}.items():
+        for repeat, time in enumerate(times):
+            columns = {f"cpu_seconds_to_{t}": time for t in (0.1, 0.01, 0.001)}
+            change(folder, f"label == '{label}' and repeat == {repeat}", threads=1, **columns)
+    results = read_results(folder)
+    lead = first(verdicts(results)[0])
+    assert (lead.leader, lead.value[-17:]) == ("dcd", "of processor time")
+    assert "ocas" not in lead.rivals
+    (section,) = build_tables(results)[0].sections
+    bold = [row.cells[1].text for row in section.rows if row.cells[2].best]
+    assert bold == ["dcd"]
+
+
 def test_what_the_pairs_show_is_clear(three):
     found = three(dcd=2 * STEADY, ocas=5 * STEADY[::-1], crawl=11 * STEADY)
     lead = first(found)
