@@ -55,7 +55,7 @@ def compact_table(
     return Section(
         f"Seconds by the wall clock to a {results.distance} accuracy of {short(wanted)}{where}: "
         f"medians of up to {repeats}; bold: the least, and those that may take as little, where "
-        "another was shown to take more",
+        "another was shown to take more (by processor time where other programs kept runs waiting)",
         "",
         ("solver", *names),
         tuple(
