@@ -112,7 +112,7 @@ def _read_results(folder: Path, _state: tuple[tuple[str, int, int], ...]) -> Res
         raise DataError(f"{error}; run the sweep again to rewrite it") from None
     distance = _distance(config)
     runs = _read_runs(folder / "runs.csv", distance)
-    traces = _read_table(folder / "traces.csv")
+    traces = _read_table(folder / "traces.csv", TRACES)
     _convert(traces, folder / "traces.csv", TRACES)
     of_run = runs.set_index("id")
     _refuse_below(
@@ -166,11 +166,19 @@ def _read_text(path: Path) -> str:
     return _read(path, lambda: path.read_text(encoding="utf-8"))
 
 
-def _read_table(path: Path) -> pd.DataFrame:
-    """A CSV file with every field as text."""
-    table = _read(
-        path, lambda: pd.read_csv(path, dtype=str, keep_default_na=False, na_filter=False)
-    )
+def _read_table(path: Path, columns: Sequence[Column] = ()) -> pd.DataFrame:
+    """A CSV file with every field as text; with these columns if it has not even a header."""
+
+    def read() -> pd.DataFrame:
+        try:
+            return pd.read_csv(path, dtype=str, keep_default_na=False, na_filter=False)
+        except pd.errors.EmptyDataError:
+            if not columns:
+                raise
+            # As older results have it where no run has a point.
+            return pd.DataFrame(columns=[column.name for column in columns], dtype=object)
+
+    table = _read(path, read)
     # Pandas would take the first fields of longer lines for the names of the rows.
     if len(table) and not isinstance(table.index, pd.RangeIndex):
         raise DataError(f"{path}: its lines have more fields than its header; run the sweep again")

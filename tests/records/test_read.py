@@ -164,6 +164,11 @@ def test_a_point_of_another_repeat_than_its_run(copied):
         read_results(copied)
 
 
+def test_older_results_have_no_header_of_points_where_there_are_none(copied):
+    (copied / "traces.csv").write_text("\n")
+    assert read_results(copied).traces.empty
+
+
 @pytest.mark.parametrize("text", ["\n", "schema_version,id\n"])
 def test_no_runs(copied, text):
     (copied / "runs.csv").write_text(text)
