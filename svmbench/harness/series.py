@@ -337,7 +337,7 @@ class _Series:
                         continue
                     repeats = min(level, self._sweeps[at].sweep.at_least)
                     if at not in self._open_sweeps or self._lacking(at, repeats):
-                        deadline = None if self._end is None else time.monotonic() + share[at]
+                        deadline = self._deadline(share[at], share.values())
                         share[at] -= self._turn(at, phase, deadline, Options(repeats=repeats))
                     if phase == "first" and at in self._open_sweeps:
                         self._open_sweeps[at].publish()
@@ -353,6 +353,16 @@ class _Series:
         weights = {at: max(math.sqrt(self._lacking(at, repeats)), 0.1) for at in waiting}
         left, total = self._end - time.monotonic(), sum(weights.values())
         return {at: left * weight / total for at, weight in weights.items()}
+
+    def _deadline(self, share: float, shares: Iterable[float]) -> float | None:
+        """When a share is used up; what others took beyond theirs is missing to all in proportion.
+
+        The first sweep's data, for example, may take long to load.
+        """
+        if self._end is None:
+            return None
+        now, total = time.monotonic(), sum(each for each in shares if each > 0.0)
+        return now + share * min(1.0, (self._end - now) / total)
 
     # --- those that questions need ---------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import pandas as pd
@@ -9,6 +10,7 @@ import pytest
 from simulated import Simulation, planned_of, sweep_of
 
 from svmbench.cli.series import open_questions, time_spent
+from svmbench.harness import sweeps
 from svmbench.harness.series import Doubt, run_series
 from svmbench.harness.sweeps import Reporter
 
@@ -93,6 +95,28 @@ def test_a_slow_sweep_does_not_keep_the_others_from_their_repeats(simulation, tm
     assert repeats_of(slow) == {"sgd-s": {0, 1, 2, 3}}
     assert result.left == 5
     assert simulation.now == 1200.0
+
+
+def test_what_one_sweep_takes_beyond_its_share_is_missing_to_all_others(
+    simulation, tmp_path, monkeypatch
+):
+    in_earnest, opened = sweeps.prepare, []
+
+    def prepare(*given):
+        opened.append(given)
+        simulation.now += 70.0 if len(opened) == 1 else 0.0
+        return in_earnest(*given)
+
+    monkeypatch.setattr(sweeps, "prepare", prepare)
+    planned = [planned_of(sweep_of("dcd", repeats=1), tmp_path / "large")]
+    labels = [{"name": "dcd", "label": f"dcd {k}"} for k in range(20)]
+    others = ["a", "b", "c", "d"]
+    for name in others:
+        named = [{"name": "tiny-dense", "label": name}]
+        planned.append(planned_of(sweep_of(*labels, repeats=1, datasets=named), tmp_path / name))
+    run_series(planned, Reporter(), budget=100.0)
+    made = Counter(dataset for dataset, _, _ in simulation.made)
+    assert min(made[name] for name in others) >= 4
 
 
 # --- what questions have -----------------------------------------------------------
