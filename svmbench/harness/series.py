@@ -421,8 +421,6 @@ class _Series:
                 taken |= cells
                 chosen.append(batch)
                 enough -= batch.seconds
-                options = Options(repeats_of=batch.repeats_of)
-                self._reporter.grow(self._open_sweeps[batch.sweep].announce(options))
                 if enough <= 0.0:
                     break
         end = time.monotonic() + seconds
@@ -430,6 +428,7 @@ class _Series:
             for batch, repeats_of in zip(chosen, turn, strict=True):
                 if repeats_of is not None:
                     options = Options(repeats_of=repeats_of)
+                    self._reporter.grow(self._open_sweeps[batch.sweep].announce(options))
                     self._turn(batch.sweep, "doubts", self._end, options)
                     if self._over():
                         return

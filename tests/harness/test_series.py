@@ -146,6 +146,27 @@ def test_a_question_that_repeats_cannot_decide_has_no_time(simulation, tmp_path)
     ]
 
 
+def test_no_run_is_announced_that_a_round_leaves_to_a_later_one(simulation, tmp_path):
+    simulation.seconds = {"dcd": 5.0, "sgd-s": 5.0}
+    one = planned_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
+    announced = []
+
+    class Announced(Reporter):
+        def begin(self, total, reused):
+            announced.append(total)
+
+        grow = announced.append
+
+    def ask():
+        simulation.now += 0.05
+        made = common_repeats(one, ("dcd", "sgd-s"))
+        cells = cell("dcd"), cell("sgd-s")
+        return [Doubt(0, cells, 9, made, "far from decided")] if made < 4 else []
+
+    result = run_series([one], Announced(), doubts=ask)
+    assert sum(announced) == result.made == 8
+
+
 def test_no_cell_has_more_repeats_than_at_most(simulation, tmp_path):
     one = planned_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
     result = run_series([one], Reporter(), doubts=Asked((0, one, ("dcd", "sgd-s"), 99)))
