@@ -61,7 +61,8 @@ MARKS = {
 
 _RATIOS = (
     "× NAME: the value over that of NAME, median over the repeats, pair by pair, with its 95 % "
-    "interval once there are enough of them; ≥, ≤: a bound, if one of the two was not reached. "
+    "interval once there are enough of them, and of processor times where runs had to wait for a "
+    "processor; ≥, ≤: a bound, if one of the two was not reached. "
     "In brackets: published, from the machines of their day: compare the ratios. The interval of a "
     "number beside a published one is in the CSV, and on the page under the pointer. On the page "
     "green: within 15 % of the published number; amber: beyond. Seconds have no colour, nor has a "
