@@ -40,11 +40,16 @@ OTHER_CLASS = "(another)"
 #: A column with more different texts, in more than half of its rows, names rows.
 _MOST_TEXTS = 100
 
-_NUMBER = r"(\d*[.,]?\d+|\d{1,3}([,. '_]\d{3})+([.,]\d+)?|0x[0-9a-f]+)"
+#: Figures as people and programs write them, also with spaces that do not break a line, with a
+#: typographic apostrophe, or with a decimal comma and an exponent.
+_NUMBER = (
+    r"(\d*[.,\u066b]?\d+(e[-+\u2212]?\d+)?|\d{1,3}([,.'\u2019_\s]\d{3})+([.,]\d+)?|0x[0-9a-f]+)"
+)
 
 #: Texts of quantities that pandas does not read as numbers, and what to write.
 _QUANTITIES = {
-    rf"(?i)[-+]?[$€£]?\s?[-+]?{_NUMBER}\s?[%$€£]?": "numbers; write 1234.5",
+    # U+2212 is the minus sign of several languages; accountants put brackets instead.
+    rf"(?i)\(?[-+\u2212]?[$€£]?\s?[-+\u2212]?{_NUMBER}\s?[%$€£]?\)?": "numbers; write 1234.5",
     r"\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?": "times of day; write numbers of seconds",
     r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T].*)?": "dates; write numbers of days",
 }
@@ -511,7 +516,8 @@ def _of_arrays(path: Path, content: bytes, wanted: Wanted) -> pd.DataFrame:
         raise DataError(f"{path}: has {d} columns{of_model}")
     if labelled:
         names[-1] = "y"
-    frame = pd.DataFrame(X.astype(np.float64), columns=names)
+    with np.errstate(over="ignore"):  # what is beyond double precision is refused as infinite
+        frame = pd.DataFrame(X.astype(np.float64), columns=names)
     return frame if y is None else frame.assign(y=y)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -209,6 +210,12 @@ FIELDS = {
     "decimal commas": ("c;y\n1,5;1\n2,5;0\n", "numbers; write 1234.5 instead of '1,5'"),
     "thousands": ('c,y\n"1,500",1\n900,0\n"12,000",0\n', "has numbers; write 1234.5"),
     "per cent": ("c,y\n12%,1\n5 %,0\n", "has numbers; write 1234.5 instead of '12%'"),
+    "minus signs": ("c,y\n\u22121.5,1\n\u22122,0\n3,1\n", "instead of '\u22121.5'"),
+    "decimal commas and exponents": ("c;y\n1,5e-3;1\n2,5E+2;0\n", "instead of '1,5e-3'"),
+    "thousands apart": ("c,y\n1\u202f500,1\n12\xa0000,0\n", "has numbers; write 1234.5"),
+    "Swiss thousands": ("c,y\n1\u2019500,1\n12\u2019000,0\n", "has numbers; write 1234.5"),
+    "losses in brackets": ("c,y\n(1.5),1\n(2),0\n7,1\n", "instead of '(1.5)'"),
+    "marks": ("c,y\n2-,1\n3+,0\n", ["c=2-", "c=3+"]),
     "dates": ("c,y\n2020-01-01,1\n2021-03-04 12:00,0\n", "has dates; write numbers of days"),
     "per cent beside a missing word": ("c,y\n12%,1\nNA,0\n7%,1\n", "has numbers; write 1234.5"),
     "times of day": ("c,y\n12:30,1\n9:05,0\n", "has times of day"),
@@ -398,3 +405,15 @@ def test_a_json_that_does_not_say_how_to_read_tables(folder, change):
     assert Encoding.of(facts).facts() == facts
     with pytest.raises(DataError, match="does not say how to read tables"):
         Encoding.of({**facts, **change})
+
+
+def test_arrays_beyond_double_precision_are_refused_in_one_line(folder):
+    huge = np.longdouble(10.0) ** 4000
+    if not np.isfinite(huge):
+        pytest.skip("no type of NumPy is wider than double precision here")
+    np.savez("a.npz", X=np.array([[huge], [1.0]]), y=[1, 0])
+    with (
+        warnings.catch_warnings(action="error"),
+        pytest.raises(DataError, match="row 1 is infinite"),
+    ):
+        read_table(folder / "a.npz")
