@@ -41,6 +41,9 @@ FROM_OUTSIDE = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT")
 #: How the last line of a traceback begins for an error of svmbench.
 _OWN_ERROR = re.compile(r"^svmbench\.errors\.\w+: ")
 
+#: The first line of a traceback.
+_TRACEBACK = "Traceback (most recent call last):"
+
 #: What libraries in Rust and in C++ say when they abort their process for lack of memory.
 _ABORTED_WITHOUT_MEMORY = re.compile(r"memory allocation of \d+ bytes failed|std::bad_alloc")
 
@@ -127,8 +130,19 @@ def signal_name(number: int) -> str:
 
 
 def last_line(stderr: IO[bytes]) -> str:
-    """The end of the last line of a process's standard error; empty if there is none."""
+    """The end of the last line of a process's standard error; empty if there is none.
+
+    If an error ended the process whose message has several lines, it is the begin of all of them:
+    the first names the error.
+    """
     lines = _tail(stderr).splitlines()
+    if _TRACEBACK in lines:
+        at = len(lines) - lines[::-1].index(_TRACEBACK)
+        while at < len(lines) - 1 and lines[at].startswith(" "):  # where it was raised
+            at += 1
+        message = " ".join(" ".join(lines[at:]).split())
+        if at < len(lines) - 1:
+            return _OWN_ERROR.sub("", message)[:LONGEST_LINE]
     return _OWN_ERROR.sub("", lines[-1])[-LONGEST_LINE:] if lines else ""
 
 

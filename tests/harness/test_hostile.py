@@ -152,3 +152,15 @@ def test_of_a_long_last_line_the_end_is_kept():
         assert last_line(stderr) == ""
         stderr.write(b"one\ntwo\n")
         assert last_line(stderr) == "two"
+
+
+def test_of_an_error_of_several_lines_the_first_is_kept_too():
+    with tempfile.TemporaryFile() as stderr:
+        where = b'Traceback (most recent call last):\n  File "a.py", line 1, in <module>\n    f()\n'
+        stderr.write(b"before\n" + where + b"TypingError: no int\n\n  in f, at\nline 3\n")
+        assert last_line(stderr) == "TypingError: no int in f, at line 3"
+        stderr.write(b"\nDuring handling of it, another occurred:\n\n" + where + b"KeyError: 1\n")
+        assert last_line(stderr) == "KeyError: 1"
+        stderr.write(where + b"ValueError: a\n" + b"b" * 600)
+        assert last_line(stderr).startswith("ValueError: a bbb")
+        assert len(last_line(stderr)) == LONGEST_LINE
