@@ -69,6 +69,7 @@ def command(
     who is faster, and by how much.
     """
     running.refuse_cluster_if(report_only)
+    running.refuse_json_if(dry_run)
     from svmbench.bench.plan import plan
     from svmbench.bench.profile import load_profile
     from svmbench.durable import require_free

@@ -111,6 +111,10 @@ class Running(NamedTuple):
         if self.cluster is not None and report_only:
             raise click.UsageError("--report-only runs nothing; leave --cluster out")
 
+    def refuse_json_if(self, dry_run: bool) -> None:
+        if self.as_json and dry_run:
+            raise click.UsageError("--dry-run prints text; leave --json out")
+
     def fetch(self, datasets: Iterable[DatasetSpec], *, dry_run: bool, real: bool = False) -> None:
         """Say what is missing of data sets, and download it unless this is a ``--dry-run``."""
         from svmbench.harness.sources import fetching

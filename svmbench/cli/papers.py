@@ -97,6 +97,7 @@ def command(
     was measured; run the same command again to continue.
     """
     running.refuse_cluster_if(report_only)
+    running.refuse_json_if(dry_run)
     written = budget if budget is not None or full else DEFAULT_BUDGET
     seconds = None if written is None else options.seconds_of("--budget", written)
     limit = ONLY_SECONDS if only and budget is None else seconds
@@ -203,7 +204,8 @@ def require_dataset(datasets: Collection[DatasetSpec], names: Sequence[str]) -> 
     labels = {data.label for data in datasets}
     for name in names:
         if name not in labels:
-            raise ConfigError(f"--only {name}: no such data set here; {nearest(name, labels)}")
+            near = nearest(name, sorted(labels))
+            raise ConfigError(f"--only {name}: no such data set here; {near}")
 
 
 def _items(known: Mapping[str, Paper], chosen: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:

@@ -115,6 +115,7 @@ def command(
     from svmbench.harness.only import require_match
     from svmbench.harness.series import PlannedSweep
 
+    running.refuse_json_if(dry_run)
     if real and stand_in:
         raise click.UsageError("--real and --stand-in; keep one of them")
     if stand_in and running.fetch_all:

@@ -26,7 +26,7 @@ from svmbench.data.storage import (
     one_array,
     zeros_beside,
 )
-from svmbench.data.text_files import COMPRESSED, reading
+from svmbench.data.text_files import COMPRESSED, kind_of, reading
 from svmbench.errors import DataError
 from svmbench.kernels.libsvm import ParseError, Parser
 
@@ -48,6 +48,7 @@ its rows in compact form, however small the compressed file is.
 
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # some programs save text in it
 _RENAME = "let its name end in {}"
+_TABLE = "a table; write it as LIBSVM text by 'svmbench data convert', or give it to svmbench train"
 
 #: First bytes of other files that are given by mistake, what they look like and what to do.
 _OTHERS = (
@@ -292,7 +293,7 @@ def _pieces(
                     yield DataError(f"{path}: it is in UTF-16; save it as UTF-8")
                     return
                 if mark and (other := _other_format(chunk[:_LOOK], multilabel)):
-                    yield DataError(f"{path}: {other}")
+                    yield DataError(f"{path}: {_TABLE if kind_of(path) else other}")
                     return
                 start, mark = len(mark) if chunk.startswith(mark) else 0, b""
                 first = chunk.find(b"\n")

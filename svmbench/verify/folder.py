@@ -65,6 +65,8 @@ def folders(root: Path) -> list[Path]:
             raise DataError(
                 f"{error.filename}: no such folder; name one that 'svmbench run' has written"
             )
+        if isinstance(error, NotADirectoryError):
+            raise DataError(f"{error.filename}: a file; name a folder of results")
         raise DataError(f"{error.filename}: cannot be read ({error.strerror}); allow it")
 
     found = []

@@ -293,6 +293,7 @@ def test_bad_usage_is_2(write):
     a = write("a", rows("dcd", times()) + rows("sgd-s", times()))
     for args, message in (
         ([a], "one folder and no labels"),
+        ([a, "--labels", "dcd", "?"], "no label '?'; known: dcd, sgd-s"),
         ([a, "--labels", "dcd", "sgd-x"], "no label 'sgd-x'; did you mean 'sgd-s'?"),
         ([a, a, "--metric", "hours"], "'hours' is not one of"),
         ([a, a, "--threshold", "0.9"], "0.9 is not in the range"),

@@ -113,6 +113,14 @@ def test_info_describes_a_file_of_ones_own(tmp_path, monkeypatch):
     )
 
 
+def test_a_table_is_told_how_to_become_libsvm_text(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text("a,y\n1,1\n")
+    result = run("info", "./a.csv")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "a.csv: a table; write it as LIBSVM text by 'svmbench data convert'" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [

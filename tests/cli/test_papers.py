@@ -184,6 +184,8 @@ def test_the_full_size_has_a_folder_of_its_own_and_a_budget_where_asked(papers, 
             ["--budget", "soon"],
             "--budget 'soon': write seconds, or a duration such as 90s, 30m or 2h",
         ),
+        (["--dry-run", "--json"], "--dry-run prints text; leave --json out"),
+        (["--only", "?"], "--only ?: no such data set here; known: "),
         (["--budget", "0"], "--budget '0': write seconds, or a duration such as 90s, 30m or 2h"),
     ],
 )

@@ -125,6 +125,12 @@ def test_a_dry_run_gives_both_bounds(run, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_a_dry_run_has_no_json(run):
+    done = run("--dry-run", "--json")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "--dry-run prints text; leave --json out" in done.stderr
+
+
 def test_an_interruption_before_the_first_question_decides_nothing(run, tmp_path, monkeypatch):
     Simulation().install(monkeypatch)
 

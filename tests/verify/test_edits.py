@@ -234,6 +234,10 @@ def test_a_folder_that_is_not_there_is_said_so(tmp_path):
     result = CliRunner().invoke(main, ["verify", str(tmp_path / "nothere")])
     assert result.exit_code == 3
     assert "nothere: no such folder; name one that 'svmbench run' has written" in result.output
+    (tmp_path / "runs.csv").touch()
+    result = CliRunner().invoke(main, ["verify", str(tmp_path / "runs.csv")])
+    assert result.exit_code == 3
+    assert "runs.csv: a file; name a folder of results" in result.output
 
 
 def test_a_measured_run_that_is_called_skipped_is_found(folder, wrong):

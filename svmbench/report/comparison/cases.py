@@ -93,7 +93,7 @@ def groups_of(side: Side) -> dict[CellKey, Group]:
     labels = list(dict.fromkeys(side.results.runs["label"]))
     if side.label is not None and side.label not in labels:
         raise ConfigError(
-            f"{side.results.folder}: no label {side.label!r}; {nearest(side.label, labels)}"
+            f"{side.results.folder}: no label {side.label!r}; {nearest(side.label, sorted(labels))}"
         )
     return {
         (group.dataset, group.stand_in, group.lam, group.label if side.label is None else ""): group
