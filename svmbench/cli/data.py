@@ -133,6 +133,7 @@ def convert(
     path = out or Path(f"{stem(table)}.libsvm")
     if out is None and path.exists():
         raise ConfigError(f"{path}: exists and is not replaced; name a file with -o")
+    path = options.target(path)
     require_replaceable(path, table)
     found = read_examples(table, target=target, missing=missing, dropped=dropped)
     assert found.encoding is not None

@@ -63,5 +63,8 @@ def command(
         click.echo(compact.as_markdown(found), nl=False)
     else:
         latex = out.suffix == ".tex"
-        write_text(out, compact.as_latex(found, width) if latex else compact.as_markdown(found))
+        write_text(
+            options.target(out),
+            compact.as_latex(found, width) if latex else compact.as_markdown(found),
+        )
         click.echo(out)

@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from svmbench.durable import replacing
+from svmbench.durable import replacing, resolved
 from svmbench.errors import ConfigError, nearest
 from svmbench.records.abscissae import ABSCISSAE
 from svmbench.records.groups import Group, heading
@@ -109,7 +109,8 @@ class SingleFigure:
         suffix = format_of(path)
         with uniform_style():
             content = picture(self.figure, suffix, dpi=_DPI)
-        with replacing(path, "wb") as file:
+        # A link stays one, as for what the commands write.
+        with replacing(resolved(path) if path.is_symlink() else path, "wb") as file:
             file.write(content)
         return path
 

@@ -407,6 +407,14 @@ def test_a_json_that_does_not_say_how_to_read_tables(folder, change):
         Encoding.of({**facts, **change})
 
 
+def test_libsvm_text_is_written_to_what_a_link_leads_to(folder):
+    (folder / "target").write_text("old")
+    (folder / "link").symlink_to("target")
+    assert invoke("data", "convert", "a.csv", "--target", "answer", "-o", "link").exit_code == 0
+    assert (folder / "link").is_symlink()
+    assert (folder / "target").read_text().startswith("1 1:20.0")
+
+
 def test_arrays_beyond_double_precision_are_refused_in_one_line(folder):
     huge = np.longdouble(10.0) ** 4000
     if not np.isfinite(huge):

@@ -126,6 +126,16 @@ def test_what_there_is_not_is_one_line_that_names_what_there_is(
     assert not list(tmp_path.iterdir())
 
 
+def test_links_stay_links(folder, tmp_path):
+    for name, command in (("fig.svg", "plot"), ("t.tex", "table")):
+        (tmp_path / "target").write_text("old")
+        (tmp_path / name).symlink_to("target")
+        out = str(tmp_path / name)
+        assert CliRunner().invoke(main, [command, str(folder), "-o", out]).exit_code == 0
+        assert (tmp_path / name).is_symlink()
+        assert (tmp_path / "target").read_text() != "old"
+
+
 def test_no_results_are_one_line(tmp_path):
     result = plot(tmp_path / "nothing")
     assert result.exit_code == 3
