@@ -17,7 +17,7 @@ import svmbench
 from svmbench.data.dataset import Array
 from svmbench.data.liblinear_model import LiblinearModel, write_liblinear
 from svmbench.durable import replacing
-from svmbench.errors import is_endless
+from svmbench.errors import DataError, is_endless
 from svmbench.train.examples import Examples, SquaredLengths
 
 if TYPE_CHECKING:
@@ -191,14 +191,24 @@ def _choice_of_c(validation: Validation) -> dict[str, Any]:
 
 
 def certificate_of(path: Path) -> tuple[dict[str, Any], bool]:
-    """The certificate beside a model, empty without one, and whether it is another model's."""
-    if is_endless(certificate_path(path)):
+    """The certificate beside a model, empty without one, and whether it is another model's.
+
+    Raises DataError if it cannot be read: it may say that indices count from 0.
+    """
+    beside = certificate_path(path)
+    if is_endless(beside):
         return {}, False
     try:
-        facts = json.loads(certificate_path(path).read_text(encoding="utf-8"))
+        facts = json.loads(beside.read_text(encoding="utf-8"))
         content = path.read_bytes()
-    except (OSError, ValueError, RecursionError):
+    except (FileNotFoundError, NotADirectoryError):
         return {}, False
+    except (OSError, ValueError, RecursionError) as error:
+        why = error.strerror if isinstance(error, OSError) else "damaged"
+        raise DataError(
+            f"{beside}: cannot be read ({why}), and says how rows are read; restore it, or remove"
+            " it if indices count from 1"
+        ) from None
     known = facts.get("model_sha256") if isinstance(facts, dict) else None
     if known is None:
         return {}, False

@@ -347,6 +347,19 @@ def test_no_file_that_is_read_is_replaced(folder):
         assert (data.read_text(), (folder / "m").read_text()) == before
 
 
+@pytest.mark.parametrize("damage", [b"{", b"\xff", b"[" * 100_000])
+def test_a_damaged_certificate_is_refused(folder, damage):
+    """It may be that of indices from 0, without which columns are taken for their neighbours."""
+    (folder / "zero").write_text("1 0:1 1:-2\n-1 0:-3 2:1\n")
+    invoke("train", "zero", "--zero-based", "-o", "m")
+    (folder / "new").write_text("1 1:-2\n-1 1:3 2:1\n")
+    assert invoke("predict", "m", "new").exit_code == 0
+    (folder / "m.json").write_bytes(damage)
+    refused = invoke("predict", "m", "new")
+    assert (refused.exit_code, refused.stdout) == (3, "")
+    assert "m.json: cannot be read (damaged), and says how rows are read" in refused.stderr
+
+
 def test_a_link_stays_a_link(folder):
     (folder / "target").write_text("old")
     (folder / "link").symlink_to("target")

@@ -14,6 +14,7 @@ import pytest
 
 from problems import dataset
 from svmbench.data import liblinear_model
+from svmbench.errors import DataError
 from svmbench.train import files
 from svmbench.train.classes import train
 from svmbench.train.examples import Examples
@@ -81,15 +82,22 @@ def test_a_program_that_is_killed_leaves_the_old_files_or_the_new_ones(tmp_path,
     assert moment > 100
 
 
-@pytest.mark.parametrize(
-    "beside", ["", "[]", "{}", '{"model_sha256": null}', "\xff", "[" * 100_000]
-)
+@pytest.mark.parametrize("beside", ["[]", "{}", '{"model_sha256": null}'])
 def test_what_names_no_model_is_no_certificate_of_another(tmp_path, beside):
     path = tmp_path / "model"
     path.write_text("content")
     assert not files.certificate_of(path)[1]
     files.certificate_path(path).write_text(beside, encoding="latin-1")
     assert not files.certificate_of(path)[1]
+
+
+@pytest.mark.parametrize("beside", ["", "{", "\xff", "[" * 100_000])
+def test_a_damaged_certificate_is_refused(tmp_path, beside):
+    path = tmp_path / "model"
+    path.write_text("content")
+    files.certificate_path(path).write_text(beside, encoding="latin-1")
+    with pytest.raises(DataError, match=r"model.json: cannot be read \(damaged\)"):
+        files.certificate_of(path)
 
 
 def test_a_pipe_is_no_certificate(tmp_path):
