@@ -61,10 +61,11 @@ def info(name: str, zero_based: bool, as_json: bool) -> None:
     if known and zero_based:
         raise click.UsageError(f"--zero-based is for a file; the catalogue knows {name}'s indices")
     found = catalogue.resolve(name).model_copy(update={"zero_based": zero_based})
-    facts = _entry_facts(found) if known else _own_facts(found)
+    if known:
+        facts, stated = _entry_facts(found), found.model_dump(mode="json", exclude_none=True)
+    else:
+        facts, stated = _own_facts(found)
     if as_json:
-        # All that the catalogue states has numbers; the file's facts are texts.
-        stated = found.model_dump(mode="json", exclude_none=True) if known else facts
         click.echo(json.dumps(stated | {"name": found.name}, indent=2, ensure_ascii=False))
         return
     lines = [f"{found.name}: {found.title}", ""]
@@ -186,8 +187,8 @@ def _entry_facts(entry: Entry) -> dict[str, str]:
     return facts
 
 
-def _own_facts(entry: Entry) -> dict[str, str]:
-    """The content of a user's own file."""
+def _own_facts(entry: Entry) -> tuple[dict[str, str], dict[str, Any]]:
+    """The content of a user's own file, in words and in numbers."""
     import numpy as np
 
     from svmbench.data import libsvm
@@ -210,10 +211,22 @@ def _own_facts(entry: Entry) -> dict[str, str]:
         f"{libsvm.label_text(label)} ({count:,})"
         for label, count in zip(labels, counts, strict=True)
     ]
+    occurring = len(occurring_columns(data))
+    numbers = {
+        "rows": m,
+        "features": d,
+        "features_with_an_entry": occurring,
+        "entries": nnz,
+        "labels": dict(zip(map(libsvm.label_text, labels), counts.tolist(), strict=True)),
+        "storage": data.storage,
+        "bytes_stored": data.nbytes,
+        "bytes": path.stat().st_size,
+        "sha256": text.sha256,
+    }
     more = f" and {len(classes) - _CLASSES_SHOWN:,} more" * (len(classes) > _CLASSES_SHOWN)
-    return {
+    facts = {
         "rows": _count(m),
-        "features": f"{d:,}, {len(occurring_columns(data)):,} of them with an entry",
+        "features": f"{d:,}, {occurring:,} of them with an entry",
         "entries": f"{nnz:,}, {_percent(nnz / max(1, m * d))}",
         "labels": ", ".join(classes[:_CLASSES_SHOWN]) + more,
         "+1": chosen,
@@ -222,6 +235,7 @@ def _own_facts(entry: Entry) -> dict[str, str]:
         "file": _bytes(path.stat().st_size),
         "sha256": text.sha256,
     }
+    return facts, numbers
 
 
 def _facts(entry: Entry) -> dict[str, Any]:

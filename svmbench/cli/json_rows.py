@@ -13,12 +13,13 @@ import pandas as pd
 def plain_rows(rows: pd.DataFrame | Sequence[Any]) -> list[dict[str, Any]]:
     """A dict a row of a frame or of dataclasses; None for numbers that are not finite."""
     return [
-        {
-            str(key): None if isinstance(value, float) and not math.isfinite(value) else value
-            for key, value in row.items()
-        }
+        {str(key): finite(value) for key, value in row.items()}
         for row in pd.DataFrame(rows).to_dict("records")
     ]
+
+
+def finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def json_of(**facts: Any) -> str:

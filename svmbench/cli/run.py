@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import time
 from functools import partial
 from itertools import product
@@ -230,25 +229,31 @@ def _told(planned: PlannedSweep, result: Result, seconds: float) -> str:
 
 
 def _as_json(folder: Path) -> str:
-    """The answer as JSON: an object per data set, λ and accuracy, and where the page is."""
+    """The answer as JSON: an object per data set, λ and accuracy, how the runs ended, the page."""
+    from svmbench.cli.json_rows import finite, json_of
     from svmbench.records.read import read_results
     from svmbench.report.verdict import verdicts
 
+    results = read_results(folder)
     leads = [
         {
             "dataset": leads.heading,
-            "lambda": leads.lam,
+            "lambda": leads.value,
             "at": lead.place,
             "leader": lead.leader or None,
-            "value": lead.value,
+            "median": lead.found and lead.found.median,
+            "low": lead.found and finite(lead.found.low),
+            "high": lead.found and finite(lead.found.high),
+            "unit": lead.unit.strip() or None,
             "clear": lead.clear,
             "next": lead.following or None,
             "proven": lead.proven,
         }
-        for leads in verdicts(read_results(folder))
+        for leads in verdicts(results)
         for lead in leads.leads
     ]
-    return json.dumps({"leads": leads, "page": str(folder / "report.html")}, indent=2)
+    ends = results.runs["state"].value_counts().to_dict()
+    return json_of(leads=leads, ends=ends, page=str(folder / "report.html"))
 
 
 def describe(sweep: Sweep, only: tuple[str, ...] = ()) -> str:

@@ -77,7 +77,8 @@ def command(
     from svmbench.verify.folder import Verifier, is_bare
     from svmbench.verify.folder import folders as below
 
-    everything_found = [folder for root in folders for folder in below(root)]
+    found = {folder.resolve(): folder for root in folders for folder in below(root)}
+    everything_found = list(found.values())
     chosen = [folder for folder in everything_found if folder in folders or not is_bare(folder)]
     verifier, results = Verifier(), []
     shown: list[dict[str, Any]] = []

@@ -31,7 +31,8 @@ _STOP = "at the stop"
 class Lead:
     place: str  # the accuracy
     leader: str  # label with the least median; empty if no median is finite
-    value: str  # that median with its interval and unit
+    found: Estimate | None = None  # that median with its interval
+    unit: str = ""
     # whether the leader was shown to take less than every other. An absent one counts if each of
     # its runs had spent more than the leader ever took.
     clear: bool = False
@@ -43,6 +44,12 @@ class Lead:
     others: int = 0  # how many labels there are beside the leader's that arrived in some repeat
     absent: tuple[str, ...] = ()  # labels that arrived in no repeat. They are no rivals.
     ahead: str = ""  # how many times as fast as the next a clear leader was
+
+    @property
+    def value(self) -> str:
+        """The leader's median with its interval and unit."""
+        found = self.found
+        return interval_text(found.median, found.low, found.high) + self.unit if found else ""
 
     @property
     def settled(self) -> bool:
@@ -75,6 +82,7 @@ class Leads:
 
     heading: str
     lam: str  # λ as it is printed
+    value: float  # λ itself
     leads: tuple[Lead, ...]
     missing: tuple[str, ...]  # who does not reach an accuracy in the median, where, and why
     disturbed: str = ""  # whose runs were disturbed, and how many of them; empty if none was
@@ -166,7 +174,8 @@ def _to_accuracies(
         leads.append(_lead(shown, asked, place, contenders, " s"))
     groups = [group for group, _ in members]
     missing = tuple(_missing(members))
-    return Leads(name, groups[0].written_lambda, tuple(leads), missing, _disturbed(groups))
+    one, disturbed = groups[0], _disturbed(groups)
+    return Leads(name, one.written_lambda, one.lam, tuple(leads), missing, disturbed)
 
 
 def _disturbed(groups: Sequence[Group]) -> str:
@@ -213,9 +222,8 @@ def _lead(
         ]
     ranked = sorted(contenders, key=lambda c: c[1].median if c[1].reached else math.inf)
     if not ranked or not math.isfinite(ranked[0][1].median):
-        return Lead(place, "", "")
+        return Lead(place, "")
     (leader, least), *others = ranked
-    value = interval_text(least.median, least.low, least.high) + unit
     absent = [group for group, found in others if isinstance(found, Summary) and found.absent]
     arrived = [group for group, _ in others if group not in absent]
     behind = [group for group in arrived if not shown.shown(leader, group, asked)]
@@ -230,7 +238,8 @@ def _lead(
     return Lead(
         place,
         leader.label,
-        value,
+        least,
+        unit,
         clear=clear,
         following=_following(*others[0], least.median) if others else "",
         rivals=tuple(group.label for group in rivals),
@@ -279,4 +288,5 @@ def _at_the_stop(
         if set(group.runs["state"]) != {"not_installed"}:
             contenders.append((group, found))
     lead = _lead(shown, asked, _STOP, contenders, "")
-    return Leads(name, members[0][0].written_lambda, (lead,), tuple(missing))
+    first = members[0][0]
+    return Leads(name, first.written_lambda, first.lam, (lead,), tuple(missing))

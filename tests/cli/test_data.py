@@ -106,7 +106,7 @@ def test_info_describes_a_file_of_ones_own(tmp_path, monkeypatch):
             f"sha256 {hashlib.sha256(path.read_bytes()).hexdigest()}",
         ):
             assert fact in text
-    assert json.loads(run("info", "own.libsvm", "--json").stdout)["rows"] == "3"
+    assert json.loads(run("info", "own.libsvm", "--json").stdout)["rows"] == 3
     run("fetch", str(path))
     assert f"cached {tmp_path / 'cache' / 'datasets'}" in " ".join(
         run("info", str(path)).stdout.split()

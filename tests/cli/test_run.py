@@ -163,7 +163,11 @@ def test_a_run_ends_with_its_answer(run, tmp_path, monkeypatch):
     page, answer = done.stdout.splitlines()[-2:]
     assert page == f"page: {tmp_path / 'out' / 'report.html'}"
     assert re.fullmatch(r"dcd was 50 \[\d+, \d+\] times as fast as sgd-s to ε = 0.1", answer)
-    (lead,) = json.loads(run("--json", repeats=9).stdout)["leads"]
+    told = json.loads(run("--json", repeats=9).stdout)
+    assert told["ends"] == {"converged": 27}
+    (lead,) = told["leads"]
+    assert (lead["lambda"], lead["unit"]) == (1e-2, "s")
+    assert lead["low"] < 0.1 < lead["high"]
     assert (lead["dataset"], lead["leader"], lead["clear"]) == ("tiny-separable", "dcd", True)
     assert lead["next"] == "sgd-s, 50x"
 
