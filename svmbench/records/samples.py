@@ -82,6 +82,20 @@ def measured(group: Group, asked: Asked) -> dict[int, float]:
     return {repeat: known[repeat] for repeat in in_order(known, group)}
 
 
+@_once
+def waiting(group: Group, asked: Asked) -> dict[int, float]:
+    """Wall time over processor time by repeat; none for several threads, or without a value."""
+    wall, processor = (
+        samples(group, asked),
+        samples(group, Asked(asked.measure.processor, asked.at)),
+    )
+    if not wall or wall.keys() != processor.keys() or math.inf in wall.values():
+        return {}
+    if (group.runs["threads"] != 1).any():
+        return {}
+    return {at: time / max(processor[at], 1e-9) for at, time in wall.items()}
+
+
 def enclosed(group: Group, asked: Asked) -> dict[int, tuple[float, float]]:
     """Those of `measured`, each as the interval that certainly holds the true value."""
     found = measured(group, asked)

@@ -15,7 +15,7 @@ from datetime import timedelta
 from svmbench.records.groups import Group
 from svmbench.records.measures import Asked
 from svmbench.records.moments import starts
-from svmbench.records.samples import Pairs, pairs, samples
+from svmbench.records.samples import Pairs, pairs, waiting
 
 #: Standard deviation, in logarithms, of a machine's speed on different days, and of the shift
 #: between two of them: assumed if nothing better is known.
@@ -39,19 +39,13 @@ def steadier(groups: Sequence[Group], asked: Asked) -> Asked:
     """
     if not asked.measure.processor:
         return asked
-    instead = Asked(asked.measure.processor, asked.at)
-    calm, all_calm = [], True
-    for group in groups:
-        wall, processor = samples(group, asked), samples(group, instead)
-        if not wall or wall.keys() != processor.keys() or math.inf in wall.values():
-            return asked
-        if (group.runs["threads"] != 1).any():
-            return asked
-        calm.append({at for at, time in wall.items() if time <= CALM * processor[at]})
-        all_calm &= len(calm[-1]) == len(wall)
+    waits = [waiting(group, asked) for group in groups]
+    calm = [{at for at, ratio in each.items() if ratio <= CALM} for each in waits]
     # Of two groups, the rule must not depend on which run of a pair is whose.
     some = set.intersection(*calm) if len(calm) == 2 else all(calm)
-    return instead if some and not all_calm else asked
+    if not some or calm == [set(each) for each in waits]:
+        return asked
+    return Asked(asked.measure.processor, asked.at)
 
 
 def samples_together(
