@@ -63,7 +63,7 @@ def test_every_command_and_option_has_help(path):
 @pytest.mark.parametrize("flag", ["-h", "--help"])
 def test_every_command_answers_to_both_helps(path, flag):
     result = run(*path[1:], flag)
-    assert result.exit_code == 0
+    assert result.exit_code == 0, result.output
     assert result.stdout.startswith(f"Usage: {' '.join(path)} ")
 
 

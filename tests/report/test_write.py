@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from svmbench.cli.report import command
+from svmbench.cli import main
 from svmbench.errors import DataError
 from svmbench.report.check import stale_files
 from svmbench.report.made import MARK
@@ -67,7 +67,7 @@ def test_nothing_is_written_when_the_results_cannot_be_read(small):
 
 
 def test_command_lists_the_files(small):
-    done = CliRunner().invoke(command, [str(small)])
+    done = CliRunner().invoke(main, ["report", str(small)])
     assert done.exit_code == 0
     assert str(small / "tables" / "time.md") in done.output.splitlines()
     assert list(stale_files(small)) == []
