@@ -176,7 +176,7 @@ def chosen(
     if rows.d > MOST_FEATURES:
         return Choice("dual", f"{rows.d} features are more than {MOST_FEATURES}")
     if not sample_sizes(rows.m, rows.d):
-        return Choice("dual-newton", "Newton steps may follow")
+        return Choice("dual-newton", "too few rows to try both on a sample")
     trial = tried(rows, lam, rng, gap, counters)
     facts = f"descent on {trial.rows} rows"
     if not trial.behind:
