@@ -105,9 +105,10 @@ def assert_close(found, expected, rtol=1e-7, atol=0.0, **more):
 
 
 def assert_bounds(primal, problem, w, bias=0.0):
-    """This is P(w, b), but for its rounding."""
+    """This is P(w, b), but for its rounding, and that of adding what it allows for."""
     computed = problem.primal(w, bias)
-    assert abs(primal - computed) <= 1.01 * problem.rounding(computed, w, bias)
+    allowed = problem.rounding(computed, w, bias)
+    assert abs(primal - computed) <= allowed + math.ulp(primal)
 
 
 def dyadic(seed, m, d, density=0.5, largest=32):
