@@ -230,8 +230,9 @@ def _told(planned: PlannedSweep, result: Result, seconds: float) -> str:
 
 def _as_json(folder: Path) -> str:
     """The answer as JSON: an object per data set, λ and accuracy, how the runs ended, the page."""
-    from svmbench.cli.json_rows import finite, json_of
+    from svmbench.cli.json_rows import json_of
     from svmbench.records.read import read_results
+    from svmbench.report.numbers import or_null
     from svmbench.report.verdict import verdicts
 
     results = read_results(folder)
@@ -242,8 +243,8 @@ def _as_json(folder: Path) -> str:
             "at": lead.place,
             "leader": lead.leader or None,
             "median": lead.found and lead.found.median,
-            "low": lead.found and finite(lead.found.low),
-            "high": lead.found and finite(lead.found.high),
+            "low": lead.found and or_null(lead.found.low),
+            "high": lead.found and or_null(lead.found.high),
             "unit": lead.unit.strip() or None,
             "clear": lead.clear,
             "next": lead.following or None,

@@ -12,7 +12,7 @@ from svmbench.records.read import Results
 from svmbench.records.spelling import counted, place_words, short
 from svmbench.records.states import in_words
 from svmbench.report.markup import latex_grid, latex_table, markdown_grid
-from svmbench.report.numbers import number_text
+from svmbench.report.numbers import number_text, or_null
 from svmbench.report.single import inches
 from svmbench.report.table import Row, Section, TableCell
 from svmbench.report.tables.accuracy import summarise
@@ -95,7 +95,6 @@ def as_json(table: Section) -> str:
     rows = {}
     for row in table.rows:
         label, *cells = row.cells
-        values = [math.inf if cell.value is None else cell.value for cell in cells]
-        known = [value if math.isfinite(value) else None for value in values]
+        known = [or_null(cell.value) for cell in cells]
         rows[label.text] = dict(zip(table.columns[1:], known, strict=True))
     return json.dumps({"caption": table.heading, "seconds": rows}, indent=2, ensure_ascii=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from typing import Any
 
 from svmbench.records.spelling import short
 
@@ -91,6 +92,11 @@ def digits_apart(value: float, other: float) -> str:
 def _is_readable(leading: int) -> bool:
     """Whether a number of that leading power of ten is readable without an exponent."""
     return -_MOST_ZEROS <= leading <= _DIGITS
+
+
+def or_null(value: Any) -> Any:
+    """A value as JSON has it: None for a number that is not finite."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def finite(value: float) -> float:

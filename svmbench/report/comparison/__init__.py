@@ -18,7 +18,7 @@ from svmbench.records.spelling import counted, short
 from svmbench.records.statistics import median, reached
 from svmbench.report.comparison.cases import ComparedCase, Side, cases_of, groups_of, judge_cases
 from svmbench.report.comparison.cautions import environments, notes, warnings
-from svmbench.report.numbers import format_value
+from svmbench.report.numbers import format_value, or_null
 
 
 @dataclass(frozen=True)
@@ -150,22 +150,18 @@ def _record(case: ComparedCase) -> dict[str, Any]:
         "C": float(case.one.runs["C"].iloc[0]),
         "accuracy": case.accuracy,
         "label": case.label,
-        "a": [_finite(sample) for sample in case.a],
-        "b": [_finite(sample) for sample in case.b],
-        "a_median": _finite(median(case.a)) if case.a else None,
-        "b_median": _finite(median(case.b)) if case.b else None,
-        "ratio": _finite(case.answer.estimate),
-        "ratio_low": _finite(case.answer.low),
-        "ratio_high": _finite(case.answer.high),
+        "a": [or_null(sample) for sample in case.a],
+        "b": [or_null(sample) for sample in case.b],
+        "a_median": or_null(median(case.a)) if case.a else None,
+        "b_median": or_null(median(case.b)) if case.b else None,
+        "ratio": or_null(case.answer.estimate),
+        "ratio_low": or_null(case.answer.low),
+        "ratio_high": or_null(case.answer.high),
         "paired": case.paired,
-        "e_alike": _finite(case.answer.e_inside),
-        "e_different": _finite(case.answer.e_outside),
+        "e_alike": or_null(case.answer.e_inside),
+        "e_different": or_null(case.answer.e_outside),
         "e_needed": case.answer.threshold,
         "verdict": case.conclusion,
         "more_repeats": case.answer.forecast,
         "why": case.why,
     }
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
